@@ -1,0 +1,37 @@
+#ifndef CSIMDJSON_H
+#define CSIMDJSON_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// A reusable simdjson DOM parser with a fixed depth limit. Not thread-safe: one per thread.
+typedef struct json_parser json_parser;
+
+/// Returns a parser, or NULL when memory is short. `max_depth` caps the nesting of arrays and objects.
+json_parser *json_parser_create(size_t max_depth);
+void json_parser_destroy(json_parser *parser);
+
+/// Parses one whole document (UTF-8 is validated, trailing content is an error).
+/// Returns 0, or a simdjson error code. On success `*tape` and `*strings` point into memory of the parser
+/// that stays valid until its next parse. The layout is simdjson's tape format (doc/tape.md).
+int json_parser_parse(
+    json_parser *parser, const uint8_t *bytes, size_t length, const uint64_t **tape, const uint8_t **strings);
+
+/// Returns a static English description of an error code.
+const char *json_error_message(int code);
+
+/// simdjson's codes that callers tell apart.
+int json_error_depth(void);
+int json_error_utf8(void);
+int json_error_empty(void);
+int json_error_capacity(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

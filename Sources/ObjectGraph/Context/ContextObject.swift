@@ -1,0 +1,51 @@
+/// An object as the writer context holds it until its next reset.
+final class ContextObject {
+    let entity: Entity
+    let pk: Int64
+    /// Tells whether the store has no row of the object yet.
+    let isNew: Bool
+    /// The values that the store held when the object was read; of a new object, those it began with.
+    let original: [Value]
+    let wasPlaceholder: Bool
+    var state: State
+    /// The number of the event that noted the object's state for undoing.
+    var journaledBy = 0
+    /// Tells whether the object is in the context's list of changed ones.
+    var isListed = false
+    /// The relationships kept in join tables whose links of this object changed.
+    var changedLinks: Set<Int> = []
+
+    /// What an event may change, and an undone event restores.
+    struct State {
+        var values: [Value]
+        var isPlaceholder: Bool
+        /// The tombstone that the object left, once it is deleted.
+        var deletion: Tombstone?
+        /// Tells whether the event that created the object was undone.
+        var isVoid = false
+    }
+
+    init(row: StoredRow, entity: Entity) {
+        self.entity = entity
+        pk = row.pk
+        isNew = false
+        original = row.values
+        wasPlaceholder = row.isPlaceholder
+        state = State(values: row.values, isPlaceholder: row.isPlaceholder)
+    }
+
+    init(entity: Entity, pk: Int64, values: [Value]) {
+        self.entity = entity
+        self.pk = pk
+        isNew = true
+        original = values
+        wasPlaceholder = false
+        state = State(values: values, isPlaceholder: true)
+    }
+
+    var identity: Value { state.values[entity.identitySlot] }
+
+    var isAlive: Bool { state.deletion == nil && !state.isVoid }
+
+    var version: Value { entity.versionSlot.map { state.values[$0] } ?? .null }
+}

@@ -1,0 +1,226 @@
+/// The objects, links and tombstones that a chunk touches, read from the store in bulk and changed in memory.
+///
+/// A link is never trusted by itself: the logs below say where a link may be, the objects' current values say whether
+/// it is. So undoing an event restores values only, and logs may hold too much but never too little.
+final class ObjectRegistry {
+    let model: ObjectModel
+    let store: WriterConnection
+    /// The number of destinations above which a deletion is carried out inside the store.
+    let setDeletionThreshold: Int
+
+    var byIdentity: [[Value: ContextObject]]
+    var byKey: [[Int64: ContextObject]]
+    /// Objects by the values of attributes that have to be unique: per entity and slot.
+    var byUniqueValue: [Unique: [Value: [ContextObject]]] = [:]
+    /// The changed objects in the order of their first change.
+    var listed: [ContextObject] = []
+    var tombstones: [[Value: TombstoneEntry]]
+    var pairs: [PairRegistry]
+    var nextKeys: [Int64]
+    var storeHasTombstones: Bool
+    var placeholderCount = 0
+
+    private var members: [LinkKey: [Int64]] = [:]
+    private var loadedMembers: Set<LinkKey> = []
+
+    /// What the store and the chunk know of a deleted object.
+    struct TombstoneEntry {
+        let stored: Tombstone?
+        var current: Tombstone?
+        var isChanged = false
+    }
+
+    struct Unique: Hashable {
+        let entity: Int
+        let slot: Int
+    }
+
+    /// A to-many relationship of one object.
+    struct LinkKey: Hashable {
+        let entity: Int
+        let relationship: Int
+        let pk: Int64
+    }
+
+    /// Signals that a deletion reaches more objects than memory should hold.
+    struct TooManyDestinations: Error {}
+
+    init(store: WriterConnection, setDeletionThreshold: Int) throws(StoreError) {
+        self.store = store
+        self.setDeletionThreshold = setDeletionThreshold
+        model = store.model
+        byIdentity = Array(repeating: [:], count: model.entities.count)
+        byKey = Array(repeating: [:], count: model.entities.count)
+        tombstones = Array(repeating: [:], count: model.entities.count)
+        pairs = model.joinTables.map { PairRegistry($0) }
+        nextKeys = try store.primaryKeySequences()
+        storeHasTombstones = try store.hasTombstones()
+    }
+
+    /// Forgets all objects; what is remembered does not grow with the stream.
+    func reset() {
+        for index in byIdentity.indices {
+            byIdentity[index].removeAll(keepingCapacity: true)
+            byKey[index].removeAll(keepingCapacity: true)
+            tombstones[index].removeAll(keepingCapacity: true)
+        }
+        byUniqueValue.removeAll(keepingCapacity: true)
+        listed.removeAll(keepingCapacity: true)
+        for index in pairs.indices { pairs[index].reset() }
+        members.removeAll(keepingCapacity: true)
+        loadedMembers.removeAll(keepingCapacity: true)
+        placeholderCount = 0
+    }
+
+    // MARK: Objects
+
+    @discardableResult
+    func register(_ row: StoredRow, entity: Entity) -> ContextObject {
+        if let known = byKey[entity.index][row.pk] { return known }
+        let object = ContextObject(row: row, entity: entity)
+        byKey[entity.index][row.pk] = object
+        byIdentity[entity.index][object.identity] = object
+        noteUniqueValues(of: object)
+        return object
+    }
+
+    /// Makes a new object that holds nothing but its identity: a placeholder until it is completed.
+    func makeObject(entity: Entity, identity: Value) -> ContextObject {
+        let pk = nextKeys[entity.index]
+        nextKeys[entity.index] += 1
+        var values = [Value](repeating: .null, count: entity.slotCount)
+        values[entity.identitySlot] = identity
+        for attribute in entity.attributes {
+            // An object without destinations has a count and a sum: nought.
+            if attribute.derivation?.aggregatedRelationship != nil { values[attribute.slot] = attribute.zero }
+        }
+        let object = ContextObject(entity: entity, pk: pk, values: values)
+        byKey[entity.index][pk] = object
+        byIdentity[entity.index][identity] = object
+        list(object)
+        return object
+    }
+
+    func list(_ object: ContextObject) {
+        if object.isListed { return }
+        object.isListed = true
+        listed.append(object)
+    }
+
+    func noteUniqueValues(of object: ContextObject) {
+        for slot in object.entity.uniqueSlots { noteUniqueValue(of: object, slot: slot) }
+    }
+
+    func noteUniqueValue(of object: ContextObject, slot: Int) {
+        let value = object.state.values[slot]
+        if value.isNull { return }
+        byUniqueValue[Unique(entity: object.entity.index, slot: slot), default: [:]][value, default: []].append(object)
+    }
+
+    /// Returns the object of a primary key, read from the store if need be, or nil where there is none.
+    func object(entity: Int, pk: Int64) throws(StoreError) -> ContextObject? {
+        if let known = byKey[entity][pk] { return known }
+        try load(entity: entity, primaryKeys: [pk])
+        return byKey[entity][pk]
+    }
+
+    func load(entity: Int, primaryKeys: [Int64]) throws(StoreError) {
+        let missing = primaryKeys.filter { byKey[entity][$0] == nil }
+        if missing.isEmpty { return }
+        let target = model.entities[entity]
+        try store.entities[entity].rows(primaryKeys: missing) { register($0, entity: target) }
+    }
+
+    // MARK: Links kept in the destinations' columns
+
+    /// Notes that `destination` may be among the destinations of an object.
+    func noteMember(_ destination: Int64, of key: LinkKey) {
+        members[key, default: []].append(destination)
+    }
+
+    /// Reads the destinations of several objects at once; returns false where there are more than `limit`.
+    func loadMembers(
+        of owners: [ContextObject], _ relationship: Relationship, slot: Int, limit: Int?
+    ) throws(StoreError) -> Bool {
+        let keys = owners.filter { !$0.isNew }.map { linkKey($0, relationship) }.filter { !loadedMembers.contains($0) }
+        if keys.isEmpty { return true }
+        var rows: [StoredRow] = []
+        let table = store.entities[relationship.destinationIndex]
+        try table.rows(slot: slot, keys: keys.map { .integer($0.pk) }, limit: limit.map { $0 + 1 }) { rows.append($0) }
+        if let limit, rows.count > limit { return false }
+        for row in rows {
+            register(row, entity: table.entity)
+            if case .integer(let owner) = row.values[slot] {
+                let key = LinkKey(entity: relationship.entityIndex, relationship: relationship.index, pk: owner)
+                noteMember(row.pk, of: key)
+            }
+        }
+        loadedMembers.formUnion(keys)
+        return true
+    }
+
+    private func linkKey(_ object: ContextObject, _ relationship: Relationship) -> LinkKey {
+        LinkKey(entity: object.entity.index, relationship: relationship.index, pk: object.pk)
+    }
+
+    /// Reads the links of several objects in a join table; returns false where there are more than `limit`.
+    func loadPairs(
+        of owners: [ContextObject], table: Int, isOwner: Bool, destination: Int, limit: Int?
+    ) throws(StoreError) -> Bool {
+        let keys = owners.filter { !$0.isNew && !pairs[table].isLoaded($0.pk, isOwner: isOwner) }.map(\.pk)
+        if keys.isEmpty { return true }
+        var found: [Pair] = []
+        try store.joins[table].pairs(keys: keys, onOwnerSide: isOwner, limit: limit.map { $0 + 1 }) { found.append($0) }
+        if let limit, found.count > limit { return false }
+        for pair in found { pairs[table].noteStored(pair) }
+        pairs[table].noteLoaded(keys, isOwner: isOwner)
+        try load(entity: destination, primaryKeys: found.map { isOwner ? $0.destination : $0.owner })
+        return true
+    }
+
+    /// Returns the objects that a relationship of an object leads to now.
+    ///
+    /// - Throws: ``TooManyDestinations`` where the store holds more than `limit`.
+    func destinations(
+        of object: ContextObject, _ relationship: Relationship, limit: Int? = nil
+    ) throws -> [ContextObject] {
+        let destination = relationship.destinationIndex
+        switch relationship.storage {
+        case .column(let slot):
+            guard case .integer(let pk) = object.state.values[slot], let found = try self.object(entity: destination, pk: pk),
+                found.isAlive
+            else { return [] }
+            return [found]
+        case .inverseColumn(let slot):
+            guard try loadMembers(of: [object], relationship, slot: slot, limit: limit) else {
+                throw TooManyDestinations()
+            }
+            var seen: Set<Int64> = []
+            return (members[linkKey(object, relationship)] ?? []).compactMap { pk in
+                guard seen.insert(pk).inserted, let found = byKey[destination][pk], found.isAlive,
+                    found.state.values[slot] == .integer(object.pk)
+                else { return nil }
+                return found
+            }
+        case .join(let table, let isOwner):
+            guard
+                try loadPairs(
+                    of: [object], table: table, isOwner: isOwner, destination: destination, limit: limit)
+            else { throw TooManyDestinations() }
+            let keys = pairs[table].linked(to: object.pk, isOwner: isOwner)
+            try load(entity: destination, primaryKeys: keys)
+            return keys.compactMap { byKey[destination][$0] }.filter(\.isAlive)
+        }
+    }
+}
+
+extension Attribute {
+    /// Nought in the attribute's stored form.
+    var zero: Value {
+        switch type {
+        case .double, .float: .double(0)
+        case .decimal: .text("0")
+        default: .integer(0)
+        }
+    }
+}

@@ -1,0 +1,107 @@
+/// What an event asks of one object. Positions are those of the model's entities, slots and relationships.
+public struct Operation: Sendable {
+    public enum Kind: Sendable {
+        /// Creates the object or changes the named properties; the others stay as they are.
+        case upsert
+        /// Deletes the object by its delete rules.
+        case delete
+    }
+
+    public var kind: Kind
+    /// The position of the object's entity in the model.
+    public var entity: Int
+    /// The object's identity, in the stored form of the identity attribute; never null.
+    public var identity: Value
+    /// The version that the event states for the object, or null; older than the stored one changes nothing.
+    public var version: Value = .null
+    /// When the event happened, in microseconds since 1970 UTC, or nil.
+    public var time: Int64?
+    /// The attributes that the event names; a null value clears one.
+    public var attributes: [AttributeValue] = []
+    /// The relationships that the event names.
+    public var relationships: [RelationshipValue] = []
+
+    public init(_ kind: Kind, entity: Int, identity: Value) {
+        self.kind = kind
+        self.entity = entity
+        self.identity = identity
+    }
+
+    public struct AttributeValue: Sendable {
+        public var slot: Int
+        public var value: Value
+
+        public init(slot: Int, value: Value) {
+            self.slot = slot
+            self.value = value
+        }
+    }
+
+    public struct RelationshipValue: Sendable {
+        /// The relationship's position in its entity.
+        public var relationship: Int
+        public var change: RelationshipChange
+
+        public init(relationship: Int, change: RelationshipChange) {
+            self.relationship = relationship
+            self.change = change
+        }
+    }
+}
+
+/// What an event asks of a relationship; destinations are named by their identities.
+public enum RelationshipChange: Sendable {
+    /// Leads a to-one relationship to an object, or nowhere for null.
+    case one(Value)
+    /// Replaces the destinations of a to-many relationship.
+    case replace([Value])
+    /// Adds and removes destinations of a to-many relationship.
+    case edit(add: [Value], remove: [Value])
+
+    /// All identities that the change names.
+    var identities: [Value] {
+        switch self {
+        case .one(let identity): identity.isNull ? [] : [identity]
+        case .replace(let identities): identities
+        case .edit(let add, let remove): add + remove
+        }
+    }
+}
+
+/// The operations of one record: all have their effect, or none.
+public struct GraphEvent: Sendable {
+    /// The operations; nested objects come first, the object that the event is about last.
+    public var operations: [Operation]
+
+    public init(_ operations: [Operation]) { self.operations = operations }
+
+    /// Makes an event of one operation.
+    public init(_ operation: Operation) { operations = [operation] }
+}
+
+/// What became of an event.
+public enum EventOutcome: Sendable {
+    /// The store is as the event says; a repeated event changes nothing and is applied all the same.
+    case applied
+    /// The event is older than what the store knows, and changed nothing.
+    case stale
+    /// The event breaks a rule, and changed nothing.
+    case failed(EventFailure)
+}
+
+/// Why an event could not be applied.
+public struct EventFailure: Error, Sendable, Equatable, CustomStringConvertible {
+    /// A stable code, such as `validation.1570` or `reference.missing`.
+    public let code: String
+    /// What is wrong and what to do, without any value of the event.
+    public let description: String
+
+    init(code: String, _ description: String) {
+        self.code = code
+        self.description = description
+    }
+
+    init(_ failure: ValidationFailure) {
+        self.init(code: "validation.\(failure.code)", failure.description)
+    }
+}

@@ -1,0 +1,78 @@
+/// The links of a join table that a chunk touches.
+struct PairRegistry {
+    let join: JoinTable
+    /// Whether a link was in the store and whether it is there now.
+    private(set) var states: [Pair: State] = [:]
+    private var byOwner: [Int64: [Int64]] = [:]
+    private var byDestination: [Int64: [Int64]] = [:]
+    private var loadedOwners: Set<Int64> = []
+    private var loadedDestinations: Set<Int64> = []
+
+    struct State {
+        let original: Bool
+        var current: Bool
+    }
+
+    init(_ join: JoinTable) { self.join = join }
+
+    mutating func reset() {
+        states.removeAll(keepingCapacity: true)
+        byOwner.removeAll(keepingCapacity: true)
+        byDestination.removeAll(keepingCapacity: true)
+        loadedOwners.removeAll(keepingCapacity: true)
+        loadedDestinations.removeAll(keepingCapacity: true)
+    }
+
+    func isLoaded(_ pk: Int64, isOwner: Bool) -> Bool {
+        isOwner ? loadedOwners.contains(pk) : loadedDestinations.contains(pk)
+    }
+
+    mutating func noteLoaded(_ keys: [Int64], isOwner: Bool) {
+        if isOwner { loadedOwners.formUnion(keys) } else { loadedDestinations.formUnion(keys) }
+    }
+
+    mutating func noteStored(_ pair: Pair) {
+        if states[pair] != nil { return }
+        insert(pair, State(original: true, current: true))
+    }
+
+    mutating func noteAbsent(_ pair: Pair) {
+        if states[pair] != nil { return }
+        insert(pair, State(original: false, current: false))
+    }
+
+    private mutating func insert(_ pair: Pair, _ state: State) {
+        states[pair] = state
+        byOwner[pair.owner, default: []].append(pair.destination)
+        byDestination[pair.destination, default: []].append(pair.owner)
+    }
+
+    /// Returns a link's state, or nil where the store has to be asked.
+    func state(_ pair: Pair) -> State? {
+        if let state = states[pair] { return state }
+        if loadedOwners.contains(pair.owner) || loadedDestinations.contains(pair.destination) {
+            return State(original: false, current: false)
+        }
+        return nil
+    }
+
+    /// Sets whether a link is there; its state in the store has to be known.
+    mutating func set(_ pair: Pair, _ isLinked: Bool) {
+        if states[pair] == nil { insert(pair, State(original: false, current: false)) }
+        states[pair]?.current = isLinked
+    }
+
+    /// Returns the keys on the other side of an object's links.
+    func linked(to pk: Int64, isOwner: Bool) -> [Int64] {
+        let keys = (isOwner ? byOwner[pk] : byDestination[pk]) ?? []
+        return keys.filter { other in
+            let pair = isOwner ? Pair(owner: pk, destination: other) : Pair(owner: other, destination: pk)
+            return states[pair]?.current ?? false
+        }
+    }
+
+    /// The links that differ from the store.
+    var changes: [(pair: Pair, isLinked: Bool)] {
+        states.compactMap { $0.value.original == $0.value.current ? nil : ($0.key, $0.value.current) }
+    }
+}

@@ -1,0 +1,361 @@
+import Foundation
+import GRDB
+
+/// The private context that writes a store: applies events in chunks, saves each with its history, then forgets it.
+///
+/// Chunks gather in one database transaction until ``commit()``: what a crash interrupts was never there. Use it from
+/// one thread at a time; making it takes the store's lease.
+public final class WriterContext {
+    /// How a writer context works.
+    public struct Options {
+        /// Who writes, for the history.
+        public var author = "ingest-worker"
+        /// The context's name, for the history.
+        public var name: String?
+        /// For how long other machines wait before they take the store from a silent holder.
+        public var leaseTTLSeconds: Double = 10
+        /// The number of objects above which a deletion is carried out inside the store, by sets of rows.
+        public var setDeletionThreshold = 1000
+        /// The time, in microseconds since 1970 UTC.
+        public var now: () -> Int64 = WriterContext.systemTime
+
+        public init() {}
+    }
+
+    /// What became of a chunk.
+    public struct ChunkResult {
+        /// One outcome an event.
+        public let outcomes: [EventOutcome]
+        /// How many objects were inserted, updated and deleted.
+        public let changes: ChangeTally
+        /// How many placeholders were made for objects that have not arrived.
+        public let placeholderCount: Int
+        /// The token of the history transaction, or nil where nothing changed.
+        public let token: Int64?
+    }
+
+    /// What a chunk brings besides its events; all of it is saved with them.
+    public struct Chunk {
+        public var events: [GraphEvent]
+        /// Where the events come from, for the history.
+        public var source: String?
+        /// The positions after the chunk.
+        public var positions: [SourcePosition] = []
+        /// Records that could not be decoded.
+        public var deadLetters: [DeadLetter] = []
+
+        public init(
+            events: [GraphEvent], source: String? = nil, positions: [SourcePosition] = [], deadLetters: [DeadLetter] = []
+        ) {
+            self.events = events
+            self.source = source
+            self.positions = positions
+            self.deadLetters = deadLetters
+        }
+    }
+
+    public let store: Store
+    private let options: Options
+    private let connection: WriterConnection
+    private let registry: ObjectRegistry
+    private let applier: EventApplier
+    private let plan: DerivedPlan
+    private var lease: Lease
+    private var leaseRenewed: Int64
+    private var nextChange: Int64
+
+    /// The number of rows written since the last commit.
+    public private(set) var uncommittedRows = 0
+    /// The last token that was committed by this context, or nil.
+    public private(set) var committedToken: Int64?
+    private var savedToken: Int64?
+
+    /// Makes the writer of a store.
+    ///
+    /// - Throws: ``StoreError`` with code `store.leased` where another worker holds the store.
+    public init(store: Store, options: Options = Options()) throws(StoreError) {
+        self.store = store
+        self.options = options
+        let now = options.now()
+        do {
+            let parts = try store.database.unsafeReentrantWrite { database in
+                let connection = try WriterConnection(database, model: store.model)
+                try connection.begin()
+                do {
+                    let lease = try Lease.take(
+                        connection, holder: .current(), ttlSeconds: options.leaseTTLSeconds, now: now)
+                    let registry = try ObjectRegistry(
+                        store: connection, setDeletionThreshold: options.setDeletionThreshold)
+                    let nextChange = try connection.nextChangeID()
+                    try connection.commit()
+                    return (connection, lease, registry, nextChange)
+                } catch {
+                    try? connection.rollback()
+                    throw error
+                }
+            }
+            (connection, lease, registry, nextChange) = parts
+        } catch {
+            throw StoreError(error, action: "take the store's lease")
+        }
+        leaseRenewed = now
+        applier = EventApplier(registry: registry)
+        plan = DerivedPlan(store.model)
+    }
+
+    /// The system's time in microseconds since 1970 UTC.
+    public static func systemTime() -> Int64 {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000
+    }
+
+    // MARK: Chunks
+
+    /// Applies and saves a chunk, then resets the context; ``commit()`` makes it last.
+    ///
+    /// An event that breaks a rule leaves no trace and does not harm the others.
+    ///
+    /// - Parameter deadLetter: makes the dead letter of a failed event, given its position in the chunk.
+    /// - Throws: ``StoreError``. Everything since the last commit is undone then: apply it again from the committed
+    ///   positions.
+    public func apply(
+        _ chunk: Chunk, deadLetter: (Int, EventFailure) -> DeadLetter? = { _, _ in nil }
+    ) throws(StoreError) -> ChunkResult {
+        try undoingOnFailure("save the chunk") {
+            try beginIfNeeded()
+            try connection.setSavepoint()
+            do {
+                let result = try save(chunk, deadLetter, isolatesEvents: false)
+                try connection.releaseSavepoint()
+                return result
+            } catch let error as StoreError where error.code == .constraint {
+                // A rule of the schema that the checks in memory do not know: find the event that breaks it.
+                try connection.rollbackToSavepoint()
+                try restart()
+                return try save(chunk, deadLetter, isolatesEvents: true)
+            }
+        }
+    }
+
+    private func save(
+        _ chunk: Chunk, _ deadLetter: (Int, EventFailure) -> DeadLetter?, isolatesEvents: Bool
+    ) throws -> ChunkResult {
+        let history = HistoryWriter(
+            store: connection, time: options.now(), author: options.author, context: options.name,
+            source: chunk.source, nextChange: nextChange)
+        var tally = ChangeTally(entityCount: store.model.entities.count)
+        var run = ChunkRun(outcomes: [], placeholderCount: 0)
+        run.outcomes.reserveCapacity(chunk.events.count)
+        if isolatesEvents {
+            for index in chunk.events.indices {
+                try applyAlone(chunk.events[index...index], history, &tally, &run)
+            }
+        } else {
+            try applyTogether(chunk.events[...], history, &tally, &run)
+        }
+        for letter in chunk.deadLetters { try connection.append(letter) }
+        for (index, outcome) in run.outcomes.enumerated() {
+            if case .failed(let failure) = outcome, let letter = deadLetter(index, failure) {
+                try connection.append(letter)
+            }
+        }
+        for position in chunk.positions { try connection.put(position) }
+        try history.close()
+        if history.hasChanges { savedToken = history.token }
+        nextChange = history.nextChange
+        uncommittedRows += tally.total + chunk.positions.count
+        return ChunkResult(
+            outcomes: run.outcomes, changes: tally, placeholderCount: run.placeholderCount,
+            token: history.hasChanges ? history.token : nil)
+    }
+
+    private struct ChunkRun {
+        var outcomes: [EventOutcome]
+        var placeholderCount: Int
+    }
+
+    private func applyTogether(
+        _ events: ArraySlice<GraphEvent>, _ history: HistoryWriter, _ tally: inout ChangeTally, _ run: inout ChunkRun
+    ) throws {
+        var rest = events
+        while !rest.isEmpty {
+            registry.reset()
+            try Prefetch(registry: registry).load(rest)
+            var large: GraphEvent?
+            while let event = rest.popFirst() {
+                do {
+                    run.outcomes.append(try applier.apply(event))
+                } catch is ObjectRegistry.TooManyDestinations {
+                    large = event
+                    break
+                }
+            }
+            try flush(history, &tally, &run)
+            if let large { run.outcomes.append(try deleteInStore(large, history, &tally)) }
+        }
+        registry.reset()
+    }
+
+    /// Applies one event under a savepoint of its own; a rule of the schema that it breaks is its failure.
+    private func applyAlone(
+        _ event: ArraySlice<GraphEvent>, _ history: HistoryWriter, _ tally: inout ChangeTally, _ run: inout ChunkRun
+    ) throws {
+        let outcomeCount = run.outcomes.count
+        var ownTally = ChangeTally(entityCount: store.model.entities.count)
+        try connection.run("SAVEPOINT event")
+        do {
+            try applyTogether(event, history, &ownTally, &run)
+            try connection.run("RELEASE event")
+            tally.add(ownTally)
+        } catch let error as StoreError where error.code == .constraint {
+            try connection.run("ROLLBACK TO event")
+            try connection.run("RELEASE event")
+            try restart()
+            run.outcomes.removeLast(run.outcomes.count - outcomeCount)
+            run.outcomes.append(.failed(EventFailure(code: error.code.rawValue, error.description)))
+        }
+    }
+
+    private func flush(_ history: HistoryWriter, _ tally: inout ChangeTally, _ run: inout ChunkRun) throws(StoreError) {
+        try Saver(registry: registry, plan: plan, history: history).save(into: &tally)
+        run.placeholderCount += registry.placeholderCount
+    }
+
+    /// Carries a deletion out inside the store; what the chunk held before it is saved already.
+    private func deleteInStore(
+        _ event: GraphEvent, _ history: HistoryWriter, _ tally: inout ChangeTally
+    ) throws -> EventOutcome {
+        registry.reset()
+        try Prefetch(registry: registry).loadTargets(event)
+        guard let operation = event.operations.last, operation.kind == .delete,
+            let object = registry.byIdentity[operation.entity][operation.identity]
+        else {
+            return .failed(
+                EventFailure(code: "delete.too_large", "The event deletes too much in passing; send the deletion alone"))
+        }
+        try connection.run("SAVEPOINT deletion")
+        let changesBefore = history.nextChange
+        var ownTally = ChangeTally(entityCount: store.model.entities.count)
+        do {
+            let version = operation.version.isNull ? object.version : operation.version
+            try SetDeletion(store: connection, history: history).delete(
+                entity: object.entity, pk: object.pk, tombstone: Tombstone(version: version, time: operation.time),
+                into: &ownTally)
+            try connection.run("RELEASE deletion")
+            registry.storeHasTombstones = true
+            tally.add(ownTally)
+            return .applied
+        } catch let failure as ValidationFailure {
+            try connection.run("ROLLBACK TO deletion")
+            try connection.run("RELEASE deletion")
+            history.rewind(to: changesBefore)
+            return .failed(EventFailure(failure))
+        }
+    }
+
+    // MARK: Transactions
+
+    /// Makes everything applied since the last commit last.
+    ///
+    /// - Throws: ``StoreError``; everything since the last commit is undone then.
+    public func commit() throws(StoreError) {
+        try undoingOnFailure("commit") {
+            guard connection.isInTransaction else { return }
+            let now = options.now()
+            let isDue = now - leaseRenewed > Int64(options.leaseTTLSeconds * 250_000)
+            if isDue { try lease.renew(connection, now: now) }
+            try connection.commit()
+            if isDue { leaseRenewed = now }
+            committedToken = savedToken
+            uncommittedRows = 0
+        }
+    }
+
+    /// Undoes everything since the last commit.
+    public func rollback() throws(StoreError) {
+        try perform("roll back") {
+            try connection.rollback()
+            try restart()
+        }
+        savedToken = committedToken
+        uncommittedRows = 0
+    }
+
+    /// Keeps the lease while there is nothing to write; call it more often than the lease's time to live.
+    ///
+    /// - Throws: ``StoreError`` with code `store.fenced` where another worker took the store.
+    public func renewLease() throws(StoreError) {
+        guard options.now() - leaseRenewed > Int64(options.leaseTTLSeconds * 250_000) else { return }
+        try undoingOnFailure("renew the lease") { try beginIfNeeded() }
+        try commit()
+    }
+
+    /// Saves how far readers of the history have come, with the next commit.
+    public func putCursors(_ cursors: [String: Int64]) throws(StoreError) {
+        if cursors.isEmpty { return }
+        try undoingOnFailure("save a cursor") {
+            try beginIfNeeded()
+            for (name, token) in cursors.sorted(by: { $0.key < $1.key }) {
+                try connection.putCursor(name: name, token: token, time: options.now())
+            }
+            uncommittedRows += cursors.count
+        }
+    }
+
+    /// Commits what is applied and gives the lease up.
+    public func close() throws(StoreError) {
+        try commit()
+        try undoingOnFailure("give up the lease") {
+            try beginIfNeeded()
+            try lease.release(connection)
+            try connection.commit()
+        }
+    }
+
+    private func beginIfNeeded() throws {
+        if connection.isInTransaction { return }
+        try connection.begin()
+        try lease.check(connection)
+    }
+
+    /// Forgets what memory holds and reads the counters anew.
+    private func restart() throws {
+        registry.reset()
+        registry.nextKeys = try connection.primaryKeySequences()
+        registry.storeHasTombstones = try connection.hasTombstones()
+        nextChange = try connection.nextChangeID()
+    }
+
+    private func perform<Result>(_ action: String, _ body: () throws -> Result) throws(StoreError) -> Result {
+        do {
+            return try store.database.unsafeReentrantWrite { _ in try body() }
+        } catch {
+            throw StoreError(error, action: action)
+        }
+    }
+
+    private func undoingOnFailure<Result>(
+        _ action: String, _ body: () throws -> Result
+    ) throws(StoreError) -> Result {
+        do {
+            return try perform(action, body)
+        } catch {
+            // The failure is what the caller has to know; if undoing fails too, the next use says so.
+            try? rollback()
+            throw error
+        }
+    }
+
+    // MARK: Maintenance
+
+    /// Calls `body` with the connection inside a transaction that holds the lease, and commits it.
+    func write<Result>(_ action: String, _ body: (WriterConnection) throws -> Result) throws(StoreError) -> Result {
+        let result = try undoingOnFailure(action) {
+            try beginIfNeeded()
+            return try body(connection)
+        }
+        try commit()
+        return result
+    }
+}

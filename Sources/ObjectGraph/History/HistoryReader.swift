@@ -1,0 +1,105 @@
+import GRDB
+
+/// A save as the history keeps it.
+public struct HistoryTransaction: Sendable {
+    /// The transaction's number: grows with each, never used twice.
+    public let token: Int64
+    /// When it was saved, in microseconds since 1970 UTC. Order by token, not by time: clocks go back.
+    public let time: Int64
+    public let author: String
+    public let context: String?
+    /// Where the events came from, or nil.
+    public let source: String?
+    public let changes: [HistoryChange]
+}
+
+/// What a save did to one object.
+public struct HistoryChange: Sendable {
+    public let entity: String
+    /// The object's primary key in its table.
+    public let pk: Int64
+    /// The object's identity in stored form.
+    public let identity: Value
+    public let kind: ChangeKind
+    /// The properties that an update changed; empty for others.
+    public let properties: [String]
+    /// The values kept of a deleted object, as a JSON object, or nil.
+    public let tombstone: String?
+}
+
+extension ReadContext {
+    /// The last token, or 0 while there is no history.
+    public func lastToken() throws -> Int64 {
+        try Int64.fetchOne(database, sql: "SELECT max(token) FROM _history_transaction") ?? purgedToken()
+    }
+
+    /// The last token whose changes were purged, or 0.
+    public func purgedToken() throws -> Int64 {
+        try metadata("purgedToken").flatMap { Int64($0) } ?? 0
+    }
+
+    /// Returns the transactions after a token in their order: at most `limit`, and no more once they hold
+    /// `maximumChangeCount` changes, but always one.
+    ///
+    /// - Throws: ``StoreError`` with code `history.expired` where transactions after the token were purged.
+    public func history(
+        after token: Int64, limit: Int = 100, maximumChangeCount: Int = 10_000
+    ) throws -> [HistoryTransaction] {
+        let purged = try purgedToken()
+        if token < purged {
+            throw StoreError(
+                .historyExpired, "The history up to token \(purged) was purged, token \(token) is older",
+                remedy: "Read the store itself, then go on from token \(purged)")
+        }
+        let sql = """
+            SELECT token, time, author, context, source, firstChange, changeCount FROM _history_transaction \
+            WHERE token > ? ORDER BY token LIMIT ?
+            """
+        var result: [HistoryTransaction] = []
+        var total = 0
+        let rows = try Row.fetchCursor(database, sql: sql, arguments: [token, limit])
+        while let row = try rows.next() {
+            let count: Int = row[6]
+            if !result.isEmpty, total + count > maximumChangeCount { break }
+            total += count
+            result.append(
+                HistoryTransaction(
+                    token: row[0], time: row[1], author: row[2], context: row[3], source: row[4],
+                    changes: try changes(first: row[5], count: count)))
+        }
+        return result
+    }
+
+    private func changes(first: Int64, count: Int) throws -> [HistoryChange] {
+        let statement = try database.cachedStatement(
+            sql: """
+                SELECT entity, object, identity, change, properties, tombstone FROM _history_change \
+                WHERE id >= ? AND id < ? ORDER BY id
+                """)
+        return try Row.fetchAll(statement, arguments: [first, first + Int64(count)]).map { row in
+            let properties: String? = row[4]
+            return HistoryChange(
+                entity: row[0], pk: row[1], identity: Value(row[2] as DatabaseValue),
+                kind: ChangeKind(rawValue: row[3]) ?? .update,
+                properties: properties?.split(separator: ",").map { String($0) } ?? [], tombstone: row[5])
+        }
+    }
+
+    /// Returns the tokens of all cursors by name.
+    public func cursors() throws -> [String: Int64] {
+        let rows = try Row.fetchAll(database, sql: "SELECT name, token FROM _cursor")
+        return Dictionary(uniqueKeysWithValues: rows.map { ($0[0], $0[1]) })
+    }
+}
+
+extension Value {
+    init(_ value: DatabaseValue) {
+        switch value.storage {
+        case .null: self = .null
+        case .int64(let number): self = .integer(number)
+        case .double(let number): self = .double(number)
+        case .string(let text): self = .text(text)
+        case .blob(let data): self = .blob([UInt8](data))
+        }
+    }
+}

@@ -1,0 +1,62 @@
+/// Writes the history of one save: opened with its first change, so that a save without changes leaves no trace.
+final class HistoryWriter {
+    private let store: WriterConnection
+    private let time: Int64
+    private let author: String
+    private let context: String?
+    private let source: String?
+    private let firstChange: Int64
+    private(set) var nextChange: Int64
+    /// The transaction's token, or nil while there is no change.
+    private(set) var token: Int64?
+
+    init(store: WriterConnection, time: Int64, author: String, context: String?, source: String?, nextChange: Int64) {
+        self.store = store
+        self.time = time
+        self.author = author
+        self.context = context
+        self.source = source
+        firstChange = nextChange
+        self.nextChange = nextChange
+    }
+
+    /// Returns the token, opening the transaction if need be.
+    func openToken() throws(StoreError) -> Int64 {
+        if let token { return token }
+        let opened = try store.openHistoryTransaction(
+            time: time, author: author, context: context, source: source, firstChange: firstChange)
+        token = opened
+        return opened
+    }
+
+    func append(
+        entity: Entity, pk: Int64, identity: Value, kind: ChangeKind, properties: String? = nil, tombstone: String? = nil
+    ) throws(StoreError) {
+        try store.appendChange(
+            id: nextChange, token: try openToken(), entity: entity.name, pk: pk, identity: identity, kind: kind,
+            properties: properties, tombstone: tombstone)
+        nextChange += 1
+    }
+
+    /// Counts changes that a statement wrote by itself, with the ids from `nextChange` on.
+    func noteAppended(_ count: Int64) { nextChange += count }
+
+    /// Forgets the changes from an id on; their rows were rolled back.
+    func rewind(to change: Int64) {
+        nextChange = change
+        // The rollback may have taken the transaction's row with it.
+        if change == firstChange { token = nil }
+    }
+
+    func close() throws(StoreError) {
+        guard let token else { return }
+        let count = nextChange - firstChange
+        if count == 0 {
+            try store.removeHistoryTransaction(token: token)
+        } else {
+            try store.closeHistoryTransaction(token: token, changeCount: count)
+        }
+    }
+
+    var hasChanges: Bool { nextChange > firstChange }
+}

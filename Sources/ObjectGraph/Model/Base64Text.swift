@@ -1,0 +1,14 @@
+import Foundation
+
+/// Binary values as base64 text (RFC 4648, with padding).
+public enum Base64Text {
+    /// Returns the bytes, or nil where the text is no base64.
+    public static func bytes(_ text: String) -> [UInt8]? {
+        Data(base64Encoded: text).map { [UInt8]($0) }
+    }
+
+    /// Returns the text of bytes.
+    public static func text(_ bytes: [UInt8]) -> String {
+        Data(bytes).base64EncodedString()
+    }
+}

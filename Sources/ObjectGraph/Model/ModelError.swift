@@ -1,0 +1,27 @@
+/// The reasons why a model is refused: all that were found, each with its place and remedy.
+public struct ModelError: Error, Sendable, CustomStringConvertible {
+    /// One thing that is wrong with a model.
+    public struct Problem: Sendable, Equatable, CustomStringConvertible {
+        /// The model file.
+        public let file: String
+        /// The line, counted from 1, or nil where the whole file is meant.
+        public let line: Int?
+        /// What is wrong.
+        public let message: String
+        /// What to do.
+        public let remedy: String
+
+        public var description: String {
+            "\(file)\(line.map { ":\($0)" } ?? ""): \(message). \(remedy)"
+        }
+    }
+
+    public let problems: [Problem]
+
+    /// A stable code for scripts and logs.
+    public var code: String { "model.invalid" }
+    /// A model does not mend itself.
+    public var isRetriable: Bool { false }
+
+    public var description: String { problems.map(\.description).joined(separator: "\n") }
+}

@@ -1,0 +1,63 @@
+extension ObjectModel {
+    /// The model's shape as text: what a store's tables and derived values depend on, in a fixed order.
+    ///
+    /// Limits, defaults and delete rules are left out, as in Core Data's version hashes: changing them needs no other
+    /// store. A rule changed from or to 'no action' is kept, for it changes a column's declaration.
+    var shape: String {
+        entities.sorted { $0.name < $1.name }.map { entity in
+            let attributes = entity.attributes.sorted { $0.name < $1.name }.map { attribute in
+                [
+                    "a", attribute.name, attribute.type.rawValue, attribute.isUnique ? "unique" : "",
+                    attribute.isIndexed ? "indexed" : "", attribute.derivation?.text(in: entity, self) ?? "",
+                ].joined(separator: " ")
+            }
+            let relationships = entity.relationships.sorted { $0.name < $1.name }.map { relationship in
+                let destination = entities[relationship.destinationIndex]
+                let inverse = relationship.inverseIndex.map { destination.relationships[$0] }
+                return [
+                    "r", relationship.name, relationship.isToMany ? "many" : "one", destination.name,
+                    inverse?.name ?? "none", inverse?.deleteRule == .noAction ? "loose" : "",
+                ].joined(separator: " ")
+            }
+            let indexes = entity.indexes.map { "i " + $0.joined(separator: ",") }.sorted()
+            let version = entity.versionSlot.map { entity.columnNames[$0] } ?? ""
+            let head = "e \(entity.name) \(entity.identity.name) \(version)"
+            return ([head] + attributes + relationships + indexes).joined(separator: "\n")
+        }.joined(separator: "\n")
+    }
+
+    /// A short text that equal shapes share and different ones do not: 64-bit FNV-1a in hexadecimal.
+    public var hash: String {
+        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+        for byte in shape.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
+        let digits = String(hash, radix: 16)
+        return String(repeating: "0", count: 16 - digits.count) + digits
+    }
+}
+
+extension ArithmeticExpression {
+    /// The expression with all its parentheses.
+    func text(_ entity: Entity) -> String {
+        switch self {
+        case .number(let text): text
+        case .attribute(let slot): entity.attributes[slot].name
+        case .negated(let operand): "(-\(operand.text(entity)))"
+        case .binary(let operation, let left, let right):
+            "(\(left.text(entity)) \(operation.rawValue) \(right.text(entity)))"
+        }
+    }
+}
+
+extension DerivedExpression {
+    /// The expression as a model file states it.
+    public func text(in entity: Entity, _ model: ObjectModel) -> String {
+        switch self {
+        case .count(let relationship): return "\(entity.relationships[relationship].name).@count"
+        case .sum(let relationship, let slot):
+            let relationship = entity.relationships[relationship]
+            let summed = model.entities[relationship.destinationIndex].attributes[slot].name
+            return "\(relationship.name).\(summed).@sum"
+        case .arithmetic(let expression): return expression.text(entity)
+        }
+    }
+}

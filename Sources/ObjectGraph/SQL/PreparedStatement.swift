@@ -1,0 +1,142 @@
+import GRDBSQLite
+
+/// A prepared statement over SQLite's C interface, for the writer's hot path.
+///
+/// Used on the writer's connection only, by one thread at a time. It has to be released before the connection closes.
+final class PreparedStatement {
+    private let statement: OpaquePointer
+    private let connection: OpaquePointer
+
+    init(_ connection: OpaquePointer, sql: String) throws(StoreError) {
+        var created: OpaquePointer?
+        let code = sqlite3_prepare_v3(connection, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &created, nil)
+        guard code == SQLITE_OK, let created else {
+            throw StoreError(
+                resultCode: code, action: "prepare a statement", detail: String(cString: sqlite3_errmsg(connection)))
+        }
+        statement = created
+        self.connection = connection
+    }
+
+    deinit {
+        sqlite3_finalize(statement)
+    }
+
+    // MARK: Binding; positions count from 1
+
+    func bind(_ position: Int, _ value: Value) {
+        switch value {
+        case .null: sqlite3_bind_null(statement, Int32(position))
+        case .integer(let number): sqlite3_bind_int64(statement, Int32(position), number)
+        case .double(let number): sqlite3_bind_double(statement, Int32(position), number)
+        case .text(let text): bind(position, text)
+        case .blob(let bytes): bind(position, bytes)
+        }
+    }
+
+    func bind(_ position: Int, _ number: Int64) {
+        sqlite3_bind_int64(statement, Int32(position), number)
+    }
+
+    func bind(_ position: Int, _ number: Int) {
+        sqlite3_bind_int64(statement, Int32(position), Int64(number))
+    }
+
+    func bind(_ position: Int, _ number: Int64?) {
+        if let number { bind(position, number) } else { bindNull(position) }
+    }
+
+    func bindNull(_ position: Int) {
+        sqlite3_bind_null(statement, Int32(position))
+    }
+
+    func bind(_ position: Int, _ text: String) {
+        var text = text
+        text.withUTF8 { bytes in
+            _ = bytes.withMemoryRebound(to: CChar.self) { characters in
+                // An empty text has no base address, and a null pointer would bind NULL.
+                if let address = characters.baseAddress {
+                    sqlite3_bind_text(statement, Int32(position), address, Int32(bytes.count), transient)
+                } else {
+                    sqlite3_bind_text(statement, Int32(position), "", 0, transient)
+                }
+            }
+        }
+    }
+
+    func bind(_ position: Int, _ text: String?) {
+        if let text { bind(position, text) } else { bindNull(position) }
+    }
+
+    func bind(_ position: Int, _ bytes: [UInt8]) {
+        bytes.withUnsafeBytes { buffer in
+            if let address = buffer.baseAddress, !buffer.isEmpty {
+                _ = sqlite3_bind_blob64(statement, Int32(position), address, UInt64(buffer.count), transient)
+            } else {
+                _ = sqlite3_bind_zeroblob(statement, Int32(position), 0)
+            }
+        }
+    }
+
+    func bind(_ position: Int, _ bytes: [UInt8]?) {
+        if let bytes { bind(position, bytes) } else { bindNull(position) }
+    }
+
+    // MARK: Running
+
+    /// Steps to the next row; false when there is none, after which the statement is ready for its next use.
+    func step() throws(StoreError) -> Bool {
+        let code = sqlite3_step(statement)
+        if code == SQLITE_ROW { return true }
+        let reset = sqlite3_reset(statement)
+        if code == SQLITE_DONE { return false }
+        let failure = sqlite3_extended_errcode(connection)
+        throw StoreError(
+            resultCode: failure == SQLITE_OK ? (reset == SQLITE_OK ? code : reset) : failure, action: "run a statement",
+            detail: StoreError.detail(code, String(cString: sqlite3_errmsg(connection))))
+    }
+
+    /// Runs a statement that returns no rows, and makes it ready for its next use.
+    func run() throws(StoreError) {
+        while try step() {}
+    }
+
+    /// Makes the statement ready for its next use before its rows are exhausted.
+    func reset() {
+        sqlite3_reset(statement)
+    }
+
+    // MARK: Reading the current row; columns count from 0
+
+    func integer(_ column: Int) -> Int64 { sqlite3_column_int64(statement, Int32(column)) }
+
+    func isNull(_ column: Int) -> Bool { sqlite3_column_type(statement, Int32(column)) == SQLITE_NULL }
+
+    func value(_ column: Int) -> Value {
+        let column = Int32(column)
+        switch sqlite3_column_type(statement, column) {
+        case SQLITE_INTEGER: return .integer(sqlite3_column_int64(statement, column))
+        case SQLITE_FLOAT: return .double(sqlite3_column_double(statement, column))
+        case SQLITE_TEXT: return .text(text(column))
+        case SQLITE_BLOB: return .blob(bytes(column))
+        default: return .null
+        }
+    }
+
+    func text(_ column: Int32) -> String {
+        guard let start = sqlite3_column_text(statement, column) else { return "" }
+        let count = Int(sqlite3_column_bytes(statement, column))
+        return String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self)
+    }
+
+    private func bytes(_ column: Int32) -> [UInt8] {
+        guard let start = sqlite3_column_blob(statement, column) else { return [] }
+        let count = Int(sqlite3_column_bytes(statement, column))
+        return [UInt8](UnsafeRawBufferPointer(start: start, count: count))
+    }
+
+    /// SQLite copies bound bytes at once: SQLITE_TRANSIENT, a cast that Swift cannot import.
+    private var transient: sqlite3_destructor_type {
+        unsafeBitCast(-1, to: sqlite3_destructor_type.self)
+    }
+}

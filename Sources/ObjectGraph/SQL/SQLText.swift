@@ -1,0 +1,17 @@
+/// Names and lists in SQL text. Values are never written into SQL; they are bound.
+enum SQLText {
+    /// Returns a name as a quoted identifier.
+    static func quoted(_ name: String) -> String {
+        "\"" + name.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
+    }
+
+    /// Returns `count` parameters separated by commas.
+    static func parameters(_ count: Int) -> String {
+        Array(repeating: "?", count: count).joined(separator: ",")
+    }
+
+    /// Returns a text as a literal, for names of entities in schema text.
+    static func literal(_ text: String) -> String {
+        "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''") + "'"
+    }
+}

@@ -1,0 +1,388 @@
+/// Deletes objects inside the store, by sets of rows, where a deletion reaches more than memory should hold.
+///
+/// The rules are those of ``DeletePropagation``; temporary tables hold the keys: `doomed_N` of entity N what goes,
+/// `round` telling when it was reached; `forgets_N_S` what has to forget a deleted object in slot S.
+struct SetDeletion {
+    let store: WriterConnection
+    let history: HistoryWriter
+
+    private var model: ObjectModel { store.model }
+
+    /// Deletes one object and what hangs on it.
+    ///
+    /// - Throws: ``ValidationFailure`` where a rule refuses, after which the caller rolls back; ``StoreError``.
+    func delete(
+        entity: Entity, pk: Int64, tombstone: Tombstone, into tally: inout ChangeTally
+    ) throws {
+        try prepare()
+        try store.runOnce("INSERT INTO temp.\(doomed(entity.index)) (pk, round) VALUES (?, 0)") { $0.bind(1, pk) }
+        try close()
+        try deny()
+        try letGoColumns(into: &tally)
+        try letGoJoins(into: &tally)
+        let owners = try affectedOwners()
+        try writeDeletions(root: (entity.index, pk), tombstone, into: &tally)
+        try recompute(owners, into: &tally)
+        try drop()
+    }
+
+    private func doomed(_ entity: Int) -> String { "doomed_\(entity)" }
+
+    private func table(_ entity: Int) -> String { SQLText.quoted(model.entities[entity].name) }
+
+    private func prepare() throws(StoreError) {
+        try drop()
+        for entity in model.entities {
+            try store.runOnce(
+                "CREATE TEMP TABLE \(doomed(entity.index)) (pk INTEGER PRIMARY KEY, round INTEGER NOT NULL)")
+        }
+    }
+
+    private func drop() throws(StoreError) {
+        for entity in model.entities { try store.runOnce("DROP TABLE IF EXISTS temp.\(doomed(entity.index))") }
+    }
+
+    // MARK: The deleted set
+
+    /// Follows the rule 'cascade', a round at a time, until a round reaches nothing new.
+    private func close() throws(StoreError) {
+        var round: Int64 = 0
+        var hasGrown = true
+        while hasGrown {
+            hasGrown = false
+            for entity in model.entities {
+                for relationship in entity.relationships where relationship.deleteRule == .cascade {
+                    try store.runOnce(
+                        """
+                        INSERT OR IGNORE INTO temp.\(doomed(relationship.destinationIndex)) (pk, round) \
+                        SELECT destination, ?1 + 1 FROM (\(links(relationship, where: "x.round = ?1")))
+                        """
+                    ) { $0.bind(1, round) }
+                    if store.changedRowCount > 0 { hasGrown = true }
+                }
+            }
+            round += 1
+        }
+    }
+
+    /// A query of the links from doomed objects: columns `source` and `destination`.
+    private func links(_ relationship: Relationship, where condition: String = "1") -> String {
+        let near = doomed(relationship.entityIndex)
+        switch relationship.storage {
+        case .column(let slot):
+            let column = SQLText.quoted(model.entities[relationship.entityIndex].columnNames[slot])
+            return """
+                SELECT s.pk AS source, s.\(column) AS destination FROM temp.\(near) x \
+                JOIN \(table(relationship.entityIndex)) s ON s.pk = x.pk WHERE s.\(column) IS NOT NULL AND \(condition)
+                """
+        case .inverseColumn(let slot):
+            let column = SQLText.quoted(model.entities[relationship.destinationIndex].columnNames[slot])
+            return """
+                SELECT x.pk AS source, d.pk AS destination FROM temp.\(near) x \
+                CROSS JOIN \(table(relationship.destinationIndex)) d ON d.\(column) = x.pk WHERE \(condition)
+                """
+        case .join(let index, let isOwner):
+            let join = SQLText.quoted(model.joinTables[index].name)
+            let (here, there) = isOwner ? ("owner", "destination") : ("destination", "owner")
+            return """
+                SELECT x.pk AS source, j.\(there) AS destination FROM temp.\(near) x \
+                CROSS JOIN \(join) j ON j.\(here) = x.pk WHERE \(condition)
+                """
+        }
+    }
+
+    /// Restricts a query of links to destinations that survive.
+    private func survivors(_ relationship: Relationship) -> String {
+        """
+        SELECT l.source, l.destination FROM (\(links(relationship))) l \
+        WHERE l.destination NOT IN (SELECT pk FROM temp.\(doomed(relationship.destinationIndex)))
+        """
+    }
+
+    private func deny() throws {
+        for entity in model.entities {
+            for relationship in entity.relationships where relationship.deleteRule == .deny {
+                if try exists("SELECT 1 FROM (\(survivors(relationship))) LIMIT 1") {
+                    throw ValidationFailure(
+                        reason: .deniedDelete, entity: entity.name, property: relationship.name,
+                        limit: "forbids the deletion while there are objects in it")
+                }
+            }
+        }
+    }
+
+    private func exists(_ sql: String) throws(StoreError) -> Bool {
+        try PreparedStatement(store.connection, sql: sql).step()
+    }
+
+    // MARK: Survivors
+
+    /// Clears the columns in which survivors refer to deleted objects.
+    private func letGoColumns(into tally: inout ChangeTally) throws {
+        for entity in model.entities {
+            for relationship in entity.relationships
+            where relationship.deleteRule == .nullify || relationship.deleteRule == .cascade {
+                guard let inverse = inverse(of: relationship), case .column(let slot) = inverse.storage else { continue }
+                try clear(inverse, slot, forgetting: relationship, into: &tally)
+            }
+        }
+    }
+
+    private func inverse(of relationship: Relationship) -> Relationship? {
+        relationship.inverseIndex.map { model.entities[relationship.destinationIndex].relationships[$0] }
+    }
+
+    private func clear(
+        _ inverse: Relationship, _ slot: Int, forgetting relationship: Relationship, into tally: inout ChangeTally
+    ) throws {
+        let entity = model.entities[inverse.entityIndex]
+        let column = SQLText.quoted(entity.columnNames[slot])
+        let name = table(entity.index)
+        let condition = """
+            \(column) IN (SELECT pk FROM temp.\(doomed(relationship.entityIndex))) \
+            AND pk NOT IN (SELECT pk FROM temp.\(doomed(entity.index)))
+            """
+        if !inverse.isOptional, try exists("SELECT 1 FROM \(name) WHERE _placeholder = 0 AND \(condition) LIMIT 1") {
+            throw ValidationFailure(
+                reason: .missingMandatory, entity: entity.name, property: inverse.name,
+                limit: "is required and would lose its value")
+        }
+        try appendChanges(
+            entity, .update, from: "\(name) e WHERE \(condition)", properties: entity.columnNames[slot], into: &tally)
+        try store.runOnce("UPDATE \(name) SET \(column) = NULL WHERE \(condition)")
+    }
+
+    /// Notes the survivors whose links in join tables go; the links themselves go with the rows.
+    private func letGoJoins(into tally: inout ChangeTally) throws {
+        for entity in model.entities {
+            for relationship in entity.relationships {
+                guard case .join(let index, _) = relationship.storage else { continue }
+                let join = model.joinTables[index]
+                guard let inverse = inverse(of: relationship) else {
+                    try removeLinks(relationship, join)
+                    continue
+                }
+                let survivor = model.entities[relationship.destinationIndex]
+                if inverse.minimumCount > 0 { try checkMinimum(inverse, relationship) }
+                try appendChanges(
+                    survivor, .update,
+                    from: "\(table(survivor.index)) e WHERE pk IN (SELECT destination FROM (\(survivors(relationship))))",
+                    properties: inverse.name, into: &tally)
+                try removeLinks(relationship, join)
+            }
+        }
+    }
+
+    private func removeLinks(_ relationship: Relationship, _ join: JoinTable) throws(StoreError) {
+        guard case .join(_, let isOwner) = relationship.storage else { return }
+        let near = isOwner ? "owner" : "destination"
+        try store.runOnce(
+            """
+            DELETE FROM \(SQLText.quoted(join.name)) \
+            WHERE \(near) IN (SELECT pk FROM temp.\(doomed(relationship.entityIndex)))
+            """)
+        if join.isOwnInverse {
+            try store.runOnce(
+                """
+                DELETE FROM \(SQLText.quoted(join.name)) \
+                WHERE destination IN (SELECT pk FROM temp.\(doomed(relationship.entityIndex)))
+                """)
+        }
+    }
+
+    /// A survivor that keeps some links, but fewer than its minimum, refuses the deletion.
+    private func checkMinimum(_ inverse: Relationship, _ relationship: Relationship) throws {
+        guard case .join(let index, let isOwner) = inverse.storage else { return }
+        let near = isOwner ? "owner" : "destination"
+        let far = isOwner ? "destination" : "owner"
+        let survivor = model.entities[inverse.entityIndex]
+        let floor = inverse.isOptional ? "AND remaining > 0" : ""
+        let isBroken = try exists(
+            """
+            SELECT 1 FROM (SELECT s.destination AS pk, (SELECT count(*) FROM \(SQLText.quoted(model.joinTables[index].name)) j \
+            WHERE j.\(near) = s.destination AND j.\(far) NOT IN (SELECT pk FROM temp.\(doomed(relationship.entityIndex)))) \
+            AS remaining FROM (\(survivors(relationship))) s) WHERE remaining < \(inverse.minimumCount) \(floor) LIMIT 1
+            """)
+        if isBroken {
+            throw ValidationFailure(
+                reason: .tooFewDestinations, entity: survivor.name, property: inverse.name,
+                limit: "needs at least \(inverse.minimumCount) objects and would keep fewer")
+        }
+    }
+
+    // MARK: Aggregates
+
+    private struct Affected {
+        let entity: Entity
+        let attribute: Attribute
+        let owners: [Int64]
+    }
+
+    /// Returns the surviving owners whose aggregates lose deleted objects, before the rows go.
+    private func affectedOwners() throws(StoreError) -> [Affected] {
+        var affected: [Affected] = []
+        for entity in model.entities {
+            for attribute in entity.attributes {
+                guard let index = attribute.derivation?.aggregatedRelationship else { continue }
+                let relationship = entity.relationships[index]
+                let owners = try owners(losing: relationship)
+                if !owners.isEmpty { affected.append(Affected(entity: entity, attribute: attribute, owners: owners)) }
+            }
+        }
+        return affected
+    }
+
+    private func owners(losing relationship: Relationship) throws(StoreError) -> [Int64] {
+        let gone = "SELECT pk FROM temp.\(doomed(relationship.destinationIndex))"
+        let staying = "NOT IN (SELECT pk FROM temp.\(doomed(relationship.entityIndex)))"
+        let sql: String
+        switch relationship.storage {
+        case .column: return []
+        case .inverseColumn(let slot):
+            let column = SQLText.quoted(model.entities[relationship.destinationIndex].columnNames[slot])
+            sql = """
+                SELECT DISTINCT \(column) FROM \(table(relationship.destinationIndex)) \
+                WHERE pk IN (\(gone)) AND \(column) \(staying)
+                """
+        case .join:
+            // The links are gone already; the history of this save tells whose they were.
+            let entity = model.entities[relationship.entityIndex]
+            let statement = try PreparedStatement(
+                store.connection,
+                sql: """
+                    SELECT DISTINCT object FROM _history_change WHERE token = ?1 AND entity = ?2 AND properties = ?3 \
+                    AND id >= (SELECT firstChange FROM _history_transaction WHERE token = ?1)
+                    """)
+            guard let token = history.token else { return [] }
+            statement.bind(1, token)
+            statement.bind(2, entity.name)
+            statement.bind(3, relationship.name)
+            return try column(statement)
+        }
+        return try column(PreparedStatement(store.connection, sql: sql))
+    }
+
+    private func column(_ statement: PreparedStatement) throws(StoreError) -> [Int64] {
+        var keys: [Int64] = []
+        while try statement.step() {
+            if !statement.isNull(0) { keys.append(statement.integer(0)) }
+        }
+        return keys
+    }
+
+    private func recompute(_ affected: [Affected], into tally: inout ChangeTally) throws(StoreError) {
+        for group in affected {
+            let sums = try store.sums(of: group.attribute, entity: group.entity, owners: group.owners)
+            var rows: [StoredRow] = []
+            try store.entities[group.entity.index].rows(primaryKeys: group.owners) { rows.append($0) }
+            for row in rows {
+                var values = row.values
+                values[group.attribute.slot] = sums[row.pk] ?? group.attribute.zero
+                for slot in group.entity.derivedOrder {
+                    guard case .arithmetic(let expression)? = group.entity.attributes[slot].derivation else { continue }
+                    values[slot] = expression.value(values, of: group.entity.attributes[slot])
+                }
+                let changed = values.indices.filter { values[$0] != row.values[$0] }
+                if changed.isEmpty { continue }
+                try store.entities[group.entity.index].update(
+                    pk: row.pk, slots: changed, values: values, isPlaceholder: nil)
+                try history.append(
+                    entity: group.entity, pk: row.pk, identity: values[group.entity.identitySlot], kind: .update,
+                    properties: changed.map { group.entity.columnNames[$0] }.joined(separator: ","))
+                tally.note(.update, entity: group.entity.index)
+            }
+        }
+    }
+
+    // MARK: The deletion itself
+
+    private func writeDeletions(
+        root: (entity: Int, pk: Int64), _ tombstone: Tombstone, into tally: inout ChangeTally
+    ) throws(StoreError) {
+        for entity in model.entities {
+            let doomedRows = "\(table(entity.index)) e WHERE pk IN (SELECT pk FROM temp.\(doomed(entity.index)))"
+            guard try exists("SELECT 1 FROM temp.\(doomed(entity.index)) LIMIT 1") else { continue }
+            try appendChanges(entity, .delete, from: doomedRows, properties: nil, into: &tally)
+            try writeTombstones(entity, from: doomedRows, tombstone)
+        }
+        let entity = model.entities[root.entity]
+        try store.runOnce(
+            """
+            UPDATE _tombstone SET version = ?1 WHERE entity = ?2 AND identity = (SELECT \
+            \(SQLText.quoted(entity.identity.name)) FROM \(table(entity.index)) WHERE pk = ?3) AND ?1 IS NOT NULL
+            """
+        ) {
+            $0.bind(1, tombstone.version)
+            $0.bind(2, entity.name)
+            $0.bind(3, root.pk)
+        }
+        for entity in model.entities {
+            try store.runOnce(
+                "DELETE FROM \(table(entity.index)) WHERE pk IN (SELECT pk FROM temp.\(doomed(entity.index)))")
+        }
+    }
+
+    private func writeTombstones(_ entity: Entity, from rows: String, _ tombstone: Tombstone) throws(StoreError) {
+        let token = try history.openToken()
+        let version = entity.versionSlot.map { slot in
+            let column = SQLText.quoted(entity.columnNames[slot])
+            // The later of the object's own version and the time of the deletion, where they can be compared.
+            return entity.attributes[slot].type == .date ? "max(coalesce(\(column), ?2), coalesce(?2, \(column)))" : column
+        }
+        try store.runOnce(
+            """
+            INSERT INTO _tombstone (entity, identity, version, time, token) \
+            SELECT ?1, \(SQLText.quoted(entity.identity.name)), \(version ?? "NULL"), ?2, ?3 FROM \(rows) \
+            ON CONFLICT (entity, identity) DO UPDATE SET \
+            version = excluded.version, time = excluded.time, token = excluded.token
+            """
+        ) {
+            $0.bind(1, entity.name)
+            $0.bind(2, tombstone.time)
+            $0.bind(3, token)
+        }
+    }
+
+    /// Appends a change for each row of `rows`, in the order of the primary keys.
+    private func appendChanges(
+        _ entity: Entity, _ kind: ChangeKind, from rows: String, properties: String?, into tally: inout ChangeTally
+    ) throws(StoreError) {
+        let token = try history.openToken()
+        let tombstone = kind == .delete ? preservedSelection(entity) : "NULL"
+        try store.runOnce(
+            """
+            INSERT INTO _history_change (id, token, entity, object, identity, change, properties, tombstone) \
+            SELECT ?1 + row_number() OVER (ORDER BY pk) - 1, ?2, ?3, pk, \(SQLText.quoted(entity.identity.name)), \
+            ?4, ?5, \(tombstone) FROM \(rows)
+            """
+        ) {
+            $0.bind(1, history.nextChange)
+            $0.bind(2, token)
+            $0.bind(3, entity.name)
+            $0.bind(4, kind.rawValue)
+            $0.bind(5, properties)
+        }
+        history.noteAppended(store.changedRowCount)
+        tally.note(kind, entity: entity.index, count: Int(store.changedRowCount))
+    }
+
+    /// The values that stay readable after the deletion, as the JSON text that ``Entity/preservedValues(_:)`` writes.
+    private func preservedSelection(_ entity: Entity) -> String {
+        let preserved = entity.attributes.filter(\.isPreservedAfterDeletion)
+        if preserved.isEmpty { return "NULL" }
+        let fields = preserved.map { attribute in
+            let column = SQLText.quoted(attribute.name)
+            let value: String
+            switch attribute.type {
+            case .boolean: value = "json(CASE \(column) WHEN 0 THEN 'false' WHEN 1 THEN 'true' ELSE 'null' END)"
+            case .date: value = Schema.isoDate(column)
+            case .uuid: value = Schema.hyphenated(column)
+            case .decimal, .transformable: value = "json(coalesce(\(column), 'null'))"
+            case .binary: value = "hex(\(column))"
+            default: value = column
+            }
+            return "\(SQLText.literal(attribute.name)), \(value)"
+        }
+        return "json_object(\(fields.joined(separator: ", ")))"
+    }
+}

@@ -1,0 +1,201 @@
+import Foundation
+import GRDB
+import GRDBSQLite
+
+/// A store: one SQLite file that holds the objects of a model, their history and the worker's own tables.
+///
+/// One process writes, through one ``WriterContext``; any number read snapshots.
+public final class Store: Sendable {
+    /// How a store is opened.
+    public struct Options: Sendable {
+        /// The page cache of the writing connection.
+        public var cacheMegabytes = 16
+        /// For how long a lock of another process is waited for.
+        public var busyTimeoutMilliseconds = 5000
+        /// How many connections read at the same time.
+        public var maximumReaderCount = 4
+
+        public init() {}
+    }
+
+    public let model: ObjectModel
+    /// The file's path.
+    public let path: String
+    let database: any DatabaseWriter
+    private let isTemporary: Bool
+
+    private init(model: ObjectModel, path: String, database: any DatabaseWriter, isTemporary: Bool) {
+        self.model = model
+        self.path = path
+        self.database = database
+        self.isTemporary = isTemporary
+    }
+
+    deinit {
+        guard isTemporary else { return }
+        try? database.close()
+        for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + suffix) }
+    }
+
+    /// Opens the store at a path for writing, and makes it where there is none.
+    ///
+    /// - Throws: ``StoreError``: `store.unavailable`, `store.corrupt`, `store.model_mismatch`, `store.newer_format`.
+    public static func open(
+        path: String, model: ObjectModel, options: Options = Options()
+    ) throws(StoreError) -> Store {
+        try open(path: path, model: model, options: options, isTemporary: false)
+    }
+
+    /// Makes a store that vanishes with the last reference to it, for tests and previews.
+    ///
+    /// It lives in memory where the system offers a file system there, otherwise in the temporary folder; snapshots
+    /// and transactions are those of any other store.
+    public static func inMemory(model: ObjectModel, options: Options = Options()) throws(StoreError) -> Store {
+        let folder = FileManager.default.isWritableFile(atPath: "/dev/shm") ? "/dev/shm" : NSTemporaryDirectory()
+        let path = "\(folder)/objectgraph-\(UUID().uuidString).sqlite"
+        return try open(path: path, model: model, options: options, isTemporary: true)
+    }
+
+    /// Opens an existing store for reading.
+    ///
+    /// - Throws: ``StoreError``.
+    public static func openForReading(
+        path: String, model: ObjectModel, options: Options = Options()
+    ) throws(StoreError) -> Store {
+        guard FileManager.default.fileExists(atPath: path) else {
+            throw StoreError(.unavailable, "There is no store at \(path)", remedy: "Run or replay first, or name another path")
+        }
+        do {
+            let queue = try DatabaseQueue(path: path, configuration: configuration(options, isReadOnly: true))
+            try queue.read { try checkMetadata($0, model: model, path: path) }
+            return Store(model: model, path: path, database: queue, isTemporary: false)
+        } catch {
+            throw StoreError(error, action: "open the store at \(path)")
+        }
+    }
+
+    private static func open(
+        path: String, model: ObjectModel, options: Options, isTemporary: Bool
+    ) throws(StoreError) -> Store {
+        try makeFile(path)
+        do {
+            let pool = try DatabasePool(path: path, configuration: configuration(options, isReadOnly: false))
+            try pool.writeWithoutTransaction { try prepareWriter($0, options) }
+            try pool.write { database in
+                if try database.tableExists("_metadata") {
+                    try checkMetadata(database, model: model, path: path)
+                } else {
+                    try create(database, model: model, path: path)
+                }
+            }
+            return Store(model: model, path: path, database: pool, isTemporary: isTemporary)
+        } catch {
+            throw StoreError(error, action: "open the store at \(path)")
+        }
+    }
+
+    /// Makes an empty file that only its owner reads; SQLite gives its log the same permissions.
+    private static func makeFile(_ path: String) throws(StoreError) {
+        let descriptor = Glibc.open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else {
+            throw StoreError(
+                .unavailable, "Could not open the store at \(path): \(String(cString: strerror(errno)))",
+                remedy: "Check that the folder exists and may be written")
+        }
+        Glibc.close(descriptor)
+    }
+
+    private static func configuration(_ options: Options, isReadOnly: Bool) -> Configuration {
+        var configuration = Configuration()
+        configuration.readonly = isReadOnly
+        configuration.busyMode = .timeout(Double(options.busyTimeoutMilliseconds) / 1000)
+        configuration.maximumReaderCount = options.maximumReaderCount
+        // The writer keeps its transaction open between the chunks of one commit.
+        configuration.allowsUnsafeTransactions = true
+        configuration.prepareDatabase { database in
+            try database.execute(sql: "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -2000")
+        }
+        return configuration
+    }
+
+    private static func prepareWriter(_ database: Database, _ options: Options) throws {
+        // Measured: docs/performance.md.
+        try database.execute(
+            sql: """
+                PRAGMA cache_size = \(-1000 * max(1, options.cacheMegabytes));
+                PRAGMA wal_autocheckpoint = 16000;
+                PRAGMA journal_size_limit = 67108864;
+                PRAGMA synchronous = NORMAL
+                """)
+    }
+
+    // MARK: Metadata
+
+    private static func create(_ database: Database, model: ObjectModel, path: String) throws {
+        if let table = try String.fetchOne(
+            database, sql: "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%' LIMIT 1")
+        {
+            throw StoreError(
+                .corrupt, "The database at \(path) is no store: it has a table '\(table)' of somebody else",
+                remedy: "Name another path")
+        }
+        for statement in Schema(model).statements { try database.execute(sql: statement) }
+        let values = [
+            "formatVersion": String(Schema.formatVersion), "storeID": UUID().uuidString.lowercased(),
+            "model": model.name, "modelVersion": model.version, "modelHash": model.hash, "modelShape": model.shape,
+        ]
+        for (key, value) in values.sorted(by: { $0.key < $1.key }) {
+            try database.execute(sql: "INSERT INTO _metadata (key, value) VALUES (?, ?)", arguments: [key, value])
+        }
+    }
+
+    private static func checkMetadata(_ database: Database, model: ObjectModel, path: String) throws {
+        func metadata(_ key: String) throws -> String? {
+            try String.fetchOne(database, sql: "SELECT value FROM _metadata WHERE key = ?", arguments: [key])
+        }
+        guard try database.tableExists("_metadata"), let format = try metadata("formatVersion").flatMap({ Int($0) }) else {
+            throw StoreError(.corrupt, "The database at \(path) is no store", remedy: "Name another path")
+        }
+        if format > Schema.formatVersion {
+            throw StoreError(
+                .newerFormat, "The store at \(path) was made by a newer version (layout \(format))",
+                remedy: "Use that version; the store is unharmed")
+        }
+        if try metadata("modelHash") != model.hash {
+            let name = try metadata("model") ?? ""
+            let version = try metadata("modelVersion") ?? ""
+            throw StoreError(
+                .modelMismatch,
+                "The store at \(path) was made with the model \(name) \(version), not with this shape of \(model.name) "
+                    + "\(model.version)",
+                remedy: "Use the model it was made with, or another store.path; the store is unharmed")
+        }
+    }
+
+    /// Returns the store's own identity, made with it.
+    public func identity() throws(StoreError) -> String {
+        try read { try $0.metadata("storeID") ?? "" }
+    }
+
+    // MARK: Reading
+
+    /// Calls `body` with a snapshot: all it reads is of one commit.
+    ///
+    /// - Throws: ``StoreError``; whatever `body` throws that is none becomes one.
+    public func read<Result>(_ body: (ReadContext) throws -> Result) throws(StoreError) -> Result {
+        do {
+            return try database.read { try body(ReadContext(database: $0, model: model)) }
+        } catch {
+            throw StoreError(error, action: "read the store")
+        }
+    }
+
+    /// Closes all connections.
+    public func close() throws(StoreError) {
+        do {
+            try database.close()
+        } catch {
+            throw StoreError(error, action: "close the store")
+        }
+    }
+}

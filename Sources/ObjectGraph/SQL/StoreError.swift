@@ -1,0 +1,109 @@
+import GRDB
+import GRDBSQLite
+
+/// Why the store refused: a stable code, whether trying again can help, and what to do.
+public struct StoreError: Error, Sendable, Equatable, CustomStringConvertible {
+    /// The kinds of refusal; the raw values are stable and meant for scripts and logs.
+    public enum Code: String, Sendable {
+        /// Another connection holds the database.
+        case busy = "store.busy"
+        /// The disk is full.
+        case full = "store.full"
+        /// The disk failed; the store has to be verified before it is used again.
+        case inputOutput = "store.io"
+        /// The file is damaged or no SQLite database.
+        case corrupt = "store.corrupt"
+        /// The file cannot be opened or written.
+        case unavailable = "store.unavailable"
+        /// A rule of the schema was broken.
+        case constraint = "store.constraint"
+        /// The store was made with another model.
+        case modelMismatch = "store.model_mismatch"
+        /// The store was made by a newer version of this software.
+        case newerFormat = "store.newer_format"
+        /// Another worker holds the lease.
+        case leased = "store.leased"
+        /// This writer lost the lease to another.
+        case fenced = "store.fenced"
+        /// The history after the token was purged.
+        case historyExpired = "history.expired"
+        /// Anything else that SQLite reports.
+        case database = "store.database"
+    }
+
+    public let code: Code
+    /// What happened, without any value of a row.
+    public let message: String
+    /// What to do.
+    public let remedy: String
+
+    /// Tells whether the same call may succeed later.
+    public var isRetriable: Bool {
+        switch code {
+        case .busy, .full, .leased: true
+        default: false
+        }
+    }
+
+    public var description: String { "\(message). \(remedy) [\(code.rawValue)]" }
+
+    init(_ code: Code, _ message: String, remedy: String) {
+        self.code = code
+        self.message = message
+        self.remedy = remedy
+    }
+}
+
+extension StoreError {
+    /// Makes an error of a result code of SQLite; `action` says what was tried, as in "save the chunk".
+    init(resultCode: Int32, action: String, detail: String = "") {
+        let suffix = detail.isEmpty ? "" : " (\(detail))"
+        switch resultCode & 0xff {
+        case SQLITE_BUSY, SQLITE_LOCKED:
+            self.init(.busy, "Could not \(action): another process holds the store", remedy: "Try again")
+        case SQLITE_FULL:
+            self.init(.full, "Could not \(action): the disk is full", remedy: "Free space; nothing was lost")
+        case SQLITE_IOERR:
+            self.init(
+                .inputOutput, "Could not \(action): the disk failed (code \(resultCode))",
+                remedy: "Check the disk, then run 'verify' before going on")
+        case SQLITE_CORRUPT, SQLITE_NOTADB:
+            self.init(
+                .corrupt, "Could not \(action): the file is damaged or no store\(suffix)",
+                remedy: "Restore a copy, or name another path")
+        case SQLITE_CANTOPEN, SQLITE_READONLY, SQLITE_PERM, SQLITE_AUTH:
+            self.init(
+                .unavailable, "Could not \(action): the file cannot be opened or written",
+                remedy: "Check that the folder exists and may be written")
+        case SQLITE_CONSTRAINT:
+            self.init(
+                .constraint, "Could not \(action): a rule of the schema was broken\(suffix)",
+                remedy: "Correct the event")
+        default:
+            self.init(
+                .database, "Could not \(action): SQLite reports code \(resultCode)\(suffix)",
+                remedy: "Report this with the log")
+        }
+    }
+
+    /// Makes an error of whatever GRDB threw.
+    init(_ error: any Error, action: String) {
+        if let error = error as? StoreError {
+            self = error
+        } else if let error = error as? DatabaseError {
+            self.init(
+                resultCode: error.extendedResultCode.rawValue, action: action,
+                detail: Self.detail(error.resultCode.rawValue, error.message))
+        } else {
+            self.init(.database, "Could not \(action): \(type(of: error))", remedy: "Report this with the log")
+        }
+    }
+
+    /// SQLite's message names tables and columns where a constraint breaks or the SQL is wrong, never values.
+    static func detail(_ resultCode: Int32, _ message: String?) -> String {
+        switch resultCode & 0xff {
+        case SQLITE_CONSTRAINT, SQLITE_ERROR, SQLITE_NOTADB, SQLITE_CORRUPT: message ?? ""
+        default: ""
+        }
+    }
+}

@@ -1,0 +1,347 @@
+import GRDB
+import GRDBSQLite
+
+/// The one connection that writes a store: transactions, tables of entities and pairs, and the store's own tables.
+///
+/// Used by one thread at a time; ``WriterContext`` sees to that.
+final class WriterConnection {
+    let model: ObjectModel
+    let connection: OpaquePointer
+    let entities: [EntityTable]
+    let joins: [PairTable]
+    private var statements: [String: PreparedStatement] = [:]
+
+    init(_ database: Database, model: ObjectModel) throws {
+        guard let handle = database.sqliteConnection else {
+            throw StoreError(.unavailable, "The store is closed", remedy: "Open it again")
+        }
+        connection = handle
+        self.model = model
+        entities = model.entities.map { EntityTable($0, connection: handle) }
+        joins = model.joinTables.map { PairTable($0, connection: handle) }
+    }
+
+    /// Returns the prepared statement of a text, made at its first use.
+    func statement(_ sql: String) throws(StoreError) -> PreparedStatement {
+        if let statement = statements[sql] { return statement }
+        let statement = try PreparedStatement(connection, sql: sql)
+        statements[sql] = statement
+        return statement
+    }
+
+    func run(_ sql: String) throws(StoreError) {
+        try statement(sql).run()
+    }
+
+    /// Runs a statement that is made for one use, such as those on temporary tables.
+    func runOnce(_ sql: String, _ bind: (PreparedStatement) -> Void = { _ in }) throws(StoreError) {
+        let statement = try PreparedStatement(connection, sql: sql)
+        bind(statement)
+        try statement.run()
+    }
+
+    /// Returns the first column of the first row of a statement, or nil without a row.
+    func integer(_ sql: String, _ bind: (PreparedStatement) -> Void = { _ in }) throws(StoreError) -> Int64? {
+        let statement = try statement(sql)
+        bind(statement)
+        defer { statement.reset() }
+        return try statement.step() ? statement.integer(0) : nil
+    }
+
+    /// The number of rows that the last statement changed.
+    var changedRowCount: Int64 { sqlite3_changes64(connection) }
+
+    // MARK: Transactions
+
+    var isInTransaction: Bool { sqlite3_get_autocommit(connection) == 0 }
+
+    func begin() throws(StoreError) { try run("BEGIN IMMEDIATE") }
+
+    func commit() throws(StoreError) { try run("COMMIT") }
+
+    /// Undoes what was not committed; SQLite may have done so itself after a failure.
+    func rollback() throws(StoreError) {
+        if isInTransaction { try run("ROLLBACK") }
+    }
+
+    func setSavepoint() throws(StoreError) { try run("SAVEPOINT chunk") }
+
+    func releaseSavepoint() throws(StoreError) { try run("RELEASE chunk") }
+
+    func rollbackToSavepoint() throws(StoreError) {
+        try run("ROLLBACK TO chunk")
+        try run("RELEASE chunk")
+    }
+
+    // MARK: Primary keys
+
+    /// Returns the next primary key of each entity; keys are never used twice.
+    func primaryKeySequences() throws(StoreError) -> [Int64] {
+        var next: [Int64] = []
+        for entity in model.entities {
+            let known = try integer("SELECT next FROM _sequence WHERE entity = ?") { $0.bind(1, entity.name) }
+            next.append(known ?? 1)
+        }
+        return next
+    }
+
+    func putSequence(entity: String, next: Int64) throws(StoreError) {
+        let statement = try statement(
+            "INSERT INTO _sequence (entity, next) VALUES (?, ?) ON CONFLICT (entity) DO UPDATE SET next = excluded.next")
+        statement.bind(1, entity)
+        statement.bind(2, next)
+        try statement.run()
+    }
+}
+
+// MARK: - Tombstones
+
+/// What is known of a deleted object.
+struct Tombstone {
+    /// The version of the deletion, or null.
+    var version: Value
+    /// When the deletion happened, in microseconds since 1970 UTC, or nil.
+    var time: Int64?
+}
+
+extension WriterConnection {
+    func hasTombstones() throws(StoreError) -> Bool {
+        try integer("SELECT 1 FROM _tombstone LIMIT 1") != nil
+    }
+
+    func tombstones(
+        entity: Entity, identities: [Value], each: (Value, Tombstone) -> Void
+    ) throws(StoreError) {
+        for start in stride(from: 0, to: identities.count, by: KeyList.maximumWidth) {
+            let part = identities[start..<min(start + KeyList.maximumWidth, identities.count)]
+            let list = SQLText.parameters(KeyList.width(for: part.count))
+            let statement = try statement(
+                "SELECT identity, version, time FROM _tombstone WHERE entity = ? AND identity IN (\(list))")
+            statement.bind(1, entity.name)
+            KeyList.bind(part, to: statement, after: 1)
+            while try statement.step() {
+                let time = statement.isNull(2) ? nil : statement.integer(2)
+                each(statement.value(0), Tombstone(version: statement.value(1), time: time))
+            }
+        }
+    }
+
+    func putTombstone(
+        entity: String, identity: Value, _ tombstone: Tombstone, token: Int64
+    ) throws(StoreError) {
+        let statement = try statement(
+            """
+            INSERT INTO _tombstone (entity, identity, version, time, token) VALUES (?, ?, ?, ?, ?) \
+            ON CONFLICT (entity, identity) DO UPDATE SET \
+            version = excluded.version, time = excluded.time, token = excluded.token
+            """)
+        statement.bind(1, entity)
+        statement.bind(2, identity)
+        statement.bind(3, tombstone.version)
+        statement.bind(4, tombstone.time)
+        statement.bind(5, token)
+        try statement.run()
+    }
+
+    func removeTombstone(entity: String, identity: Value) throws(StoreError) {
+        let statement = try statement("DELETE FROM _tombstone WHERE entity = ? AND identity = ?")
+        statement.bind(1, entity)
+        statement.bind(2, identity)
+        try statement.run()
+    }
+}
+
+// MARK: - History
+
+/// What happened to an object in a transaction; the raw values are Core Data's.
+public enum ChangeKind: Int, Sendable, Hashable {
+    case insert = 0
+    case update = 1
+    case delete = 2
+
+    /// The kind as notifications spell it.
+    public var name: String {
+        switch self {
+        case .insert: "insert"
+        case .update: "update"
+        case .delete: "delete"
+        }
+    }
+}
+
+extension WriterConnection {
+    func openHistoryTransaction(
+        time: Int64, author: String, context: String?, source: String?, firstChange: Int64
+    ) throws(StoreError) -> Int64 {
+        let statement = try statement(
+            """
+            INSERT INTO _history_transaction (time, author, context, source, firstChange, changeCount) \
+            VALUES (?, ?, ?, ?, ?, 0)
+            """)
+        statement.bind(1, time)
+        statement.bind(2, author)
+        statement.bind(3, context)
+        statement.bind(4, source)
+        statement.bind(5, firstChange)
+        try statement.run()
+        return sqlite3_last_insert_rowid(connection)
+    }
+
+    func closeHistoryTransaction(token: Int64, changeCount: Int64) throws(StoreError) {
+        let statement = try statement("UPDATE _history_transaction SET changeCount = ? WHERE token = ?")
+        statement.bind(1, changeCount)
+        statement.bind(2, token)
+        try statement.run()
+    }
+
+    func removeHistoryTransaction(token: Int64) throws(StoreError) {
+        let statement = try statement("DELETE FROM _history_transaction WHERE token = ?")
+        statement.bind(1, token)
+        try statement.run()
+    }
+
+    func appendChange(
+        id: Int64, token: Int64, entity: String, pk: Int64, identity: Value, kind: ChangeKind, properties: String?,
+        tombstone: String?
+    ) throws(StoreError) {
+        let statement = try statement(
+            """
+            INSERT INTO _history_change (id, token, entity, object, identity, change, properties, tombstone) \
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+            """)
+        statement.bind(1, id)
+        statement.bind(2, token)
+        statement.bind(3, entity)
+        statement.bind(4, pk)
+        statement.bind(5, identity)
+        statement.bind(6, kind.rawValue)
+        statement.bind(7, properties)
+        statement.bind(8, tombstone)
+        try statement.run()
+    }
+
+    /// Returns the id that the next change gets; the ids of purged changes are passed over.
+    func nextChangeID() throws(StoreError) -> Int64 {
+        let change = try integer("SELECT max(id) FROM _history_change") ?? 0
+        let transaction = try integer(
+            "SELECT firstChange + changeCount - 1 FROM _history_transaction ORDER BY token DESC LIMIT 1")
+        let purged = try integer("SELECT CAST(value AS INTEGER) FROM _metadata WHERE key = 'nextChange'") ?? 1
+        return max(max(change, transaction ?? 0) + 1, purged)
+    }
+}
+
+// MARK: - Positions, dead letters, cursors
+
+/// Where a source is to be read from next.
+public struct SourcePosition: Sendable, Hashable {
+    /// The topic's name, or `file:` and the file's path.
+    public var topic: String
+    public var partition: Int32
+    /// The offset of the next record of a partition, or the number of records of a file that are done.
+    public var nextOffset: Int64
+    /// What tells a file from another one at the same path, or nil.
+    public var detail: String?
+
+    public init(topic: String, partition: Int32, nextOffset: Int64, detail: String? = nil) {
+        self.topic = topic
+        self.partition = partition
+        self.nextOffset = nextOffset
+        self.detail = detail
+    }
+}
+
+/// A record that could not be decoded or applied, as the store keeps it.
+public struct DeadLetter: Sendable {
+    /// The letter's number in the store; 0 before it is saved.
+    public var id: Int64 = 0
+    /// When it was put aside, in microseconds since 1970 UTC.
+    public var time: Int64
+    public var topic: String
+    public var partition: Int32
+    /// The record's offset, or its number in a file, counted from 1.
+    public var offset: Int64
+    /// The line of a file, counted from 1, or nil.
+    public var line: Int?
+    /// Where it failed: `decode`, `apply`.
+    public var stage: String
+    /// A stable code of the reason.
+    public var code: String
+    /// The reason in words, with the remedy.
+    public var reason: String
+    public var key: [UInt8]?
+    /// The record's bytes; of an oversized record only the beginning.
+    public var value: [UInt8]?
+    /// The record's full size in bytes.
+    public var valueBytes: Int
+    /// The record's headers as a JSON array of `[name, base64]`, or nil.
+    public var headers: String?
+    /// How often it was tried.
+    public var attempts: Int = 1
+
+    public init(
+        time: Int64, topic: String, partition: Int32, offset: Int64, line: Int? = nil, stage: String, code: String,
+        reason: String, key: [UInt8]?, value: [UInt8]?, valueBytes: Int, headers: String? = nil
+    ) {
+        self.time = time
+        self.topic = topic
+        self.partition = partition
+        self.offset = offset
+        self.line = line
+        self.stage = stage
+        self.code = code
+        self.reason = reason
+        self.key = key
+        self.value = value
+        self.valueBytes = valueBytes
+        self.headers = headers
+    }
+}
+
+extension WriterConnection {
+    func put(_ position: SourcePosition) throws(StoreError) {
+        let statement = try statement(
+            """
+            INSERT INTO _position (topic, partition, nextOffset, detail) VALUES (?, ?, ?, ?) \
+            ON CONFLICT (topic, partition) DO UPDATE SET nextOffset = excluded.nextOffset, detail = excluded.detail
+            """)
+        statement.bind(1, position.topic)
+        statement.bind(2, Int64(position.partition))
+        statement.bind(3, position.nextOffset)
+        statement.bind(4, position.detail)
+        try statement.run()
+    }
+
+    func append(_ letter: DeadLetter) throws(StoreError) {
+        let statement = try statement(
+            """
+            INSERT INTO _dead_letter (time, topic, partition, offset, line, stage, code, reason, key, value, \
+            valueBytes, headers, attempts) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            """)
+        statement.bind(1, letter.time)
+        statement.bind(2, letter.topic)
+        statement.bind(3, Int64(letter.partition))
+        statement.bind(4, letter.offset)
+        statement.bind(5, letter.line.map { Int64($0) })
+        statement.bind(6, letter.stage)
+        statement.bind(7, letter.code)
+        statement.bind(8, letter.reason)
+        statement.bind(9, letter.key)
+        statement.bind(10, letter.value)
+        statement.bind(11, letter.valueBytes)
+        statement.bind(12, letter.headers)
+        statement.bind(13, letter.attempts)
+        try statement.run()
+    }
+
+    func putCursor(name: String, token: Int64, time: Int64) throws(StoreError) {
+        let statement = try statement(
+            """
+            INSERT INTO _cursor (name, token, time) VALUES (?, ?, ?) \
+            ON CONFLICT (name) DO UPDATE SET token = excluded.token, time = excluded.time
+            """)
+        statement.bind(1, name)
+        statement.bind(2, token)
+        statement.bind(3, time)
+        try statement.run()
+    }
+}

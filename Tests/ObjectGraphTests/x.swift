@@ -1,0 +1,3 @@
+import Testing
+@testable import ObjectGraph
+@Test func a() { #expect(placeholder == 1) }
