@@ -11,7 +11,8 @@ extern "C" {
 /// A reusable simdjson DOM parser with a fixed depth limit. Not thread-safe: one per thread.
 typedef struct json_parser json_parser;
 
-/// Returns a parser, or NULL when memory is short. `max_depth` caps the nesting of arrays and objects.
+/// Returns a parser, or NULL when memory is short. `max_depth` is the number of nested arrays and objects
+/// allowed, empty ones not counted.
 json_parser *json_parser_create(size_t max_depth);
 void json_parser_destroy(json_parser *parser);
 
@@ -21,6 +22,9 @@ void json_parser_destroy(json_parser *parser);
 int json_parser_parse(
     json_parser *parser, const uint8_t *bytes, size_t length, const uint64_t **tape, const uint8_t **strings);
 
+/// Returns the largest record, in bytes, that the parser has room for now.
+size_t json_parser_capacity(const json_parser *parser);
+
 /// Returns a static English description of an error code.
 const char *json_error_message(int code);
 
@@ -29,6 +33,8 @@ int json_error_depth(void);
 int json_error_utf8(void);
 int json_error_empty(void);
 int json_error_capacity(void);
+int json_error_memory(void);
+int json_error_number(void);
 
 #ifdef __cplusplus
 }

@@ -293,7 +293,8 @@ public struct ChangeTally: Sendable {
     /// The number of all changes.
     public var total: Int { counts.reduce(0) { $0 + $1.reduce(0, +) } }
 
-    mutating func add(_ other: ChangeTally) {
+    /// Adds the counts of another save.
+    public mutating func add(_ other: ChangeTally) {
         for entity in counts.indices {
             for kind in counts[entity].indices { counts[entity][kind] += other.counts[entity][kind] }
         }

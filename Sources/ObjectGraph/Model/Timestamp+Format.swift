@@ -73,11 +73,8 @@ extension Timestamp {
     }
 
     private static func appendDigits(_ value: Int, _ count: Int, to output: inout [UInt8]) {
-        var divisor = 1
-        for _ in 1..<count { divisor *= 10 }
-        while divisor > 0 {
-            output.append(0x30 + UInt8(truncatingIfNeeded: value / divisor % 10))
-            divisor /= 10
-        }
+        if count > 2 { appendDigits(value / 100, count - 2, to: &output) }
+        if count > 1 { output.append(0x30 + UInt8(truncatingIfNeeded: value / 10 % 10)) }
+        output.append(0x30 + UInt8(truncatingIfNeeded: value % 10))
     }
 }

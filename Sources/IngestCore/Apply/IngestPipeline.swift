@@ -1,0 +1,238 @@
+import Logging
+import ObjectGraph
+
+/// Takes records, gathers their events into chunks, saves these with positions and dead letters, and commits.
+///
+/// Used from one thread, the one that reads the source.
+public final class IngestPipeline {
+    /// What stops the pipeline for good.
+    public struct Halt: Error, Sendable, CustomStringConvertible {
+        /// A stable code for scripts and logs.
+        public var code: String { "ingest.halted" }
+        /// The same record would halt it again.
+        public var isRetriable: Bool { false }
+        public let description: String
+    }
+
+    /// What the pipeline has done since it was made.
+    public struct Summary: Sendable {
+        public var records = 0
+        public var bytes = 0
+        public var applied = 0
+        public var stale = 0
+        public var deadLetters = 0
+        public var placeholders = 0
+        public var chunks = 0
+        public var commits = 0
+        public internal(set) var changes: ChangeTally?
+    }
+
+    public let writer: WriterContext
+    public private(set) var summary = Summary()
+    private let metrics: WorkerMetrics?
+    private let logger: Logger
+    private let toleratesErrors: Bool
+    private let now: () -> Double
+    private var chunk = PendingChunk()
+    private var chunkPolicy: ChunkPolicy
+    private var commitPolicy: CommitPolicy
+    private var series: OperationSeries?
+    private var savedPositions: [SourcePosition] = []
+    /// Called after each commit with the positions that it made last.
+    public var onCommit: ([SourcePosition]) -> Void = { _ in }
+    /// Called for each dead letter with its place, code and reason.
+    public var onDeadLetter: (RecordPlace, String, String) -> Void = { _, _, _ in }
+
+    /// Makes a pipeline that writes through a context.
+    ///
+    /// - Parameter now: a monotonic clock in seconds.
+    public init(
+        writer: WriterContext, configuration: WorkerConfiguration, metrics: WorkerMetrics? = nil, logger: Logger,
+        now: @escaping () -> Double = HealthMonitor.monotonicSeconds
+    ) {
+        self.writer = writer
+        self.metrics = metrics
+        self.logger = logger
+        self.now = now
+        toleratesErrors = configuration.errors.tolerance == .all
+        chunkPolicy = ChunkPolicy(configuration.chunk)
+        commitPolicy = CommitPolicy(configuration.commit)
+        series = metrics.map { OperationSeries($0, model: writer.store.model) }
+    }
+
+    // MARK: Records
+
+    /// Adds a record; saves the chunk when it is full.
+    ///
+    /// - Parameters:
+    ///   - nextOffset: where the source goes on after the record.
+    ///   - detail: what the position keeps besides, such as a file's fingerprint.
+    ///   - hasBacklog: whether more records are waiting, so that the commit may wait too.
+    ///   - decode: makes the record's event.
+    /// - Throws: ``StoreError``: everything since the last commit is undone then; or ``Halt``.
+    public func add(
+        _ record: SourceRecord, nextOffset: Int64, detail: String? = nil, hasBacklog: Bool = true,
+        decode: (SourceRecord) throws(DecodeError) -> GraphEvent
+    ) throws {
+        summary.records += 1
+        summary.bytes += record.totalBytes
+        metrics?.records.increment()
+        metrics?.recordBytes.increment(by: record.totalBytes)
+        var operations = 1
+        do {
+            let event = try decode(record)
+            operations = event.operations.count
+            series?.count(event)
+            chunk.add(event, record)
+        } catch {
+            chunk.add(error, record, time: WriterContext.systemTime())
+            try noteDeadLetter(record.place, stage: "decode", error.code, error.description)
+        }
+        chunk.advance(past: record.place, nextOffset: nextOffset, detail: detail)
+        if chunkPolicy.added(operations: operations, bytes: record.totalBytes, at: now()) == .close {
+            try saveChunk(hasBacklog: hasBacklog)
+        }
+    }
+
+    /// Lets time pass: closes a chunk and commits where they are due; with nothing waiting, both at once.
+    ///
+    /// - Throws: as ``add(_:nextOffset:detail:hasBacklog:decode:)``.
+    public func tick(hasBacklog: Bool) throws {
+        if chunkPolicy.tick(at: now()) == .close { try saveChunk(hasBacklog: hasBacklog) }
+        let action = hasBacklog ? commitPolicy.tick(at: now()) : commitPolicy.drained()
+        if action == .commit { try commit() }
+    }
+
+    /// Saves and commits everything that was added.
+    ///
+    /// - Throws: as ``add(_:nextOffset:detail:hasBacklog:decode:)``.
+    public func finish() throws {
+        try saveChunk(hasBacklog: false)
+        try commit()
+    }
+
+    /// Forgets everything since the last commit.
+    public func discard() throws(StoreError) {
+        forget()
+        try writer.rollback()
+    }
+
+    /// When something is due next, in seconds of the clock, or nil.
+    public var deadline: Double? {
+        switch (chunkPolicy.deadline, commitPolicy.deadline) {
+        case (let chunk?, let commit?): min(chunk, commit)
+        case (let chunk, let commit): chunk ?? commit
+        }
+    }
+
+    private func forget() {
+        chunk.removeAll()
+        chunkPolicy.closed()
+        commitPolicy.closed()
+        savedPositions.removeAll()
+    }
+
+    // MARK: Saving
+
+    private func saveChunk(hasBacklog: Bool) throws {
+        if chunk.isEmpty { return }
+        let result: WriterContext.ChunkResult
+        do {
+            result = try writer.apply(
+                WriterContext.Chunk(
+                    events: chunk.events, source: chunk.source, positions: chunk.positions,
+                    deadLetters: chunk.deadLetters)
+            ) { chunk.deadLetter($0, $1, time: WriterContext.systemTime()) }
+        } catch {
+            forget()
+            throw error
+        }
+        try note(result)
+        savedPositions += chunk.positions
+        chunk.removeAll()
+        chunkPolicy.closed()
+        if commitPolicy.saved(rows: writer.uncommittedRows, hasBacklog: hasBacklog, at: now()) == .commit {
+            try commit()
+        }
+    }
+
+    private func note(_ result: WriterContext.ChunkResult) throws {
+        summary.chunks += 1
+        metrics?.chunks.increment()
+        metrics?.chunkOperations.observe(Double(chunk.events.count))
+        for (index, outcome) in result.outcomes.enumerated() {
+            switch outcome {
+            case .applied: summary.applied += 1
+            case .stale:
+                summary.stale += 1
+                metrics?.stale.increment()
+            case .failed(let failure):
+                try noteDeadLetter(chunk.place(index), stage: "apply", failure.code, failure.description)
+            }
+        }
+        summary.placeholders += result.placeholderCount
+        metrics?.placeholders.increment(by: result.placeholderCount)
+        series?.count(result.changes)
+        if summary.changes == nil { summary.changes = result.changes } else { summary.changes?.add(result.changes) }
+        if let token = result.token { metrics?.historyToken.set(token) }
+    }
+
+    private func noteDeadLetter(_ place: RecordPlace, stage: String, _ code: String, _ reason: String) throws {
+        summary.deadLetters += 1
+        metrics?.deadLetters.with(stage).increment()
+        logger.warning(
+            "record put aside",
+            metadata: ["place": "\(place)", "stage": "\(stage)", "code": "\(code)", "reason": "\(reason)"])
+        onDeadLetter(place, code, reason)
+        if toleratesErrors { return }
+        forget()
+        try writer.rollback()
+        throw Halt(
+            description: "\(place): \(reason). errors.tolerance is none: nothing since the last commit was kept. Mend the "
+                + "record, or set errors.tolerance to all")
+    }
+
+    private func commit() throws {
+        let started = now()
+        do {
+            try writer.commit()
+        } catch {
+            forget()
+            throw error
+        }
+        commitPolicy.closed()
+        summary.commits += 1
+        metrics?.commits.increment()
+        metrics?.commitDuration.observe(now() - started)
+        metrics?.lastCommitTimestamp.set(Double(WriterContext.systemTime()) / 1_000_000)
+        let positions = savedPositions
+        savedPositions.removeAll()
+        onCommit(positions)
+    }
+}
+
+/// The metric series of operations and deletions, looked up once.
+struct OperationSeries {
+    private let upserts: [Counter]
+    private let deletes: [Counter]
+    private let deleted: [Counter]
+
+    init(_ metrics: WorkerMetrics, model: ObjectModel) {
+        upserts = model.entities.map { metrics.operations.with($0.name, "upsert") }
+        deletes = model.entities.map { metrics.operations.with($0.name, "delete") }
+        deleted = model.entities.map { metrics.objectsDeleted.with($0.name) }
+    }
+
+    func count(_ event: GraphEvent) {
+        for operation in event.operations {
+            (operation.kind == .upsert ? upserts : deletes)[operation.entity].increment()
+        }
+    }
+
+    func count(_ changes: ChangeTally) {
+        for (entity, counter) in deleted.enumerated() {
+            let count = changes.count(.delete, entity: entity)
+            if count > 0 { counter.increment(by: count) }
+        }
+    }
+}

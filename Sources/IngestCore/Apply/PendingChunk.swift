@@ -1,0 +1,110 @@
+import ObjectGraph
+
+/// The open chunk: decoded events, the bytes of their records in case they fail, dead letters, positions.
+struct PendingChunk {
+    /// A record whose event waits in the chunk.
+    private struct Entry {
+        let place: RecordPlace
+        let headers: [SourceHeader]
+        /// Where the key and the value stand in `bytes`; nil for null.
+        let key: Range<Int>?
+        let value: Range<Int>?
+        let valueBytes: Int
+    }
+
+    private struct PartitionKey: Hashable {
+        let topic: String
+        let partition: Int32
+    }
+
+    private(set) var events: [GraphEvent] = []
+    private(set) var deadLetters: [DeadLetter] = []
+    private var entries: [Entry] = []
+    private var bytes: [UInt8] = []
+    private var next: [PartitionKey: (offset: Int64, detail: String?)] = [:]
+
+    var isEmpty: Bool { next.isEmpty }
+
+    mutating func removeAll() {
+        events.removeAll(keepingCapacity: true)
+        deadLetters.removeAll()
+        entries.removeAll(keepingCapacity: true)
+        // One oversized record must not hold its memory for good.
+        bytes.removeAll(keepingCapacity: bytes.capacity <= 8 << 20)
+        next.removeAll(keepingCapacity: true)
+    }
+
+    mutating func add(_ event: GraphEvent, _ record: SourceRecord) {
+        events.append(event)
+        entries.append(
+            Entry(
+                place: record.place, headers: record.headers, key: keep(record.key), value: keep(record.value),
+                valueBytes: record.totalBytes))
+    }
+
+    private mutating func keep(_ content: UnsafeRawBufferPointer?) -> Range<Int>? {
+        guard let content else { return nil }
+        let start = bytes.count
+        bytes.append(contentsOf: content)
+        return start..<bytes.count
+    }
+
+    mutating func add(_ error: DecodeError, _ record: SourceRecord, time: Int64) {
+        deadLetters.append(
+            DeadLetter(
+                time: time, topic: record.place.topic, partition: record.place.partition, offset: record.place.offset,
+                line: record.place.line, stage: "decode", code: error.code, reason: error.description,
+                key: record.key.map { [UInt8]($0) }, value: record.value.map(Self.kept), valueBytes: record.totalBytes,
+                headers: Self.text(record.headers)))
+    }
+
+    /// Of a record that is too large only the beginning is kept; its place says where the rest is.
+    private static func kept(_ value: UnsafeRawBufferPointer) -> [UInt8] {
+        value.count > DeadLetterLimits.keptBytes ? [UInt8](value.prefix(DeadLetterLimits.beginningBytes)) : [UInt8](value)
+    }
+
+    func deadLetter(_ index: Int, _ failure: EventFailure, time: Int64) -> DeadLetter {
+        let entry = entries[index]
+        return DeadLetter(
+            time: time, topic: entry.place.topic, partition: entry.place.partition, offset: entry.place.offset,
+            line: entry.place.line, stage: "apply", code: failure.code, reason: failure.description,
+            key: entry.key.map { [UInt8](bytes[$0]) }, value: entry.value.map { [UInt8](bytes[$0]) },
+            valueBytes: entry.valueBytes, headers: Self.text(entry.headers))
+    }
+
+    func place(_ index: Int) -> RecordPlace { entries[index].place }
+
+    /// Notes that a record is part of the chunk, whatever becomes of it.
+    mutating func advance(past place: RecordPlace, nextOffset: Int64, detail: String?) {
+        next[PartitionKey(topic: place.topic, partition: place.partition)] = (nextOffset, detail)
+    }
+
+    var positions: [SourcePosition] {
+        next.map {
+            SourcePosition(
+                topic: $0.key.topic, partition: $0.key.partition, nextOffset: $0.value.offset, detail: $0.value.detail)
+        }.sorted { ($0.topic, $0.partition) < ($1.topic, $1.partition) }
+    }
+
+    /// Where the chunk's first event comes from, for the history.
+    var source: String? {
+        entries.first.map { "\($0.place.topic)/\($0.place.partition)@\($0.place.offset)" }
+    }
+
+    private static func text(_ headers: [SourceHeader]) -> String? {
+        if headers.isEmpty { return nil }
+        let pairs = headers.map { header in
+            let value = header.value.map { JSONText.string(Base64Text.text($0)) } ?? "null"
+            return "[\(JSONText.string(header.name)),\(value)]"
+        }
+        return "[\(pairs.joined(separator: ","))]"
+    }
+}
+
+/// How much of a record a dead letter keeps.
+enum DeadLetterLimits {
+    /// Records up to this size are kept whole: the default of limits.maxRecordBytes.
+    static let keptBytes = 16 << 20
+    /// What is kept of larger ones.
+    static let beginningBytes = 64 << 10
+}

@@ -1,0 +1,76 @@
+/// Says where a value came from.
+public enum ConfigurationOrigin: Sendable, Equatable, CustomStringConvertible {
+    /// No source gave it.
+    case byDefault
+    /// A position in the file; lines and columns count from 1.
+    case file(path: String, line: Int, column: Int)
+    /// An environment variable.
+    case environment(name: String)
+    /// `--set KEY=…`.
+    case flag(key: String)
+
+    /// Names the origin in the form that editors and people know.
+    public var description: String {
+        switch self {
+        case .byDefault: "default"
+        case .file(let path, let line, let column): "\(path):\(line):\(column)"
+        case .environment(let name): "environment \(name)"
+        case .flag(let key): "--set \(key)"
+        }
+    }
+}
+
+/// Describes one mistake in a configuration.
+public struct ConfigurationProblem: Sendable, Equatable, CustomStringConvertible {
+    /// The kind of mistake; the raw value is stable.
+    public enum Code: String, Sendable {
+        /// A file cannot be read.
+        case unreadable = "config.unreadable"
+        /// A file or value is not YAML.
+        case syntax = "config.syntax"
+        /// A key is not known.
+        case unknownKey = "config.unknown_key"
+        /// A key stands twice.
+        case duplicateKey = "config.duplicate_key"
+        /// A required key is absent.
+        case missingKey = "config.missing_key"
+        /// A value has the wrong type or is out of range.
+        case invalidValue = "config.invalid_value"
+        /// Two values exclude one another.
+        case conflict = "config.conflict"
+    }
+
+    /// The kind of mistake.
+    public var code: Code
+    /// Where the mistake is.
+    public var origin: ConfigurationOrigin
+    /// What is wrong. Never holds a secret.
+    public var message: String
+    /// The closest known name, when there is one.
+    public var suggestion: String?
+    /// What to do.
+    public var remedy: String
+
+    /// Says where, what, and what to do, in one line.
+    public var description: String {
+        let hint = suggestion.map { "; did you mean \"\($0)\"?" } ?? "."
+        return "\(origin): \(message)\(hint) \(remedy)"
+    }
+}
+
+/// Lists everything that is wrong with a configuration.
+public struct ConfigurationError: Error, Sendable, Equatable, CustomStringConvertible {
+    /// The mistakes: those of the file first, in its order.
+    public let problems: [ConfigurationProblem]
+
+    /// The stable code of the error.
+    public var code: String { "config.invalid" }
+    /// A configuration does not get better by trying again.
+    public var isRetriable: Bool { false }
+
+    /// Lists the mistakes, a line each.
+    public var description: String {
+        let count = problems.count == 1 ? "1 problem" : "\(problems.count) problems"
+        return (["The configuration has \(count):"] + problems.map { "  \($0)" }).joined(separator: "\n")
+    }
+}

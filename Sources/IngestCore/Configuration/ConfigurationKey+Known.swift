@@ -1,0 +1,91 @@
+extension ConfigurationKey {
+    /// Lists every setting with a name of its own, in the order of the documentation.
+    ///
+    /// Besides these, `kafka.PROPERTY` sets the librdkafka property of that name.
+    public static let known: [ConfigurationKey] = main + bounds + outputs + operation
+
+    private static let largest = Int(Int32.max)
+
+    private static let main: [ConfigurationKey] = [
+        .text("model", \.model, "The model: a YAML file, or a .xcdatamodel or .xcdatamodeld folder."),
+        .text("author", \.author, "The author that history transactions carry."),
+        .text("store.path", \.store.path, "The SQLite file; its folder is made when it is missing."),
+        .integer(
+            "store.cacheMegabytes", \.store.cacheMegabytes, 1...65_536,
+            "The page cache of the writing connection, in megabytes."),
+        .integer(
+            "store.busyTimeoutMilliseconds", \.store.busyTimeoutMilliseconds, 0...3_600_000,
+            "How long to wait for a lock that another process holds."),
+        .topics,
+        .files,
+        .choice(
+            "kafka.onPositionLost", \.kafka.onPositionLost,
+            "What to do when the needed offset is gone from the broker: halt the partition, or go on with the earliest "
+                + "or latest record. Not given to librdkafka."),
+    ]
+
+    private static let bounds: [ConfigurationKey] = [
+        .integer(
+            "chunk.maxOperations", \.chunk.maxOperations, 1...1_000_000, "A chunk closes at this number of operations."),
+        .integer("chunk.maxBytes", \.chunk.maxBytes, 1...largest, "A chunk closes at this size of its records."),
+        .integer(
+            "chunk.maxMilliseconds", \.chunk.maxMilliseconds, 1...600_000,
+            "A chunk closes at this age, in milliseconds."),
+        .integer(
+            "commit.maxRows", \.commit.maxRows, 1...largest,
+            "With backlog, chunks share one commit up to this number of rows."),
+        .integer(
+            "commit.maxMilliseconds", \.commit.maxMilliseconds, 0...600_000,
+            "With backlog, chunks share one commit for this long at most."),
+        .integer(
+            "limits.maxRecordBytes", \.limits.maxRecordBytes, 1...largest, "A larger record becomes a dead letter."),
+        .integer("limits.maxDepth", \.limits.maxDepth, 1...1_024, "A record nested deeper becomes a dead letter."),
+    ]
+
+    private static let outputs: [ConfigurationKey] = [
+        .optionalText(
+            "notifications.topic", \.notifications.topic,
+            "The topic for change notifications; null sends none to Kafka."),
+        .choice(
+            "notifications.granularity", \.notifications.granularity,
+            "A notification for each transaction, or for each changed object."),
+        .boolean(
+            "notifications.values", \.notifications.values, "Whether a notification about an object holds its values."),
+        .integer(
+            "notifications.maxBytes", \.notifications.maxBytes, 1_024...largest,
+            "A larger notification is split; keep it under the broker's message limit."),
+        .optionalText(
+            "deadLetters.topic", \.deadLetters.topic,
+            "The topic that also gets the dead letters; null keeps them in the store only."),
+        .integer(
+            "history.keepDays", \.history.keepDays, 0...36_500,
+            "History that every reader has seen is purged at this age."),
+        .integer(
+            "history.purgeEveryMinutes", \.history.purgeEveryMinutes, 1...525_600, "The time between two purges."),
+    ]
+
+    private static let operation: [ConfigurationKey] = [
+        .choice(
+            "errors.tolerance", \.errors.tolerance,
+            "all: a bad record becomes a dead letter. none: it stops the worker."),
+        .boolean("http.enabled", \.http.enabled, "Whether there is an HTTP server."),
+        .text("http.host", \.http.host, "The address that the HTTP server listens on."),
+        .integer(
+            "http.port", \.http.port, 0...65_535, "The port of the HTTP server; 0 takes any free one and prints it."),
+        .choice("log.level", \.log.level, "The lowest level that is logged."),
+        .choice("log.format", \.log.format, "The form of a log line."),
+        .integer(
+            "shutdown.drainSeconds", \.shutdown.drainSeconds, 0...3_600,
+            "The time to finish open chunks and notifications at the end."),
+        .integer(
+            "lease.ttlSeconds", \.lease.ttlSeconds, 1...3_600,
+            "How long a writer owns the store without renewing its lease."),
+    ]
+
+    static let byPath: [String: ConfigurationKey] = Dictionary(
+        known.map { ($0.path, $0) }, uniquingKeysWith: { first, _ in first })
+
+    /// The first parts of dotted names.
+    static let sections: Set<String> = Set(
+        known.compactMap { key in key.path.firstIndex(of: ".").map { String(key.path[..<$0]) } })
+}

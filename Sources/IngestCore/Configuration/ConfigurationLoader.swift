@@ -1,0 +1,147 @@
+import Yams
+
+/// Is a configuration together with where each value came from.
+public struct LoadedConfiguration: Sendable {
+    /// The effective configuration.
+    public let configuration: WorkerConfiguration
+    /// The file that was read, or nil when there was none.
+    public let file: String?
+    /// Every setting with its value and origin; secrets are redacted.
+    public let entries: [ConfigurationEntry]
+
+    /// Lists every setting, a line each, with its origin; secrets are redacted.
+    public func describe() -> String {
+        entries.map { "\($0.key) = \($0.value)  # \($0.origin)" }.joined(separator: "\n")
+    }
+}
+
+/// Is one setting of the effective configuration.
+public struct ConfigurationEntry: Sendable, Equatable {
+    /// The dotted name.
+    public let key: String
+    /// The value as text, redacted when it is a secret.
+    public let value: String
+    /// Where the value came from.
+    public let origin: ConfigurationOrigin
+}
+
+extension WorkerConfiguration {
+    /// The file that is read when none is named and it is there.
+    public static let defaultFile = "config/worker.yaml"
+
+    /// Reads a configuration; a flag goes before a variable, a variable before the file, the file before the default.
+    ///
+    /// - Parameters:
+    ///   - file: The YAML file, or nil for `config/worker.yaml` if it is there.
+    ///   - settings: The values of `--set`, as `KEY=VALUE`; a later one goes before an earlier.
+    ///   - environment: The variables of the process; those that begin with `INGEST_` count.
+    /// - Throws: ``ConfigurationError`` with every mistake that was found.
+    public static func load(
+        file: String? = nil, settings: [String] = [], environment: [String: String] = [:]
+    ) throws(ConfigurationError) -> LoadedConfiguration {
+        var loader = ConfigurationLoader()
+        let used = loader.read(file: file)
+        loader.apply(environment: environment)
+        loader.apply(settings: settings)
+        return try loader.finish(file: used)
+    }
+
+    /// Reads a configuration from YAML text; for tests, and for programs that embed the worker.
+    ///
+    /// - Parameters:
+    ///   - yaml: The text.
+    ///   - name: The name that messages give to the text.
+    ///   - settings: As for ``load(file:settings:environment:)``.
+    ///   - environment: As for ``load(file:settings:environment:)``.
+    /// - Throws: ``ConfigurationError`` with every mistake that was found.
+    public static func load(
+        yaml: String, name: String, settings: [String] = [], environment: [String: String] = [:]
+    ) throws(ConfigurationError) -> LoadedConfiguration {
+        var loader = ConfigurationLoader()
+        loader.apply(yaml: yaml, path: name)
+        loader.apply(environment: environment)
+        loader.apply(settings: settings)
+        return try loader.finish(file: name)
+    }
+}
+
+/// Applies the sources to the defaults, in the order of their precedence, and collects the mistakes.
+struct ConfigurationLoader {
+    private(set) var configuration = WorkerConfiguration()
+    private(set) var origins: [String: ConfigurationOrigin] = [:]
+    var problems = ConfigurationProblems()
+
+    /// Sets a known key.
+    mutating func assign(_ key: ConfigurationKey, _ value: ConfigurationNode) {
+        key.assign(value, &configuration, &problems)
+        origins[key.path] = value.origin
+    }
+
+    /// Sets a librdkafka property.
+    mutating func assignKafka(_ property: String, _ value: ConfigurationNode, at keyOrigin: ConfigurationOrigin) {
+        let name = "kafka.\(property)"
+        if let own = Suggestion.closest(to: property, among: ["onPositionLost"]) {
+            problems.add(
+                .unknownKey, at: keyOrigin, "unknown key \"\(name)\"", suggestion: "kafka.\(own)",
+                remedy: "Write the key as suggested.")
+            return
+        }
+        guard let text = value.text, !value.isNull, !property.isEmpty else {
+            problems.add(
+                .invalidValue, at: value.origin, "\(name) is \(value.shown(name: name)), which is not text",
+                remedy:
+                    "Write librdkafka's properties verbatim, as in kafka: { bootstrap.servers: \"localhost:9092\" }.")
+            return
+        }
+        configuration.kafka.properties[property] = text
+        origins[name] = value.origin
+    }
+
+    /// Reports a key that nothing knows.
+    mutating func unknown(_ path: String, at origin: ConfigurationOrigin) {
+        let nested = ConfigurationKey.byPath[path] != nil
+        let candidates = ConfigurationKey.known.map(\.path) + ConfigurationKey.sections.sorted()
+        problems.add(
+            .unknownKey, at: origin, "unknown key \"\(path)\"",
+            suggestion: nested ? nil : Suggestion.closest(to: path, among: candidates),
+            remedy: nested ? "Write it nested: a section, and the key inside." : "Remove it, or use a known key.")
+    }
+
+    /// Returns the result, or everything that was wrong.
+    mutating func finish(file: String?) throws(ConfigurationError) -> LoadedConfiguration {
+        checkTopics()
+        guard problems.list.isEmpty else { throw ConfigurationError(problems: problems.list) }
+        let entries = ConfigurationKey.known.map { key in
+            ConfigurationEntry(
+                key: key.path, value: SecretName.redacted(key.render(configuration), name: key.path),
+                origin: origins[key.path] ?? .byDefault)
+        }
+        let kafka = configuration.kafka.properties.values.sorted { $0.key < $1.key }.map { name, value in
+            ConfigurationEntry(
+                key: "kafka.\(name)", value: SecretName.redacted(value, name: name),
+                origin: origins["kafka.\(name)"] ?? .byDefault)
+        }
+        return LoadedConfiguration(configuration: configuration, file: file, entries: entries + kafka)
+    }
+
+    /// Refuses topics that stand twice, and outputs that would be read again as inputs.
+    private mutating func checkTopics() {
+        var seen: Set<String> = []
+        for topic in configuration.topics where !seen.insert(topic.name).inserted {
+            problems.add(
+                .conflict, at: origins["topics"] ?? .byDefault, "the topic \"\(topic.name)\" stands twice in topics",
+                remedy: "List it once, with all its routes.")
+        }
+        let outputs = [
+            ("notifications.topic", configuration.notifications.topic),
+            ("deadLetters.topic", configuration.deadLetters.topic),
+        ]
+        for (key, topic) in outputs {
+            guard let topic, seen.contains(topic) else { continue }
+            problems.add(
+                .conflict, at: origins[key] ?? .byDefault,
+                "\(key) is \"\(topic)\", which topics lists too: the worker would read what it writes",
+                remedy: "Give \(key) a topic of its own.")
+        }
+    }
+}

@@ -1,0 +1,84 @@
+/// Holds the Kafka client's settings.
+public struct KafkaSettings: Sendable, Equatable {
+    /// What the worker does when the offset it needs is gone from the broker.
+    public enum OnPositionLost: String, Sendable, CaseIterable {
+        /// It stops consuming the partition and says so.
+        case halt
+        /// It goes on with the oldest record.
+        case earliest
+        /// It goes on with the next new record.
+        case latest
+    }
+
+    /// The librdkafka properties, verbatim.
+    public var properties = KafkaProperties([
+        "bootstrap.servers": "localhost:9092",
+        "group.id": "ingest-worker",
+    ])
+    /// What happens when the offset that the worker needs is gone; not given to librdkafka.
+    public var onPositionLost = OnPositionLost.halt
+
+    /// Creates the defaults.
+    public init() {}
+}
+
+/// Holds librdkafka properties by name; no description of it shows a secret value.
+public struct KafkaProperties: Sendable, Equatable {
+    /// The values by property name, secrets in the clear.
+    public var values: [String: String]
+
+    /// Creates the properties.
+    public init(_ values: [String: String] = [:]) {
+        self.values = values
+    }
+
+    /// Reads or sets a property.
+    public subscript(name: String) -> String? {
+        get { values[name] }
+        set { values[name] = newValue }
+    }
+
+    /// Lists the values that must not be shown, for the log to leave out.
+    public var secretValues: [String] {
+        values.filter { SecretName.matches($0.key) }.map(\.value).sorted()
+    }
+}
+
+extension KafkaProperties: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// Lists the properties in order, secrets redacted.
+    public var description: String {
+        values.sorted { $0.key < $1.key }
+            .map { "\($0.key)=\(SecretName.redacted($0.value, name: $0.key))" }
+            .joined(separator: " ")
+    }
+
+    /// Lists the properties in order, secrets redacted.
+    public var debugDescription: String { description }
+
+    /// Mirrors the redacted values.
+    public var customMirror: Mirror {
+        let redacted = values.map { ($0.key, SecretName.redacted($0.value, name: $0.key)) }
+        return Mirror(self, children: redacted.map { (label: Optional($0.0), value: $0.1 as Any) })
+    }
+}
+
+/// Tells by a setting's name whether its value is a secret.
+public enum SecretName {
+    /// The text shown instead of a secret.
+    public static let replacement = "[redacted]"
+
+    private static let parts = [
+        "password", "passwd", "passphrase", "secret", "token", "credential", "jaas", "key.pem", "oauthbearer.config",
+        "authorization", "apikey", "api.key", "api_key", "privatekey", "private.key",
+    ]
+
+    /// Says whether a setting with this name holds a secret.
+    public static func matches(_ name: String) -> Bool {
+        let name = name.lowercased()
+        return parts.contains { name.contains($0) }
+    }
+
+    static func redacted(_ value: String, name: String) -> String {
+        matches(name) ? replacement : value
+    }
+}

@@ -1,0 +1,195 @@
+import Logging
+
+/// Holds every setting of the worker.
+///
+/// `WorkerConfiguration()` has the defaults, and is the only place that states them. Use ``load(file:settings:environment:)``
+/// to read a file, flags and environment variables over them.
+public struct WorkerConfiguration: Sendable, Equatable {
+    /// The model: a YAML file, or a `.xcdatamodel` or `.xcdatamodeld` folder, relative to the working directory.
+    public var model = "config/models/chat.yaml"
+    /// The author that history transactions carry.
+    public var author = "ingest-worker"
+    /// The store.
+    public var store = StoreConfiguration()
+    /// The topics to consume, each with its format and routes.
+    public var topics = [TopicConfiguration(name: "chat-events")]
+    /// How replayed files are read, by name; the first match wins.
+    public var files: [FileConfiguration] = []
+    /// The Kafka client.
+    public var kafka = KafkaSettings()
+    /// When a chunk closes.
+    public var chunk = ChunkConfiguration()
+    /// How far several chunks may share one database commit.
+    public var commit = CommitConfiguration()
+    /// The notifications about committed changes.
+    public var notifications = NotificationConfiguration()
+    /// The dead letters.
+    public var deadLetters = DeadLetterConfiguration()
+    /// How long the history is kept.
+    public var history = HistoryConfiguration()
+    /// The HTTP server.
+    public var http = HTTPConfiguration()
+    /// The log.
+    public var log = LogConfiguration()
+    /// The limits on a record.
+    public var limits = LimitConfiguration()
+    /// What happens with a record that cannot be decoded or applied.
+    public var errors = ErrorConfiguration()
+    /// The end of the process.
+    public var shutdown = ShutdownConfiguration()
+    /// The lease that keeps a second writer out.
+    public var lease = LeaseConfiguration()
+
+    /// Creates the default configuration.
+    public init() {}
+}
+
+/// Says where the store is and what it may use.
+public struct StoreConfiguration: Sendable, Equatable {
+    /// The SQLite file, relative to the working directory.
+    public var path = "data/ingest.sqlite"
+    /// The page cache of the writing connection, in megabytes.
+    public var cacheMegabytes = 16
+    /// How long to wait for a lock that another process holds, in milliseconds.
+    public var busyTimeoutMilliseconds = 5_000
+
+    /// Creates the defaults.
+    public init() {}
+}
+
+/// Bounds a chunk: the first bound that is reached closes it.
+public struct ChunkConfiguration: Sendable, Equatable {
+    /// The number of operations.
+    public var maxOperations = 500
+    /// The size of the records, in bytes.
+    public var maxBytes = 4_194_304
+    /// The time since the chunk's first record, in milliseconds.
+    public var maxMilliseconds = 200
+
+    /// Creates the defaults.
+    public init() {}
+}
+
+/// Bounds a database commit when there is backlog: the first bound that is reached commits.
+public struct CommitConfiguration: Sendable, Equatable {
+    /// The number of rows written.
+    public var maxRows = 20_000
+    /// The time since the commit's first chunk, in milliseconds.
+    public var maxMilliseconds = 250
+
+    /// Creates the defaults.
+    public init() {}
+}
+
+/// Says what notifications are sent, and where.
+public struct NotificationConfiguration: Sendable, Equatable {
+    /// What one notification is about.
+    public enum Granularity: String, Sendable, CaseIterable {
+        /// A notification for each committed transaction.
+        case transaction
+        /// A notification for each changed object, keyed by entity and identity.
+        case object
+    }
+
+    /// The topic, or nil when no notifications are sent to Kafka.
+    public var topic: String? = "ingest.changes"
+    /// What one notification is about.
+    public var granularity = Granularity.transaction
+    /// Whether a notification about an object holds the object's values.
+    public var values = false
+    /// The size at which a notification is split, in bytes.
+    public var maxBytes = 900_000
+
+    /// Creates the defaults.
+    public init() {}
+}
+
+/// Says where dead letters go besides the store.
+public struct DeadLetterConfiguration: Sendable, Equatable {
+    /// The topic, or nil when dead letters are kept in the store only.
+    public var topic: String?
+
+    /// Creates the defaults.
+    public init() {}
+}
+
+/// Says how long the history is kept.
+public struct HistoryConfiguration: Sendable, Equatable {
+    /// The age at which history may be purged, in days.
+    public var keepDays = 7
+    /// The time between two purges, in minutes.
+    public var purgeEveryMinutes = 60
+
+    /// Creates the defaults.
+    public init() {}
+}
+
+/// Says where the HTTP server listens.
+public struct HTTPConfiguration: Sendable, Equatable {
+    /// The address or host name.
+    public var host = "127.0.0.1"
+    /// The port; 0 takes any free one.
+    public var port = 8080
+    /// Whether there is an HTTP server.
+    public var enabled = true
+
+    /// Creates the defaults.
+    public init() {}
+}
+
+/// Says what is logged, and how.
+public struct LogConfiguration: Sendable, Equatable {
+    /// The lowest level that is written.
+    public var level = Logger.Level.info
+    /// The form of a line.
+    public var format = LogFormat.text
+
+    /// Creates the defaults.
+    public init() {}
+}
+
+/// Bounds what one record may ask of the worker.
+public struct LimitConfiguration: Sendable, Equatable {
+    /// The size above which a record is a dead letter, in bytes.
+    public var maxRecordBytes = 16_777_216
+    /// The nesting above which a record is a dead letter.
+    public var maxDepth = 64
+
+    /// Creates the defaults.
+    public init() {}
+}
+
+/// Says what a record that cannot be decoded or applied does.
+public struct ErrorConfiguration: Sendable, Equatable {
+    /// How bad records are met.
+    public enum Tolerance: String, Sendable, CaseIterable {
+        /// A bad record becomes a dead letter, and the worker goes on.
+        case all
+        /// A bad record stops the worker.
+        case none
+    }
+
+    /// How bad records are met.
+    public var tolerance = Tolerance.all
+
+    /// Creates the defaults.
+    public init() {}
+}
+
+/// Bounds the end of the process.
+public struct ShutdownConfiguration: Sendable, Equatable {
+    /// The time to finish open chunks and notifications, in seconds.
+    public var drainSeconds = 10
+
+    /// Creates the defaults.
+    public init() {}
+}
+
+/// Says how long a writer owns the store without renewing its lease.
+public struct LeaseConfiguration: Sendable, Equatable {
+    /// The time to live, in seconds.
+    public var ttlSeconds = 10
+
+    /// Creates the defaults.
+    public init() {}
+}

@@ -1,0 +1,61 @@
+import ObjectGraph
+
+/// What an event's type asks for: `message.upserted` upserts a Message.
+struct EventType: Sendable {
+    let entity: Int
+    let verb: Operation.Kind
+
+    /// The verbs that event types may end with.
+    static let verbs: [String: Operation.Kind] = [
+        "upserted": .upsert, "created": .upsert, "updated": .upsert, "patched": .upsert,
+        "deleted": .delete, "removed": .delete,
+    ]
+
+    /// Splits a type at its last dot; nil where the end is no verb.
+    static func verb(of type: String) -> (subject: Substring, verb: Operation.Kind)? {
+        guard let dot = type.lastIndex(of: ".") else { return nil }
+        guard let verb = verbs[type[type.index(after: dot)...].lowercased()] else { return nil }
+        return (type[..<dot], verb)
+    }
+
+    /// Returns a name without case, hyphens and underscores: `work-order` and `WorkOrder` fold to the same.
+    static func folded(_ name: some StringProtocol) -> String {
+        name.lowercased().filter { $0 != "-" && $0 != "_" }
+    }
+}
+
+/// Finds what event types mean by the convention, remembering the few types that a stream uses.
+struct EventTypeResolver {
+    private let entities: [String: Int]
+    private let names: [String]
+    private var known: [String: EventType] = [:]
+
+    init(_ model: ObjectModel) {
+        entities = Dictionary(
+            model.entities.map { (EventType.folded($0.name), $0.index) }, uniquingKeysWith: { first, _ in first })
+        names = model.entities.map(\.name)
+    }
+
+    mutating func resolve(_ type: String) throws(DecodeError) -> EventType {
+        if let found = known[type] { return found }
+        guard let (subject, verb) = EventType.verb(of: type) else {
+            throw DecodeError(
+                code: "decode.event_type",
+                "The event type \(DecodeError.shown(type)) ends in no known verb; use one of "
+                    + EventType.verbs.keys.sorted().joined(separator: ", ") + ", or add a route")
+        }
+        // Types may carry a reverse domain name before the entity.
+        let name = subject.split(separator: ".").last.map { EventType.folded($0) } ?? ""
+        guard let entity = entities[name] else {
+            throw DecodeError(
+                code: "decode.unknown_entity",
+                "The event type \(DecodeError.shown(type)) names no entity of the model (\(names.joined(separator: ", "))); "
+                    + "correct it, or add a route")
+        }
+        let found = EventType(entity: entity, verb: verb)
+        // A stream of ever new types must not fill the memory.
+        if known.count >= 1024 { known.removeAll() }
+        known[type] = found
+        return found
+    }
+}

@@ -1,0 +1,221 @@
+import ObjectGraph
+
+/// Turns the properties of an event's object into operations: the nested objects' first, its own last.
+struct ObjectDecoder {
+    let model: ObjectModel
+    private let tables: [PropertyTable]
+
+    /// What a key of an event's data stands for.
+    enum Property {
+        case identity
+        case attribute(Int)
+        case relationship(Int)
+        case ignored
+    }
+
+    /// The keys that an entity's objects may have.
+    struct PropertyTable {
+        let properties: [String: Property]
+    }
+
+    /// The circumstances that an event's objects share.
+    struct Circumstances {
+        /// When the event happened, in microseconds since 1970 UTC, or nil.
+        var time: Int64?
+        var values = ValueDecoding()
+    }
+
+    init(model: ObjectModel) {
+        self.model = model
+        tables = model.entities.map { Self.table($0) }
+    }
+
+    static func table(
+        _ entity: Entity, aliases: [String: String] = [:], ignored: [String] = []
+    ) -> PropertyTable {
+        var properties: [String: Property] = [:]
+        for attribute in entity.attributes {
+            // A derived value follows from others; what an event says of it has no effect.
+            properties[attribute.name] = attribute.isDerived ? .ignored : .attribute(attribute.slot)
+        }
+        properties[entity.identity.name] = .identity
+        for relationship in entity.relationships {
+            properties[relationship.name] = .relationship(relationship.index)
+        }
+        for (alias, name) in aliases { properties[alias] = properties[name] }
+        for name in ignored { properties[name] = .ignored }
+        return PropertyTable(properties: properties)
+    }
+
+    /// Decodes an object.
+    ///
+    /// - Parameters:
+    ///   - table: the keys of the outermost object, where a route gives other ones.
+    ///   - identity: the identity to use where the object states none.
+    /// - Throws: ``DecodeError``.
+    func decode(
+        _ json: JSONValue, entity: Entity, kind: Operation.Kind, _ circumstances: Circumstances,
+        table: PropertyTable? = nil, identity: Value = .null, into operations: inout [Operation]
+    ) throws(DecodeError) -> Value {
+        guard json.kind == .object else {
+            throw DecodeError(code: "decode.type", "The data of a \(entity.name) has to be a JSON object")
+        }
+        var operation = Operation(kind, entity: entity.index, identity: identity)
+        operation.time = circumstances.time
+        let properties = (table ?? tables[entity.index]).properties
+        for (key, value) in json.members {
+            let name = String(decoding: key, as: UTF8.self)
+            guard let property = properties[name] else { throw unknown(name, entity) }
+            switch property {
+            case .ignored: continue
+            case .identity: operation.identity = try self.identity(value, entity: entity, circumstances, name)
+            case .attribute(let slot):
+                let attribute = entity.attributes[slot]
+                let stored = try attributeValue(value, attribute, entity, circumstances, name)
+                if slot == entity.versionSlot { operation.version = stored }
+                if kind == .upsert { operation.attributes.append(.init(slot: slot, value: stored)) }
+            case .relationship(let index):
+                if kind == .delete { continue }
+                let change = try self.change(
+                    value, entity.relationships[index], circumstances, name, into: &operations)
+                operation.relationships.append(.init(relationship: index, change: change))
+            }
+        }
+        try finish(&operation, entity: entity, circumstances)
+        operations.append(operation)
+        return operation.identity
+    }
+
+    /// Checks that the identity is there, and lets the event's time stand in for a version.
+    func finish(
+        _ operation: inout Operation, entity: Entity, _ circumstances: Circumstances
+    ) throws(DecodeError) {
+        if operation.identity.isNull {
+            throw DecodeError(
+                code: "decode.missing_identity",
+                "The \(entity.name) has no '\(entity.identity.name)', which identifies it; send it with every event")
+        }
+        if operation.version.isNull, let slot = entity.versionSlot, entity.attributes[slot].type == .date,
+            let time = circumstances.time
+        {
+            operation.version = .integer(time)
+        }
+    }
+
+    private func attributeValue(
+        _ json: JSONValue, _ attribute: Attribute, _ entity: Entity, _ circumstances: Circumstances, _ name: String
+    ) throws(DecodeError) -> Value {
+        if let value = circumstances.values.value(json, for: attribute.type) { return value }
+        throw DecodeError(
+            code: "decode.type",
+            "\(entity.name).\(name) has to be \(circumstances.values.expectation(attribute.type)), not "
+                + "\(Self.article(json))")
+    }
+
+    func identity(
+        _ json: JSONValue, entity: Entity, _ circumstances: Circumstances, _ name: String
+    ) throws(DecodeError) -> Value {
+        if let value = circumstances.values.value(json, for: entity.identity.type), !value.isNull {
+            return value
+        }
+        throw DecodeError(
+            code: "decode.identity",
+            "\(name) names a \(entity.name) by its \(entity.identity.name), which has to be "
+                + "\(circumstances.values.expectation(entity.identity.type)), not \(Self.article(json))")
+    }
+
+    // MARK: Relationships
+
+    private func change(
+        _ json: JSONValue, _ relationship: Relationship, _ circumstances: Circumstances, _ name: String,
+        into operations: inout [Operation]
+    ) throws(DecodeError) -> RelationshipChange {
+        let destination = model.entities[relationship.destinationIndex]
+        if !relationship.isToMany {
+            if json.isNull { return .one(.null) }
+            if json.kind == .array {
+                throw DecodeError(
+                    code: "decode.relationship", "\(name) leads to one \(destination.name); send one, not an array")
+            }
+            return .one(try reference(json, destination, circumstances, name, into: &operations))
+        }
+        switch json.kind {
+        case .null: return .replace([])
+        case .array: return .replace(try references(json, destination, circumstances, name, into: &operations))
+        case .object: return try edit(json, destination, circumstances, name, into: &operations)
+        default:
+            throw DecodeError(
+                code: "decode.relationship",
+                "\(name) leads to many; send an array of identities or objects, or an object with 'add' and 'remove'")
+        }
+    }
+
+    private func edit(
+        _ json: JSONValue, _ destination: Entity, _ circumstances: Circumstances, _ name: String,
+        into operations: inout [Operation]
+    ) throws(DecodeError) -> RelationshipChange {
+        var add: [Value] = []
+        var remove: [Value] = []
+        for (key, value) in json.members {
+            let part = String(decoding: key, as: UTF8.self)
+            guard part == "add" || part == "remove", value.kind == .array else {
+                throw DecodeError(
+                    code: "decode.relationship",
+                    "\(name) leads to many; its object may hold the arrays 'add' and 'remove', nothing else")
+            }
+            if part == "add" {
+                add += try references(value, destination, circumstances, name, into: &operations)
+            } else {
+                for element in value.elements {
+                    remove.append(try identity(element, entity: destination, circumstances, name))
+                }
+            }
+        }
+        return .edit(add: add, remove: remove)
+    }
+
+    private func references(
+        _ json: JSONValue, _ destination: Entity, _ circumstances: Circumstances, _ name: String,
+        into operations: inout [Operation]
+    ) throws(DecodeError) -> [Value] {
+        var identities: [Value] = []
+        for element in json.elements {
+            identities.append(try reference(element, destination, circumstances, name, into: &operations))
+        }
+        return identities
+    }
+
+    /// An identity, or a nested object: upserted, unless it holds nothing but its identity.
+    private func reference(
+        _ json: JSONValue, _ destination: Entity, _ circumstances: Circumstances, _ name: String,
+        into operations: inout [Operation]
+    ) throws(DecodeError) -> Value {
+        guard json.kind == .object else { return try identity(json, entity: destination, circumstances, name) }
+        if json.count == 1, let only = json.member(named: destination.identity.name) {
+            return try identity(only, entity: destination, circumstances, name)
+        }
+        return try decode(json, entity: destination, kind: .upsert, circumstances, into: &operations)
+    }
+
+    // MARK: Messages
+
+    func unknown(_ name: String, _ entity: Entity) -> DecodeError {
+        let known = tables[entity.index].properties.keys.sorted()
+        let hint = Suggestion.closest(to: name, among: known).map { "; did you mean '\($0)'?" } ?? ""
+        return DecodeError(
+            code: "decode.unknown_property",
+            "\(entity.name) has no property \(DecodeError.shown(name))\(hint) Correct the event, or give the topic a route "
+                + "with an alias or 'ignore'")
+    }
+
+    static func article(_ json: JSONValue) -> String {
+        switch json.kind {
+        case .object: "an object"
+        case .array: "an array"
+        case .string: "this text"
+        case .integer, .unsignedInteger, .double: "this number"
+        case .boolean: "a boolean"
+        case .null: "null"
+        }
+    }
+}

@@ -1,0 +1,97 @@
+import ObjectGraph
+
+/// Turns the rows of a CSV file into events: a header names a property or an alias of one.
+///
+/// An empty field is absent and leaves its property alone; a quoted empty field is an empty text, and null for any
+/// other type.
+public struct RowDecoder {
+    private enum Column {
+        case identity
+        case attribute(Attribute)
+        case reference(Relationship, Entity)
+        case ignored
+    }
+
+    private let route: Route
+    private let columns: [Column]
+    private let names: [String]
+
+    init(route: Route, model: ObjectModel, columns names: [String], path: String) throws(RouteError) {
+        self.route = route
+        self.names = names
+        let entity = route.entity
+        columns = try names.map { name throws(RouteError) in
+            switch route.table.properties[name] {
+            case .ignored: return .ignored
+            case .identity: return .identity
+            case .attribute(let slot): return .attribute(entity.attributes[slot])
+            case .relationship(let index):
+                let relationship = entity.relationships[index]
+                if !relationship.isToMany { return .reference(relationship, model.entities[relationship.destinationIndex]) }
+                throw RouteError(
+                    description: "The column '\(name)' of \(path) stands for \(entity.name).\(relationship.name), which leads to "
+                        + "many: one field cannot hold that. Add it to 'ignore'.")
+            case nil:
+                let hint = Suggestion.closest(to: name, among: entity.propertyNames).map { " Did you mean '\($0)'?" } ?? ""
+                throw RouteError(
+                    description: "The column '\(name)' of \(path) is no property of \(entity.name).\(hint) Add an alias for it, "
+                        + "or add it to 'ignore'. The properties are: \(entity.propertyNames.joined(separator: ", "))")
+            }
+        }
+    }
+
+    /// Decodes a row.
+    ///
+    /// - Throws: ``DecodeError``.
+    public func decode(_ record: FileRecord) throws(DecodeError) -> GraphEvent {
+        let entity = route.entity
+        var operation = Operation(route.verb ?? .upsert, entity: entity.index, identity: .null)
+        if route.identity == .row { operation.identity = route.rowIdentity(Int64(record.number)) ?? .null }
+        for (index, column) in columns.enumerated() where index < record.fields.count {
+            let field = record.fields[index]
+            if field.isAbsent { continue }
+            guard let text = field.string, !text.utf8.contains(0) else {
+                throw DecodeError(
+                    code: "json.utf8", "The field '\(names[index])' is not UTF-8 text. Save the file as UTF-8")
+            }
+            switch column {
+            case .ignored: continue
+            case .identity:
+                guard let identity = route.identityValue(text: text, integer: Int64(text)) else {
+                    throw wrong(names[index], entity.identity)
+                }
+                operation.identity = identity
+            case .attribute(let attribute):
+                let value = try self.value(text, attribute, names[index])
+                if attribute.slot == entity.versionSlot { operation.version = value }
+                operation.attributes.append(.init(slot: attribute.slot, value: value))
+            case .reference(let relationship, let destination):
+                let identity = try value(text, destination.identity, names[index])
+                operation.relationships.append(.init(relationship: relationship.index, change: .one(identity)))
+            }
+        }
+        if operation.identity.isNull {
+            throw DecodeError(
+                code: "decode.missing_identity",
+                "The row has no identity. Give the route 'identity: $row' or the name of a column")
+        }
+        if operation.kind == .upsert { operation.attributes += route.constants }
+        return GraphEvent(operation)
+    }
+
+    private func value(_ text: String, _ attribute: Attribute, _ name: String) throws(DecodeError) -> Value {
+        if text.isEmpty, attribute.type != .string { return .null }
+        if attribute.type == .date, route.values.dates != .iso8601 {
+            // Foreign units are numbers; the JSON rules turn them into instants.
+            guard let number = Int64(text), let value = route.values.date(number) else { throw wrong(name, attribute) }
+            return value
+        }
+        guard let value = attribute.type.value(fromText: text) else { throw wrong(name, attribute) }
+        return value
+    }
+
+    private func wrong(_ name: String, _ attribute: Attribute) -> DecodeError {
+        DecodeError(
+            code: "decode.type", "The field '\(name)' has to be \(route.values.expectation(attribute.type))")
+    }
+}

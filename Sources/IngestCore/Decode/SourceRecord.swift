@@ -1,0 +1,83 @@
+/// Where a record comes from: a partition's offset, or a file's record.
+public struct RecordPlace: Sendable, Hashable, CustomStringConvertible {
+    /// The topic's name, or `file:` and the file's path.
+    public var topic: String
+    public var partition: Int32
+    /// The record's offset, or its number in the file, counted from 1.
+    public var offset: Int64
+    /// The line of a file on which the record starts, counted from 1, or nil.
+    public var line: Int?
+
+    public init(topic: String, partition: Int32, offset: Int64, line: Int? = nil) {
+        self.topic = topic
+        self.partition = partition
+        self.offset = offset
+        self.line = line
+    }
+
+    /// The place as messages name it.
+    public var description: String {
+        if let line { return "\(topic) line \(line)" }
+        return "\(topic)/\(partition) offset \(offset)"
+    }
+}
+
+/// A header of a record.
+public struct SourceHeader: Sendable, Hashable {
+    public let name: String
+    public let value: [UInt8]?
+
+    public init(name: String, value: [UInt8]?) {
+        self.name = name
+        self.value = value
+    }
+}
+
+/// A record as a source delivers it; its bytes are valid only during the call that passes it.
+public struct SourceRecord {
+    public var place: RecordPlace
+    public var key: UnsafeRawBufferPointer?
+    /// The value's bytes, or nil for a null value.
+    public var value: UnsafeRawBufferPointer?
+    public var headers: [SourceHeader] = []
+    /// When the record was made, in microseconds since 1970 UTC, or nil.
+    public var time: Int64?
+    /// The value's full size; greater than `value.count` where the source cut an oversized record.
+    public var totalBytes: Int
+    /// What the source found wrong with the record, or nil.
+    public var fault: DecodeError?
+
+    public init(place: RecordPlace, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?) {
+        self.place = place
+        self.key = key
+        self.value = value
+        totalBytes = value?.count ?? 0
+    }
+}
+
+/// Why a record is no event: a stable code and a description with a remedy.
+///
+/// Names that stand in the record are shown cut short; values never are.
+public struct DecodeError: Error, Sendable, Equatable, CustomStringConvertible {
+    /// The stable code, such as `decode.type`.
+    public let code: String
+    public let description: String
+    /// The same bytes will never decode.
+    public var isRetriable: Bool { false }
+
+    public init(code: String, _ description: String) {
+        self.code = code
+        self.description = description
+    }
+
+    init(_ error: JSONError) {
+        self.init(code: error.code, error.description)
+    }
+
+    /// Shows a name that a record states: cut to 60 characters, control characters left out.
+    static func shown(_ name: String) -> String {
+        let cleaned = name.unicodeScalars.filter { $0.value >= 0x20 && $0.value != 0x7f }
+        let text = String(String.UnicodeScalarView(cleaned.prefix(60)))
+        return cleaned.count > 60 ? "'\(text)…'" : "'\(text)'"
+    }
+}

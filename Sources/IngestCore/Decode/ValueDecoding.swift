@@ -1,0 +1,90 @@
+import ObjectGraph
+
+/// Turns JSON values into the stored form of attributes.
+struct ValueDecoding {
+    /// The unit in which dates are written.
+    var dates = RouteConfiguration.DateFormat.iso8601
+
+    /// Returns the stored form of a value, or nil where it is of the wrong kind.
+    func value(_ json: JSONValue, for type: AttributeType) -> Value? {
+        switch json.kind {
+        case .null: .null
+        case .string: json.utf8.flatMap { value(utf8: $0, for: type) }
+        case .integer: json.int64.flatMap { value(integer: $0, for: type) }
+        case .double, .unsignedInteger: json.double.flatMap { value(double: $0, for: type) }
+        case .boolean: value(boolean: json.bool ?? false, for: type)
+        case .object, .array: type == .transformable ? serialized(json) : nil
+        }
+    }
+
+    private func value(utf8 bytes: UnsafeBufferPointer<UInt8>, for type: AttributeType) -> Value? {
+        switch type {
+        case .string, .uri:
+            // NUL ends a text for most readers of a store.
+            if bytes.contains(0) { return nil }
+            return .text(String(decoding: bytes, as: UTF8.self))
+        case .date:
+            guard dates == .iso8601 else { return nil }
+            return Timestamp.microseconds(utf8: bytes).map { .integer($0) }
+        case .uuid: return UUIDText.bytes(utf8: bytes).map { .blob($0) }
+        case .decimal: return DecimalText.canonical(String(decoding: bytes, as: UTF8.self)).map { .text($0) }
+        case .binary: return Base64Text.bytes(String(decoding: bytes, as: UTF8.self)).map { .blob($0) }
+        case .transformable: return .text(JSONText.string(String(decoding: bytes, as: UTF8.self)))
+        case .integer16, .integer32, .integer64, .double, .float, .boolean: return nil
+        }
+    }
+
+    private func value(integer number: Int64, for type: AttributeType) -> Value? {
+        switch type {
+        case .date: date(number)
+        case .boolean: nil
+        case .transformable: .text(String(number))
+        default: type.value(fromInteger: number)
+        }
+    }
+
+    private func value(double number: Double, for type: AttributeType) -> Value? {
+        switch type {
+        case .boolean: nil
+        case .date: Int64(exactly: number).flatMap(date)
+        case .transformable: .text("\(number)")
+        default: type.value(fromDouble: number)
+        }
+    }
+
+    private func value(boolean flag: Bool, for type: AttributeType) -> Value? {
+        switch type {
+        case .boolean: .integer(flag ? 1 : 0)
+        case .transformable: .text(flag ? "true" : "false")
+        default: nil
+        }
+    }
+
+    /// Returns the instant that a number of the unit means, or nil where it does not fit.
+    func date(_ number: Int64) -> Value? {
+        let factor: Int64
+        switch dates {
+        case .iso8601: return nil
+        case .seconds: factor = 1_000_000
+        case .milliseconds: factor = 1000
+        case .microseconds: factor = 1
+        }
+        let (microseconds, overflows) = number.multipliedReportingOverflow(by: factor)
+        return overflows ? nil : .integer(microseconds)
+    }
+
+    private func serialized(_ json: JSONValue) -> Value {
+        var bytes: [UInt8] = []
+        json.serialize(into: &bytes)
+        return .text(String(decoding: bytes, as: UTF8.self))
+    }
+
+    /// What a value of a type looks like in an event, for messages.
+    func expectation(_ type: AttributeType) -> String {
+        switch type {
+        case .string, .uri: "\(type.expectation) without NUL characters"
+        case .date where dates != .iso8601: "a number of \(dates.rawValue) since 1970"
+        default: type.expectation
+        }
+    }
+}

@@ -1,0 +1,119 @@
+import Hummingbird
+
+/// Answers requests to one path.
+///
+/// For example:
+/// ```swift
+/// HTTPRoute("/version") { _ in .text("1.0\n") }
+/// HTTPRoute("/changes", isLongLived: true) { request in … }
+/// ```
+public struct HTTPRoute: Sendable {
+    /// Answers a request; what it throws becomes a 500 without details.
+    public typealias Handler = @Sendable (Request) async throws -> Response
+
+    /// The path, without a slash at the end.
+    public let path: String
+    /// The method; a route for GET answers HEAD too.
+    public let method: HTTPRequest.Method
+    /// Whether answers may take long, as a stream does: their number is bounded, so that probes find a free connection.
+    public let isLongLived: Bool
+    /// Answers the request.
+    public let handler: Handler
+
+    /// Creates a route.
+    public init(
+        _ path: String, method: HTTPRequest.Method = .get, isLongLived: Bool = false, handler: @escaping Handler
+    ) {
+        self.path = path
+        self.method = method
+        self.isLongLived = isLongLived
+        self.handler = handler
+    }
+}
+
+extension HTTPRoute {
+    /// Answers `/livez` and `/ping`; and `/readyz`, `/ready` and `/health`.
+    public static func health(_ monitor: HealthMonitor) -> [HTTPRoute] {
+        let live: Handler = { HealthReport(name: "livez", checks: monitor.liveness()).response(to: $0) }
+        let ready: Handler = { HealthReport(name: "readyz", checks: monitor.readiness()).response(to: $0) }
+        return [
+            HTTPRoute("/livez", handler: live), HTTPRoute("/ping", handler: live), HTTPRoute("/readyz", handler: ready),
+            HTTPRoute("/ready", handler: ready), HTTPRoute("/health", handler: ready),
+        ]
+    }
+
+    /// Answers `/metrics` with Prometheus text.
+    public static func metrics(_ registry: MetricsRegistry) -> HTTPRoute {
+        HTTPRoute("/metrics") { _ in .text(registry.render(), type: MetricsRegistry.contentType) }
+    }
+
+    /// Answers `/status` with the JSON bytes that the closure gives.
+    public static func status(_ bytes: @escaping @Sendable () async throws -> [UInt8]) -> HTTPRoute {
+        HTTPRoute("/status") { _ in .bytes(try await bytes(), type: "application/json") }
+    }
+}
+
+/// Writes health checks as an answer: 200 when all passed, else 503.
+struct HealthReport {
+    let name: String
+    let checks: [HealthCheck]
+
+    func response(to request: Request) -> Response {
+        let isOK = checks.allSatisfy(\.isOK)
+        let isVerbose = request.uri.queryParameters["verbose"] != nil
+        return .text(text(isVerbose: isVerbose), status: isOK ? .ok : .serviceUnavailable)
+    }
+
+    /// `ok`; or the failed checks; or, when asked, every check, a line each.
+    func text(isVerbose: Bool) -> String {
+        let isOK = checks.allSatisfy(\.isOK)
+        if isOK && !isVerbose { return "ok\n" }
+        var text = ""
+        for check in checks where isVerbose || !check.isOK {
+            guard let reason = check.reason else {
+                text += "[+]\(check.name) ok\n"
+                continue
+            }
+            text += "[-]\(check.name) failed: "
+            LogEscape.append(reason, to: &text, quotes: false)
+            text += "\n"
+        }
+        return text + "\(name) check \(isOK ? "passed" : "failed")\n"
+    }
+}
+
+extension Response {
+    /// Creates an answer of text.
+    public static func text(
+        _ text: String, status: HTTPResponse.Status = .ok, type: String = "text/plain; charset=utf-8"
+    ) -> Response {
+        bytes(Array(text.utf8), status: status, type: type)
+    }
+
+    /// Creates an answer of bytes.
+    public static func bytes(_ bytes: [UInt8], status: HTTPResponse.Status = .ok, type: String) -> Response {
+        let headers: HTTPFields = [.contentType: type, .cacheControl: "no-store", .xContentTypeOptions: "nosniff"]
+        return Response(status: status, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
+    }
+
+    /// Creates an answer that says what is wrong, as JSON (RFC 9457).
+    ///
+    /// - Parameters:
+    ///   - detail: One sentence; must not hold text of the request.
+    ///   - paths: The known paths, when they help.
+    public static func problem(_ status: HTTPResponse.Status, detail: String, paths: [String] = []) -> Response {
+        var json = "{\"title\":"
+        LogEscape.appendQuoted(status.reasonPhrase, to: &json)
+        json += ",\"status\":\(status.code),\"detail\":"
+        LogEscape.appendQuoted(detail, to: &json)
+        if !paths.isEmpty {
+            json += ",\"paths\":["
+            for (index, path) in paths.enumerated() {
+                if index > 0 { json += "," }
+                LogEscape.appendQuoted(path, to: &json)
+            }
+            json += "]"
+        }
+        return bytes(Array((json + "}\n").utf8), status: status, type: "application/problem+json")
+    }
+}

@@ -1,0 +1,63 @@
+import Hummingbird
+import Logging
+import NIOCore
+
+/// Carries the connection that a request came on.
+struct HTTPConnectionContext: InitializableFromSource, Sendable {
+    let channel: any Channel
+
+    init(source: ApplicationRequestContextSource) {
+        channel = source.channel
+    }
+}
+
+/// Finds the route of a request, and answers for paths and methods that have none.
+struct HTTPRouting: HTTPResponder {
+    private let routes: [String: [HTTPRoute]]
+    private let connections: HTTPConnections
+    private let logger: Logger
+
+    init(routes: [HTTPRoute], connections: HTTPConnections, logger: Logger) {
+        self.routes = Dictionary(grouping: routes) { Self.normalized($0.path) }
+        self.connections = connections
+        self.logger = logger
+    }
+
+    func respond(to request: Request, context: HTTPConnectionContext) async throws -> Response {
+        let response = await answer(to: request, on: context.channel)
+        return request.method == .head ? response.createHeadResponse() : response
+    }
+
+    private func answer(to request: Request, on channel: any Channel) async -> Response {
+        guard let candidates = routes[Self.normalized(request.uri.path)] else {
+            return .problem(.notFound, detail: "There is nothing at this path.", paths: routes.keys.sorted())
+        }
+        let method = request.method == .head ? .get : request.method
+        guard let route = candidates.first(where: { $0.method == method }) else {
+            var response = Response.problem(.methodNotAllowed, detail: "This path does not take this method.")
+            response.headers[.allow] = Self.allowed(candidates).joined(separator: ", ")
+            return response
+        }
+        if route.isLongLived, !connections.beginLongLived(channel) {
+            var response = Response.problem(.serviceUnavailable, detail: "There are too many open streams.")
+            response.headers[.retryAfter] = "5"
+            return response
+        }
+        do {
+            return try await route.handler(request)
+        } catch let error as HTTPError {
+            return .problem(error.status, detail: error.body ?? error.status.reasonPhrase)
+        } catch {
+            logger.warning("a request failed", metadata: ["path": "\(route.path)", "error": "\(error)"])
+            return .problem(.internalServerError, detail: "The answer could not be made; the log says why.")
+        }
+    }
+
+    private static func allowed(_ routes: [HTTPRoute]) -> [String] {
+        routes.flatMap { $0.method == .get ? ["GET", "HEAD"] : [$0.method.rawValue] }
+    }
+
+    private static func normalized(_ path: String) -> String {
+        path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
+    }
+}

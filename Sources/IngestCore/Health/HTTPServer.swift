@@ -1,0 +1,129 @@
+import Hummingbird
+import HummingbirdCore
+import Logging
+import NIOCore
+import ServiceLifecycle
+
+/// Bounds the HTTP server.
+public struct HTTPServerConfiguration: Sendable, Equatable {
+    /// The address or host name to listen on.
+    public var host: String
+    /// The port to listen on; 0 takes any free one.
+    public var port: Int
+    /// The open connections at most.
+    public var maximumConnections = 64
+    /// The answers at most that may take long, as streams do; fewer than connections, so that probes find one.
+    public var maximumLongLivedAnswers = 48
+    /// The size of all header fields of a request at most, in bytes.
+    public var maximumHeaderBytes = 16_384
+    /// The time for a whole request to arrive, in seconds.
+    public var requestTimeoutSeconds = 5.0
+    /// The time that a connection may wait for its next request, in seconds.
+    public var idleTimeoutSeconds = 15.0
+    /// The time for a client to take what was written, in seconds.
+    public var writeTimeoutSeconds = 10.0
+    /// The time for open answers to finish at the end, in seconds.
+    public var shutdownTimeoutSeconds = 5.0
+
+    /// Creates the bounds for an address; loopback by default.
+    public init(host: String = "127.0.0.1", port: Int = 8080) {
+        self.host = host
+        self.port = port
+    }
+
+    /// Creates the bounds for the configured address.
+    public init(_ http: HTTPConfiguration) {
+        self.init(host: http.host, port: http.port)
+    }
+}
+
+/// Serves health, metrics, status and further routes over HTTP/1.1.
+///
+/// Run it as a service of a `ServiceGroup`; a graceful shutdown closes idle connections at once, and the others when they
+/// are answered, or after a time.
+public struct HTTPServer: Service {
+    private let configuration: HTTPServerConfiguration
+    private let routes: [HTTPRoute]
+    private let logger: Logger
+    private let onBound: @Sendable (Int) async -> Void
+
+    /// Creates a server.
+    ///
+    /// - Parameters:
+    ///   - configuration: Where it listens, and its bounds.
+    ///   - routes: What it answers, such as ``HTTPRoute/health(_:)`` and ``HTTPRoute/metrics(_:)``.
+    ///   - logger: Gets failed requests.
+    ///   - onBound: Takes the port once the server listens.
+    public init(
+        configuration: HTTPServerConfiguration, routes: [HTTPRoute], logger: Logger,
+        onBound: @escaping @Sendable (Int) async -> Void = { _ in }
+    ) {
+        self.configuration = configuration
+        self.routes = routes
+        self.logger = logger
+        self.onBound = onBound
+    }
+
+    /// Listens and answers until the task is cancelled or a graceful shutdown is over.
+    ///
+    /// - Throws: ``HTTPServerError`` when it cannot listen.
+    public func run() async throws {
+        let connections = HTTPConnections(
+            maximum: configuration.maximumConnections, maximumLongLived: configuration.maximumLongLivedAnswers)
+        let application = application(connections)
+        do {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await application.run() }
+                group.addTask { try await closeWhenShutDown(connections) }
+                // The server ends first, or fails: what waits for the end is then of no use.
+                while try await group.next() != nil { group.cancelAll() }
+            }
+        } catch  where Task.isCancelled {
+            return
+        } catch {
+            throw HTTPServerError(error, host: configuration.host, port: configuration.port)
+        }
+    }
+
+    private func application(_ connections: HTTPConnections) -> some ApplicationProtocol {
+        // The server's own notes at info say what onBound says better.
+        var quiet = logger
+        quiet.logLevel = max(logger.logLevel, .warning)
+        let onBound = onBound
+        return Application(
+            responder: HTTPRouting(routes: routes, connections: connections, logger: logger),
+            server: .http1(configuration: channelConfiguration(connections)),
+            configuration: ApplicationConfiguration(
+                address: .hostname(configuration.host, port: configuration.port), backlog: 128),
+            onServerRunning: { channel in await onBound(channel.localAddress?.port ?? 0) },
+            logger: quiet)
+    }
+
+    private func channelConfiguration(_ connections: HTTPConnections) -> HTTP1Channel.Configuration {
+        let timeouts = HTTPTimeouts(
+            request: Self.time(configuration.requestTimeoutSeconds), idle: Self.time(configuration.idleTimeoutSeconds),
+            write: Self.time(configuration.writeTimeoutSeconds))
+        return HTTP1Channel.Configuration(
+            additionalChannelHandlers: [HTTPConnectionGuard(connections: connections, timeouts: timeouts)],
+            idleTimeout: nil,
+            httpDecoderConfiguration: .init(
+                maxHeaderFieldSize: configuration.maximumHeaderBytes,
+                maxHeaderListSize: configuration.maximumHeaderBytes,
+                maxHeaderFieldCount: 100))
+    }
+
+    /// Waits for the graceful shutdown, gives open answers their time, and then closes what is left.
+    private func closeWhenShutDown(_ connections: HTTPConnections) async throws {
+        do {
+            try await gracefulShutdown()
+            try await Task.sleep(for: .seconds(configuration.shutdownTimeoutSeconds))
+        } catch {
+            return
+        }
+        connections.closeAll()
+    }
+
+    private static func time(_ seconds: Double) -> TimeAmount {
+        .milliseconds(Int64(seconds * 1_000))
+    }
+}

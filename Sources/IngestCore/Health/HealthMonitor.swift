@@ -1,0 +1,47 @@
+import Synchronization
+
+/// Shares a ``HealthState`` between the parts of the worker; safe from any thread.
+public final class HealthMonitor: Sendable {
+    private let state: Mutex<HealthState>
+    private let now: @Sendable () -> Double
+
+    /// Creates a monitor.
+    ///
+    /// - Parameters:
+    ///   - rules: What the health depends on.
+    ///   - now: The clock: monotonic seconds from any origin.
+    public init(
+        rules: HealthRules = HealthRules(), now: @escaping @Sendable () -> Double = HealthMonitor.monotonicSeconds
+    ) {
+        self.now = now
+        state = Mutex(HealthState(rules: rules, at: now()))
+    }
+
+    /// Tells an event.
+    public func report(_ event: HealthEvent) {
+        let time = now()
+        state.withLock { $0.apply(event, at: time) }
+    }
+
+    /// Says whether the loop goes round.
+    public func liveness() -> [HealthCheck] {
+        let time = now()
+        return state.withLock { $0.liveness(at: time) }
+    }
+
+    /// Says whether the worker does its work now.
+    public func readiness() -> [HealthCheck] {
+        let time = now()
+        return state.withLock { $0.readiness(at: time) }
+    }
+
+    private static let origin = SuspendingClock.now
+
+    /// Reads a clock that neither jumps nor runs while the machine sleeps.
+    public static let monotonicSeconds: @Sendable () -> Double = {
+        // The origin is made at the first use: read it before the clock, or the first time would be negative.
+        let start = origin
+        let (seconds, attoseconds) = (SuspendingClock.now - start).components
+        return Double(seconds) + Double(attoseconds) / 1e18
+    }
+}

@@ -1,0 +1,164 @@
+/// Is something that bears on the worker's health.
+public enum HealthEvent: Sendable, Equatable {
+    /// The worker began a step of its start, as in `opening the store`.
+    case starting(step: String)
+    /// The start is over; the loop runs from here on.
+    case started
+    /// The consuming loop went round.
+    case heartbeat
+    /// The store answered.
+    case storeOK
+    /// The store failed.
+    case storeFailed(reason: String)
+    /// The worker is a member of its consumer group.
+    case groupJoined
+    /// The worker is no member any more.
+    case groupLost(reason: String)
+    /// A broker answers.
+    case brokerReachable
+    /// No broker answers.
+    case brokerUnreachable(reason: String)
+    /// The publisher delivered, or had nothing to deliver.
+    case publisherOK
+    /// The publisher cannot deliver.
+    case publisherFailing(reason: String)
+    /// A partition is no longer consumed, though it is assigned.
+    case partitionHalted(topic: String, partition: Int32, reason: String)
+    /// A partition is consumed again, or is no longer assigned.
+    case partitionReleased(topic: String, partition: Int32)
+    /// The worker finishes what it has, and stops.
+    case draining
+}
+
+/// Is one line of a health report.
+public struct HealthCheck: Sendable, Equatable {
+    /// The check's name.
+    public let name: String
+    /// Whether it passed.
+    public let isOK: Bool
+    /// Why it failed, or nil.
+    public let reason: String?
+
+    /// Creates a check: one with a reason has failed.
+    public init(_ name: String, failure reason: String? = nil) {
+        self.name = name
+        self.isOK = reason == nil
+        self.reason = reason
+    }
+}
+
+/// Says what the health of a worker depends on.
+public struct HealthRules: Sendable, Equatable {
+    /// The silence after which the loop counts as wedged, in seconds: the worker is not alive.
+    public var wedgedAfterSeconds = 30.0
+    /// The silence after which the worker is not ready, in seconds.
+    public var staleAfterSeconds = 5.0
+    /// Whether the worker consumes from Kafka.
+    public var needsBroker = true
+    /// Whether the worker sends notifications.
+    public var needsPublisher = true
+
+    /// Creates the rules for a worker that consumes and notifies.
+    public init() {}
+}
+
+/// Decides whether the worker is alive and ready, from the events it is told.
+///
+/// Every time is in seconds of one monotonic clock.
+public struct HealthState: Sendable {
+    private enum Condition: Sendable {
+        case unknown(String)
+        case ok
+        case failed(String)
+
+        var failure: String? {
+            switch self {
+            case .ok: nil
+            case .unknown(let reason), .failed(let reason): reason
+            }
+        }
+    }
+
+    private struct Partition: Sendable, Hashable {
+        let topic: String
+        let partition: Int32
+    }
+
+    private let rules: HealthRules
+    private var startingStep: String? = "not started"
+    private var lastHeartbeat: Double
+    private var store = Condition.unknown("not opened yet")
+    private var broker = Condition.unknown("not connected yet")
+    private var group = Condition.unknown("not joined yet")
+    private var publisher = Condition.ok
+    private var halted: [Partition: String] = [:]
+    private var isDraining = false
+
+    /// Creates the state of a worker that has not started.
+    public init(rules: HealthRules = HealthRules(), at time: Double) {
+        self.rules = rules
+        lastHeartbeat = time
+    }
+
+    /// Takes an event.
+    public mutating func apply(_ event: HealthEvent, at time: Double) {
+        switch event {
+        case .starting(let step): startingStep = step
+        case .started:
+            startingStep = nil
+            lastHeartbeat = time
+        case .heartbeat: lastHeartbeat = max(lastHeartbeat, time)
+        case .storeOK: store = .ok
+        case .storeFailed(let reason): store = .failed(reason)
+        case .groupJoined: group = .ok
+        case .groupLost(let reason): group = .failed(reason)
+        case .brokerReachable: broker = .ok
+        case .brokerUnreachable(let reason): broker = .failed(reason)
+        case .publisherOK: publisher = .ok
+        case .publisherFailing(let reason): publisher = .failed(reason)
+        case .partitionHalted(let topic, let partition, let reason):
+            halted[Partition(topic: topic, partition: partition)] = reason
+        case .partitionReleased(let topic, let partition):
+            halted[Partition(topic: topic, partition: partition)] = nil
+        case .draining: isDraining = true
+        }
+    }
+
+    /// Says whether the loop goes round; whether Kafka or the store is up has no part in it.
+    ///
+    /// Before the start is over there is no loop to be wedged: a long migration does not get the process killed.
+    public func liveness(at time: Double) -> [HealthCheck] {
+        [HealthCheck("loop", failure: loopFailure(at: time, afterSeconds: rules.wedgedAfterSeconds))]
+    }
+
+    /// Says whether the worker does its work now.
+    public func readiness(at time: Double) -> [HealthCheck] {
+        var checks = [
+            HealthCheck("startup", failure: startingStep),
+            HealthCheck("store", failure: store.failure),
+            HealthCheck("loop", failure: loopFailure(at: time, afterSeconds: rules.staleAfterSeconds)),
+        ]
+        if rules.needsBroker {
+            checks.append(HealthCheck("broker", failure: broker.failure))
+            checks.append(HealthCheck("group", failure: group.failure))
+            checks.append(HealthCheck("partitions", failure: haltedFailure))
+        }
+        if rules.needsPublisher { checks.append(HealthCheck("publisher", failure: publisher.failure)) }
+        checks.append(HealthCheck("shutdown", failure: isDraining ? "draining" : nil))
+        return checks
+    }
+
+    private func loopFailure(at time: Double, afterSeconds limit: Double) -> String? {
+        guard startingStep == nil else { return nil }
+        let silence = time - lastHeartbeat
+        return silence > limit ? "no heartbeat for \(Int(silence)) seconds" : nil
+    }
+
+    private var haltedFailure: String? {
+        guard !halted.isEmpty else { return nil }
+        let sorted = halted.sorted { ($0.key.topic, $0.key.partition) < ($1.key.topic, $1.key.partition) }
+        let shown = sorted.prefix(5).map { "\($0.key.topic)/\($0.key.partition) halted: \($0.value)" }
+        let more = sorted.count > shown.count ? ["and \(sorted.count - shown.count) more"] : []
+        return (shown + more).joined(separator: "; ")
+    }
+}

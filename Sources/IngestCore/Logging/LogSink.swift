@@ -1,0 +1,54 @@
+import Synchronization
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
+
+/// Takes log lines, one write a line; safe from any thread.
+public final class LogSink: Sendable {
+    private let output: Mutex<@Sendable ([UInt8]) -> Void>
+    private let secretValues: [String]
+
+    /// Creates a sink.
+    ///
+    /// - Parameters:
+    ///   - secretValues: Texts that no line may hold, such as passwords of the configuration.
+    ///   - output: Takes the bytes of one line, its end included; never called by two threads at once.
+    public init(secretValues: [String] = [], output: @escaping @Sendable ([UInt8]) -> Void) {
+        // Longer ones first, so that a secret inside another leaves no rest. Very short ones would blot out whole logs.
+        self.secretValues = secretValues.filter { $0.utf8.count >= 4 }.sorted { $0.utf8.count > $1.utf8.count }
+        self.output = Mutex(output)
+    }
+
+    /// Creates a sink that writes to the process's standard error.
+    public static func standardError(secretValues: [String] = []) -> LogSink {
+        LogSink(secretValues: secretValues) { bytes in
+            bytes.withUnsafeBytes { buffer in
+                var rest = buffer[...]
+                while !rest.isEmpty {
+                    let count = write(STDERR_FILENO, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
+                    if count < 0 && errno == EINTR { continue }
+                    // Nobody can be told that the log is gone; the work goes on.
+                    guard count > 0 else { return }
+                    rest = rest.dropFirst(count)
+                }
+            }
+        }
+    }
+
+    func emit(_ line: String) {
+        let bytes = Array(line.utf8)
+        output.withLock { $0(bytes) }
+    }
+
+    /// Replaces the secret values in a text.
+    func redacted(_ text: String) -> String {
+        var text = text
+        for secret in secretValues where text.contains(secret) {
+            text = text.replacing(secret, with: SecretName.replacement)
+        }
+        return text
+    }
+}

@@ -1,0 +1,91 @@
+import Logging
+
+/// Writes log messages as lines of text or JSON.
+///
+/// Metadata are sorted by key, control characters are escaped so that a message stays one line, and the values of keys that
+/// name a secret are redacted, as are the secret values that the sink was told.
+public struct StructuredLogHandler: LogHandler {
+    private let sink: LogSink
+    private let format: LogFormat
+    private let now: @Sendable () -> LogTime
+
+    /// The metadata that every line carries.
+    public var metadata: Logger.Metadata = [:]
+    /// Gives metadata from the task's context.
+    public var metadataProvider: Logger.MetadataProvider?
+    /// The lowest level that is written.
+    public var logLevel: Logger.Level
+
+    /// Creates a handler.
+    ///
+    /// - Parameters:
+    ///   - sink: Where lines go.
+    ///   - format: The form of a line.
+    ///   - level: The lowest level that is written.
+    ///   - now: The clock.
+    public init(
+        sink: LogSink, format: LogFormat, level: Logger.Level, now: @escaping @Sendable () -> LogTime = LogTime.current
+    ) {
+        self.sink = sink
+        self.format = format
+        self.logLevel = level
+        self.now = now
+    }
+
+    /// Makes the factory that `LoggingSystem.bootstrap` takes: lines go to standard error, as the configuration says.
+    ///
+    /// - Parameters:
+    ///   - configuration: The level and the form.
+    ///   - secretValues: Texts that no line may hold, such as ``KafkaProperties/secretValues``.
+    public static func factory(
+        _ configuration: LogConfiguration, secretValues: [String]
+    ) -> @Sendable (String) -> any LogHandler {
+        let sink = LogSink.standardError(secretValues: secretValues)
+        return { _ in StructuredLogHandler(sink: sink, format: configuration.format, level: configuration.level) }
+    }
+
+    /// Reads or sets one metadata value.
+    public subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    /// Writes one line.
+    public func log(event: LogEvent) {
+        var all = metadata
+        if let provided = metadataProvider?.get() { all.merge(provided) { _, new in new } }
+        if let own = event.metadata { all.merge(own) { _, new in new } }
+        if let error = event.error { all["error"] = .string("\(error)") }
+        let line = LogLine(
+            time: now(), level: event.level, message: sink.redacted(event.message.description),
+            fields: all.sorted { $0.key < $1.key }.map { ($0.key, plain($0.value, key: $0.key)) })
+        switch format {
+        case .text: sink.emit(line.text)
+        case .json: sink.emit(line.json)
+        }
+    }
+
+    private func plain(_ value: Logger.MetadataValue, key: String) -> LogValue {
+        switch value {
+        case .string(let text): return .text(redacted(text, key: key))
+        case .stringConvertible(let convertible):
+            if let number = convertible as? any BinaryInteger { return .literal(number.description) }
+            if let number = convertible as? Double, number.isFinite { return .literal(number.description) }
+            if let flag = convertible as? Bool { return .literal(flag ? "true" : "false") }
+            return .text(redacted(convertible.description, key: key))
+        case .array(let values): return .list(values.map { plain($0, key: key) })
+        case .dictionary(let values):
+            return .object(values.sorted { $0.key < $1.key }.map { ($0.key, plain($0.value, key: $0.key)) })
+        }
+    }
+
+    private func redacted(_ text: String, key: String) -> String {
+        if SecretName.matches(key), !Self.isHistoryToken(text, key: key) { return SecretName.replacement }
+        return sink.redacted(text)
+    }
+
+    /// A history token is a number, and no secret; a secret token is not a short number.
+    private static func isHistoryToken(_ text: String, key: String) -> Bool {
+        key.lowercased().hasSuffix("token") && !text.isEmpty && text.utf8.allSatisfy { (0x30...0x39).contains($0) }
+    }
+}

@@ -1,0 +1,47 @@
+/// What is read before the first record.
+extension RecordFileReader {
+    /// The most bytes that are looked at for the first that is not white space.
+    private static let sniffedBytes = 4096
+
+    static func skipByteOrderMark(_ window: ByteWindow, _ source: any ByteSource) throws(RecordFileError) {
+        while window.end < 3 && !window.isAtEnd { try window.fill(from: source) }
+        guard window.end >= 3, window.base[0] == 0xEF, window.base[1] == 0xBB, window.base[2] == 0xBF else { return }
+        window.cursor = 3
+        window.release(upTo: 3)
+    }
+
+    /// Returns the first byte that is not white space, leaving the window's cursor where it is.
+    static func firstByte(_ window: ByteWindow, _ source: any ByteSource) throws(RecordFileError) -> UInt8? {
+        let limit = min(sniffedBytes, window.maximumRecordBytes)
+        while true {
+            for index in window.start..<window.end where !JSONArrayScanner.isWhiteSpace(window.base[index]) {
+                return window.base[index]
+            }
+            if window.isAtEnd || window.end - window.start >= limit { return nil }
+            try window.fill(from: source)
+        }
+    }
+
+    /// Reads the names of the columns out of a header row.
+    static func columnNames(
+        _ header: ScannedRecord, _ fields: CSVFields, path: String
+    ) throws(RecordFileError) -> [String] {
+        func fail(_ detail: String) -> RecordFileError {
+            RecordFileError(.header, path: path, line: header.line, detail: detail)
+        }
+        if header.availableBytes < header.totalBytes { throw fail("it is too long") }
+        if header.isTruncatedAtEnd { throw fail("a quoted name is not closed") }
+        if header.fault != nil { throw fail("text follows a closing quote") }
+        if fields.count >= CSVScanner.maximumColumns { throw fail("it has too many columns") }
+        var names: [String] = []
+        var numbers: [String: Int] = [:]
+        for (index, field) in fields.enumerated() {
+            guard let name = field.string else { throw fail("the name of column \(index + 1) is not UTF-8") }
+            if !name.isEmpty, let first = numbers.updateValue(index + 1, forKey: name) {
+                throw fail("columns \(first) and \(index + 1) have the same name")
+            }
+            names.append(name)
+        }
+        return names
+    }
+}

@@ -1,0 +1,61 @@
+/// Looks at a cluster and changes it. Every call blocks its thread until the answer or the time limit.
+public final class Admin: Sendable {
+    private let native: NativeAdmin
+
+    /// Makes a client for administration; throws `KafkaError` when a property is unknown or refused.
+    public init(configuration: KafkaConfiguration) throws {
+        native = try NativeAdmin(configuration)
+    }
+
+    /// Creates a topic; throws `topicAlreadyExists` when there is one of that name.
+    public func createTopic(_ topic: NewTopic, timeoutMilliseconds: Int = 10_000) throws {
+        try native.createTopic(topic, timeoutMilliseconds: timeoutMilliseconds)
+    }
+
+    /// Deletes a topic with its records; throws `unknownTopicOrPartition` when there is none.
+    public func deleteTopic(_ name: String, timeoutMilliseconds: Int = 10_000) throws {
+        try native.deleteTopic(name, timeoutMilliseconds: timeoutMilliseconds)
+    }
+
+    /// Lists the brokers and all topics with their partitions.
+    public func metadata(timeoutMilliseconds: Int = 10_000) throws -> ClusterMetadata {
+        try native.metadata(topic: nil, timeoutMilliseconds: timeoutMilliseconds)
+    }
+
+    /// Lists the brokers and one topic's partitions; throws `unknownTopicOrPartition` when there is none.
+    /// A broker that creates topics by itself may create this one.
+    public func metadata(topic: String, timeoutMilliseconds: Int = 10_000) throws -> ClusterMetadata {
+        try native.metadata(topic: topic, timeoutMilliseconds: timeoutMilliseconds)
+    }
+
+    /// Lists the names of all topics, in order.
+    public func topics(timeoutMilliseconds: Int = 10_000) throws -> [String] {
+        try metadata(timeoutMilliseconds: timeoutMilliseconds).topics.keys.sorted()
+    }
+
+    /// Lists the partitions of a topic, in order.
+    public func partitions(of topic: String, timeoutMilliseconds: Int = 10_000) throws -> [TopicPartition] {
+        let found = try metadata(topic: topic, timeoutMilliseconds: timeoutMilliseconds).topics[topic] ?? []
+        return found.map { TopicPartition(topic, $0.number) }.sorted()
+    }
+
+    /// Reads a group's committed offsets, of these partitions or (nil) of all that it has; one without is absent.
+    public func committedOffsets(
+        group: String, partitions: [TopicPartition]? = nil, timeoutMilliseconds: Int = 10_000
+    ) throws -> [TopicPartition: Int64] {
+        try native.committedOffsets(group: group, partitions: partitions, timeoutMilliseconds: timeoutMilliseconds)
+    }
+
+    /// Reads a partition's first retained offset and its end.
+    public func watermarks(_ partition: TopicPartition, timeoutMilliseconds: Int = 10_000) throws -> Watermarks {
+        try native.client.queryWatermarks(partition, timeoutMilliseconds: timeoutMilliseconds)
+    }
+
+    /// Reads the first offsets at or after timestamps (milliseconds since 1970 UTC).
+    public func offsets(
+        atTimestampsMilliseconds timestamps: [TopicPartition: Int64], timeoutMilliseconds: Int = 10_000
+    ) throws -> [TopicPartition: Int64] {
+        if timestamps.isEmpty { return [:] }
+        return try native.client.offsets(atTimestamps: timestamps, timeoutMilliseconds: timeoutMilliseconds)
+    }
+}

@@ -1,0 +1,72 @@
+extension Consumer {
+    /// Stops fetching these partitions; records that were fetched but not polled are fetched again after `resume`.
+    public func pause(_ partitions: [TopicPartition]) throws { try live().pause(partitions) }
+
+    /// Fetches these partitions again.
+    public func resume(_ partitions: [TopicPartition]) throws { try live().resume(partitions) }
+
+    /// Goes on at another offset of an assigned partition, also of one that stopped with `_AUTO_OFFSET_RESET`.
+    ///
+    /// Call it on the thread that polls. Throws `_STATE` (retriable) when the partition is not assigned.
+    public func seek(_ partition: TopicPartition, to offset: Int64, timeoutMilliseconds: Int = 10_000) throws {
+        try live().seek(partition, to: offset, timeoutMilliseconds: timeoutMilliseconds)
+    }
+
+    /// Commits for the group the offsets of the next records to read.
+    ///
+    /// Waits for the broker unless `asynchronously`, when a failure goes to the configuration's `onError`.
+    /// Throws the first partition's error, for example `ILLEGAL_GENERATION` after the group has moved on.
+    public func commit(_ offsets: [TopicPartition: Int64], asynchronously: Bool = false) throws {
+        if offsets.isEmpty { return }
+        try live().commit(offsets, isAsynchronous: asynchronously)
+    }
+
+    /// Asks the broker for the group's committed offsets; a partition without one is absent.
+    public func committed(
+        _ partitions: [TopicPartition], timeoutMilliseconds: Int = 10_000
+    ) throws -> [TopicPartition: Int64] {
+        if partitions.isEmpty { return [:] }
+        return try live().committed(partitions, timeoutMilliseconds: timeoutMilliseconds)
+    }
+
+    /// The offsets that follow the last polled records; a partition without one is absent.
+    public func position(_ partitions: [TopicPartition]) throws -> [TopicPartition: Int64] {
+        try live().position(partitions)
+    }
+
+    /// The watermarks as of the last fetch, without asking the broker; nil before the first fetch.
+    public func watermarks(_ partition: TopicPartition) throws -> Watermarks? {
+        try live().cachedWatermarks(partition)
+    }
+
+    /// Asks the broker for the watermarks.
+    public func queryWatermarks(
+        _ partition: TopicPartition, timeoutMilliseconds: Int = 10_000
+    ) throws -> Watermarks {
+        try live().client.queryWatermarks(partition, timeoutMilliseconds: timeoutMilliseconds)
+    }
+
+    /// Asks the broker for the first offsets at or after timestamps (milliseconds since 1970 UTC); a partition whose
+    /// records are all older gets its end.
+    public func offsets(
+        atTimestampsMilliseconds timestamps: [TopicPartition: Int64], timeoutMilliseconds: Int = 10_000
+    ) throws -> [TopicPartition: Int64] {
+        if timestamps.isEmpty { return [:] }
+        return try live().client.offsets(atTimestamps: timestamps, timeoutMilliseconds: timeoutMilliseconds)
+    }
+
+    /// The partitions that are assigned now.
+    public var assignment: [TopicPartition] {
+        get throws { try live().assignment().sorted() }
+    }
+
+    /// The id that the group gave this member; nil before it joined.
+    public var memberID: String? {
+        get throws { try live().memberID }
+    }
+
+    /// The group's protocol: `EAGER`, `COOPERATIVE`, or `NONE` before it joined.
+    public var rebalanceProtocol: String {
+        get throws { try live().rebalanceProtocol }
+    }
+}

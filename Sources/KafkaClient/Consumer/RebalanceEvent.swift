@@ -1,0 +1,35 @@
+/// Tells that partitions come or go. It is delivered inside `Consumer.poll` or `Consumer.close`, on their thread,
+/// before the library acts on it.
+public enum RebalanceEvent: Hashable, Sendable {
+    /// These partitions will be read from now on: all of them with an eager protocol (the list can be empty),
+    /// the additional ones with a cooperative protocol.
+    case assigned([TopicPartition])
+    /// These partitions will be read by another member; offsets can still be committed.
+    case revoked([TopicPartition])
+    /// These partitions may be read by another member already; nothing can be committed.
+    case lost([TopicPartition])
+
+    /// The partitions concerned.
+    public var partitions: [TopicPartition] {
+        switch self {
+        case .assigned(let partitions), .revoked(let partitions), .lost(let partitions): partitions
+        }
+    }
+}
+
+/// Decides where to start reading, and finishes work on partitions that go.
+///
+/// For `.assigned` it returns start offsets; a partition that is absent starts at the group's committed offset. What
+/// it returns for the other events is not used. It may commit, query and pause, but neither poll nor close.
+/// When it throws for `.assigned`, none of the partitions is read, and `poll` rethrows: close the consumer then.
+public typealias RebalanceHandler = @Sendable (RebalanceEvent, Consumer) throws -> [TopicPartition: Int64]
+
+/// Tells something about a partition, or about the consumer, that is not a record.
+public struct ConsumerEvent: Sendable {
+    /// The partition concerned; nil when the whole consumer is.
+    public let topicPartition: TopicPartition?
+    /// The offset concerned, if the library says one.
+    public let offset: Int64?
+    /// What happened.
+    public let error: KafkaError
+}

@@ -1,0 +1,65 @@
+import CLibrdkafka
+
+/// Owns one library client. Batches and queues hold it, so that it is destroyed after everything that points into it.
+final class NativeClient: @unchecked Sendable {
+    let pointer: OpaquePointer
+    let callbacks: NativeCallbacks
+
+    init(
+        role: ConfigurationRules.Role, configuration: KafkaConfiguration,
+        prepare: (OpaquePointer) -> Void = { _ in }
+    ) throws {
+        let properties = try ConfigurationRules.resolve(
+            configuration.properties, role: role, version: KafkaLibrary.version)
+        let native = try NativeConfiguration.make(properties)
+        callbacks = NativeCallbacks(configuration)
+        callbacks.install(on: native)
+        prepare(native)
+        var text = [CChar](repeating: 0, count: 512)
+        let kind = role == .consumer ? RD_KAFKA_CONSUMER : RD_KAFKA_PRODUCER
+        guard let pointer = rd_kafka_new(kind, native, &text, text.count) else {
+            rd_kafka_conf_destroy(native)
+            throw KafkaError(.creationFailed, callbacks.redact(makeText(text)))
+        }
+        self.pointer = pointer
+    }
+
+    deinit {
+        // Consumers leave their group in close(); here there must be no callback and no wait for the broker.
+        rd_kafka_destroy_flags(pointer, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE)
+    }
+
+    /// Describes an error event; for a fatal one the library keeps the underlying error apart.
+    static func describe(
+        _ code: rd_kafka_resp_err_t, _ reason: UnsafePointer<CChar>?, client: OpaquePointer
+    ) -> KafkaError {
+        guard code == RD_KAFKA_RESP_ERR__FATAL else {
+            return KafkaError(KafkaError.Code(code), reason.map { String(cString: $0) })
+        }
+        var text = [CChar](repeating: 0, count: 512)
+        let underlying = rd_kafka_fatal_error(client, &text, text.count)
+        let known = underlying != RD_KAFKA_RESP_ERR_NO_ERROR
+        return KafkaError(KafkaError.Code(known ? underlying : code), makeText(text), isFatal: true)
+    }
+
+    func queryWatermarks(_ partition: TopicPartition, timeoutMilliseconds: Int) throws -> Watermarks {
+        var low: Int64 = 0
+        var high: Int64 = 0
+        let result = rd_kafka_query_watermark_offsets(
+            pointer, partition.topic, partition.partition, &low, &high, milliseconds(timeoutMilliseconds))
+        if result != RD_KAFKA_RESP_ERR_NO_ERROR { throw KafkaError(result, topicPartition: partition) }
+        return Watermarks(low: low, high: high)
+    }
+
+    func offsets(
+        atTimestamps timestamps: [TopicPartition: Int64], timeoutMilliseconds: Int
+    ) throws -> [TopicPartition: Int64] {
+        let list = NativePartitionList(timestamps)
+        try KafkaError.check(rd_kafka_offsets_for_times(pointer, list.pointer, milliseconds(timeoutMilliseconds)))
+        try list.throwFirstError()
+        return list.validOffsets
+    }
+}
+
+/// Bounds a timeout to what the library takes: never negative, which would mean "for ever".
+func milliseconds(_ value: Int) -> Int32 { Int32(clamping: max(0, value)) }

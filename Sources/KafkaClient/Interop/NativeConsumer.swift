@@ -1,0 +1,154 @@
+import CLibrdkafka
+
+/// The library's group consumer, call by call. The caller sees to it that one thread at a time polls or closes.
+final class NativeConsumer: @unchecked Sendable {
+    let client: NativeClient
+    private let queue: OpaquePointer
+
+    init(_ configuration: KafkaConfiguration) throws {
+        client = try NativeClient(role: .consumer, configuration: configuration, prepare: NativeRebalance.install)
+        // Errors, logs and statistics are then served where records are: in poll.
+        try KafkaError.check(rd_kafka_poll_set_consumer(client.pointer))
+        guard let queue = rd_kafka_queue_get_consumer(client.pointer) else {
+            throw KafkaError(.creationFailed, "librdkafka gave no consumer queue")
+        }
+        self.queue = queue
+    }
+
+    deinit { rd_kafka_queue_destroy(queue) }
+
+    func subscribe(_ topics: [String]) throws {
+        let list = NativePartitionList(topics.map { TopicPartition($0, -1) })
+        try KafkaError.check(rd_kafka_subscribe(client.pointer, list.pointer))
+    }
+
+    /// Takes what is there; when nothing is, waits for the first record and takes what came with it.
+    func poll(recordsMax: Int, timeoutMilliseconds: Int) throws -> (NativeMessages, [ConsumerEvent]) {
+        let messages = UnsafeMutablePointer<NativeMessages.Message?>.allocate(capacity: recordsMax)
+        var count = consume(messages, recordsMax, 0)
+        if count == 0 && timeoutMilliseconds > 0 {
+            // The library waits until an array is full, so wait with room for one only.
+            count = consume(messages, 1, timeoutMilliseconds)
+            if count == 1 && recordsMax > 1 { count += max(0, consume(messages + 1, recordsMax - 1, 0)) }
+        }
+        let sorted = MessageSorter.sort(messages, count: max(0, count), client: client)
+        if count < 0 { throw KafkaError(rd_kafka_last_error()) }
+        if let failure = client.callbacks.rebalance.withLock({ state in state.failure.take() }) { throw failure }
+        return sorted
+    }
+
+    private func consume(
+        _ messages: UnsafeMutablePointer<NativeMessages.Message?>, _ size: Int, _ timeoutMilliseconds: Int
+    ) -> Int {
+        rd_kafka_consume_batch_queue(queue, milliseconds(timeoutMilliseconds), messages, size)
+    }
+
+    /// Makes a waiting poll return early.
+    func wake() { rd_kafka_queue_yield(queue) }
+
+    /// Leaves the group while serving callbacks on this thread; false when the time was not enough.
+    func close(timeoutMilliseconds: Int) throws -> Bool {
+        if rd_kafka_consumer_closed(client.pointer) != 0 { return true }
+        try KafkaError.check(rd_kafka_consumer_close_queue(client.pointer, queue))
+        let deadline = ContinuousClock.now + .milliseconds(max(0, timeoutMilliseconds))
+        let room = 64
+        while rd_kafka_consumer_closed(client.pointer) == 0 {
+            if ContinuousClock.now >= deadline { return false }
+            let messages = UnsafeMutablePointer<NativeMessages.Message?>.allocate(capacity: room)
+            _ = MessageSorter.sort(messages, count: max(0, consume(messages, room, 20)), client: client)
+        }
+        return true
+    }
+
+    func pause(_ partitions: [TopicPartition]) throws {
+        let list = NativePartitionList(partitions)
+        try KafkaError.check(rd_kafka_pause_partitions(client.pointer, list.pointer))
+        client.callbacks.rebalance.withLock { $0.paused.formUnion(partitions) }
+        try list.throwFirstError()
+    }
+
+    func resume(_ partitions: [TopicPartition]) throws {
+        let list = NativePartitionList(partitions)
+        try KafkaError.check(rd_kafka_resume_partitions(client.pointer, list.pointer))
+        client.callbacks.rebalance.withLock { $0.paused.subtract(partitions) }
+        try list.throwFirstError()
+    }
+
+    func seek(_ partition: TopicPartition, to offset: Int64, timeoutMilliseconds: Int) throws {
+        let list = NativePartitionList([partition: offset])
+        try KafkaError.check(
+            rd_kafka_seek_partitions(client.pointer, list.pointer, milliseconds(timeoutMilliseconds)))
+        do {
+            try list.throwFirstError()
+        } catch let error as KafkaError where error.code == .wrongState {
+            // After an error of the kind "out of range" the library has stopped the partition and cannot seek it.
+            guard try assignment().contains(partition) else { throw error }
+            try restart(partition, at: offset)
+        }
+    }
+
+    /// Assigns a partition anew. An eager group allows that only for all partitions together.
+    private func restart(_ partition: TopicPartition, at offset: Int64) throws {
+        if rebalanceProtocol == "COOPERATIVE" {
+            let list = NativePartitionList([partition: offset])
+            try KafkaError.check(rd_kafka_incremental_unassign(client.pointer, list.pointer))
+            try KafkaError.check(rd_kafka_incremental_assign(client.pointer, list.pointer))
+        } else {
+            let all = try assignment()
+            let positions = try position(all)
+            let starts = client.callbacks.rebalance.withLock { $0.starts }
+            var offsets: [TopicPartition: Int64] = [:]
+            for item in all { offsets[item] = positions[item] ?? starts[item] ?? Int64(RD_KAFKA_OFFSET_INVALID) }
+            offsets[partition] = offset
+            try KafkaError.check(rd_kafka_assign(client.pointer, NativePartitionList(offsets).pointer))
+        }
+        client.callbacks.rebalance.withLock { $0.starts[partition] = offset }
+        // A new assignment is not paused.
+        let paused = client.callbacks.rebalance.withLock { $0.paused }
+        if !paused.isEmpty { try pause(Array(paused)) }
+    }
+
+    func commit(_ offsets: [TopicPartition: Int64], isAsynchronous: Bool) throws {
+        let list = NativePartitionList(offsets)
+        let result = rd_kafka_commit(client.pointer, list.pointer, isAsynchronous ? 1 : 0)
+        if !isAsynchronous { try list.throwFirstError() }
+        try KafkaError.check(result)
+    }
+
+    func committed(_ partitions: [TopicPartition], timeoutMilliseconds: Int) throws -> [TopicPartition: Int64] {
+        let list = NativePartitionList(partitions)
+        try KafkaError.check(rd_kafka_committed(client.pointer, list.pointer, milliseconds(timeoutMilliseconds)))
+        try list.throwFirstError()
+        return list.validOffsets
+    }
+
+    func position(_ partitions: [TopicPartition]) throws -> [TopicPartition: Int64] {
+        let list = NativePartitionList(partitions)
+        try KafkaError.check(rd_kafka_position(client.pointer, list.pointer))
+        return list.validOffsets
+    }
+
+    func cachedWatermarks(_ partition: TopicPartition) -> Watermarks? {
+        var low: Int64 = -1
+        var high: Int64 = -1
+        let result = rd_kafka_get_watermark_offsets(
+            client.pointer, partition.topic, partition.partition, &low, &high)
+        guard result == RD_KAFKA_RESP_ERR_NO_ERROR, high >= 0 else { return nil }
+        return Watermarks(low: max(0, low), high: high)
+    }
+
+    func assignment() throws -> [TopicPartition] {
+        var list: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>?
+        try KafkaError.check(rd_kafka_assignment(client.pointer, &list))
+        return list.map { NativePartitionList(consuming: $0).partitions } ?? []
+    }
+
+    var memberID: String? {
+        guard let text = rd_kafka_memberid(client.pointer) else { return nil }
+        defer { rd_kafka_mem_free(client.pointer, text) }
+        let name = String(cString: text)
+        return name.isEmpty ? nil : name
+    }
+
+    var rebalanceProtocol: String { NativeRebalance.protocolName(client.pointer) }
+}

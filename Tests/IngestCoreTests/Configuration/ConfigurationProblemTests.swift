@@ -1,0 +1,137 @@
+import Testing
+
+@testable import IngestCore
+
+private func problems(
+    _ yaml: String, _ settings: [String] = [], _ environment: [String: String] = [:]
+) -> [ConfigurationProblem] {
+    let error = #expect(throws: ConfigurationError.self) {
+        try WorkerConfiguration.load(yaml: yaml, name: "w.yaml", settings: settings, environment: environment)
+    }
+    return error?.problems ?? []
+}
+
+@Suite("Configuration mistakes")
+struct ConfigurationProblemTests {
+    @Test("every mistake is told at once, each with its place")
+    func all() {
+        let list = problems(
+            "chunk:\n  maxOperation: 5\n  maxBytes: many\nstor: {}\nhttp: { port: 70000 }\n",
+            ["http.hots=x", "log.level=loud"], ["INGEST_STORE_PTAH": "x"])
+        #expect(
+            list.map(\.code) == [
+                .unknownKey, .invalidValue, .unknownKey, .invalidValue, .unknownKey, .unknownKey, .invalidValue,
+            ])
+        #expect(
+            list.map(\.origin.description) == [
+                "w.yaml:2:3", "w.yaml:3:13", "w.yaml:4:1", "w.yaml:5:15", "environment INGEST_STORE_PTAH",
+                "--set http.hots",
+                "--set log.level",
+            ])
+        #expect(
+            list.map(\.suggestion) == [
+                "chunk.maxOperations", nil, "store", nil, "INGEST_STORE_PATH", "http.host", nil,
+            ])
+        #expect(list.allSatisfy { !$0.remedy.isEmpty })
+        #expect(
+            list[0].description == "w.yaml:2:3: unknown key \"chunk.maxOperation\"; did you mean "
+                + "\"chunk.maxOperations\"? Remove it, or use a known key.")
+        #expect(list[3].message.contains("a whole number from 0 to 65535"))
+    }
+
+    @Test(
+        "text that is not YAML is told with its line",
+        arguments: [
+            ("a: [1\nb: 2\n", 2), ("store:\n\tpath: x\n", 2), ("a: \"x\n", 2), ("x: &a\ny: *b\n", 2),
+            ("a: 1\n---\nb: 2\n", 2),
+            ("topics: @x\n", 1), ("author: a\u{1}b\n", 1),
+        ])
+    func syntax(yaml: String, line: Int) {
+        let list = problems(yaml)
+        #expect(list.first?.code == .syntax)
+        guard case .file("w.yaml", let found, _) = list.first?.origin else {
+            Issue.record("no place in the file")
+            return
+        }
+        #expect(found == line)
+    }
+
+    @Test("a key that stands twice is refused")
+    func duplicates() {
+        let list = problems("store: {path: a}\nhttp: {port: 1,\n port: 2}\n")
+        #expect(list.map(\.code) == [.duplicateKey])
+        #expect(list.first?.message.contains("port") == true)
+        #expect(list.first?.origin == .file(path: "w.yaml", line: 2, column: 8))
+        #expect(problems("", [], ["INGEST_HTTP_PORT": "1", "INGEST_HTTPPORT": "2"]).first?.code == .conflict)
+    }
+
+    @Test(
+        "wrong types are refused",
+        arguments: [
+            "- a\n", "text", "store: data.sqlite", "store: [1]", "store: {path: }", "store: {path: ''}",
+            "store: {path: [a]}",
+            "topics: {a: b}", "topics: [[a]]", "topics: [{format: json}]", "topics: [{name: a, format: xml}]",
+            "topics: [{name: a, routes: [{verb: upsert}]}]",
+            "topics: [{name: a, routes: [{entity: A, identity: $line}]}]",
+            "topics: [{name: a, routes: [{entity: A, dates: rfc822}]}]", "topics: [{name: a, routes: {entity: A}}]",
+            "topics: [{name: a, routes: [{entity: A, constants: {x: [1]}}]}]", "files: x", "files: [{routes: []}]",
+            "http: {enabled: maybe}", "http: {port: 80.5}", "limits: {maxDepth: 0}", "kafka: {sasl: {username: x}}",
+            "kafka: {group.id: }", "store.path: x", "? [a]\n: b", "kafka: {onpositionlost: halt}",
+            "kafka: {onPositionLost: newest}", "chunk: {maxOperations: 99999999999999999999}",
+        ])
+    func wrongTypes(yaml: String) {
+        let list = problems(yaml)
+        #expect(list.count == 1)
+        #expect(list.first?.code != .syntax)
+    }
+
+    @Test("keys inside routes are checked, with a suggestion")
+    func routeKeys() {
+        let list = problems("topics:\n  - name: a\n    routes:\n      - {entitty: A, entity: A}\n")
+        #expect(list.map(\.suggestion) == ["entity"])
+        #expect(list.first?.origin == .file(path: "w.yaml", line: 4, column: 10))
+    }
+
+    @Test("the worker may not read what it writes")
+    func loops() {
+        #expect(problems("topics: [ingest.changes]").map(\.code) == [.conflict])
+        #expect(problems("topics: [a]\ndeadLetters: {topic: a}").first?.origin.description == "w.yaml:2:22")
+        #expect(problems("topics: [a, b, a]").map(\.code) == [.conflict])
+    }
+
+    @Test("flags without a value are refused, and what follows the name is not shown")
+    func flags() {
+        let list = problems("", ["kafka.sasl.password:hunter2", "=x", ""])
+        #expect(list.count == 3)
+        #expect(!list.description.contains("hunter2"))
+        #expect(list.first?.origin == .flag(key: "kafka.sasl.password"))
+    }
+
+    @Test("variables that mean nothing are refused")
+    func variables() {
+        let list = problems(
+            "", [], ["INGEST_": "hunter2", "INGEST_KAFKA_": "hunter2", "INGEST_NONSENSE_AT_ALL": "hunter2"])
+        #expect(list.map(\.code) == [.unknownKey, .unknownKey, .unknownKey])
+        #expect(list.last?.suggestion == nil)
+        #expect(!list.description.contains("hunter2"))
+    }
+
+    @Test("no message shows a secret")
+    func secrets() {
+        let list = problems(
+            "kafka:\n  sasl.password: [hunter2]\n  pasword: x\nhunter.password: hunter2\n",
+            ["http.password=hunter2", "topics=[hunter2"], ["INGEST_SASL_PASSWORD": "hunter2"])
+        #expect(list.count == 5)
+        #expect(!ConfigurationError(problems: list).description.contains("hunter2"))
+    }
+
+    @Test("the suggestion is the closest name, or none")
+    func suggestions() {
+        let names = ["store.path", "http.port", "http.host"]
+        #expect(Suggestion.closest(to: "store_path", among: names) == "store.path")
+        #expect(Suggestion.closest(to: "htp.prot", among: names) == "http.port")
+        #expect(Suggestion.closest(to: "entirely.different", among: names) == nil)
+        #expect(Suggestion.closest(to: "", among: names) == nil)
+        #expect(Suggestion.closest(to: String(repeating: "x", count: 100_000), among: names) == nil)
+    }
+}

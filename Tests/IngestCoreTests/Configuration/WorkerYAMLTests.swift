@@ -1,0 +1,48 @@
+import Foundation
+import Testing
+
+@testable import IngestCore
+
+@Suite("config/worker.yaml")
+struct WorkerYAMLTests {
+    private static var path: String {
+        // Tests/IngestCoreTests/Configuration/WorkerYAMLTests.swift: four levels under the package.
+        #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(4).joined(separator: "/")
+            + "/config/worker.yaml"
+    }
+
+    @Test("has exactly the defaults")
+    func hasDefaults() throws {
+        let loaded = try WorkerConfiguration.load(file: Self.path)
+        #expect(loaded.configuration == WorkerConfiguration())
+        #expect(loaded.file == Self.path)
+    }
+
+    @Test("states every known key")
+    func statesEveryKey() throws {
+        let loaded = try WorkerConfiguration.load(file: Self.path)
+        for entry in loaded.entries {
+            guard case .file(let path, let line, _) = entry.origin else {
+                Issue.record("\(entry.key) is missing from the file")
+                continue
+            }
+            #expect(path == Self.path)
+            #expect(line > 1)
+        }
+        #expect(loaded.entries.count == ConfigurationKey.known.count + 2)
+    }
+
+    @Test("the route of its example loads")
+    func exampleLoads() throws {
+        let lines = try #require(try? String(contentsOfFile: Self.path, encoding: .utf8)).split(separator: "\n")
+        let begin = try #require(lines.firstIndex(of: "#     topics:"))
+        let example = lines[begin...].prefix { $0.hasPrefix("#     ") }.map { $0.dropFirst(6) }.joined(separator: "\n")
+        let loaded = try WorkerConfiguration.load(yaml: example, name: "example")
+        let route = try #require(loaded.configuration.topics.first?.routes.first)
+        #expect(loaded.configuration.topics.first?.format == .json)
+        #expect(route.type == "message.changed")
+        #expect(route.identity == .field("payload.id"))
+        #expect(route.aliases == ["text": "body"])
+        #expect(route.dates == .milliseconds)
+    }
+}

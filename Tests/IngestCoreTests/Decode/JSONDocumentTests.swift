@@ -1,0 +1,157 @@
+import Testing
+
+@testable import IngestCore
+
+@Suite struct JSONDocumentTests {
+    @Test func tellsKindsApart() throws {
+        let text = #"[{},[],"s",1,-1,9223372036854775807,9223372036854775808,1.0,1e2,true,false,null]"#
+        let kinds: [JSONValue.Kind] = [
+            .object, .array, .string, .integer, .integer, .integer, .unsignedInteger, .double, .double, .boolean,
+            .boolean,
+            .null,
+        ]
+        try withJSON(text) { #expect($0.elements.map(\.kind) == kinds) }
+    }
+
+    @Test func readsNumbers() throws {
+        try withJSON("[-9223372036854775808,18446744073709551615,0.1,5e-324,1.7976931348623157e308,-0.0,3]") { root in
+            let values = Array(root.elements)
+            #expect(values[0].int64 == .min)
+            #expect(values[0].uint64 == nil)
+            #expect(values[1].uint64 == .max)
+            #expect(values[1].int64 == nil)
+            #expect(values[1].double == 0x1p64)
+            #expect(values[2].double == 0.1 && values[2].int64 == nil)
+            #expect(values[3].double == .leastNonzeroMagnitude)
+            #expect(values[4].double == .greatestFiniteMagnitude)
+            #expect(values[5].double == 0 && values[5].double?.sign == .minus)
+            #expect(values[6].uint64 == 3 && values[6].double == 3)
+        }
+    }
+
+    @Test func readsStrings() throws {
+        try withJSON(#"["", "a\"\\\/\b\f\n\r\t\u0000\u00e9\ud83d\ude00 é😀"]"#) { root in
+            let values = Array(root.elements)
+            #expect(values[0].string == "")
+            #expect(values[1].string == "a\"\\/\u{8}\u{c}\n\r\t\u{0}é😀 é😀")
+            #expect(values[1].utf8?.count == 23)
+        }
+    }
+
+    @Test func answersNilForOtherKinds() throws {
+        try withJSON(#"[{"a":1},true]"#) { root in
+            let values = Array(root.elements)
+            #expect(
+                values[0].string == nil && values[0].bool == nil && values[0].double == nil && values[0].utf8 == nil)
+            #expect(
+                values[1].int64 == nil && values[1].uint64 == nil && values[1].member("a") == nil
+                    && values[1].count == 0)
+            #expect(Array(values[1].elements).isEmpty && Array(values[1].members).isEmpty)
+            #expect(Array(values[0].elements).isEmpty)
+            #expect(!values[0].isNull)
+        }
+    }
+
+    @Test func findsMembers() throws {
+        try withJSON(#"{"":0,"a":{"b":[1,{"a":9}]},"é":2,"a\nb":3,"ab":4}"#) { root in
+            #expect(root.count == 5)
+            #expect(root.member("")?.int64 == 0)
+            #expect(root.member("a")?.member("b")?.elements.map(\.kind) == [.integer, .object])
+            #expect(root.member(named: "é")?.int64 == 2)
+            #expect(root.member("a\nb")?.int64 == 3)
+            #expect(root.member("ab")?.int64 == 4)
+            #expect(root.member("b") == nil)
+            #expect(root.member("x") == nil)
+        }
+    }
+
+    @Test func lastOfDuplicateKeysWins() throws {
+        try withJSON(#"{"a":1,"b":2,"a":{"x":3},"a":4}"#) { root in
+            #expect(root.member("a")?.int64 == 4)
+            #expect(root.count == 4)
+            #expect(root.members.map { String(decoding: $0.key, as: UTF8.self) } == ["a", "b", "a", "a"])
+        }
+    }
+
+    @Test func iterationStopsWhenTheBodyThrows() throws {
+        struct Stop: Error, Equatable { var at: Int }
+        try withJSON(#"{"a":[1,2,3],"b":[],"c":0}"#) { root in
+            var keys: [String] = []
+            root.forEachMember { key, _ in keys.append(String(decoding: key, as: UTF8.self)) }
+            #expect(keys == ["a", "b", "c"])
+            var seen = 0
+            #expect(throws: Stop(at: 2)) {
+                try root.member("a")?.forEachElement { element in
+                    seen += 1
+                    if element.int64 == 2 { throw Stop(at: 2) }
+                }
+            }
+            #expect(seen == 2)
+            for (_, value) in root.members {
+                if value.kind == .array { break }
+                Issue.record("the first member is an array")
+            }
+        }
+    }
+
+    @Test func countsItselfWhenTheTapesCounterIsFull() {
+        // [1, {}, null] with the counter at its largest, as simdjson leaves it for 16,777,215 elements and more.
+        let full: UInt64 = 0xFF_FFFF << 32
+        func word(_ mark: UInt8, _ payload: UInt64) -> UInt64 { UInt64(mark) << 56 | payload }
+        let array = [
+            word(0x72, 8), word(0x5B, full | 8), word(0x6C, 0), 1, word(0x7B, 6), word(0x7D, 4), word(0x6E, 0),
+            word(0x5D, 1),
+        ]
+        let strings: [UInt8] = [0]
+        array.withUnsafeBufferPointer { tape in
+            strings.withUnsafeBufferPointer { text in
+                guard let tape = tape.baseAddress, let text = text.baseAddress else { return }
+                #expect(JSONValue(tape: tape, strings: text, index: 1).count == 3)
+            }
+        }
+    }
+}
+
+@Suite struct JSONSerializeTests {
+    @Test(arguments: [
+        (
+            #" { "a" : [ 1 , -2 , 18446744073709551615 ] , "b" : { } , "c":[ ] } "#,
+            #"{"a":[1,-2,18446744073709551615],"b":{},"c":[]}"#
+        ),
+        (
+            #"["a\"\\\/\b\f\n\r\t\u0000\u001f\u007f\u00e9 é"]"#,
+            #"["a\"\\/\b\f\n\r\t\u0000\u001f"# + "\u{7f}éé\"]".replacing("éé", with: "é é")
+        ),
+        (#"[0.1,1.50,1e2,5e-324,1e300,-0.0,true,false,null]"#, "[0.1,1.5,100.0,5e-324,1e+300,-0.0,true,false,null]"),
+        (#"{"a":1,"a":2,"":[[[]]]}"#, #"{"a":1,"a":2,"":[[[]]]}"#),
+    ])
+    func writesCompactText(text: String, expected: String) throws {
+        try withJSON(text) { #expect(String(decoding: $0.serialized(), as: UTF8.self) == expected) }
+    }
+
+    @Test func writesASubValue() throws {
+        try withJSON(#"{"x":0,"data":{"list":[1,"two"]},"y":1}"#) { root in
+            var output = Array("data=".utf8)
+            root.member("data")?.serialize(into: &output)
+            #expect(String(decoding: output, as: UTF8.self) == #"data={"list":[1,"two"]}"#)
+        }
+    }
+
+    @Test func writesTheDeepestDocument() throws {
+        let text = String(repeating: #"{"a":["#, count: 512) + String(repeating: "]}", count: 512)
+        try withJSON(text, depthLimit: 1024) { #expect(String(decoding: $0.serialized(), as: UTF8.self) == text) }
+    }
+
+    @Test func doublesReadBackTheSame() throws {
+        var random = SeededRandom.forTest("doublesReadBackTheSame")
+        let parser = try JSONParser()
+        defer { withExtendedLifetime(parser) {} }
+        for _ in 0..<5_000 {
+            let number = Double(bitPattern: random.next())
+            guard number.isFinite else { continue }
+            let output = try parser.parse(Array("[\(number)]".utf8)).root.serialized()
+            let again = try #require(try parser.parse(output).root.elements.first { _ in true }?.double)
+            #expect(again.bitPattern == number.bitPattern)
+        }
+    }
+}

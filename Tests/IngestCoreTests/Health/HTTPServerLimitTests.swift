@@ -1,0 +1,156 @@
+import Hummingbird
+import Testing
+
+@testable import IngestCore
+
+@Suite("HTTPServer limits", .timeLimit(.minutes(1)))
+struct HTTPServerLimitTests {
+    @Test("a client that sends its header one byte at a time is dropped")
+    func slowHeader() async throws {
+        try await withServer({ $0.requestTimeoutSeconds = 0.5 }) { port in
+            let connection = try #require(RawConnection(port: port))
+            let slow = Task {
+                for character in "GET /livez HTTP/1.1\r\nX: " + String(repeating: "x", count: 500) {
+                    guard connection.send(String(character)) else { return }
+                    try await Task.sleep(for: .milliseconds(50))
+                }
+            }
+            #expect(await connection.readToEnd() == "")
+            slow.cancel()
+        }
+    }
+
+    @Test("a client that sends its body one byte at a time is dropped, though its answer was sent")
+    func slowBody() async throws {
+        try await withServer({ $0.requestTimeoutSeconds = 0.5 }) { port in
+            let connection = try #require(RawConnection(port: port))
+            connection.send("GET /livez HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n")
+            let slow = Task {
+                while connection.send("x") { try await Task.sleep(for: .milliseconds(50)) }
+            }
+            #expect(RawAnswer(await connection.readToEnd())?.status == 200)
+            slow.cancel()
+        }
+    }
+
+    @Test("a connection is kept for further requests, and closed when none comes")
+    func keepAlive() async throws {
+        try await withServer({ $0.idleTimeoutSeconds = 0.5 }) { port in
+            let connection = try #require(RawConnection(port: port))
+            for _ in 0..<3 {
+                connection.send("GET /livez HTTP/1.1\r\nHost: x\r\n\r\n")
+                #expect(await connection.read(until: "ok\n") != nil)
+            }
+            #expect(await connection.readToEnd() == "")
+        }
+    }
+
+    @Test("pipelined requests are answered in order")
+    func pipelining() async throws {
+        try await withServer { port in
+            let connection = try #require(RawConnection(port: port))
+            connection.send(
+                "GET /livez HTTP/1.1\r\nHost: x\r\n\r\nGET /nothing HTTP/1.1\r\nHost: x\r\n\r\n"
+                    + "GET /status HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+            let text = try #require(await connection.readToEnd())
+            #expect(text.split(separator: "HTTP/1.1 ").map { $0.prefix(3) } == ["200", "404", "200"])
+        }
+    }
+
+    @Test("a client that does not read its answer is dropped")
+    func slowReader() async throws {
+        let chunk = ByteBuffer(repeating: 0x61, count: 65_536)
+        let (ended, continuation) = AsyncStream.makeStream(of: Bool.self)
+        let route = HTTPRoute("/stream", isLongLived: true) { _ in
+            Response(
+                status: .ok,
+                body: ResponseBody { writer in
+                    defer { continuation.yield(true) }
+                    for _ in 0..<100_000 { try await writer.write(chunk) }
+                    try await writer.finish(nil)
+                })
+        }
+        try await withServer({ $0.writeTimeoutSeconds = 0.5 }, routes: [route]) { port in
+            let connection = try #require(RawConnection(port: port))
+            connection.shrinkReceiveBuffer()
+            connection.send("GET /stream HTTP/1.1\r\nHost: x\r\n\r\n")
+            var iterator = ended.makeAsyncIterator()
+            #expect(await iterator.next() == true)
+            #expect(await RawAnswer.get("/livez", port: port)?.status == 200)
+            withExtendedLifetime(connection) {}
+        }
+    }
+
+    @Test("200 silent connections do not keep the probe from its answer")
+    func manyConnections() async throws {
+        try await withServer({ $0.requestTimeoutSeconds = 60 }) { port in
+            var silent: [RawConnection] = []
+            for _ in 0..<200 {
+                let connection = try #require(RawConnection(port: port))
+                connection.send("GET /livez HTTP/1.1\r\nX-Slow:")
+                silent.append(connection)
+            }
+            for _ in 0..<20 { #expect(await RawAnswer.get("/livez", port: port)?.status == 200) }
+            // The first were closed to make room, the last are still waited for.
+            #expect(await silent[0].readToEnd() == "")
+            #expect(silent[199].send("x\r\n\r\n"))
+            #expect(await silent[199].read(until: "ok\n") != nil)
+        }
+    }
+
+    @Test("streams are bounded, so that probes find a connection")
+    func manyStreams() async throws {
+        let route = HTTPRoute("/stream", isLongLived: true) { _ in
+            Response(
+                status: .ok,
+                body: ResponseBody { writer in
+                    try await writer.write(ByteBuffer(string: "begun"))
+                    try await Task.sleep(for: .seconds(60))
+                })
+        }
+        let limits: (inout HTTPServerConfiguration) -> Void = {
+            $0.maximumConnections = 6
+            $0.maximumLongLivedAnswers = 4
+            $0.shutdownTimeoutSeconds = 0.2
+        }
+        try await withServer(limits, routes: [route]) { port in
+            var streams: [RawConnection] = []
+            for _ in 0..<4 {
+                let connection = try #require(RawConnection(port: port))
+                connection.send("GET /stream HTTP/1.1\r\nHost: x\r\n\r\n")
+                #expect(await connection.read(until: "begun") != nil)
+                streams.append(connection)
+            }
+            let fifth = try #require(await RawAnswer.get("/stream", port: port))
+            #expect(fifth.status == 503)
+            #expect(fifth.headers["retry-after"] == "5")
+            for _ in 0..<10 { #expect(await RawAnswer.get("/livez", port: port)?.status == 200) }
+            withExtendedLifetime(streams) {}
+        }
+        // Here the server has ended, though four streams were open.
+    }
+
+    @Test("headers beyond the bound are refused", arguments: [20_000, 200_000])
+    func largeHeaders(size: Int) async throws {
+        try await withServer { port in
+            let connection = try #require(RawConnection(port: port))
+            connection.send("GET /livez HTTP/1.1\r\nHost: x\r\nX: " + String(repeating: "x", count: size) + "\r\n\r\n")
+            let answer = RawAnswer(await connection.readToEnd())
+            #expect(answer == nil || (400..<500).contains(answer?.status ?? 0))
+            #expect(await RawAnswer.get("/livez", port: port)?.status == 200)
+        }
+    }
+
+    @Test(
+        "what is not HTTP is refused", arguments: ["\u{16}\u{3}\u{1}\u{0}\r\n\r\n", "nonsense\r\n\r\n", "GET\r\n\r\n"])
+    func noHTTP(text: String) async throws {
+        try await withServer { port in
+            let connection = try #require(RawConnection(port: port))
+            connection.send(text)
+            let answer = await connection.readToEnd()
+            #expect(answer != nil)
+            #expect(RawAnswer(answer)?.status ?? 400 == 400)
+            #expect(await RawAnswer.get("/livez", port: port)?.status == 200)
+        }
+    }
+}

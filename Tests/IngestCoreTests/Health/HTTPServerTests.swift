@@ -1,0 +1,160 @@
+import Hummingbird
+import Logging
+import ServiceLifecycle
+import Testing
+
+@testable import IngestCore
+
+private struct Failure: Error {}
+
+/// Runs a server on a free port for the time of the closure, and shuts it down gracefully.
+func withServer(
+    _ change: (inout HTTPServerConfiguration) -> Void = { _ in }, health: HealthMonitor = HealthMonitor(),
+    routes: [HTTPRoute] = [], _ body: (Int) async throws -> Void
+) async throws {
+    var configuration = HTTPServerConfiguration(port: 0)
+    change(&configuration)
+    let (ports, continuation) = AsyncStream.makeStream(of: Int.self)
+    let registry = MetricsRegistry()
+    registry.counter("x_total", "X.").increment()
+    let server = HTTPServer(
+        configuration: configuration,
+        routes: HTTPRoute.health(health) + [.metrics(registry), .status { Array("{\"a\":1}".utf8) }] + routes,
+        logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+        onBound: { continuation.yield($0) })
+    let group = ServiceGroup(
+        configuration: .init(services: [server], logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }))
+    try await withThrowingTaskGroup(of: Void.self) { tasks in
+        tasks.addTask {
+            defer { continuation.finish() }
+            try await group.run()
+        }
+        var iterator = ports.makeAsyncIterator()
+        let port = try #require(await iterator.next())
+        try await body(port)
+        await group.triggerGracefulShutdown()
+        try await tasks.waitForAll()
+    }
+}
+
+@Suite("HTTPServer", .timeLimit(.minutes(1)))
+struct HTTPServerTests {
+    private static func readyMonitor() -> HealthMonitor {
+        let monitor = HealthMonitor(now: { 0 })
+        for event in [HealthEvent.started, .storeOK, .brokerReachable, .groupJoined] { monitor.report(event) }
+        return monitor
+    }
+
+    @Test("health answers 200 or 503, and with ?verbose a line for each check")
+    func health() async throws {
+        let monitor = Self.readyMonitor()
+        try await withServer(health: monitor) { port in
+            #expect(port > 0)
+            for path in ["/livez", "/ping", "/readyz", "/ready", "/health", "/readyz/"] {
+                let answer = try #require(await RawAnswer.get(path, port: port))
+                #expect(answer.status == 200)
+                #expect(answer.body == "ok\n")
+            }
+            monitor.report(.storeFailed(reason: "disk\nfull"))
+            let brief = try #require(await RawAnswer.get("/readyz", port: port))
+            #expect(brief.status == 503)
+            #expect(brief.body == "[-]store failed: disk\\nfull\nreadyz check failed\n")
+            let verbose = try #require(await RawAnswer.get("/readyz?verbose", port: port))
+            #expect(verbose.status == 503)
+            #expect(
+                verbose.body == "[+]startup ok\n[-]store failed: disk\\nfull\n[+]loop ok\n[+]broker ok\n[+]group ok\n"
+                    + "[+]partitions ok\n[+]publisher ok\n[+]shutdown ok\nreadyz check failed\n")
+            #expect(await RawAnswer.get("/livez?verbose=1", port: port)?.body == "[+]loop ok\nlivez check passed\n")
+            #expect(await RawAnswer.get("/livez", port: port)?.status == 200)
+        }
+    }
+
+    @Test("metrics, status and further routes")
+    func routes() async throws {
+        let routes = [
+            HTTPRoute("/") { _ in .text("<p>", type: "text/html") },
+            HTTPRoute("/fails") { _ in throw Failure() },
+            HTTPRoute("/bad") { _ in throw HTTPError(.badRequest, message: "say why") },
+            HTTPRoute("/posts", method: .post) { _ in .text("posted") },
+        ]
+        try await withServer(routes: routes) { port in
+            let metrics = try #require(await RawAnswer.get("/metrics", port: port))
+            #expect(metrics.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8")
+            #expect(metrics.body.hasSuffix("x_total 1\n"))
+            let status = try #require(await RawAnswer.get("/status", port: port))
+            #expect(status.headers["content-type"] == "application/json")
+            #expect(status.body == "{\"a\":1}")
+            #expect(await RawAnswer.get("/", port: port)?.body == "<p>")
+            #expect(await RawAnswer.get("/posts", port: port, method: "POST")?.body == "posted")
+            let bad = try #require(await RawAnswer.get("/bad", port: port))
+            #expect(bad.status == 400)
+            #expect(bad.body == "{\"title\":\"Bad Request\",\"status\":400,\"detail\":\"say why\"}\n")
+            let failed = try #require(await RawAnswer.get("/fails", port: port))
+            #expect(failed.status == 500)
+            #expect(!failed.body.contains("Failure"))
+        }
+    }
+
+    @Test("HEAD has the headers of GET and no body")
+    func head() async throws {
+        try await withServer { port in
+            let answer = try #require(await RawAnswer.get("/status", port: port, method: "HEAD"))
+            #expect(answer.status == 200)
+            #expect(answer.headers["content-length"] == "7")
+            #expect(answer.body.isEmpty)
+        }
+    }
+
+    @Test("an unknown path names the known ones, an unknown method the allowed ones")
+    func unknown() async throws {
+        try await withServer { port in
+            let missing = try #require(await RawAnswer.get("/nothing%0a", port: port))
+            #expect(missing.status == 404)
+            #expect(missing.headers["content-type"] == "application/problem+json")
+            #expect(
+                missing.body == "{\"title\":\"Not Found\",\"status\":404,\"detail\":\"There is nothing at this path.\","
+                    + "\"paths\":[\"/health\",\"/livez\",\"/metrics\",\"/ping\",\"/ready\",\"/readyz\",\"/status\"]}\n")
+            let refused = try #require(await RawAnswer.get("/livez", port: port, method: "DELETE"))
+            #expect(refused.status == 405)
+            #expect(refused.headers["allow"] == "GET, HEAD")
+        }
+    }
+
+    @Test("a port in use is told with code and remedy")
+    func portInUse() async throws {
+        try await withServer { port in
+            let second = HTTPServer(
+                configuration: HTTPServerConfiguration(port: port), routes: [],
+                logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+            let error = await #expect(throws: HTTPServerError.self) { try await second.run() }
+            #expect(error?.code == .portInUse)
+            #expect(error?.code.rawValue == "http.port_in_use")
+            #expect(error?.isRetriable == true)
+            #expect(error?.description.contains("127.0.0.1:\(port)") == true)
+            #expect(error?.description.contains("--set http.port=") == true)
+        }
+    }
+
+    @Test("an address of another machine is told as such")
+    func badAddress() async throws {
+        let server = HTTPServer(
+            configuration: HTTPServerConfiguration(host: "192.0.2.1", port: 0), routes: [],
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        let error = await #expect(throws: HTTPServerError.self) { try await server.run() }
+        #expect(error?.code == .badAddress)
+    }
+
+    @Test("cancelling ends the server")
+    func cancelled() async throws {
+        let (ports, continuation) = AsyncStream.makeStream(of: Int.self)
+        let server = HTTPServer(
+            configuration: HTTPServerConfiguration(port: 0), routes: [],
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, onBound: { continuation.yield($0) })
+        let task = Task { try await server.run() }
+        var iterator = ports.makeAsyncIterator()
+        let port = try #require(await iterator.next())
+        task.cancel()
+        try await task.value
+        #expect(RawConnection(port: port) == nil)
+    }
+}

@@ -1,0 +1,127 @@
+import Synchronization
+import Testing
+
+@testable import IngestCore
+
+@Suite("HealthState")
+struct HealthStateTests {
+    private static func ready(at time: Double = 0) -> HealthState {
+        var state = HealthState(at: time)
+        for event in [HealthEvent.started, .storeOK, .brokerReachable, .groupJoined, .publisherOK, .heartbeat] {
+            state.apply(event, at: time)
+        }
+        return state
+    }
+
+    private static func failures(_ checks: [HealthCheck]) -> [String: String] {
+        Dictionary(uniqueKeysWithValues: checks.filter { !$0.isOK }.map { ($0.name, $0.reason ?? "") })
+    }
+
+    @Test("a new worker is alive and not ready, and says what it is at")
+    func starting() {
+        var state = HealthState(at: 0)
+        state.apply(.starting(step: "migrating the store"), at: 0)
+        #expect(state.liveness(at: 10_000).allSatisfy { $0.isOK })
+        #expect(
+            Self.failures(state.readiness(at: 0)) == [
+                "startup": "migrating the store", "store": "not opened yet", "broker": "not connected yet",
+                "group": "not joined yet",
+            ])
+    }
+
+    @Test("a worker that has everything is ready")
+    func readyWorker() {
+        #expect(Self.ready().readiness(at: 4).allSatisfy { $0.isOK })
+    }
+
+    @Test(
+        "each failure alone makes it not ready at once, never dead, and its repair ready again",
+        arguments: [
+            (HealthEvent.storeFailed(reason: "disk full"), HealthEvent.storeOK, "store"),
+            (.brokerUnreachable(reason: "refused"), .brokerReachable, "broker"),
+            (.groupLost(reason: "left"), .groupJoined, "group"),
+            (.publisherFailing(reason: "timed out"), .publisherOK, "publisher"),
+            (
+                .partitionHalted(topic: "t", partition: 3, reason: "position lost"),
+                .partitionReleased(topic: "t", partition: 3), "partitions"
+            ),
+            (.starting(step: "again"), .started, "startup"),
+        ])
+    func failure(event: HealthEvent, repair: HealthEvent, name: String) {
+        var state = Self.ready()
+        state.apply(event, at: 1)
+        #expect(Array(Self.failures(state.readiness(at: 1)).keys) == [name])
+        #expect(state.liveness(at: 1).allSatisfy { $0.isOK })
+        state.apply(repair, at: 2)
+        #expect(state.readiness(at: 2).allSatisfy { $0.isOK })
+    }
+
+    @Test("silence of the loop: first not ready, then not alive")
+    func silence() {
+        var state = Self.ready()
+        #expect(state.readiness(at: 5).allSatisfy { $0.isOK })
+        #expect(Self.failures(state.readiness(at: 5.1)) == ["loop": "no heartbeat for 5 seconds"])
+        #expect(state.liveness(at: 30).allSatisfy { $0.isOK })
+        #expect(Self.failures(state.liveness(at: 31)) == ["loop": "no heartbeat for 31 seconds"])
+        state.apply(.heartbeat, at: 32)
+        #expect(state.readiness(at: 33).allSatisfy { $0.isOK })
+        #expect(state.liveness(at: 33).allSatisfy { $0.isOK })
+    }
+
+    @Test("a heartbeat that comes late from another thread does not turn time back")
+    func lateHeartbeat() {
+        var state = Self.ready(at: 10)
+        state.apply(.heartbeat, at: 3)
+        #expect(state.readiness(at: 12).allSatisfy { $0.isOK })
+    }
+
+    @Test("a draining worker is alive and not ready")
+    func draining() {
+        var state = Self.ready()
+        state.apply(.draining, at: 1)
+        #expect(Self.failures(state.readiness(at: 1)) == ["shutdown": "draining"])
+        #expect(state.liveness(at: 1).allSatisfy { $0.isOK })
+    }
+
+    @Test("every halted partition is named, in order, up to a bound")
+    func halted() {
+        var state = Self.ready()
+        for partition in (0..<7).reversed() {
+            state.apply(.partitionHalted(topic: "t", partition: Int32(partition), reason: "r"), at: 1)
+        }
+        #expect(
+            Self.failures(state.readiness(at: 1))["partitions"]
+                == "t/0 halted: r; t/1 halted: r; t/2 halted: r; t/3 halted: r; t/4 halted: r; and 2 more")
+    }
+
+    @Test("a replay needs neither broker nor publisher")
+    func replay() {
+        var rules = HealthRules()
+        rules.needsBroker = false
+        rules.needsPublisher = false
+        var state = HealthState(rules: rules, at: 0)
+        state.apply(.started, at: 0)
+        state.apply(.storeOK, at: 0)
+        #expect(state.readiness(at: 0).map(\.name) == ["startup", "store", "loop", "shutdown"])
+        #expect(state.readiness(at: 0).allSatisfy { $0.isOK })
+    }
+
+    @Test("the monitor uses its clock")
+    func monitor() {
+        let clock = ClockBox()
+        let monitor = HealthMonitor(now: { clock.now })
+        monitor.report(.started)
+        clock.advance(by: 29)
+        #expect(monitor.liveness().allSatisfy { $0.isOK })
+        #expect(monitor.readiness().contains { $0.name == "loop" && !$0.isOK })
+        clock.advance(by: 2)
+        #expect(!monitor.liveness().allSatisfy { $0.isOK })
+        #expect(HealthMonitor.monotonicSeconds() >= 0)
+    }
+}
+
+private final class ClockBox: Sendable {
+    private let time = Mutex(0.0)
+    var now: Double { time.withLock { $0 } }
+    func advance(by seconds: Double) { time.withLock { $0 += seconds } }
+}

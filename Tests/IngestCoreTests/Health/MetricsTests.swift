@@ -1,0 +1,123 @@
+import Testing
+
+@testable import IngestCore
+
+@Suite("Metrics")
+struct MetricsTests {
+    @Test("text is sorted, typed and escaped")
+    func text() {
+        let registry = MetricsRegistry()
+        let family = registry.counters("b_total", "A back\\slash and\na line.", labels: ["entity", "verb"])
+        family.with("Message", "upsert").increment(by: 3)
+        family.with("A\"b\\c\nd", "delete").increment()
+        registry.gauge("a_gauge", "A gauge.").set(1.5)
+        registry.computed("c_none", "Nothing.") { nil }
+        #expect(
+            registry.render() == """
+                # HELP a_gauge A gauge.
+                # TYPE a_gauge gauge
+                a_gauge 1.5
+                # HELP b_total A back\\\\slash and\\na line.
+                # TYPE b_total counter
+                b_total{entity="A\\"b\\\\c\\nd",verb="delete"} 1
+                b_total{entity="Message",verb="upsert"} 3
+                # HELP c_none Nothing.
+                # TYPE c_none gauge
+
+                """)
+    }
+
+    @Test("a histogram's buckets are cumulative and end with infinity")
+    func histogram() {
+        let registry = MetricsRegistry()
+        let histogram = registry.histogram("h_seconds", "H.", bounds: [0.5, 0.1])
+        for value in [0.05, 0.1, 0.2, 7, .nan, .infinity] { histogram.observe(value) }
+        #expect(
+            registry.render() == """
+                # HELP h_seconds H.
+                # TYPE h_seconds histogram
+                h_seconds_bucket{le="0.1"} 2
+                h_seconds_bucket{le="0.5"} 3
+                h_seconds_bucket{le="+Inf"} 4
+                h_seconds_sum 7.35
+                h_seconds_count 4
+
+                """)
+    }
+
+    @Test(
+        "numbers",
+        arguments: [
+            (0, "0"), (-3, "-3"), (1e15, "1000000000000000"), (0.25, "0.25"), (.infinity, "+Inf"), (-.infinity, "-Inf"),
+            (.nan, "NaN"), (1e300, "1e+300"),
+        ] as [(Double, String)])
+    func numbers(value: Double, text: String) {
+        #expect(PrometheusText.number(value) == text)
+    }
+
+    @Test("updates from many tasks are all counted")
+    func concurrent() async {
+        let registry = MetricsRegistry()
+        let family = registry.counters("x_total", "X.", labels: ["task"])
+        let histogram = registry.histogram("y", "Y.", bounds: [10])
+        await withTaskGroup(of: Void.self) { group in
+            for task in 0..<8 {
+                group.addTask {
+                    let counter = family.with(String(task % 2))
+                    for number in 0..<5_000 {
+                        counter.increment()
+                        if number % 100 == 0 {
+                            histogram.observe(1)
+                            _ = registry.render()
+                        }
+                    }
+                }
+            }
+        }
+        #expect(family.with("0").value == 20_000)
+        #expect(family.with("1").value == 20_000)
+        #expect(histogram.snapshot.cumulative == [400, 400])
+    }
+
+    @Test("the number of series is bounded, and a series can be removed")
+    func bounded() {
+        let registry = MetricsRegistry(maximumSeries: 2)
+        let family = registry.gauges("g", "G.", labels: ["topic", "partition"])
+        for number in 0..<100 { family.with("t", String(number)).set(number) }
+        #expect(registry.render().split(separator: "\n").count == 2 + 3)
+        #expect(registry.render().contains("g{topic=\"other\",partition=\"other\"} 99"))
+        family.remove("t", "0")
+        #expect(!registry.render().contains("partition=\"0\""))
+        family.with("t", "7").set(7)
+        #expect(registry.render().contains("g{topic=\"t\",partition=\"7\"} 7"))
+    }
+
+    @Test("the standard metrics are all there")
+    func standard() throws {
+        let metrics = WorkerMetrics(version: "1.2.3", librdkafka: "2.0.2", sqlite: "3.40.1")
+        metrics.operations.with("Message", "upsert").increment(by: 2)
+        metrics.consumerLag.with("chat-events", "0").set(12)
+        let text = metrics.registry.render()
+        let names = [
+            "ingest_records_total", "ingest_record_bytes_total", "ingest_operations_total", "ingest_stale_total",
+            "ingest_dead_letters_total", "ingest_placeholders_total", "ingest_objects_deleted_total",
+            "ingest_chunks_total",
+            "ingest_commits_total", "ingest_commit_duration_seconds", "ingest_chunk_operations", "ingest_history_token",
+            "ingest_notification_token", "ingest_notifications_total", "ingest_notification_errors_total",
+            "kafka_consumer_lag", "ingest_position", "ingest_last_error_timestamp_seconds",
+            "ingest_last_commit_timestamp_seconds", "ingest_store_bytes", "ingest_wal_bytes",
+            "process_resident_memory_bytes", "process_start_time_seconds", "process_cpu_seconds_total",
+            "ingest_build_info",
+        ]
+        for name in names {
+            #expect(text.contains("# HELP \(name) "))
+            #expect(text.split(separator: "\n").filter { $0.hasPrefix("# TYPE \(name) ") }.count == 1)
+        }
+        #expect(text.contains("ingest_operations_total{entity=\"Message\",verb=\"upsert\"} 2\n"))
+        #expect(text.contains("kafka_consumer_lag{topic=\"chat-events\",partition=\"0\"} 12\n"))
+        #expect(text.contains("ingest_build_info{version=\"1.2.3\",librdkafka=\"2.0.2\",sqlite=\"3.40.1\"} 1\n"))
+        #expect(try #require(ProcessMetrics.residentMemoryBytes) > 1_000_000)
+        #expect(try #require(ProcessMetrics.startTimeSeconds) > 1_600_000_000)
+        #expect(try #require(ProcessMetrics.processorSeconds) > 0)
+    }
+}
