@@ -60,16 +60,19 @@ let package = Package(
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             swiftSettings: strict),
+        .target(
+            name: "TestSupport", dependencies: ["KafkaClient"], path: "Tests/TestSupport", swiftSettings: strict),
+        .testTarget(name: "KafkaClientTests", dependencies: ["KafkaClient", "TestSupport"], swiftSettings: strict),
         .testTarget(
             name: "IngestCoreTests",
             dependencies: [
-                "IngestCore", "CSimdjson", "CZlib",
+                "IngestCore", "CSimdjson", "CZlib", "TestSupport",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             swiftSettings: strict),
-        .testTarget(name: "ObjectGraphTests", dependencies: ["ObjectGraph"], swiftSettings: strict),
+        .testTarget(name: "ObjectGraphTests", dependencies: ["ObjectGraph", "TestSupport"], swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6],
     cxxLanguageStandard: .cxx17

@@ -48,7 +48,11 @@ final class NativeAdmin: @unchecked Sendable {
         group: String, partitions: [TopicPartition]?, timeoutMilliseconds: Int
     ) throws -> [TopicPartition: Int64] {
         let list = partitions.map { NativePartitionList($0) }
-        guard let native = rd_kafka_ListConsumerGroupOffsets_new(group, list?.pointer) else {
+        // The library copies the list.
+        let native =
+            list.map { $0.use { rd_kafka_ListConsumerGroupOffsets_new(group, $0) } }
+            ?? rd_kafka_ListConsumerGroupOffsets_new(group, nil)
+        guard let native else {
             throw KafkaError(.invalidArgument, "group \"\(group)\" is no group's name")
         }
         defer { rd_kafka_ListConsumerGroupOffsets_destroy(native) }

@@ -55,7 +55,7 @@ final class NativeClient: @unchecked Sendable {
         atTimestamps timestamps: [TopicPartition: Int64], timeoutMilliseconds: Int
     ) throws -> [TopicPartition: Int64] {
         let list = NativePartitionList(timestamps)
-        try KafkaError.check(rd_kafka_offsets_for_times(pointer, list.pointer, milliseconds(timeoutMilliseconds)))
+        try KafkaError.check(list.use { rd_kafka_offsets_for_times(pointer, $0, milliseconds(timeoutMilliseconds)) })
         try list.throwFirstError()
         return list.validOffsets
     }

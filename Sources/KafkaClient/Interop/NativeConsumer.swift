@@ -19,7 +19,7 @@ final class NativeConsumer: @unchecked Sendable {
 
     func subscribe(_ topics: [String]) throws {
         let list = NativePartitionList(topics.map { TopicPartition($0, -1) })
-        try KafkaError.check(rd_kafka_subscribe(client.pointer, list.pointer))
+        try KafkaError.check(list.use { rd_kafka_subscribe(client.pointer, $0) })
     }
 
     /// Takes what is there; when nothing is, waits for the first record and takes what came with it.
@@ -62,14 +62,14 @@ final class NativeConsumer: @unchecked Sendable {
 
     func pause(_ partitions: [TopicPartition]) throws {
         let list = NativePartitionList(partitions)
-        try KafkaError.check(rd_kafka_pause_partitions(client.pointer, list.pointer))
+        try KafkaError.check(list.use { rd_kafka_pause_partitions(client.pointer, $0) })
         client.callbacks.rebalance.withLock { $0.paused.formUnion(partitions) }
         try list.throwFirstError()
     }
 
     func resume(_ partitions: [TopicPartition]) throws {
         let list = NativePartitionList(partitions)
-        try KafkaError.check(rd_kafka_resume_partitions(client.pointer, list.pointer))
+        try KafkaError.check(list.use { rd_kafka_resume_partitions(client.pointer, $0) })
         client.callbacks.rebalance.withLock { $0.paused.subtract(partitions) }
         try list.throwFirstError()
     }
@@ -77,7 +77,7 @@ final class NativeConsumer: @unchecked Sendable {
     func seek(_ partition: TopicPartition, to offset: Int64, timeoutMilliseconds: Int) throws {
         let list = NativePartitionList([partition: offset])
         try KafkaError.check(
-            rd_kafka_seek_partitions(client.pointer, list.pointer, milliseconds(timeoutMilliseconds)))
+            list.use { rd_kafka_seek_partitions(client.pointer, $0, milliseconds(timeoutMilliseconds)) })
         do {
             try list.throwFirstError()
         } catch let error as KafkaError where error.code == .wrongState {
@@ -91,8 +91,8 @@ final class NativeConsumer: @unchecked Sendable {
     private func restart(_ partition: TopicPartition, at offset: Int64) throws {
         if rebalanceProtocol == "COOPERATIVE" {
             let list = NativePartitionList([partition: offset])
-            try KafkaError.check(rd_kafka_incremental_unassign(client.pointer, list.pointer))
-            try KafkaError.check(rd_kafka_incremental_assign(client.pointer, list.pointer))
+            try KafkaError.check(list.use { rd_kafka_incremental_unassign(client.pointer, $0) })
+            try KafkaError.check(list.use { rd_kafka_incremental_assign(client.pointer, $0) })
         } else {
             let all = try assignment()
             let positions = try position(all)
@@ -100,7 +100,7 @@ final class NativeConsumer: @unchecked Sendable {
             var offsets: [TopicPartition: Int64] = [:]
             for item in all { offsets[item] = positions[item] ?? starts[item] ?? Int64(RD_KAFKA_OFFSET_INVALID) }
             offsets[partition] = offset
-            try KafkaError.check(rd_kafka_assign(client.pointer, NativePartitionList(offsets).pointer))
+            try KafkaError.check(NativePartitionList(offsets).use { rd_kafka_assign(client.pointer, $0) })
         }
         client.callbacks.rebalance.withLock { $0.starts[partition] = offset }
         // A new assignment is not paused.
@@ -110,21 +110,21 @@ final class NativeConsumer: @unchecked Sendable {
 
     func commit(_ offsets: [TopicPartition: Int64], isAsynchronous: Bool) throws {
         let list = NativePartitionList(offsets)
-        let result = rd_kafka_commit(client.pointer, list.pointer, isAsynchronous ? 1 : 0)
+        let result = list.use { rd_kafka_commit(client.pointer, $0, isAsynchronous ? 1 : 0) }
         if !isAsynchronous { try list.throwFirstError() }
         try KafkaError.check(result)
     }
 
     func committed(_ partitions: [TopicPartition], timeoutMilliseconds: Int) throws -> [TopicPartition: Int64] {
         let list = NativePartitionList(partitions)
-        try KafkaError.check(rd_kafka_committed(client.pointer, list.pointer, milliseconds(timeoutMilliseconds)))
+        try KafkaError.check(list.use { rd_kafka_committed(client.pointer, $0, milliseconds(timeoutMilliseconds)) })
         try list.throwFirstError()
         return list.validOffsets
     }
 
     func position(_ partitions: [TopicPartition]) throws -> [TopicPartition: Int64] {
         let list = NativePartitionList(partitions)
-        try KafkaError.check(rd_kafka_position(client.pointer, list.pointer))
+        try KafkaError.check(list.use { rd_kafka_position(client.pointer, $0) })
         return list.validOffsets
     }
 

@@ -2,7 +2,9 @@ import CLibrdkafka
 
 /// Owns a list of partitions with offsets, as the library takes and fills them.
 final class NativePartitionList {
-    let pointer: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>
+    typealias Pointer = UnsafeMutablePointer<rd_kafka_topic_partition_list_t>
+
+    private let pointer: Pointer
 
     init(_ partitions: some Sequence<TopicPartition>) {
         // Zero is a hint; the library grows the list. It aborts rather than return no list.
@@ -19,9 +21,14 @@ final class NativePartitionList {
     }
 
     /// Takes over a list that the library made.
-    init(consuming pointer: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>) { self.pointer = pointer }
+    init(consuming pointer: Pointer) { self.pointer = pointer }
 
     deinit { rd_kafka_topic_partition_list_destroy(pointer) }
+
+    /// Shows the list to the library; it is freed after that at the earliest.
+    func use<Result>(_ body: (Pointer) throws -> Result) rethrows -> Result {
+        try withExtendedLifetime(self) { try body(pointer) }
+    }
 
     var partitions: [TopicPartition] { Self.partitions(of: pointer) }
 

@@ -47,22 +47,33 @@ enum NativeRebalance {
     }
 
     private static func assign(
-        _ client: OpaquePointer, _ partitions: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>,
-        starts: [TopicPartition: Int64]?, isCooperative: Bool, _ callbacks: NativeCallbacks
+        _ client: OpaquePointer, _ partitions: NativePartitionList.Pointer, starts: [TopicPartition: Int64]?,
+        isCooperative: Bool, _ callbacks: NativeCallbacks
     ) {
-        let empty = NativePartitionList(EmptyCollection<TopicPartition>())
-        let given = starts == nil ? empty.pointer : partitions
-        place(starts ?? [:], in: given)
-        let assigned = NativePartitionList.partitions(of: given)
+        guard let starts else {
+            // The library waits for an answer, even if it is "none".
+            let none = NativePartitionList(EmptyCollection<TopicPartition>())
+            none.use { place($0, [:], client, isCooperative: isCooperative, callbacks) }
+            return
+        }
+        place(partitions, starts, client, isCooperative: isCooperative, callbacks)
+    }
+
+    private static func place(
+        _ list: NativePartitionList.Pointer, _ starts: [TopicPartition: Int64], _ client: OpaquePointer,
+        isCooperative: Bool, _ callbacks: NativeCallbacks
+    ) {
+        setOffsets(starts, in: list)
+        let assigned = NativePartitionList.partitions(of: list)
         // Before the library may hand out the first record.
         callbacks.rebalance.withLock { state in
             if isCooperative { state.assigned.formUnion(assigned) } else { state.assigned = Set(assigned) }
-            state.starts.merge(starts ?? [:]) { $1 }
+            state.starts.merge(starts) { $1 }
         }
         if isCooperative {
-            report(rd_kafka_incremental_assign(client, given), callbacks)
+            report(rd_kafka_incremental_assign(client, list), callbacks)
         } else {
-            report(rd_kafka_assign(client, given), callbacks)
+            report(rd_kafka_assign(client, list), callbacks)
         }
     }
 
@@ -83,7 +94,7 @@ enum NativeRebalance {
         }
     }
 
-    private static func place(
+    private static func setOffsets(
         _ starts: [TopicPartition: Int64], in list: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>
     ) {
         for index in 0..<Int(list.pointee.cnt) {

@@ -3,12 +3,12 @@ import Glibc
 #endif
 
 /// A small generator of random numbers (SplitMix64) whose runs can be repeated.
-struct SeededRandom: RandomNumberGenerator {
+public struct SeededRandom: RandomNumberGenerator {
     private var state: UInt64
 
-    init(seed: UInt64) { state = seed }
+    public init(seed: UInt64) { state = seed }
 
-    mutating func next() -> UInt64 {
+    public mutating func next() -> UInt64 {
         state &+= 0x9E37_79B9_7F4A_7C15
         var mixed = state
         mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
@@ -17,17 +17,17 @@ struct SeededRandom: RandomNumberGenerator {
     }
 
     /// A seed of its own for each run, printed; `INGEST_TEST_SEED` replays one.
-    static func forTest(_ name: String) -> SeededRandom {
+    public static func forTest(_ name: String) -> SeededRandom {
         let given = getenv("INGEST_TEST_SEED").flatMap { UInt64(String(cString: $0)) }
         let seed = given ?? UInt64.random(in: 0...UInt64(UInt32.max))
         print("\(name): INGEST_TEST_SEED=\(seed)")
         return SeededRandom(seed: seed)
     }
 
-    mutating func number(below limit: Int) -> Int { Int.random(in: 0..<limit, using: &self) }
+    public mutating func number(below limit: Int) -> Int { Int.random(in: 0..<limit, using: &self) }
 
     /// Replaces, inserts, deletes or repeats a few bytes.
-    mutating func mutate(_ bytes: [UInt8]) -> [UInt8] {
+    public mutating func mutate(_ bytes: [UInt8]) -> [UInt8] {
         var bytes = bytes
         let notable: [UInt8] = Array("\"\\{}[]:,0-eE.\n\r tn;'\u{0}".utf8) + [0x80, 0xC3, 0xFF, 0xED, 0xF4]
         for _ in 0...number(below: 4) where !bytes.isEmpty {

@@ -1,0 +1,49 @@
+import Foundation
+import KafkaClient
+import Synchronization
+
+/// Asks the broker every two seconds whether it is there, and tells the health monitor.
+///
+/// librdkafka reports that all brokers are gone, but never that they are back.
+public final class BrokerProbe: Sendable {
+    private let admin: Admin
+    private let health: HealthMonitor
+    private let isStopping = Atomic<Bool>(false)
+    private let condition = NSCondition()
+    private static let intervalSeconds = 2.0
+    private static let timeoutMilliseconds = 2000
+
+    public init(configuration: KafkaConfiguration, health: HealthMonitor) throws {
+        admin = try Admin(configuration: configuration)
+        self.health = health
+    }
+
+    /// Probes until it is asked to stop. Blocks its thread.
+    public func run() {
+        while !isStopping.load(ordering: .acquiring) {
+            probe()
+            condition.lock()
+            if !isStopping.load(ordering: .acquiring) {
+                _ = condition.wait(until: Date(timeIntervalSinceNow: Self.intervalSeconds))
+            }
+            condition.unlock()
+        }
+    }
+
+    /// Asks the loop to end.
+    public func requestStop() {
+        isStopping.store(true, ordering: .releasing)
+        condition.lock()
+        condition.signal()
+        condition.unlock()
+    }
+
+    private func probe() {
+        do {
+            _ = try admin.metadata(timeoutMilliseconds: Self.timeoutMilliseconds)
+            health.report(.brokerReachable)
+        } catch {
+            health.report(.brokerUnreachable(reason: "\(error)"))
+        }
+    }
+}

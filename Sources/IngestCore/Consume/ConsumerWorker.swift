@@ -1,0 +1,276 @@
+import Foundation
+import KafkaClient
+import Logging
+import ObjectGraph
+import Synchronization
+
+/// Reads topics and writes the store: one thread that polls, applies, saves and commits.
+///
+/// Everything that touches the writer happens on the thread of ``run()``; rebalances too, for librdkafka calls back
+/// inside the poll. That is why this class may claim to be Sendable: only the members marked so are used from others.
+public final class ConsumerWorker: @unchecked Sendable {
+    let configuration: WorkerConfiguration
+    let store: Store
+    let pipeline: IngestPipeline
+    let metrics: WorkerMetrics
+    let health: HealthMonitor
+    let logger: Logger
+    let mailbox: CursorMailbox
+    private let decoders: [String: EventDecoder]
+    private let wakePublisher: @Sendable () -> Void
+    private let stopRequested = Atomic<Bool>(false)
+    private let consumerBox = Mutex<Consumer?>(nil)
+    private let now = HealthMonitor.monotonicSeconds
+
+    /// The next offset wanted of each partition; records before it are repeats.
+    var next: [TopicPartition: Int64] = [:]
+    /// Partitions that are not read because their position was lost.
+    var halted: Set<TopicPartition> = []
+    /// Offsets that are saved and not yet told to the broker.
+    var uncommittedOffsets: [TopicPartition: Int64] = [:]
+    private var offsetCommits = Recurrence(everySeconds: 1)
+    private var reports = Recurrence(everySeconds: 1)
+    private var purges: Recurrence
+    private var isPurging = false
+    private var backoff = Backoff()
+
+    /// Makes a worker on a writer that holds the store's lease.
+    ///
+    /// - Throws: ``RouteError`` where a topic's routes do not fit the model.
+    public init(
+        configuration: WorkerConfiguration, writer: WriterContext, metrics: WorkerMetrics, health: HealthMonitor,
+        logger: Logger, mailbox: CursorMailbox, wakePublisher: @escaping @Sendable () -> Void = {}
+    ) throws {
+        self.configuration = configuration
+        store = writer.store
+        self.metrics = metrics
+        self.health = health
+        self.logger = logger
+        self.mailbox = mailbox
+        self.wakePublisher = wakePublisher
+        purges = Recurrence(everySeconds: Double(configuration.history.purgeEveryMinutes) * 60)
+        pipeline = IngestPipeline(writer: writer, configuration: configuration, metrics: metrics, logger: logger)
+        var decoders: [String: EventDecoder] = [:]
+        for topic in configuration.topics {
+            decoders[topic.name] = try EventDecoder(
+                model: writer.store.model, format: topic.format, routes: topic.routes, place: "topic \(topic.name)",
+                limits: configuration.limits)
+        }
+        self.decoders = decoders
+    }
+
+    /// Asks the loop to save what it has, to leave the group and to end. May be called from any thread.
+    public func requestStop() {
+        stopRequested.store(true, ordering: .releasing)
+        consumerBox.withLock { $0 }?.wake()
+    }
+
+    /// Consumes until it is asked to stop. Blocks its thread.
+    ///
+    /// - Throws: ``StoreError``, ``KafkaError`` or ``IngestPipeline/Halt`` where going on is impossible; what was not
+    ///   committed is read again at the next start.
+    public func run() throws {
+        pipeline.onCommit = { [unowned self] in committed($0) }
+        let consumer = try Consumer(
+            configuration: configuration.kafka.consumerConfiguration(logger: logger),
+            topics: configuration.topics.map(\.name)
+        ) { [unowned self] event, consumer in try rebalance(event, consumer) }
+        consumerBox.withLock { $0 = consumer }
+        health.report(.started)
+        do {
+            while !stopRequested.load(ordering: .acquiring) { try turn(consumer) }
+            health.report(.draining)
+            try pipeline.finish()
+            commitOffsets(consumer, asynchronously: false)
+        } catch {
+            health.report(.storeFailed(reason: "\(error)"))
+            try? consumer.close(timeoutMilliseconds: 5000)
+            throw error
+        }
+        try consumer.close(timeoutMilliseconds: configuration.shutdown.drainSeconds * 1000)
+    }
+
+    // MARK: The loop
+
+    private func turn(_ consumer: Consumer) throws {
+        health.report(.heartbeat)
+        let batch = try consumer.poll(
+            maxRecords: configuration.chunk.maxOperations, timeoutMilliseconds: pollMilliseconds)
+        for event in batch.errors { try handle(event, consumer) }
+        do {
+            try process(batch, consumer)
+            try maintain(consumer)
+        } catch let error as StoreError where error.isRetriable {
+            try recover(from: error, consumer)
+        }
+    }
+
+    private var pollMilliseconds: Int {
+        guard let deadline = pipeline.deadline else { return 100 }
+        return min(100, max(1, Int((deadline - now()) * 1000)))
+    }
+
+    private func process(_ batch: RecordBatch, _ consumer: Consumer) throws {
+        let hasBacklog = hasBacklog(after: batch, consumer)
+        for record in batch {
+            let partition = record.topicPartition
+            if let wanted = next[partition], record.offset < wanted { continue }
+            try add(record, partition, hasBacklog: hasBacklog)
+            next[partition] = record.offset + 1
+        }
+        try pipeline.tick(hasBacklog: hasBacklog)
+    }
+
+    /// Tells whether at least another chunk waits on the broker, as far as the client knows.
+    private func hasBacklog(after batch: RecordBatch, _ consumer: Consumer) -> Bool {
+        guard let last = batch.last else { return false }
+        if batch.count >= configuration.chunk.maxOperations { return true }
+        guard let high = try? consumer.watermarks(last.topicPartition)?.high else { return false }
+        return high - last.offset > Int64(configuration.chunk.maxOperations)
+    }
+
+    private func add(_ record: ConsumedRecord, _ partition: TopicPartition, hasBacklog: Bool) throws {
+        var source = SourceRecord(
+            place: RecordPlace(topic: partition.topic, partition: partition.partition, offset: record.offset),
+            key: record.key, value: record.value)
+        source.headers = record.headers.map { SourceHeader(name: $0.name, value: $0.value) }
+        source.time = record.timestampMilliseconds.map { $0 * 1000 }
+        let decoder = decoders[partition.topic]
+        try pipeline.add(source, nextOffset: record.offset + 1, hasBacklog: hasBacklog) { record throws(DecodeError) in
+            guard let decoder else {
+                throw DecodeError(code: "decode.topic", "The topic is not configured. Add it to 'topics'")
+            }
+            return try decoder.decode(record)
+        }
+    }
+
+    /// What is done between records: cursors, the lease, offsets for the broker, reports, the history's purge.
+    private func maintain(_ consumer: Consumer) throws {
+        let time = now()
+        let writer = pipeline.writer
+        if pipeline.deadline == nil {
+            let cursors = mailbox.take()
+            if !cursors.isEmpty {
+                try writer.putCursors(cursors)
+                try writer.commit()
+            }
+            try writer.renewLease()
+            health.report(.storeOK)
+            try purge(writer, at: time)
+        }
+        if offsetCommits.isDue(at: time) { commitOffsets(consumer, asynchronously: true) }
+        if reports.isDue(at: time) { report(consumer) }
+    }
+
+    /// Purges old history in small bites, one a turn while nothing else waits.
+    private func purge(_ writer: WriterContext, at time: Double) throws {
+        if purges.isDue(at: time) { isPurging = true }
+        guard isPurging else { return }
+        let keep = Int64(configuration.history.keepDays) * 86_400_000_000
+        let result = try writer.purgeHistory(before: WriterContext.systemTime() - keep)
+        if result.transactionCount > 0 { return }
+        isPurging = false
+        for (name, token) in result.holdingCursors.sorted(by: { $0.key < $1.key }) {
+            logger.warning("a cursor holds old history", metadata: ["cursor": "\(name)", "token": "\(token)"])
+        }
+    }
+
+    private func committed(_ positions: [SourcePosition]) {
+        health.report(.storeOK)
+        backoff.succeeded()
+        for position in positions {
+            let partition = TopicPartition(position.topic, position.partition)
+            uncommittedOffsets[partition] = position.nextOffset
+            metrics.position.with(position.topic, "\(position.partition)").set(position.nextOffset)
+        }
+        wakePublisher()
+    }
+
+    /// Tells the broker how far the store is. The broker's offsets are for displays of lag: the store's decide.
+    func commitOffsets(_ consumer: Consumer, asynchronously: Bool) {
+        if uncommittedOffsets.isEmpty { return }
+        do {
+            try consumer.commit(uncommittedOffsets, asynchronously: asynchronously)
+            uncommittedOffsets.removeAll()
+        } catch {
+            logger.debug("offsets were not committed to the broker", metadata: ["reason": "\(error)"])
+        }
+    }
+
+    private func report(_ consumer: Consumer) {
+        for (partition, position) in next {
+            guard let marks = try? consumer.watermarks(partition), marks.high >= 0 else { continue }
+            metrics.consumerLag.with(partition.topic, "\(partition.partition)").set(max(0, marks.high - position))
+        }
+        metrics.storeBytes.set(Self.size(store.path))
+        metrics.walBytes.set(Self.size(store.path + "-wal"))
+    }
+
+    private static func size(_ path: String) -> Int {
+        let attributes = try? FileManager.default.attributesOfItem(atPath: path)
+        return (attributes?[.size] as? NSNumber)?.intValue ?? 0
+    }
+
+    // MARK: Failures
+
+    /// Goes back to what the store has and waits a little; the records are read again.
+    private func recover(from error: StoreError, _ consumer: Consumer) throws {
+        health.report(.storeFailed(reason: error.description))
+        metrics.lastErrorTimestamp.set(Double(WriterContext.systemTime()) / 1_000_000)
+        let seconds = backoff.failed()
+        logger.error(
+            "the store refused, trying again",
+            metadata: ["code": "\(error.code.rawValue)", "reason": "\(error)", "seconds": "\(seconds)"])
+        Thread.sleep(forTimeInterval: seconds)
+        try? pipeline.discard()
+        let partitions = try consumer.assignment.filter { !halted.contains($0) }
+        for (partition, offset) in try startOffsets(partitions) {
+            try consumer.seek(partition, to: offset)
+        }
+    }
+
+    private func handle(_ event: ConsumerEvent, _ consumer: Consumer) throws {
+        metrics.lastErrorTimestamp.set(Double(WriterContext.systemTime()) / 1_000_000)
+        if event.error.isFatal { throw event.error }
+        if let partition = event.topicPartition, Self.lostPositions.contains(event.error.code) {
+            try positionLost(partition, event, consumer)
+            return
+        }
+        if event.error.code == .allBrokersDown { health.report(.brokerUnreachable(reason: event.error.description)) }
+        logger.warning("the consumer reports", metadata: ["reason": "\(event.error)"])
+    }
+
+    private static let lostPositions: Set<KafkaError.Code> = [
+        KafkaError.Code("OFFSET_OUT_OF_RANGE"), KafkaError.Code("_AUTO_OFFSET_RESET"), KafkaError.Code("_NO_OFFSET"),
+    ]
+
+    /// The record that the store waits for is gone. Jumping over records is a person's decision.
+    private func positionLost(_ partition: TopicPartition, _ event: ConsumerEvent, _ consumer: Consumer) throws {
+        switch configuration.kafka.onPositionLost {
+        case .halt:
+            let reason = "position \(next[partition].map { "\($0)" } ?? "") is not on the broker any more"
+            if halted.insert(partition).inserted {
+                try? consumer.pause([partition])
+                health.report(
+                    .partitionHalted(topic: partition.topic, partition: partition.partition, reason: reason))
+                logger.critical(
+                    "a partition is halted",
+                    metadata: [
+                        "topic": "\(partition.topic)", "partition": "\(partition.partition)", "reason": "\(reason)",
+                        "remedy": "set kafka.onPositionLost to earliest or latest to go on without the lost records",
+                    ])
+            }
+        case .earliest, .latest:
+            let marks = try consumer.queryWatermarks(partition)
+            let target = configuration.kafka.onPositionLost == .earliest ? marks.low : marks.high
+            logger.critical(
+                "records were lost and are skipped",
+                metadata: [
+                    "topic": "\(partition.topic)", "partition": "\(partition.partition)",
+                    "from": "\(next[partition] ?? -1)", "to": "\(target)",
+                ])
+            next[partition] = target
+            try consumer.seek(partition, to: target)
+        }
+    }
+}

@@ -1,0 +1,43 @@
+import KafkaClient
+import Logging
+
+extension KafkaSettings {
+    /// Properties that only a consumer understands; a producer would warn about each.
+    private static let consumerProperties: Set = [
+        "group.id", "group.instance.id", "partition.assignment.strategy", "session.timeout.ms", "heartbeat.interval.ms",
+        "max.poll.interval.ms", "auto.offset.reset", "fetch.min.bytes", "fetch.wait.max.ms", "fetch.max.bytes",
+        "max.partition.fetch.bytes", "fetch.message.max.bytes", "queued.min.messages", "queued.max.messages.kbytes",
+        "isolation.level", "check.crcs", "enable.auto.commit", "enable.auto.offset.store", "fetch.error.backoff.ms",
+    ]
+
+    /// Returns the consumer's configuration.
+    ///
+    /// - Throws: ``RouteError`` where a property would break the worker's promises.
+    public func consumerConfiguration(logger: Logger) throws -> KafkaConfiguration {
+        if properties["enable.auto.commit"] == "true" || properties["enable.auto.offset.store"] == "true" {
+            throw RouteError(
+                description: "kafka.enable.auto.commit and kafka.enable.auto.offset.store have to stay false: the store keeps the "
+                    + "positions, and the broker's follow. Remove them.")
+        }
+        if let reset = properties["auto.offset.reset"], reset != "error" {
+            throw RouteError(
+                description: "kafka.auto.offset.reset would jump over records in silence. Remove it and use kafka.onPositionLost.")
+        }
+        return configuration(properties.values, logger: logger)
+    }
+
+    /// Returns the configuration of a producer or of an administrator on the same brokers.
+    public func clientConfiguration(logger: Logger) -> KafkaConfiguration {
+        configuration(properties.values.filter { !Self.consumerProperties.contains($0.key) }, logger: logger)
+    }
+
+    private func configuration(_ values: [String: String], logger: Logger) -> KafkaConfiguration {
+        var configuration = KafkaConfiguration(values)
+        configuration.onLog = { level, facility, message in
+            // librdkafka's levels are those of syslog.
+            let level: Logger.Level = level <= 3 ? .error : level == 4 ? .warning : level <= 6 ? .info : .debug
+            logger.log(level: level, "librdkafka: \(message)", metadata: ["facility": "\(facility)"])
+        }
+        return configuration
+    }
+}

@@ -1,0 +1,114 @@
+import ObjectGraph
+
+/// A notification as it is sent.
+public struct Notification: Sendable {
+    /// The history token that it tells of.
+    public let token: Int64
+    public let key: String?
+    /// The CloudEvent as JSON, or nil for the tombstone that follows a deletion on a compacted topic.
+    public let value: String?
+}
+
+/// Turns history transactions into notifications: CloudEvents in JSON.
+public struct NotificationBuilder: Sendable {
+    private let granularity: NotificationConfiguration.Granularity
+    private let maximumBytes: Int
+    private let source: String
+    private let model: ObjectModel
+
+    /// Makes a builder; `storeIdentity` tells stores apart in the events' `source`.
+    public init(configuration: NotificationConfiguration, storeIdentity: String, model: ObjectModel) {
+        granularity = configuration.granularity
+        maximumBytes = configuration.maxBytes
+        source = "/ingest-worker/\(storeIdentity)"
+        self.model = model
+    }
+
+    /// Returns a transaction's notifications in the order of its changes.
+    ///
+    /// - Parameter values: returns an object's present values as a JSON object, or nil where it is gone or not wanted.
+    public func notifications(
+        for transaction: HistoryTransaction, values: (HistoryChange) -> String? = { _ in nil }
+    ) -> [Notification] {
+        switch granularity {
+        case .transaction: byTransaction(transaction)
+        case .object: byObject(transaction, values)
+        }
+    }
+
+    // MARK: Per transaction
+
+    /// One event, or several with consecutive parts where one would be larger than the broker takes.
+    private func byTransaction(_ transaction: HistoryTransaction) -> [Notification] {
+        let room = max(1024, maximumBytes - envelope(transaction, id: "", data: "").utf8.count - 256)
+        var parts: [[String]] = [[]]
+        var size = 0
+        for change in transaction.changes {
+            let text = json(change)
+            if size + text.utf8.count + 1 > room, !(parts.last?.isEmpty ?? true) {
+                parts.append([])
+                size = 0
+            }
+            parts[parts.count - 1].append(text)
+            size += text.utf8.count + 1
+        }
+        return parts.enumerated().map { index, changes in
+            let isSplit = parts.count > 1
+            let part = isSplit ? ",\"part\":\(index + 1),\"parts\":\(parts.count)" : ""
+            let data = "{\(head(transaction))\(part),\"changes\":[\(changes.joined(separator: ","))]}"
+            let id = isSplit ? "\(transaction.token).\(index + 1)" : "\(transaction.token)"
+            return Notification(
+                token: transaction.token, key: nil, value: envelope(transaction, id: id, data: data))
+        }
+    }
+
+    // MARK: Per object
+
+    private func byObject(_ transaction: HistoryTransaction, _ values: (HistoryChange) -> String?) -> [Notification] {
+        var notifications: [Notification] = []
+        for (index, change) in transaction.changes.enumerated() {
+            let fields = json(change).dropFirst().dropLast()
+            let current = values(change).map { ",\"values\":\($0)" } ?? ""
+            let data = "{\(head(transaction)),\(fields)\(current)}"
+            let key = "\(change.entity):\(identityText(change))"
+            notifications.append(
+                Notification(
+                    token: transaction.token, key: key,
+                    value: envelope(transaction, id: "\(transaction.token).\(index + 1)", data: data)))
+            // Compaction keeps the last record of a key for good, unless its value is null.
+            if change.kind == .delete {
+                notifications.append(Notification(token: transaction.token, key: key, value: nil))
+            }
+        }
+        return notifications
+    }
+
+    // MARK: JSON
+
+    private func envelope(_ transaction: HistoryTransaction, id: String, data: String) -> String {
+        "{\"specversion\":\"1.0\",\"id\":\"\(id)\",\"source\":\"\(source)\",\"type\":\"store.changed\","
+            + "\"time\":\"\(Timestamp.text(transaction.time))\",\"datacontenttype\":\"application/json\",\"data\":\(data)}"
+    }
+
+    private func head(_ transaction: HistoryTransaction) -> String {
+        let source = transaction.source.map { JSONText.string($0) } ?? "null"
+        return "\"token\":\(transaction.token),\"author\":\(JSONText.string(transaction.author)),\"source\":\(source)"
+    }
+
+    private func json(_ change: HistoryChange) -> String {
+        var output = "{\"entity\":\(JSONText.string(change.entity)),\"id\":"
+        identityType(change).appendJSON(change.identity, to: &output)
+        output += ",\"change\":\"\(change.kind.name)\""
+        if change.kind == .update {
+            output += ",\"properties\":[\(change.properties.map { JSONText.string($0) }.joined(separator: ","))]"
+        }
+        if let tombstone = change.tombstone { output += ",\"tombstone\":\(tombstone)" }
+        return output + "}"
+    }
+
+    private func identityType(_ change: HistoryChange) -> AttributeType {
+        model.entity(named: change.entity)?.identity.type ?? .string
+    }
+
+    private func identityText(_ change: HistoryChange) -> String { identityType(change).text(of: change.identity) }
+}

@@ -1,0 +1,193 @@
+import Foundation
+import KafkaClient
+import Logging
+import ObjectGraph
+import Synchronization
+
+/// Where notifications go.
+public protocol NotificationSink: Sendable {
+    /// Delivers notifications in their order; returns when all are delivered.
+    ///
+    /// - Throws: where one could not be delivered; all may be sent again then.
+    func deliver(_ notifications: [Notification]) throws
+}
+
+/// Sends notifications to a topic.
+public final class KafkaNotificationSink: NotificationSink {
+    private let producer: Producer
+    private let topic: String
+    private let timeoutMilliseconds: Int
+
+    public init(producer: Producer, topic: String, timeoutMilliseconds: Int = 10_000) {
+        self.producer = producer
+        self.topic = topic
+        self.timeoutMilliseconds = timeoutMilliseconds
+    }
+
+    public func deliver(_ notifications: [Notification]) throws {
+        for notification in notifications {
+            let record = ProducerRecord(
+                topic: topic, partition: notification.key == nil ? 0 : nil,
+                key: notification.key.map { [UInt8]($0.utf8) }, value: notification.value.map { [UInt8]($0.utf8) },
+                headers: [RecordHeader("content-type", [UInt8]("application/cloudevents+json".utf8))])
+            do {
+                try producer.enqueue(record)
+            } catch let error as KafkaError where error.code == .queueFull {
+                try producer.flush(timeoutMilliseconds: timeoutMilliseconds)
+                try producer.enqueue(record)
+            }
+        }
+        try producer.flush(timeoutMilliseconds: timeoutMilliseconds)
+    }
+}
+
+/// The cursors that readers of the history have reached, on their way to the one thread that may write the store.
+public final class CursorMailbox: Sendable {
+    private let cursors = Mutex<[String: Int64]>([:])
+
+    public init() {}
+
+    /// Leaves a cursor to be saved.
+    public func put(_ name: String, _ token: Int64) {
+        cursors.withLock { $0[name] = max($0[name] ?? 0, token) }
+    }
+
+    /// Takes what is to be saved.
+    public func take() -> [String: Int64] {
+        cursors.withLock { cursors in
+            defer { cursors = [:] }
+            return cursors
+        }
+    }
+}
+
+/// Reads the history from its own cursor and delivers notifications: the outbox's reader.
+///
+/// The cursor is saved after the delivery, so that a crash repeats notifications and never skips one; a repeat is
+/// known by its token.
+public final class NotificationPublisher: Sendable {
+    /// The name under which the store keeps the publisher's cursor.
+    public let cursorName: String
+    private let store: Store
+    private let sink: any NotificationSink
+    private let builder: NotificationBuilder
+    private let includesValues: Bool
+    private let mailbox: CursorMailbox
+    private let metrics: WorkerMetrics?
+    private let health: HealthMonitor?
+    private let logger: Logger
+    private let token: Mutex<Int64>
+    private let condition = NSCondition()
+    private let isStopping = Atomic<Bool>(false)
+
+    /// Makes a publisher that goes on where the store's cursor stands.
+    ///
+    /// - Throws: ``StoreError``.
+    public init(
+        store: Store, sink: any NotificationSink, configuration: NotificationConfiguration, mailbox: CursorMailbox,
+        metrics: WorkerMetrics? = nil, health: HealthMonitor? = nil, logger: Logger
+    ) throws(StoreError) {
+        self.store = store
+        self.sink = sink
+        self.mailbox = mailbox
+        self.metrics = metrics
+        self.health = health
+        self.logger = logger
+        let name = "notifications:\(configuration.topic ?? "")"
+        cursorName = name
+        builder = NotificationBuilder(
+            configuration: configuration, storeIdentity: try store.identity(), model: store.model)
+        includesValues = configuration.values && configuration.granularity == .object
+        // A new reader begins with what the history still holds.
+        token = Mutex(try store.read { try $0.cursors()[name] ?? $0.purgedToken() })
+    }
+
+    /// The last token that was delivered.
+    public var deliveredToken: Int64 { token.withLock { $0 } }
+
+    /// Wakes the publisher: there may be something to deliver.
+    public func wake() {
+        condition.lock()
+        condition.signal()
+        condition.unlock()
+    }
+
+    /// Asks the loop to end after what it is doing.
+    public func requestStop() {
+        isStopping.store(true, ordering: .releasing)
+        wake()
+    }
+
+    /// Delivers until it is asked to stop. Blocks its thread.
+    public func run() {
+        var backoff = Backoff()
+        while !isStopping.load(ordering: .acquiring) {
+            do {
+                let count = try publishNext()
+                backoff.succeeded()
+                health?.report(.publisherOK)
+                if count == 0 { wait(seconds: 0.5) }
+            } catch {
+                report(error)
+                wait(seconds: backoff.failed())
+            }
+        }
+    }
+
+    private func wait(seconds: Double) {
+        condition.lock()
+        defer { condition.unlock() }
+        if isStopping.load(ordering: .acquiring) { return }
+        _ = condition.wait(until: Date(timeIntervalSinceNow: seconds))
+    }
+
+    private func report(_ error: any Error) {
+        metrics?.notificationErrors.increment()
+        health?.report(.publisherFailing(reason: "\(error)"))
+        logger.error("notifications are not delivered", metadata: ["reason": "\(error)"])
+    }
+
+    /// Delivers everything there is, for the end of a run.
+    ///
+    /// - Throws: what the store or the sink throws; the rest stays in the outbox.
+    public func drain(untilSeconds deadline: Double) throws {
+        while HealthMonitor.monotonicSeconds() < deadline, try publishNext() > 0 {}
+    }
+
+    /// Delivers the next transactions, and returns how many there were.
+    func publishNext() throws -> Int {
+        let after = deliveredToken
+        let transactions: [HistoryTransaction]
+        do throws(StoreError) {
+            transactions = try store.read { try $0.history(after: after, limit: 200, maximumChangeCount: 5000) }
+        } catch {
+            guard error.code == .historyExpired else { throw error }
+            // Only a purge by hand passes a cursor. Going on is the lesser evil, and it is said aloud.
+            let purged = try store.read { try $0.purgedToken() }
+            logger.error(
+                "history was purged before it was notified", metadata: ["after": "\(after)", "through": "\(purged)"])
+            advance(to: purged)
+            return 1
+        }
+        guard let last = transactions.last else { return 0 }
+        var notifications: [Notification] = []
+        for transaction in transactions {
+            notifications += builder.notifications(for: transaction, values: currentValues)
+        }
+        try sink.deliver(notifications)
+        metrics?.notifications.increment(by: notifications.count)
+        advance(to: last.token)
+        return transactions.count
+    }
+
+    private func advance(to reached: Int64) {
+        token.withLock { $0 = reached }
+        mailbox.put(cursorName, reached)
+        metrics?.notificationToken.set(reached)
+    }
+
+    private func currentValues(_ change: HistoryChange) -> String? {
+        guard includesValues, change.kind != .delete else { return nil }
+        return try? store.read { try $0.objectJSON(entity: change.entity, pk: change.pk) }
+    }
+}

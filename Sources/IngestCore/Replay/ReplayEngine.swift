@@ -1,0 +1,161 @@
+import Foundation
+import Logging
+import ObjectGraph
+
+/// Reads record files into a store: resumes where an earlier run stopped, and can be killed at any time.
+public final class ReplayEngine {
+    /// How far a replay is.
+    public struct Progress: Sendable {
+        public let path: String
+        /// The number of records done, those of earlier runs included.
+        public let records: Int
+        public let bytesRead: Int
+        /// The file's size on disk, or nil for standard input.
+        public let totalBytes: Int?
+    }
+
+    /// What became of one file.
+    public struct FileResult: Sendable {
+        public let path: String
+        /// The records of this run.
+        public let records: Int
+        /// The records that an earlier run had done.
+        public let resumedAfter: Int
+    }
+
+    private let pipeline: IngestPipeline
+    private let configuration: WorkerConfiguration
+    private let logger: Logger
+    private let isStopping: () -> Bool
+    private let now: () -> Double
+    /// Called a few times a second.
+    public var onProgress: (Progress) -> Void = { _ in }
+
+    /// - Parameter isStopping: asked after each record; true ends the replay after a last commit.
+    public init(
+        pipeline: IngestPipeline, configuration: WorkerConfiguration, logger: Logger,
+        isStopping: @escaping () -> Bool = { false }, now: @escaping () -> Double = HealthMonitor.monotonicSeconds
+    ) {
+        self.pipeline = pipeline
+        self.configuration = configuration
+        self.logger = logger
+        self.isStopping = isStopping
+        self.now = now
+    }
+
+    /// Replays a file from where the store's position of it stands.
+    ///
+    /// Another file at the same path starts anew; one that has only grown goes on.
+    ///
+    /// - Parameters:
+    ///   - mapping: how the file is read; nil finds it in the configuration.
+    ///   - restarts: forgets the position: every record is applied again, which changes nothing where nothing changed.
+    /// - Throws: ``RecordFileError``, ``RouteError``, ``StoreError``, ``IngestPipeline/Halt``.
+    public func replay(path: String, mapping: FileConfiguration? = nil, restarts: Bool = false) throws -> FileResult {
+        let reader = try RecordFileReader(path: path, maximumRecordBytes: configuration.limits.maxRecordBytes)
+        let topic = Self.topic(path)
+        let decode = try decoder(for: reader, mapping ?? configuration.fileMapping(for: path))
+        let start = restarts ? 0 : try startRecord(reader, topic: topic)
+        let skipped = try reader.skip(records: start)
+        let detail = reader.fingerprint?.description
+        var progress = Recurrence(everySeconds: 0.1)
+        var hasMore = true
+        while hasMore, !isStopping() {
+            hasMore = try reader.next { file in
+                let record = Self.record(file, topic: topic, isCSV: reader.format == .csv)
+                try pipeline.add(record, nextOffset: Int64(file.number), detail: detail) {
+                    record throws(DecodeError) in try decode(file, record)
+                }
+            }
+            if reader.recordNumber & 0xff == 0, progress.isDue(at: now()) { onProgress(state(of: reader)) }
+        }
+        try pipeline.finish()
+        onProgress(state(of: reader))
+        return FileResult(path: path, records: reader.recordNumber - skipped, resumedAfter: skipped)
+    }
+
+    private func state(of reader: RecordFileReader) -> Progress {
+        Progress(
+            path: reader.path, records: reader.recordNumber, bytesRead: reader.bytesRead, totalBytes: reader.totalBytes)
+    }
+
+    /// The name under which the store keeps a file's position.
+    static func topic(_ path: String) -> String {
+        path == "-" ? "file:-" : "file:" + URL(fileURLWithPath: path).standardizedFileURL.path
+    }
+
+    private func startRecord(_ reader: RecordFileReader, topic: String) throws -> Int {
+        guard reader.path != "-" else { return 0 }
+        let known = try pipeline.writer.store.read { try $0.positions() }.first { $0.topic == topic }
+        guard let known else { return 0 }
+        if let earlier = known.detail.flatMap({ FileFingerprint($0) }), !reader.isSameFile(as: earlier) {
+            logger.warning("another file stands at this path: it is read from its beginning", metadata: ["path": "\(reader.path)"])
+            return 0
+        }
+        return Int(known.nextOffset)
+    }
+
+    // MARK: Records
+
+    private typealias Decode = (FileRecord, SourceRecord) throws(DecodeError) -> GraphEvent
+
+    private func decoder(for reader: RecordFileReader, _ mapping: FileConfiguration?) throws -> Decode {
+        let model = pipeline.writer.store.model
+        let decoder = try EventDecoder(
+            model: model, format: mapping?.format ?? .cloudevents, routes: mapping?.routes ?? [],
+            place: "file \(reader.path)", limits: configuration.limits)
+        guard reader.format == .csv else { return { _, record throws(DecodeError) in try decoder.decode(record) } }
+        let rows = try decoder.rowDecoder(columns: reader.columns, path: reader.path)
+        return { file, record throws(DecodeError) in
+            if let fault = record.fault { throw fault }
+            return try rows.decode(file)
+        }
+    }
+
+    static func record(_ file: FileRecord, topic: String, isCSV: Bool) -> SourceRecord {
+        var record = SourceRecord(
+            place: RecordPlace(topic: topic, partition: 0, offset: Int64(file.number), line: file.line), key: nil,
+            value: file.value)
+        record.totalBytes = file.totalBytes
+        record.fault = file.fault.map { DecodeError(code: $0.code, $0.description) }
+        if isCSV, file.isOversize, record.fault == nil {
+            record.fault = DecodeError(code: "decode.too_large", "The row has \(file.totalBytes) bytes, too many for one record")
+        }
+        return record
+    }
+}
+
+extension WorkerConfiguration {
+    /// Returns how the configuration says that a file is read: the first entry of `files` that its name matches.
+    func fileMapping(for path: String) -> FileConfiguration? {
+        let name = URL(fileURLWithPath: path).lastPathComponent
+        return files.first { NamePattern.matches($0.match, name) }
+    }
+}
+
+/// Patterns for file names: `*` stands for any characters, `?` for one.
+enum NamePattern {
+    static func matches(_ pattern: String, _ name: String) -> Bool {
+        let pattern = Array(pattern)
+        let name = Array(name)
+        var (patternIndex, nameIndex) = (0, 0)
+        // Where the last star stood, and how much of the name it takes.
+        var star: (pattern: Int, name: Int)?
+        while nameIndex < name.count {
+            if patternIndex < pattern.count, pattern[patternIndex] == "?" || pattern[patternIndex] == name[nameIndex] {
+                patternIndex += 1
+                nameIndex += 1
+            } else if patternIndex < pattern.count, pattern[patternIndex] == "*" {
+                star = (patternIndex, nameIndex)
+                patternIndex += 1
+            } else if let last = star {
+                patternIndex = last.pattern + 1
+                nameIndex = last.name + 1
+                star = (last.pattern, nameIndex)
+            } else {
+                return false
+            }
+        }
+        return pattern[patternIndex...].allSatisfy { $0 == "*" }
+    }
+}

@@ -1,0 +1,158 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import KafkaClient
+
+/// Against a broker that is a process of its own and shares no code with librdkafka.
+@Suite struct BrokerProcessTests {
+    private let zero = TopicPartition("t", 0)
+
+    private func configuration(_ broker: BrokerProcess, _ properties: [String: String] = [:]) -> KafkaConfiguration {
+        KafkaConfiguration(["bootstrap.servers": broker.bootstrapServers].merging(properties) { $1 })
+    }
+
+    private func fill(_ broker: BrokerProcess, timestamps: [Int64]) throws {
+        let producer = try Producer(configuration: configuration(broker))
+        for (number, timestamp) in timestamps.enumerated() {
+            try producer.enqueue(
+                ProducerRecord(
+                    topic: "t", partition: 0, key: bytes("k\(number)"), value: bytes("\(number)"),
+                    timestampMilliseconds: timestamp))
+            try producer.flush(timeoutMilliseconds: 30_000)
+        }
+        try producer.close()
+    }
+
+    @Test func topicsAreCreatedListedAndDeleted() throws {
+        let broker = try BrokerProcess(.noida)
+        let admin = try Admin(configuration: configuration(broker))
+        try admin.createTopic(NewTopic("t", partitions: 3, configuration: ["cleanup.policy": "compact"]))
+        let error = #expect(throws: KafkaError.self) { try admin.createTopic(NewTopic("t", partitions: 3)) }
+        #expect(error?.code == .topicAlreadyExists)
+        #expect(error?.message.contains("\"t\"") == true)
+        #expect(try admin.partitions(of: "t").count == 3)
+        #expect(try admin.topics().contains("t"))
+        try admin.deleteTopic("t")
+        #expect(codeOf { try admin.deleteTopic("t") } == .unknownTopicOrPartition)
+    }
+
+    @Test func offsetsAreFoundByTimestamp() throws {
+        let broker = try BrokerProcess(.noida)
+        let admin = try Admin(configuration: configuration(broker))
+        try admin.createTopic(NewTopic("t"))
+        let base: Int64 = 1_700_000_000_000
+        try fill(broker, timestamps: [base, base + 1_000, base + 2_000])
+        #expect(try admin.offsets(atTimestampsMilliseconds: [zero: base + 500]) == [zero: 1])
+        #expect(try admin.offsets(atTimestampsMilliseconds: [zero: base + 2_000]) == [zero: 2])
+        #expect(try admin.watermarks(zero) == Watermarks(low: 0, high: 3))
+    }
+
+    @Test func anOffsetOutOfRangeIsAnErrorAndNoJump() throws {
+        let broker = try BrokerProcess(.noida)
+        try Admin(configuration: configuration(broker)).createTopic(NewTopic("t"))
+        try fill(broker, timestamps: [1, 2, 3])
+        let consumer = try Consumer(
+            configuration: configuration(broker, ["group.id": "g", "session.timeout.ms": "6000"]), topics: ["t"]
+        ) { _, _ in [TopicPartition("t", 0): 1_000] }
+        var events: [ConsumerEvent] = []
+        try wait(for: "the error event", everyMilliseconds: 0) {
+            let batch = try consumer.poll(maxRecords: 10, timeoutMilliseconds: 100)
+            #expect(batch.isEmpty)
+            events += batch.errors
+            return !events.isEmpty
+        }
+        #expect(events.first?.error.code == .autoOffsetReset)
+        #expect(events.first?.topicPartition == zero)
+        try consumer.seek(zero, to: 2)
+        #expect(try consumer.read(1).map(\.offset) == [2])
+        try consumer.commit([zero: 3])
+        let admin = try Admin(configuration: configuration(broker))
+        #expect(try admin.committedOffsets(group: "g") == [zero: 3])
+        try consumer.close()
+    }
+
+    @Test func theBrokersSizeLimitFailsTheDelivery() async throws {
+        let broker = try BrokerProcess(.noida)
+        try Admin(configuration: configuration(broker)).createTopic(NewTopic("t"))
+        let producer = try Producer(configuration: configuration(broker, ["message.max.bytes": "20000000"]))
+        let value = [UInt8](repeating: 7, count: 9_000_000)
+        let error = await #expect(throws: KafkaError.self) {
+            _ = try await producer.send(topic: "t", partition: 0, value: value)
+        }
+        #expect(error?.code == .messageTooLarge)
+        #expect(error?.topicPartition == zero)
+    }
+
+    @Test func kcatReadsWhatWeWrite() async throws {
+        let broker = try BrokerProcess(.noida)
+        try Admin(configuration: configuration(broker)).createTopic(NewTopic("t"))
+        let producer = try Producer(configuration: configuration(broker))
+        _ = try await producer.send(
+            topic: "t", partition: 0, key: bytes("key"), value: bytes("välue"), headers: [RecordHeader("h", bytes("x"))]
+        )
+        _ = try await producer.send(topic: "t", partition: 0, key: bytes("gone"), value: nil)
+        let output = try Kcat.run([
+            "-C", "-b", broker.bootstrapServers, "-t", "t", "-o", "beginning", "-e", "-q", "-Z", "-f", "%k|%s|%S|%h\\n",
+        ])
+        #expect(output == "key|välue|6|h=x\ngone|NULL|-1|\n")
+    }
+
+    @Test func weReadWhatKcatWrites() throws {
+        let broker = try BrokerProcess(.noida)
+        try Admin(configuration: configuration(broker)).createTopic(NewTopic("t"))
+        _ = try Kcat.run(
+            ["-P", "-b", broker.bootstrapServers, "-t", "t", "-p", "0", "-K", ":", "-H", "h=x"], input: "a:1\nb:2\n")
+        let consumer = try Consumer(
+            configuration: configuration(
+                broker, ["group.id": "g", "auto.offset.reset": "earliest", "session.timeout.ms": "6000"]),
+            topics: ["t"])
+        let records = try consumer.read(2)
+        #expect(records.map(\.key) == ["a", "b"])
+        #expect(records.map(\.value) == ["1", "2"])
+        #expect(records.map(\.headers) == [[RecordHeader("h", bytes("x"))], [RecordHeader("h", bytes("x"))]])
+        try consumer.close()
+    }
+
+    @Test func aStoppedBrokerIsReportedAndComesBackWithItsData() throws {
+        let broker = try BrokerProcess(.noida)
+        try Admin(configuration: configuration(broker)).createTopic(NewTopic("t"))
+        let events = Collected<KafkaError>()
+        var settings = configuration(
+            broker, ["group.id": "g", "auto.offset.reset": "earliest", "reconnect.backoff.max.ms": "200"])
+        settings.onError = { events.append($0) }
+        let consumer = try Consumer(configuration: settings, topics: ["t"])
+        try fill(broker, timestamps: [1, 2])
+        _ = try consumer.read(2)
+        // The broker writes its data a moment later.
+        _ = try consumer.readFor(milliseconds: 1_500)
+        broker.stop()
+        #expect(broker.processID == 0)
+        try wait(for: "_ALL_BROKERS_DOWN", everyMilliseconds: 0) {
+            _ = try consumer.poll(maxRecords: 10, timeoutMilliseconds: 50)
+            return events.values.contains { $0.code == .allBrokersDown }
+        }
+        try broker.start()
+        try fill(broker, timestamps: [3])
+        let again = try consumer.read(1)
+        #expect(again.last?.value == "0")
+        #expect(again.last?.offset == 2)
+        try consumer.close()
+    }
+
+    @Test(.enabled(if: tansuIsReadable))
+    func aGroupSurvivesTheRestartOfItsMember() throws {
+        let broker = try BrokerProcess(.tansu)
+        try Admin(configuration: configuration(broker)).createTopic(NewTopic("t"))
+        try fill(broker, timestamps: [1, 2, 3])
+        let settings = configuration(
+            broker, ["group.id": "g", "auto.offset.reset": "earliest", "session.timeout.ms": "6000"])
+        let first = try Consumer(configuration: settings, topics: ["t"])
+        #expect(try first.read(3).map(\.key) == ["k0", "k1", "k2"])
+        try first.commit([zero: 2])
+        try first.close()
+        let second = try Consumer(configuration: settings, topics: ["t"])
+        #expect(try second.read(1).map(\.offset) == [2])
+        try second.close()
+    }
+}

@@ -1,0 +1,226 @@
+import TestSupport
+import Testing
+
+@testable import KafkaClient
+
+@Suite struct ConsumerTests {
+    private let zero = TopicPartition("t", 0)
+
+    private func brokerWithRecords(_ count: Int, partitions: Int = 1) throws -> EmbeddedBroker {
+        let broker = try EmbeddedBroker()
+        try broker.createTopic("t", partitions: partitions)
+        for partition in 0..<partitions { try broker.fill("t", partition: Int32(partition), count: count) }
+        return broker
+    }
+
+    @Test func recordsComeInOrderAndPositionsFollow() throws {
+        let broker = try brokerWithRecords(300)
+        let consumer = try broker.consumer(["t"])
+        let records = try consumer.read(300)
+        #expect(records.map(\.value) == (0..<300).map { "\($0)" })
+        #expect(records.map(\.offset) == (0..<300).map { Int64($0) })
+        #expect(try consumer.position([zero]) == [zero: 300])
+        #expect(try consumer.assignment == [zero])
+        #expect(try consumer.memberID != nil)
+        #expect(try consumer.rebalanceProtocol == "EAGER")
+        try consumer.close()
+    }
+
+    @Test func batchesStayWithinTheirLimit() throws {
+        let broker = try brokerWithRecords(100)
+        let consumer = try broker.consumer(["t"])
+        var total = 0
+        try wait(for: "100 records", everyMilliseconds: 0) {
+            let batch = try consumer.poll(maxRecords: 7, timeoutMilliseconds: 100)
+            #expect(batch.count <= 7)
+            total += batch.count
+            return total == 100
+        }
+        #expect(codeOf { _ = try consumer.poll(maxRecords: 0, timeoutMilliseconds: 0) } == .invalidArgument)
+        try consumer.close()
+    }
+
+    @Test func pausedPartitionsAreSilentAndResumeWithoutAGap() throws {
+        let broker = try brokerWithRecords(50, partitions: 2)
+        let one = TopicPartition("t", 1)
+        let consumer = try broker.consumer(["t"])
+        var records = try consumer.read(1)
+        try consumer.pause([zero])
+        records += try consumer.readFor(milliseconds: 300)
+        let seenBefore = records.filter { $0.topicPartition == zero }.count
+        try broker.fill("t", partition: 0, count: 25, from: 50)
+        try broker.fill("t", partition: 1, count: 25, from: 50)
+        let whilePaused = try consumer.readFor(milliseconds: 1_500)
+        #expect(whilePaused.allSatisfy { $0.topicPartition == one })
+        records += whilePaused
+        try consumer.resume([zero])
+        try wait(for: "150 records", everyMilliseconds: 0) {
+            records += try consumer.poll(maxRecords: 100, timeoutMilliseconds: 100).map(ReadRecord.init)
+            return records.count >= 150
+        }
+        #expect(seenBefore <= 50)
+        for partition in [zero, one] {
+            let offsets = records.filter { $0.topicPartition == partition }.map(\.offset)
+            #expect(offsets == (0..<75).map { Int64($0) })
+        }
+        try consumer.close()
+    }
+
+    @Test func seekGoesBack() throws {
+        let broker = try brokerWithRecords(20)
+        let consumer = try broker.consumer(["t"])
+        _ = try consumer.read(20)
+        try consumer.seek(zero, to: 5)
+        #expect(try consumer.read(15).map(\.offset) == (5..<20).map { Int64($0) })
+        #expect(codeOf { try consumer.seek(TopicPartition("t", 9), to: 0, timeoutMilliseconds: 2_000) } != nil)
+        try consumer.close()
+    }
+
+    @Test func watermarksAreCachedAndQueried() throws {
+        let broker = try brokerWithRecords(20)
+        let consumer = try broker.consumer(["t"])
+        #expect(try consumer.watermarks(zero) == nil)
+        #expect(try consumer.queryWatermarks(zero) == Watermarks(low: 0, high: 20))
+        _ = try consumer.read(20)
+        #expect(try consumer.watermarks(zero)?.high == 20)
+        try consumer.close()
+    }
+
+    @Test func theNextMemberGoesOnAtTheCommittedOffset() throws {
+        let broker = try brokerWithRecords(20)
+        let first = try broker.consumer(["t"])
+        _ = try first.read(20)
+        #expect(try first.committed([zero]).isEmpty)
+        try first.commit([zero: 12])
+        #expect(try first.committed([zero]) == [zero: 12])
+        try first.close()
+        let second = try broker.consumer(["t"])
+        #expect(try second.read(8).map(\.offset) == (12..<20).map { Int64($0) })
+        try second.commit([zero: 20], asynchronously: true)
+        try wait(for: "the asynchronous commit") { try second.committed([zero]) == [zero: 20] }
+        try second.close()
+        let admin = try Admin(configuration: broker.configuration())
+        #expect(try admin.committedOffsets(group: "group", partitions: [zero]) == [zero: 20])
+    }
+
+    @Test func nothingIsCommittedUnasked() throws {
+        let broker = try brokerWithRecords(5)
+        let consumer = try broker.consumer(["t"])
+        _ = try consumer.read(5)
+        try consumer.close()
+        let admin = try Admin(configuration: broker.configuration())
+        #expect(try admin.committedOffsets(group: "group", partitions: [zero]).isEmpty)
+    }
+
+    @Test func partitionEndsAreEventsAndNotRecords() throws {
+        let broker = try brokerWithRecords(5)
+        let consumer = try broker.consumer(["t"], ["enable.partition.eof": "true"])
+        var records = 0
+        var ends: [ConsumerEvent] = []
+        try wait(for: "the end of the partition", everyMilliseconds: 0) {
+            let batch = try consumer.poll(maxRecords: 100, timeoutMilliseconds: 100)
+            records += batch.count
+            ends += batch.errors
+            return !ends.isEmpty
+        }
+        #expect(records == 5)
+        #expect(ends.first?.error.code == .partitionEnd)
+        #expect(ends.first?.topicPartition == zero)
+        #expect(ends.first?.offset == 5)
+        try consumer.close()
+    }
+
+    @Test func aBatchOutlivesItsConsumer() throws {
+        let broker = try brokerWithRecords(10)
+        var consumer: Consumer? = try broker.consumer(["t"])
+        var batch = try consumer?.poll(maxRecords: 10, timeoutMilliseconds: 0)
+        try wait(for: "a batch", everyMilliseconds: 0) {
+            batch = try consumer?.poll(maxRecords: 10, timeoutMilliseconds: 100)
+            return batch?.isEmpty == false
+        }
+        try consumer?.close()
+        consumer = nil
+        let values = try #require(batch).map { record in record.value.map { String(decoding: $0, as: UTF8.self) } }
+        #expect(values.first == "0")
+        #expect(batch?.withRecord(at: 0) { $0.topicPartition } == zero)
+        batch = nil
+    }
+
+    @Test func aBatchCanHoldSeveralTopics() throws {
+        let broker = try EmbeddedBroker()
+        for topic in ["a", "b"] {
+            try broker.createTopic(topic, partitions: 1)
+            try broker.fill(topic, count: 10)
+        }
+        let consumer = try broker.consumer(["a", "b"])
+        let records = try consumer.read(20)
+        for topic in ["a", "b"] {
+            let values = records.filter { $0.topicPartition.topic == topic }.map(\.value)
+            #expect(values == (0..<10).map { "\($0)" })
+        }
+        try consumer.close()
+    }
+
+    @Test func aClosedConsumerSaysSo() throws {
+        let broker = try brokerWithRecords(1)
+        let consumer = try broker.consumer(["t"])
+        _ = try consumer.read(1)
+        try consumer.close()
+        try consumer.close()
+        #expect(consumer.isClosed)
+        consumer.wake()
+        let calls: [() throws -> Void] = [
+            { _ = try consumer.poll(maxRecords: 1, timeoutMilliseconds: 0) },
+            { try consumer.pause([self.zero]) },
+            { try consumer.resume([self.zero]) },
+            { try consumer.seek(self.zero, to: 0) },
+            { try consumer.commit([self.zero: 0]) },
+            { try consumer.commit([self.zero: 0], asynchronously: true) },
+            { _ = try consumer.committed([self.zero]) },
+            { _ = try consumer.position([self.zero]) },
+            { _ = try consumer.watermarks(self.zero) },
+            { _ = try consumer.queryWatermarks(self.zero) },
+            { _ = try consumer.assignment },
+            { _ = try consumer.memberID },
+        ]
+        for call in calls { #expect(codeOf(call) == .closed) }
+    }
+
+    @Test func closeInterruptsAPollOnAnotherThread() async throws {
+        let broker = try brokerWithRecords(0)
+        let consumer = try broker.consumer(["t"])
+        let code = Collected<KafkaError.Code?>()
+        let isInside = Collected<Bool>()
+        try DedicatedThread.start {
+            isInside.append(true)
+            code.append(
+                codeOf { while true { _ = try consumer.poll(maxRecords: 1, timeoutMilliseconds: 60_000) } })
+        }
+        while isInside.values.isEmpty { try await Task.sleep(for: .milliseconds(5)) }
+        try await Task.sleep(for: .milliseconds(50))
+        #expect(codeOf { _ = try consumer.poll(maxRecords: 1, timeoutMilliseconds: 0) } == .busy)
+        try consumer.close()
+        while code.values.isEmpty { try await Task.sleep(for: .milliseconds(5)) }
+        #expect(code.values == [.closed])
+    }
+
+    @Test func statisticsAndLogsReachTheirHandlers() throws {
+        let broker = try brokerWithRecords(1)
+        let documents = Collected<[UInt8]>()
+        let lines = Collected<String>()
+        var configuration = broker.configuration([
+            "group.id": "g", "statistics.interval.ms": "100", "debug": "conf", "auto.offset.reset": "earliest",
+        ])
+        configuration.onStatistics = { documents.append(Array($0)) }
+        configuration.onLog = { _, facility, _ in lines.append(facility) }
+        let consumer = try Consumer(configuration: configuration, topics: ["t"])
+        try wait(for: "statistics", everyMilliseconds: 0) {
+            _ = try consumer.poll(maxRecords: 1, timeoutMilliseconds: 50)
+            return !documents.values.isEmpty
+        }
+        #expect(documents.values.first?.first == UInt8(ascii: "{"))
+        #expect(documents.values.first?.last == UInt8(ascii: "}"))
+        #expect(lines.values.contains("CONF"))
+        try consumer.close()
+    }
+}

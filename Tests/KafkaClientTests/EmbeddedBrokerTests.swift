@@ -1,0 +1,61 @@
+import TestSupport
+import Testing
+
+@testable import KafkaClient
+
+@Suite struct EmbeddedBrokerTests {
+    @Test func metadataListsBrokersAndPartitions() throws {
+        let broker = try EmbeddedBroker(brokers: 3)
+        try broker.createTopic("t", partitions: 2, replicationFactor: 3)
+        try broker.setLeader(of: TopicPartition("t", 0), broker: 2)
+        let admin = try Admin(configuration: broker.configuration())
+        let metadata = try admin.metadata(topic: "t")
+        #expect(Set(metadata.brokers.map(\.id)) == [1, 2, 3])
+        #expect(metadata.topics["t"]?.map(\.number).sorted() == [0, 1])
+        #expect(metadata.topics["t"]?.first { $0.number == 0 }?.leader == 2)
+        #expect(try admin.partitions(of: "t") == [TopicPartition("t", 0), TopicPartition("t", 1)])
+        #expect(try admin.topics() == ["t"])
+    }
+
+    @Test func badArgumentsAreErrors() throws {
+        #expect(codeOf { _ = try EmbeddedBroker(brokers: 0) } == .invalidArgument)
+        let broker = try EmbeddedBroker()
+        try broker.createTopic("t", partitions: 1)
+        #expect(codeOf { try broker.createTopic("t", partitions: 1) } == .topicAlreadyExists)
+        #expect(codeOf { try broker.failNext(.produce, with: [.closed]) } == .invalidArgument)
+    }
+
+    @Test func aBrokerGoesDownAndComesBack() async throws {
+        let broker = try EmbeddedBroker()
+        try broker.createTopic("t", partitions: 1)
+        let producer = try Producer(configuration: broker.configuration(["reconnect.backoff.max.ms": "200"]))
+        _ = try await producer.send(topic: "t", partition: 0, value: bytes("1"))
+        try broker.setDown()
+        try producer.enqueue(ProducerRecord(topic: "t", partition: 0, value: bytes("2")))
+        #expect(codeOf { try producer.flush(timeoutMilliseconds: 300) } == .timedOut)
+        try broker.setUp()
+        try producer.flush(timeoutMilliseconds: 30_000)
+        try producer.close()
+        let consumer = try broker.consumer(["t"])
+        #expect(try consumer.read(2).map(\.value) == ["1", "2"])
+        try consumer.close()
+    }
+
+    @Test func aRoundTripTakesTheTimeThatWasSet() async throws {
+        let broker = try EmbeddedBroker()
+        try broker.createTopic("t", partitions: 1)
+        let producer = try Producer(configuration: broker.configuration(["linger.ms": "0"]))
+        _ = try await producer.send(topic: "t", partition: 0, value: [])
+        try broker.setRoundTrip(milliseconds: 400)
+        let start = ContinuousClock.now
+        _ = try await producer.send(topic: "t", partition: 0, value: [])
+        #expect(ContinuousClock.now - start >= .milliseconds(390))
+    }
+
+    @Test func anUnreachableBrokerIsAnError() throws {
+        let configuration: KafkaConfiguration = ["bootstrap.servers": "127.0.0.1:1"]
+        let admin = try Admin(configuration: configuration)
+        let error = #expect(throws: KafkaError.self) { _ = try admin.metadata(timeoutMilliseconds: 500) }
+        #expect(error?.isRetriable == true)
+    }
+}
