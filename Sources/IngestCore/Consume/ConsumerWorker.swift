@@ -16,6 +16,7 @@ public final class ConsumerWorker: @unchecked Sendable {
     let health: HealthMonitor
     let logger: Logger
     let mailbox: CursorMailbox
+    private let consumerConfiguration: KafkaConfiguration
     private let decoders: [String: EventDecoder]
     private let wakePublisher: @Sendable () -> Void
     private let stopRequested = Atomic<Bool>(false)
@@ -38,10 +39,12 @@ public final class ConsumerWorker: @unchecked Sendable {
     ///
     /// - Throws: ``RouteError`` where a topic's routes do not fit the model.
     public init(
-        configuration: WorkerConfiguration, writer: WriterContext, metrics: WorkerMetrics, health: HealthMonitor,
-        logger: Logger, mailbox: CursorMailbox, wakePublisher: @escaping @Sendable () -> Void = {}
+        configuration: WorkerConfiguration, writer: WriterContext, consumer: KafkaConfiguration,
+        metrics: WorkerMetrics, health: HealthMonitor, logger: Logger, mailbox: CursorMailbox,
+        wakePublisher: @escaping @Sendable () -> Void = {}
     ) throws {
         self.configuration = configuration
+        consumerConfiguration = consumer
         store = writer.store
         self.metrics = metrics
         self.health = health
@@ -72,8 +75,7 @@ public final class ConsumerWorker: @unchecked Sendable {
     public func run() throws {
         pipeline.onCommit = { [unowned self] in committed($0) }
         let consumer = try Consumer(
-            configuration: configuration.kafka.consumerConfiguration(logger: logger),
-            topics: configuration.topics.map(\.name)
+            configuration: consumerConfiguration, topics: configuration.topics.map(\.name)
         ) { [unowned self] event, consumer in try rebalance(event, consumer) }
         consumerBox.withLock { $0 = consumer }
         health.report(.started)
@@ -88,6 +90,14 @@ public final class ConsumerWorker: @unchecked Sendable {
             throw error
         }
         try consumer.close(timeoutMilliseconds: configuration.shutdown.drainSeconds * 1000)
+    }
+
+    /// Saves the last cursors and gives the store's lease up; call it when ``run()`` has ended.
+    ///
+    /// - Throws: ``StoreError``.
+    func close(cursors: [String: Int64]) throws {
+        try pipeline.writer.putCursors(cursors)
+        try pipeline.writer.close()
     }
 
     // MARK: The loop

@@ -175,7 +175,10 @@ public final class EventDecoder {
         _ route: Route, _ root: JSONValue, _ record: SourceRecord
     ) throws(DecodeError) -> Value {
         switch route.identity {
-        case .row: return route.rowIdentity(record.place.offset) ?? .null
+        case .row:
+            // A row that was sent through a topic carries its number; other records count as their place does.
+            let number = root.member(named: RowDecoder.numberMember)?.int64
+            return route.rowIdentity(number ?? record.place.rowNumber) ?? .null
         case .field(let field):
             guard let value = root.member(at: field.split(separator: ".").map { String($0) }) else { return .null }
             let text = value.string ?? value.int64.map { String($0) }

@@ -46,6 +46,7 @@ struct Route {
         }
         var ignored = route.ignore
         if data.isEmpty {
+            ignored.append(RowDecoder.numberMember)
             // What the envelope says stands beside the properties.
             ignored += [typeField.first, timeField.first].compactMap { $0 }
             if case .field(let field)? = route.identity, field != entity.identity.name { ignored.append(Self.path(field)[0]) }

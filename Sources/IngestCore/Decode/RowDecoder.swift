@@ -79,6 +79,38 @@ public struct RowDecoder {
         return GraphEvent(operation)
     }
 
+    /// The member of a row's JSON object that holds the row's number.
+    static let numberMember = "$row"
+
+    /// Returns a row as a JSON object of its columns and its number: numbers and booleans as such where the property
+    /// is one, the rest as text.
+    func json(_ record: FileRecord, columns names: [String]) -> String {
+        var output = "{\(JSONText.string(Self.numberMember)):\(record.number)"
+        for (index, name) in names.enumerated() where index < record.fields.count {
+            let field = record.fields[index]
+            guard !field.isAbsent, let text = field.string else { continue }
+            output += ",\(JSONText.string(name)):"
+            switch index < columns.count ? columns[index] : .ignored {
+            case .attribute(let attribute):
+                append(text, attribute, to: &output)
+            default:
+                JSONText.append(text, to: &output)
+            }
+        }
+        return output + "}"
+    }
+
+    private func append(_ text: String, _ attribute: Attribute, to output: inout String) {
+        let isNumber = attribute.type.isNumeric && attribute.type != .decimal || attribute.type == .boolean
+        if text.isEmpty, attribute.type != .string {
+            output += "null"
+        } else if isNumber, let value = attribute.type.value(fromText: text) {
+            attribute.type.appendJSON(value, to: &output)
+        } else {
+            JSONText.append(text, to: &output)
+        }
+    }
+
     private func value(_ text: String, _ attribute: Attribute, _ name: String) throws(DecodeError) -> Value {
         if text.isEmpty, attribute.type != .string { return .null }
         if attribute.type == .date, route.values.dates != .iso8601 {

@@ -15,6 +15,9 @@ public struct RecordPlace: Sendable, Hashable, CustomStringConvertible {
         self.line = line
     }
 
+    /// The record's number in its source, counted from 1.
+    var rowNumber: Int64 { line == nil ? offset + 1 : offset }
+
     /// The place as messages name it.
     public var description: String {
         if let line { return "\(topic) line \(line)" }

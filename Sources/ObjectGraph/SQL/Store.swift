@@ -96,6 +96,8 @@ public final class Store: Sendable {
 
     /// Makes an empty file that only its owner reads; SQLite gives its log the same permissions.
     private static func makeFile(_ path: String) throws(StoreError) {
+        let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
+        try? FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         let descriptor = Glibc.open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
             throw StoreError(
@@ -128,6 +130,9 @@ public final class Store: Sendable {
                 PRAGMA synchronous = NORMAL
                 """)
     }
+
+    /// The version of the SQLite library in use.
+    public static var sqliteVersion: String { String(cString: sqlite3_libversion()) }
 
     // MARK: Metadata
 

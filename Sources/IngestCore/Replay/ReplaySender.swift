@@ -1,0 +1,69 @@
+import KafkaClient
+import Logging
+import ObjectGraph
+
+/// Sends the records of files to a Kafka topic: JSON as it stands, CSV rows as JSON objects of their columns.
+///
+/// A record's key is its object's entity and identity, so that one object's events stay in order; a record that is no
+/// event is sent without a key, for the worker to put aside.
+public final class ReplaySender {
+    private let configuration: WorkerConfiguration
+    private let model: ObjectModel
+    private let topic: String
+    private let producer: Producer
+    private static let flushMilliseconds = 30_000
+    /// Called a few times a second.
+    public var onProgress: (ReplayEngine.Progress) -> Void = { _ in }
+
+    public init(configuration: WorkerConfiguration, model: ObjectModel, topic: String, logger: Logger) throws {
+        self.configuration = configuration
+        self.model = model
+        self.topic = topic
+        producer = try Producer(configuration: configuration.kafka.clientConfiguration(logger: logger))
+    }
+
+    /// Sends a file's records and returns their number, once all are delivered.
+    ///
+    /// - Throws: ``RecordFileError``, ``RouteError``, ``KafkaError``.
+    public func send(path: String) throws -> Int {
+        let reader = try RecordFileReader(path: path, maximumRecordBytes: configuration.limits.maxRecordBytes)
+        let mapping = configuration.fileMapping(for: path)
+        let decoder = try EventDecoder(
+            model: model, format: mapping?.format ?? .cloudevents, routes: mapping?.routes ?? [],
+            place: "file \(path)", limits: configuration.limits)
+        let rows = reader.format == .csv ? try decoder.rowDecoder(columns: reader.columns, path: path) : nil
+        var progress = Recurrence(everySeconds: 0.1)
+        var hasMore = true
+        while hasMore {
+            hasMore = try reader.next { file in
+                let source = ReplayEngine.record(file, topic: ReplayEngine.topic(path), isCSV: rows != nil)
+                let event = rows.map { rows in try? rows.decode(file) } ?? (try? decoder.decode(source))
+                let value = rows.map { [UInt8]($0.json(file, columns: reader.columns).utf8) } ?? [UInt8](file.value)
+                try enqueue(ProducerRecord(topic: topic, key: event.flatMap(key), value: value))
+            }
+            if progress.isDue(at: HealthMonitor.monotonicSeconds()) {
+                onProgress(
+                    ReplayEngine.Progress(
+                        path: path, records: reader.recordNumber, bytesRead: reader.bytesRead,
+                        totalBytes: reader.totalBytes))
+            }
+        }
+        try producer.flush(timeoutMilliseconds: Self.flushMilliseconds)
+        return reader.recordNumber
+    }
+
+    private func key(_ event: GraphEvent) -> [UInt8]? {
+        guard let root = event.operations.last else { return nil }
+        let entity = model.entities[root.entity]
+        return [UInt8]("\(entity.name):\(entity.identity.type.text(of: root.identity))".utf8)
+    }
+
+    private func enqueue(_ record: ProducerRecord) throws {
+        do {
+            try producer.enqueue(record)
+        } catch let error as KafkaError where error.code == .queueFull {
+            try producer.flush(timeoutMilliseconds: Self.flushMilliseconds)
+            try producer.enqueue(record)
+        }
+    }
+}

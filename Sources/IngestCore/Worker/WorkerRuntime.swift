@@ -1,0 +1,185 @@
+import Foundation
+import KafkaClient
+import Logging
+import ObjectGraph
+import ServiceLifecycle
+
+/// The whole worker: consumer, writer, publisher, broker probe and HTTP server, wired from a configuration.
+public final class WorkerRuntime: Sendable {
+    /// The version that logs, metrics and `/status` show.
+    public static let version = "0.1.0"
+
+    /// How a worker is observed by the program that runs it.
+    public struct Hooks: Sendable {
+        /// Called with the port once the HTTP server listens.
+        public var onHTTPBound: @Sendable (Int) -> Void = { _ in }
+        /// Called on the worker's thread for each record that is put aside: its place, code and reason.
+        public var onDeadLetter: @Sendable (RecordPlace, String, String) -> Void = { _, _, _ in }
+
+        public init() {}
+    }
+
+    public let store: Store
+    public let metrics: WorkerMetrics
+    public let health: HealthMonitor
+    private let configuration: WorkerConfiguration
+    private let logger: Logger
+    private let worker: ConsumerWorker
+    private let publisher: NotificationPublisher?
+    private let producer: Producer?
+    private let probe: BrokerProbe
+    private let mailbox = CursorMailbox()
+    private let hooks: Hooks
+    private let startedAt = WriterContext.systemTime()
+
+    /// Opens the store, takes its lease and prepares everything; nothing is consumed yet.
+    ///
+    /// - Throws: ``ModelError``, ``RouteError``, ``StoreError``, ``KafkaError``.
+    public init(configuration: WorkerConfiguration, model: ObjectModel, logger: Logger, hooks: Hooks = Hooks()) throws {
+        self.configuration = configuration
+        self.logger = logger
+        self.hooks = hooks
+        var rules = HealthRules()
+        rules.needsPublisher = configuration.notifications.topic != nil
+        let health = HealthMonitor(rules: rules)
+        self.health = health
+        metrics = WorkerMetrics(
+            version: Self.version, librdkafka: KafkaLibrary.versionString, sqlite: Store.sqliteVersion)
+        health.report(.starting(step: "opening the store"))
+        let consumer = try configuration.kafka.consumerConfiguration(logger: logger)
+        store = try Store.open(path: configuration.store.path, model: model, options: configuration.storeOptions)
+        let writer = try WriterContext(store: store, options: configuration.writerOptions)
+        health.report(.storeOK)
+        health.report(.starting(step: "joining the consumer group"))
+        let client = configuration.kafka.clientConfiguration(logger: logger)
+        if let topic = configuration.notifications.topic {
+            let producer = try Producer(configuration: client)
+            self.producer = producer
+            publisher = try NotificationPublisher(
+                store: store, sink: KafkaNotificationSink(producer: producer, topic: topic),
+                configuration: configuration.notifications, mailbox: mailbox, metrics: metrics, health: health,
+                logger: logger)
+        } else {
+            producer = nil
+            publisher = nil
+        }
+        probe = try BrokerProbe(configuration: client, health: health)
+        let publisher = publisher
+        worker = try ConsumerWorker(
+            configuration: configuration, writer: writer, consumer: consumer, metrics: metrics, health: health,
+            logger: logger, mailbox: mailbox, wakePublisher: { publisher?.wake() })
+        worker.pipeline.onDeadLetter = hooks.onDeadLetter
+    }
+
+    /// Runs until the process is asked to stop or something fails for good, then drains and closes.
+    ///
+    /// - Parameter signals: the signals that stop it gracefully.
+    /// - Throws: what made it fail.
+    public func run(signals: [UnixSignal] = [.sigterm, .sigint]) async throws {
+        var result = Result<Void, any Error>.success(())
+        do {
+            try await services(signals).run()
+        } catch {
+            result = .failure(error)
+        }
+        let saved = Result { try close() }
+        try result.get()
+        try saved.get()
+    }
+
+    /// The services, those last that stop first: the consumer, then the publisher with what the consumer left.
+    private func services(_ signals: [UnixSignal]) -> ServiceGroup {
+        var services: [any Service] = []
+        if configuration.http.enabled { services.append(httpServer()) }
+        services.append(
+            BlockingService(name: "broker-probe", body: probe.run, stop: { [probe] in probe.requestStop() }))
+        if let publisher {
+            services.append(
+                BlockingService(name: "publisher", body: publisher.run, stop: { publisher.requestStop() }))
+        }
+        services.append(BlockingService(name: "consumer", body: worker.run, stop: { [worker] in worker.requestStop() }))
+        var group = ServiceGroupConfiguration(
+            services: services.map { .init(service: $0) }, gracefulShutdownSignals: signals, logger: logger)
+        group.maximumGracefulShutdownDuration = .seconds(configuration.shutdown.drainSeconds)
+        return ServiceGroup(configuration: group)
+    }
+
+    private func httpServer() -> HTTPServer {
+        let routes =
+            HTTPRoute.health(health) + [.metrics(metrics.registry), .status { [self] in try statusReport() }]
+        let host = configuration.http.host
+        return HTTPServer(configuration: HTTPServerConfiguration(configuration.http), routes: routes, logger: logger) {
+            [logger, hooks] port in
+            logger.info("HTTP server listens", metadata: ["host": "\(host)", "port": "\(port)"])
+            hooks.onHTTPBound(port)
+        }
+    }
+
+    /// Delivers what the outbox still holds, saves the cursors and gives the lease up.
+    private func close() throws {
+        if let publisher {
+            let deadline = HealthMonitor.monotonicSeconds() + 5
+            do {
+                try publisher.drain(untilSeconds: deadline)
+            } catch {
+                logger.warning(
+                    "notifications wait in the outbox for the next start", metadata: ["reason": "\(error)"])
+            }
+        }
+        try? producer?.close(timeoutMilliseconds: 2000)
+        try worker.close(cursors: mailbox.take())
+        try store.close()
+    }
+
+    /// What the pipeline has done so far; exact once ``run(signals:)`` has returned.
+    public var summary: IngestPipeline.Summary { worker.pipeline.summary }
+
+    /// The last token whose notification was delivered, or nil without notifications.
+    public var deliveredToken: Int64? { publisher?.deliveredToken }
+
+    // MARK: Status
+
+    /// Returns what `/status` shows: a JSON object.
+    func statusReport() throws -> [UInt8] {
+        let (positions, token, deadLetters) = try store.read {
+            (try $0.positions(), try $0.lastToken(), try $0.deadLetterCount())
+        }
+        let checks = health.readiness()
+        let places = positions.map {
+            "{\"topic\":\(JSONText.string($0.topic)),\"partition\":\($0.partition),\"nextOffset\":\($0.nextOffset)}"
+        }
+        let failures = checks.filter { !$0.isOK }.map {
+            "{\"check\":\(JSONText.string($0.name)),\"reason\":\(JSONText.string($0.reason ?? ""))}"
+        }
+        let text = """
+            {"version":"\(Self.version)","startedAt":"\(Timestamp.text(startedAt))",\
+            "ready":\(checks.allSatisfy { $0.isOK }),"failures":[\(failures.joined(separator: ","))],\
+            "store":{"path":\(JSONText.string(configuration.store.path)),"model":\(JSONText.string(store.model.name)),\
+            "bytes":\(Int(metrics.storeBytes.value)),"walBytes":\(Int(metrics.walBytes.value))},\
+            "history":{"token":\(token),"notified":\(deliveredToken.map { "\($0)" } ?? "null")},\
+            "counts":{"records":\(metrics.records.value),"stale":\(metrics.stale.value),\
+            "placeholders":\(metrics.placeholders.value),"chunks":\(metrics.chunks.value),\
+            "commits":\(metrics.commits.value),"notifications":\(metrics.notifications.value)},\
+            "deadLetters":\(deadLetters),"positions":[\(places.joined(separator: ","))]}
+            """
+        return [UInt8](text.utf8)
+    }
+}
+
+extension WorkerConfiguration {
+    /// The store's options that the configuration states.
+    public var storeOptions: Store.Options {
+        var options = Store.Options()
+        options.cacheMegabytes = store.cacheMegabytes
+        options.busyTimeoutMilliseconds = store.busyTimeoutMilliseconds
+        return options
+    }
+
+    /// The writer's options that the configuration states.
+    public var writerOptions: WriterContext.Options {
+        var options = WriterContext.Options()
+        options.author = author
+        options.leaseTTLSeconds = Double(lease.ttlSeconds)
+        return options
+    }
+}

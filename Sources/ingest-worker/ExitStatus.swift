@@ -1,0 +1,60 @@
+import ArgumentParser
+import IngestCore
+import KafkaClient
+import ObjectGraph
+
+/// The exit codes of sysexits.h that scripts can rely on.
+enum ExitStatus {
+    static let usage: Int32 = 64
+    static let badData: Int32 = 65
+    static let unavailable: Int32 = 69
+    static let internalError: Int32 = 70
+    static let cannotWrite: Int32 = 73
+    static let tryAgain: Int32 = 75
+    static let configuration: Int32 = 78
+
+    /// A command's own end with a code, after it has said everything.
+    struct Quit: Error {
+        let code: Int32
+    }
+
+    /// Returns the code of an error, or nil where the argument parser has to say it.
+    static func code(of error: any Error) -> Int32? {
+        switch error {
+        case is ConfigurationError, is ModelError, is RouteError: configuration
+        case let error as StoreError: code(of: error)
+        case let error as KafkaError: code(of: error)
+        case is RecordFileError, is IngestPipeline.Halt: badData
+        case is PredicateError: usage
+        case is HTTPServerError: unavailable
+        case let error as CommandError: error.code
+        case is CleanExit, is ValidationError, is ExitCode: nil
+        default: isParserError(error) ? nil : internalError
+        }
+    }
+
+    private static func isParserError(_ error: any Error) -> Bool {
+        String(reflecting: type(of: error)).hasPrefix("ArgumentParser.")
+    }
+
+    private static func code(of error: StoreError) -> Int32 {
+        switch error.code {
+        case .modelMismatch, .newerFormat: configuration
+        case .historyExpired: badData
+        case .busy, .full, .fenced: tryAgain
+        case .leased, .inputOutput, .corrupt, .unavailable: unavailable
+        case .constraint, .database: internalError
+        }
+    }
+
+    private static func code(of error: KafkaError) -> Int32 {
+        let refused: Set = [KafkaError.Code.unknownProperty, .invalidProperty, .unsupportedByLibrary]
+        return refused.contains(error.code) ? configuration : unavailable
+    }
+}
+
+/// An error that a command itself finds.
+struct CommandError: Error, CustomStringConvertible {
+    let code: Int32
+    let description: String
+}

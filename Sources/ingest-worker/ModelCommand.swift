@@ -1,0 +1,46 @@
+import ArgumentParser
+import IngestCore
+import ObjectGraph
+
+struct ModelCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "model", abstract: "Describes a model or draws it.", subcommands: [Describe.self, Diagram.self])
+
+    struct Describe: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Describes a model: entities, attributes, relationships, delete rules.",
+            discussion: "Example: ingest-worker model describe config/models/chat.yaml --json")
+
+        @OptionGroup var options: SharedOptions
+
+        @Argument(help: "The model file; the configured one if none is named.")
+        var path: String?
+
+        @Flag(help: "Prints JSON.")
+        var json = false
+
+        func run() throws {
+            let model = try ModelCommand.load(path, options)
+            Console.print(json ? model.descriptionJSON : model.descriptionText)
+        }
+    }
+
+    struct Diagram: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Draws a model as a Mermaid diagram.",
+            discussion: "Example: ingest-worker model diagram config/models/chat.yaml > chat.mmd")
+
+        @OptionGroup var options: SharedOptions
+
+        @Argument(help: "The model file; the configured one if none is named.")
+        var path: String?
+
+        func run() throws {
+            Console.print(try ModelCommand.load(path, options).mermaidDiagram)
+        }
+    }
+
+    fileprivate static func load(_ path: String?, _ options: SharedOptions) throws -> ObjectModel {
+        try ObjectModel.load(path: try path ?? options.load().configuration.model)
+    }
+}

@@ -1,0 +1,51 @@
+import IngestCore
+import ObjectGraph
+
+/// What a replay prints at its end.
+struct ReplaySummary {
+    let summary: IngestPipeline.Summary
+    let results: [ReplayEngine.FileResult]
+    let seconds: Double
+    let model: ObjectModel
+
+    private var rate: Int { seconds > 0 ? Int(Double(summary.records) / seconds) : 0 }
+
+    var text: String {
+        var lines: [String] = []
+        for result in results {
+            let resumed = result.resumedAfter > 0 ? " (resumed after \(result.resumedAfter))" : ""
+            lines.append("\(result.path): \(result.records) records\(resumed)")
+        }
+        lines.append(
+            "\(summary.applied) events applied, \(summary.stale) stale, \(summary.deadLetters) dead letters, "
+                + "\(summary.placeholders) placeholders made")
+        for entity in model.entities {
+            let counts = [ChangeKind.insert, .update, .delete].map { kind in
+                summary.changes?.count(kind, entity: entity.index) ?? 0
+            }
+            if counts.allSatisfy({ $0 == 0 }) { continue }
+            lines.append("  \(entity.name): \(counts[0]) inserted, \(counts[1]) updated, \(counts[2]) deleted")
+        }
+        lines.append("\(summary.chunks) chunks in \(summary.commits) commits, \(rate) records/s")
+        if summary.deadLetters > 0 { lines.append("See 'ingest-worker dead-letters list' for what was put aside and why.") }
+        return lines.joined(separator: "\n")
+    }
+
+    var json: String {
+        let files = results.map {
+            "{\"path\":\(JSONText.string($0.path)),\"records\":\($0.records),\"resumedAfter\":\($0.resumedAfter)}"
+        }
+        let entities = model.entities.map { entity in
+            let counts = [ChangeKind.insert, .update, .delete].map { kind in
+                "\"\(kind.name)\":\(summary.changes?.count(kind, entity: entity.index) ?? 0)"
+            }
+            return "\(JSONText.string(entity.name)):{\(counts.joined(separator: ","))}"
+        }
+        return """
+            {"files":[\(files.joined(separator: ","))],"records":\(summary.records),"applied":\(summary.applied),\
+            "stale":\(summary.stale),"deadLetters":\(summary.deadLetters),"placeholders":\(summary.placeholders),\
+            "chunks":\(summary.chunks),"commits":\(summary.commits),"seconds":\(seconds),\
+            "recordsPerSecond":\(rate),"changes":{\(entities.joined(separator: ","))}}
+            """
+    }
+}

@@ -1,0 +1,52 @@
+import ArgumentParser
+import Foundation
+import IngestCore
+import Logging
+import ObjectGraph
+
+/// The options that every command takes.
+struct SharedOptions: ParsableArguments {
+    @Option(name: .long, help: "The configuration file; config/worker.yaml if it is there and none is named.")
+    var config: String?
+
+    @Option(name: .long, help: "Sets a configuration key, as in --set store.path=data/store.sqlite. May be repeated.")
+    var set: [String] = []
+
+    @Option(name: .long, help: "The lowest level that is logged: trace, debug, info, notice, warning, error, critical.")
+    var logLevel: String?
+
+    /// Reads the configuration: flags go before the environment, that before the file.
+    func load() throws -> LoadedConfiguration {
+        let level = logLevel.map { ["log.level=\($0)"] } ?? []
+        return try WorkerConfiguration.load(
+            file: config, settings: set + level, environment: ProcessInfo.processInfo.environment)
+    }
+
+    /// Makes the logger, which writes to standard error.
+    func logger(_ configuration: WorkerConfiguration) -> Logger {
+        LoggingSystem.bootstrap(
+            StructuredLogHandler.factory(configuration.log, secretValues: configuration.kafka.properties.secretValues))
+        return Logger(label: "ingest-worker")
+    }
+
+    /// Opens the configured store for reading.
+    func openForReading() throws -> Store {
+        let configuration = try load().configuration
+        let model = try ObjectModel.load(path: configuration.model)
+        return try Store.openForReading(path: configuration.store.path, model: model, options: configuration.storeOptions)
+    }
+}
+
+/// Standard output and error as a command uses them.
+enum Console {
+    static func print(_ text: String) {
+        FileHandle.standardOutput.write(Data((text + "\n").utf8))
+    }
+
+    static func note(_ text: String) {
+        FileHandle.standardError.write(Data((text + "\n").utf8))
+    }
+
+    /// Tells whether standard error is a terminal, where a progress bar may be drawn.
+    static var isTerminal: Bool { isatty(STDERR_FILENO) == 1 }
+}
