@@ -6,6 +6,8 @@ final class EventApplier {
     let registry: ObjectRegistry
     private var journal: [JournalEntry] = []
     private var eventNumber = 0
+    /// How many placeholders there were before the event.
+    private var placeholdersBefore = 0
     /// The objects whose relationships with count limits the event changed.
     private var countChecks: [(object: ContextObject, relationship: Relationship)] = []
 
@@ -27,6 +29,7 @@ final class EventApplier {
     ///   was changed then), or ``StoreError``.
     func apply(_ event: GraphEvent) throws -> EventOutcome {
         eventNumber += 1
+        placeholdersBefore = registry.placeholderCount
         journal.removeAll(keepingCapacity: true)
         countChecks.removeAll(keepingCapacity: true)
         do {
@@ -74,6 +77,7 @@ final class EventApplier {
     }
 
     private func undo() {
+        registry.placeholderCount = placeholdersBefore
         for entry in journal.reversed() {
             switch entry {
             case .state(let object, let state):
@@ -133,12 +137,14 @@ final class EventApplier {
         }
         if object.state.isPlaceholder { complete(object) }
         for attribute in operation.attributes where attribute.slot != entity.identitySlot {
+            // What the store computes no event can state.
+            if entity.attributes[attribute.slot].isDerived { continue }
             try entity.attributes[attribute.slot].check(attribute.value, entity: entity.name)
             object.state.values[attribute.slot] = attribute.value
             if entity.attributes[attribute.slot].isUnique { registry.noteUniqueValue(of: object, slot: attribute.slot) }
         }
         if let slot = entity.versionSlot, !operation.version.isNull { object.state.values[slot] = operation.version }
-        for change in operation.relationships {
+        for change in operation.relationships where object.isAlive {
             try apply(change.change, to: entity.relationships[change.relationship], of: object, operation)
         }
     }
@@ -150,6 +156,10 @@ final class EventApplier {
             object.state.values[slot] = value
         }
         registry.noteUniqueValues(of: object)
+        // A placeholder is exempt from counts, the object it becomes is not.
+        for relationship in object.entity.relationships where relationship.hasCountLimits {
+            countChecks.append((object, relationship))
+        }
         if registry.tombstones[object.entity.index][object.identity]?.current != nil {
             setTombstone(nil, entity: object.entity.index, identity: object.identity)
         }
@@ -227,7 +237,7 @@ final class EventApplier {
         let destination = registry.model.entities[relationship.destinationIndex]
         switch relationship.inverseIndex.map({ destination.relationships[$0].deleteRule }) {
         case .cascade:
-            if object.isNew { throw Stale() }
+            if isCreatedByThisEvent(object) { throw Stale() }
             try delete([object], at: tombstone.time)
         case .deny:
             throw EventFailure(
@@ -236,6 +246,14 @@ final class EventApplier {
                     + "refused; send the \(destination.name) again first")
         case .nullify, .noAction, nil:
             try setDestination(nil, relationship, of: object)
+        }
+    }
+
+    /// Tells whether the event itself made the object; one that an earlier event of the chunk made is as good as stored.
+    private func isCreatedByThisEvent(_ object: ContextObject) -> Bool {
+        journal.contains {
+            if case .created(let created, _) = $0 { return created === object }
+            return false
         }
     }
 
@@ -329,7 +347,8 @@ final class EventApplier {
             journal.append(.pair(table: table, pair, wasLinked: state.current))
             registry.pairs[table].set(pair, isLinked)
             willChange(object)
-            willChange(destination)
+            // Without an inverse the destination does not change.
+            if relationship.inverseIndex != nil { willChange(destination) }
             if relationship.hasCountLimits { countChecks.append((object, relationship)) }
             if let inverse = inverse(of: relationship), inverse.hasCountLimits {
                 countChecks.append((destination, inverse))
@@ -354,7 +373,7 @@ final class EventApplier {
 
     private func validate(_ object: ContextObject) throws {
         guard object.isAlive, !object.state.isPlaceholder else { return }
-        for slot in object.entity.requiredSlots where object.state.values[slot].isNull {
+        for slot in object.entity.requiredSlots where registry.readsNull(object, slot) {
             throw ValidationFailure(
                 reason: .missingMandatory, entity: object.entity.name, property: object.entity.columnNames[slot],
                 limit: "is required and has no value")
@@ -393,6 +412,7 @@ final class EventApplier {
 
 extension EventApplier {
     private func delete(_ operation: Operation) throws {
+        if isStale(operation) { return }
         let known = registry.byIdentity[operation.entity][operation.identity]
         if let known, known.isAlive {
             try delete([known], at: operation.time, version: operation.version)

@@ -131,6 +131,14 @@ final class ObjectRegistry {
         try store.entities[entity].rows(primaryKeys: missing) { register($0, entity: target) }
     }
 
+    /// Tells whether a slot holds nothing: SQLite clears a reference without inverse when its destination goes.
+    func readsNull(_ object: ContextObject, _ slot: Int) -> Bool {
+        guard case .integer(let pk) = object.state.values[slot] else { return object.state.values[slot].isNull }
+        guard let relationship = object.entity.clearedRelationship(slot: slot) else { return false }
+        // A destination that the chunk deletes is known to the registry.
+        return byKey[relationship.destinationIndex][pk]?.isAlive == false
+    }
+
     // MARK: Links kept in the destinations' columns
 
     /// Notes that `destination` may be among the destinations of an object.
@@ -146,7 +154,7 @@ final class ObjectRegistry {
         if keys.isEmpty { return true }
         var rows: [StoredRow] = []
         let table = store.entities[relationship.destinationIndex]
-        try table.rows(slot: slot, keys: keys.map { .integer($0.pk) }, limit: limit.map { $0 + 1 }) { rows.append($0) }
+        try table.rows(slot: slot, keys: keys.map { .integer($0.pk) }, limit: limit.map { $0 == .max ? $0 : $0 + 1 }) { rows.append($0) }
         if let limit, rows.count > limit { return false }
         for row in rows {
             register(row, entity: table.entity)
@@ -170,7 +178,7 @@ final class ObjectRegistry {
         let keys = owners.filter { !$0.isNew && !pairs[table].isLoaded($0.pk, isOwner: isOwner) }.map(\.pk)
         if keys.isEmpty { return true }
         var found: [Pair] = []
-        try store.joins[table].pairs(keys: keys, onOwnerSide: isOwner, limit: limit.map { $0 + 1 }) { found.append($0) }
+        try store.joins[table].pairs(keys: keys, onOwnerSide: isOwner, limit: limit.map { $0 == .max ? $0 : $0 + 1 }) { found.append($0) }
         if let limit, found.count > limit { return false }
         for pair in found { pairs[table].noteStored(pair) }
         pairs[table].noteLoaded(keys, isOwner: isOwner)

@@ -7,10 +7,12 @@ struct Saver {
     private var store: WriterConnection { registry.store }
 
     func save(into tally: inout ChangeTally) throws(StoreError) {
+        clearReferencesToDeleted()
         var aggregates = AggregateChanges()
         let links = changedLinks()
         collect(&aggregates)
         collect(links, &aggregates)
+        try collectLosses(&aggregates)
         try apply(aggregates.deltas)
         computeArithmetic(registry.listed)
         try writeRows(links)
@@ -18,6 +20,17 @@ struct Saver {
         try writeHistory(&tally)
         try writeTombstones()
         try writeSequences()
+    }
+
+    /// Clears new references without inverse to objects that the chunk deleted; SQLite clears those it has stored.
+    private func clearReferencesToDeleted() {
+        for object in registry.listed where object.isAlive {
+            for relationship in object.entity.relationships where relationship.inverseIndex == nil {
+                guard let slot = relationship.slot, object.isNew || object.original[slot] != object.state.values[slot]
+                else { continue }
+                if registry.readsNull(object, slot) { object.state.values[slot] = .null }
+            }
+        }
     }
 
     // MARK: Links
@@ -121,6 +134,26 @@ struct Saver {
                         changes.recomputed[key, default: []].insert(end.pk)
                     }
                 }
+            }
+        }
+    }
+
+    /// Links without inverse go with the rows of their destinations; aggregates over them are computed anew.
+    private func collectLosses(_ changes: inout AggregateChanges) throws(StoreError) {
+        for (table, feeds) in plan.joinFeeds.enumerated() {
+            let join = registry.pairs[table].join
+            if join.destinationRelationship != nil || feeds.owner.isEmpty { continue }
+            let deleted = registry.listed.filter {
+                $0.entity.index == join.destinationEntity && !$0.isNew && !$0.isAlive
+            }
+            var owners: Set<Int64> = []
+            try store.joins[table].pairs(keys: deleted.map(\.pk), onOwnerSide: false, limit: nil) {
+                owners.insert($0.owner)
+            }
+            if owners.isEmpty { continue }
+            for aggregate in feeds.owner {
+                let key = AggregateKey(entity: aggregate.ownerEntity, slot: aggregate.derivedSlot)
+                changes.recomputed[key, default: []].formUnion(owners)
             }
         }
     }
@@ -232,7 +265,7 @@ struct Saver {
             try history.append(
                 entity: object.entity, pk: object.pk, identity: object.identity, kind: kind,
                 properties: kind == .update ? changedNames(object) : nil,
-                tombstone: kind == .delete ? object.entity.preservedValues(object.original) : nil)
+                tombstone: kind == .delete ? object.entity.preservedValues(object.state.values) : nil)
         }
     }
 

@@ -80,6 +80,11 @@ public final class WriterContext {
         do {
             let parts = try store.database.unsafeReentrantWrite { database in
                 let connection = try WriterConnection(database, model: store.model)
+                if connection.isInTransaction {
+                    throw StoreError(
+                        .leased, "Another writer context of this process is writing this store",
+                        remedy: "Use that one, or close it first")
+                }
                 try connection.begin()
                 do {
                     let lease = try Lease.take(
@@ -201,7 +206,8 @@ public final class WriterContext {
     private func applyAlone(
         _ event: ArraySlice<GraphEvent>, _ history: HistoryWriter, _ tally: inout ChangeTally, _ run: inout ChunkRun
     ) throws {
-        let outcomeCount = run.outcomes.count
+        let (outcomeCount, placeholderCount) = (run.outcomes.count, run.placeholderCount)
+        let changesBefore = history.nextChange
         var ownTally = ChangeTally(entityCount: store.model.entities.count)
         try connection.run("SAVEPOINT event")
         do {
@@ -212,6 +218,8 @@ public final class WriterContext {
             try connection.run("ROLLBACK TO event")
             try connection.run("RELEASE event")
             try restart()
+            history.rewind(to: changesBefore)
+            run.placeholderCount = placeholderCount
             run.outcomes.removeLast(run.outcomes.count - outcomeCount)
             run.outcomes.append(.failed(EventFailure(code: error.code.rawValue, error.description)))
         }
@@ -228,7 +236,7 @@ public final class WriterContext {
     ) throws -> EventOutcome {
         registry.reset()
         try Prefetch(registry: registry).loadTargets(event)
-        guard let operation = event.operations.last, operation.kind == .delete,
+        guard event.operations.count == 1, let operation = event.operations.last, operation.kind == .delete,
             let object = registry.byIdentity[operation.entity][operation.identity]
         else {
             return .failed(
@@ -238,10 +246,9 @@ public final class WriterContext {
         let changesBefore = history.nextChange
         var ownTally = ChangeTally(entityCount: store.model.entities.count)
         do {
-            let version = operation.version.isNull ? object.version : operation.version
             try SetDeletion(store: connection, history: history).delete(
-                entity: object.entity, pk: object.pk, tombstone: Tombstone(version: version, time: operation.time),
-                into: &ownTally)
+                entity: object.entity, pk: object.pk,
+                tombstone: Tombstone(version: operation.version, time: operation.time), into: &ownTally)
             try connection.run("RELEASE deletion")
             registry.storeHasTombstones = true
             tally.add(ownTally)

@@ -153,8 +153,11 @@ extension ModelBuilder {
         // The side whose name sorts first owns the table, so that the order of a file's lines does not matter.
         let isOwner = other.map { own <= $0 } ?? true
         let name = isOwner ? own : (other ?? own)
-        if let line = positions.keys.contains(where: { $0.lowercased() == name.lowercased() }) ? relationship.line : nil {
-            report(line, "The join table \(name) has the name of an entity", "Rename the entity or the relationship")
+        let taken = positions.keys.flatMap { [$0, $0 + "_readable"] } + joinTables.map(\.name)
+        if taken.contains(where: { $0.lowercased() == name.lowercased() }) {
+            report(
+                relationship.line, "The join table \(name) has the name of another table or view",
+                "Rename the entity or the relationship")
         }
         let table = joinTables.count
         storages[entityIndex][index] = .join(table: table, isOwner: isOwner)
@@ -194,7 +197,9 @@ extension ModelBuilder {
                     name: relationship.name, index: position, entityIndex: index, destinationIndex: destination,
                     isToMany: relationship.isToMany, isOptional: relationship.isOptional,
                     deleteRule: relationship.deleteRule, onMissing: relationship.onMissing,
-                    minimumCount: relationship.minimumCount, maximumCount: relationship.maximumCount,
+                    // A required to-many relationship needs at least one.
+                    minimumCount: relationship.isToMany && !relationship.isOptional
+                        ? max(1, relationship.minimumCount) : relationship.minimumCount, maximumCount: relationship.maximumCount,
                     inverseIndex: inverseIndex(of: relationship), storage: storage))
         }
         let identity = identitySlot(of: declared)

@@ -103,6 +103,11 @@ public final class Entity: Sendable {
         relationshipPositions[name].map { relationships[$0] }
     }
 
+    /// Returns the to-one relationship without inverse whose column a slot is, or nil.
+    func clearedRelationship(slot: Int) -> Relationship? {
+        relationships.first { $0.slot == slot && $0.inverseIndex == nil }
+    }
+
     /// The property names, for messages that say what is known.
     public var propertyNames: [String] { attributes.map(\.name) + relationships.map(\.name) }
 }
@@ -174,7 +179,7 @@ public struct Relationship: Sendable {
     public let isOptional: Bool
     public let deleteRule: DeleteRule
     public let onMissing: MissingDestination
-    /// The least number of destinations of an object that has any, or 0.
+    /// The least number of destinations, 0 for none; of an optional relationship it counts once there are any.
     public let minimumCount: Int
     /// The greatest number of destinations, or nil.
     public let maximumCount: Int?

@@ -11,6 +11,28 @@ public enum Value: Sendable, Hashable {
     case text(String)
     case blob([UInt8])
 
+    /// Tells whether two values are the same for SQLite: texts by their bytes.
+    ///
+    /// Swift holds canonically equivalent texts to be equal, such as the two spellings of "é"; the store does not, and
+    /// two objects may have them as identities. The hash may stay Swift's: equal bytes have equal ones.
+    public static func == (left: Value, right: Value) -> Bool {
+        switch (left, right) {
+        case (.null, .null): true
+        case (.integer(let left), .integer(let right)): left == right
+        case (.double(let left), .double(let right)): left == right
+        case (.text(let left), .text(let right)): hasSameBytes(left, right)
+        case (.blob(let left), .blob(let right)): left == right
+        default: false
+        }
+    }
+
+    private static func hasSameBytes(_ left: String, _ right: String) -> Bool {
+        let result = left.utf8.withContiguousStorageIfAvailable { left in
+            right.utf8.withContiguousStorageIfAvailable { left.elementsEqual($0) }
+        }
+        return (result ?? nil) ?? left.utf8.elementsEqual(right.utf8)
+    }
+
     /// Tells whether there is no value.
     @inlinable public var isNull: Bool {
         if case .null = self { return true }
@@ -46,7 +68,7 @@ extension Value {
     func isOlder(than other: Value) -> Bool? {
         switch (self, other) {
         case (.integer(let left), .integer(let right)): left < right
-        case (.text(let left), .text(let right)): left < right
+        case (.text(let left), .text(let right)): left.utf8.lexicographicallyPrecedes(right.utf8)
         default:
             if let left = number, let right = other.number { left < right } else { nil }
         }

@@ -108,6 +108,8 @@ final class PreparedStatement {
 
     // MARK: Reading the current row; columns count from 0
 
+    var columnCount: Int { Int(sqlite3_column_count(statement)) }
+
     func integer(_ column: Int) -> Int64 { sqlite3_column_int64(statement, Int32(column)) }
 
     func isNull(_ column: Int) -> Bool { sqlite3_column_type(statement, Int32(column)) == SQLITE_NULL }

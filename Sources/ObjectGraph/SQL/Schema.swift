@@ -75,9 +75,12 @@ struct Schema {
     private func indexes(_ entity: Entity) -> [String] {
         var covered: Set<String> = []
         var statements: [String] = []
+        var known: Set<String> = []
         func add(_ names: [String], unique: Bool = false) {
             covered.insert(names[0])
-            let name = ([entity.name] + names).joined(separator: "_")
+            // A point is no part of any name in a model, so no table and no other index is called the same.
+            let name = ([entity.name] + names).joined(separator: ".")
+            guard known.insert(name).inserted else { return }
             let columns = names.map(SQLText.quoted).joined(separator: ", ")
             statements.append(
                 "CREATE \(unique ? "UNIQUE " : "")INDEX \(SQLText.quoted(name)) "
@@ -87,14 +90,14 @@ struct Schema {
         for attribute in entity.attributes where attribute.isUnique && attribute.slot != entity.identitySlot {
             add([attribute.name], unique: true)
         }
-        for names in entity.indexes where names != [entity.identity.name] { add(names) }
+        for names in entity.indexes { add(names) }
         // A to-one column is searched from the other side, and by SQLite when a destination is deleted.
         let searched = entity.attributes.filter(\.isIndexed).map(\.name)
             + entity.relationships.filter { $0.slot != nil }.map(\.name)
         for name in searched where !covered.contains(name) { add([name]) }
         let table = SQLText.quoted(entity.name)
         statements.append(
-            "CREATE INDEX \(SQLText.quoted(entity.name + "__placeholder")) ON \(table) (pk) WHERE _placeholder")
+            "CREATE INDEX \(SQLText.quoted(entity.name + "._placeholder")) ON \(table) (pk) WHERE _placeholder")
         return statements
     }
 
@@ -109,7 +112,7 @@ struct Schema {
             destination INTEGER NOT NULL REFERENCES \(destination)(pk) ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED, \
             PRIMARY KEY (owner, destination)) WITHOUT ROWID
             """,
-            "CREATE INDEX \(SQLText.quoted(join.name + "__destination")) ON \(name) (destination, owner)",
+            "CREATE INDEX \(SQLText.quoted(join.name + ".destination")) ON \(name) (destination, owner)",
         ]
     }
 

@@ -19,6 +19,7 @@ struct SetDeletion {
         try close()
         try deny()
         try letGoColumns(into: &tally)
+        try checkColumnMinimums()
         try letGoJoins(into: &tally)
         let owners = try affectedOwners()
         try writeDeletions(root: (entity.index, pk), tombstone, into: &tally)
@@ -71,9 +72,11 @@ struct SetDeletion {
         switch relationship.storage {
         case .column(let slot):
             let column = SQLText.quoted(model.entities[relationship.entityIndex].columnNames[slot])
+            // The destination is looked up, for the reference may dangle.
             return """
-                SELECT s.pk AS source, s.\(column) AS destination FROM temp.\(near) x \
-                JOIN \(table(relationship.entityIndex)) s ON s.pk = x.pk WHERE s.\(column) IS NOT NULL AND \(condition)
+                SELECT s.pk AS source, d.pk AS destination FROM temp.\(near) x \
+                CROSS JOIN \(table(relationship.entityIndex)) s ON s.pk = x.pk \
+                CROSS JOIN \(table(relationship.destinationIndex)) d ON d.pk = s.\(column) WHERE \(condition)
                 """
         case .inverseColumn(let slot):
             let column = SQLText.quoted(model.entities[relationship.destinationIndex].columnNames[slot])
@@ -152,6 +155,21 @@ struct SetDeletion {
         try store.runOnce("UPDATE \(name) SET \(column) = NULL WHERE \(condition)")
     }
 
+    /// Checks the minimum counts of survivors that deleted objects referred to in columns.
+    private func checkColumnMinimums() throws {
+        for entity in model.entities {
+            for relationship in entity.relationships
+            where relationship.deleteRule == .nullify || relationship.deleteRule == .cascade {
+                guard case .column(let slot) = relationship.storage, let inverse = inverse(of: relationship),
+                    inverse.isToMany, inverse.minimumCount > 0
+                else { continue }
+                let column = "j." + SQLText.quoted(entity.columnNames[slot])
+                try checkMinimum(
+                    inverse, relationship, remaining: "\(table(entity.index)) j WHERE \(column) = s.destination AND j.pk")
+            }
+        }
+    }
+
     /// Notes the survivors whose links in join tables go; the links themselves go with the rows.
     private func letGoJoins(into tally: inout ChangeTally) throws {
         for entity in model.entities {
@@ -163,7 +181,12 @@ struct SetDeletion {
                     continue
                 }
                 let survivor = model.entities[relationship.destinationIndex]
-                if inverse.minimumCount > 0 { try checkMinimum(inverse, relationship) }
+                if inverse.minimumCount > 0, case .join(_, let isOwner) = inverse.storage {
+                    let (near, far) = isOwner ? ("owner", "destination") : ("destination", "owner")
+                    try checkMinimum(
+                        inverse, relationship,
+                        remaining: "\(SQLText.quoted(join.name)) j WHERE j.\(near) = s.destination AND j.\(far)")
+                }
                 try appendChanges(
                     survivor, .update,
                     from: "\(table(survivor.index)) e WHERE pk IN (SELECT destination FROM (\(survivors(relationship))))",
@@ -191,17 +214,17 @@ struct SetDeletion {
     }
 
     /// A survivor that keeps some links, but fewer than its minimum, refuses the deletion.
-    private func checkMinimum(_ inverse: Relationship, _ relationship: Relationship) throws {
-        guard case .join(let index, let isOwner) = inverse.storage else { return }
-        let near = isOwner ? "owner" : "destination"
-        let far = isOwner ? "destination" : "owner"
+    ///
+    /// - Parameter remaining: the table of its links and a condition, up to the key that must not be a deleted one.
+    private func checkMinimum(_ inverse: Relationship, _ relationship: Relationship, remaining: String) throws {
         let survivor = model.entities[inverse.entityIndex]
         let floor = inverse.isOptional ? "AND remaining > 0" : ""
         let isBroken = try exists(
             """
-            SELECT 1 FROM (SELECT s.destination AS pk, (SELECT count(*) FROM \(SQLText.quoted(model.joinTables[index].name)) j \
-            WHERE j.\(near) = s.destination AND j.\(far) NOT IN (SELECT pk FROM temp.\(doomed(relationship.entityIndex)))) \
-            AS remaining FROM (\(survivors(relationship))) s) WHERE remaining < \(inverse.minimumCount) \(floor) LIMIT 1
+            SELECT 1 FROM (SELECT (SELECT count(*) FROM \(remaining) NOT IN \
+            (SELECT pk FROM temp.\(doomed(relationship.entityIndex)))) AS remaining FROM (\(survivors(relationship))) s \
+            JOIN \(table(survivor.index)) o ON o.pk = s.destination WHERE o._placeholder = 0) \
+            WHERE remaining < \(inverse.minimumCount) \(floor) LIMIT 1
             """)
         if isBroken {
             throw ValidationFailure(
@@ -243,6 +266,12 @@ struct SetDeletion {
             sql = """
                 SELECT DISTINCT \(column) FROM \(table(relationship.destinationIndex)) \
                 WHERE pk IN (\(gone)) AND \(column) \(staying)
+                """
+        case .join(let index, _) where relationship.inverseIndex == nil:
+            // Such links go with the rows, later.
+            sql = """
+                SELECT DISTINCT owner FROM \(SQLText.quoted(model.joinTables[index].name)) \
+                WHERE destination IN (\(gone)) AND owner \(staying)
                 """
         case .join:
             // The links are gone already; the history of this save tells whose they were.

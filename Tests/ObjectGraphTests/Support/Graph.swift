@@ -1,0 +1,148 @@
+import Foundation
+
+@testable import ObjectGraph
+
+/// A throw-away store with its writer, and short words for events.
+final class Graph {
+    let model: ObjectModel
+    let store: Store
+    let writer: WriterContext
+
+    init(_ model: ObjectModel, setDeletionThreshold: Int = 1000) throws {
+        self.model = model
+        store = try Store.inMemory(model: model)
+        var options = WriterContext.Options()
+        options.setDeletionThreshold = setDeletionThreshold
+        writer = try WriterContext(store: store, options: options)
+    }
+
+    convenience init(yaml: String, setDeletionThreshold: Int = 1000) throws {
+        try self.init(try ObjectModel.parse(yaml), setDeletionThreshold: setDeletionThreshold)
+    }
+
+    // MARK: Events
+
+    func upsert(_ entity: String, _ identity: Value, _ properties: KeyValuePairs<String, Property> = [:], time: Int64? = nil)
+        -> GraphEvent
+    {
+        GraphEvent(model.upsert(entity, identity, properties.map { ($0.key, $0.value) }, time: time))
+    }
+
+    func delete(_ entity: String, _ identity: Value, version: Value = .null, time: Int64? = nil) -> GraphEvent {
+        GraphEvent(model.delete(entity, identity, version: version, time: time))
+    }
+
+    // MARK: Applying
+
+    /// Applies events in one chunk and commits.
+    @discardableResult
+    func apply(_ events: [GraphEvent]) throws -> WriterContext.ChunkResult {
+        let result = try writer.apply(WriterContext.Chunk(events: events, source: "test"))
+        try writer.commit()
+        return result
+    }
+
+    /// Applies events in one chunk, commits and returns the outcomes as words: "applied", "stale" or a failure's code.
+    @discardableResult
+    func apply(_ events: GraphEvent...) throws -> [String] {
+        try apply(events).outcomes.map(\.word)
+    }
+
+    // MARK: Looking
+
+    /// Returns the rows of a query.
+    func rows(_ sql: String) throws -> [[Value]] {
+        try writer.write("query") { connection in
+            let statement = try PreparedStatement(connection.connection, sql: sql)
+            var rows: [[Value]] = []
+            while try statement.step() { rows.append((0..<statement.columnCount).map { statement.value($0) }) }
+            return rows
+        }
+    }
+
+    /// Returns the first column of a query's rows.
+    func column(_ sql: String) throws -> [Value] { try rows(sql).compactMap(\.first) }
+
+    /// Returns the only value of a query.
+    func value(_ sql: String) throws -> Value? { try column(sql).first }
+
+    /// Returns an attribute of an object, or nil where there is no such object.
+    func value(_ entity: String, _ identity: String, _ property: String) throws -> Value? {
+        try value("SELECT \"\(property)\" FROM \"\(entity)_readable\" WHERE id = '\(identity)'")
+    }
+
+    /// The identities of an entity's objects in order.
+    func identities(_ entity: String) throws -> [Value] { try column("SELECT id FROM \"\(entity)\" ORDER BY id") }
+
+    func tombstones() throws -> [[Value]] {
+        try rows("SELECT entity, identity, version, time FROM _tombstone ORDER BY entity, identity")
+    }
+
+    /// The history after a token, as lines "insert Chat c1" or "update Chat c1 title,body".
+    func history(after token: Int64 = 0) throws -> [String] {
+        try store.read { try $0.history(after: token) }.flatMap(\.changes).map { change in
+            ([change.kind.name, change.entity, change.identity.text ?? "?"]
+                + (change.properties.isEmpty ? [] : [change.properties.joined(separator: ",")])).joined(separator: " ")
+        }
+    }
+}
+
+extension EventOutcome {
+    var word: String {
+        switch self {
+        case .applied: "applied"
+        case .stale: "stale"
+        case .failed(let failure): failure.code
+        }
+    }
+}
+
+extension ObjectModel {
+    /// Makes an operation; the version is taken from the property that is the entity's version, as decoders do.
+    func upsert(_ entity: String, _ identity: Value, _ properties: [(String, Property)], time: Int64? = nil) -> ObjectGraph.Operation {
+        let entity = required(entity)
+        var operation = ObjectGraph.Operation(.upsert, entity: entity.index, identity: identity)
+        operation.time = time
+        for (name, property) in properties {
+            if let attribute = entity.attribute(named: name), case .value(let value) = property {
+                operation.attributes.append(ObjectGraph.Operation.AttributeValue(slot: attribute.slot, value: value))
+                if attribute.slot == entity.versionSlot { operation.version = value }
+            } else if let relationship = entity.relationship(named: name) {
+                operation.relationships.append(
+                    ObjectGraph.Operation.RelationshipValue(relationship: relationship.index, change: property.change))
+            } else {
+                preconditionFailure("\(entity.name) has no property \(name)")
+            }
+        }
+        return operation
+    }
+
+    func delete(_ entity: String, _ identity: Value, version: Value = .null, time: Int64? = nil) -> ObjectGraph.Operation {
+        var operation = ObjectGraph.Operation(.delete, entity: required(entity).index, identity: identity)
+        operation.version = version
+        operation.time = time
+        return operation
+    }
+
+    private func required(_ name: String) -> Entity {
+        guard let entity = entity(named: name) else { preconditionFailure("no entity \(name)") }
+        return entity
+    }
+}
+
+extension Property {
+    var change: RelationshipChange {
+        switch self {
+        case .value(let identity): .one(identity)
+        case .replace(let identities): .replace(identities)
+        case .edit(let add, let remove): .edit(add: add, remove: remove)
+        }
+    }
+}
+
+/// A model of the project's config folder.
+func configuredModel(_ name: String, file: String = #filePath) throws -> ObjectModel {
+    let root = URL(fileURLWithPath: file).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().deletingLastPathComponent()
+    return try ObjectModel.load(path: root.appendingPathComponent("config/models/\(name).yaml").path)
+}

@@ -1,0 +1,94 @@
+@testable import ObjectGraph
+
+/// Small models, each for one corner of the rules.
+enum Models {
+    /// People with a manager, friends and a spouse: reflexive, own inverses, one-to-one.
+    static let people = """
+        model: people
+        entities:
+          Person:
+            identity: id
+            attributes:
+              id: { type: string }
+              name: { type: string, optional: true }
+              salary: { type: integer64, default: 0 }
+              reportsCount: { type: integer32, derived: reports.@count }
+              reportsSalary: { type: integer64, derived: reports.salary.@sum }
+              friendsCount: { type: integer64, derived: friends.@count }
+              friendsSalary: { type: integer64, derived: friends.salary.@sum }
+            relationships:
+              manager: { to: Person, inverse: reports, optional: true }
+              reports: { to: Person, many: true, inverse: manager }
+              friends: { to: Person, many: true, inverse: friends }
+              spouse:  { to: Person, inverse: spouse, optional: true }
+              badge:   { to: Badge, inverse: holder, optional: true, delete: cascade }
+          Badge:
+            identity: id
+            attributes:
+              id: { type: string }
+              code: { type: string, optional: true, unique: true }
+            relationships:
+              holder: { to: Person, inverse: badge, optional: true }
+        """
+
+    /// All four delete rules, counts, relationships without inverse, sums of every kind.
+    static let rules = """
+        model: rules
+        entities:
+          Box:
+            identity: id
+            version: v
+            attributes:
+              id: { type: string }
+              v: { type: integer64, optional: true }
+              label: { type: string, default: new, preserveAfterDeletion: true }
+              count: { type: integer64, derived: items.@count }
+              weight: { type: double, derived: items.weight.@sum }
+              price: { type: decimal, derived: items.price.@sum }
+              gross: { type: decimal, derived: price * 2 + count }
+              marksCount: { type: integer64, derived: marks.@count }
+              marksSize: { type: integer64, derived: marks.size.@sum }
+            relationships:
+              items:  { to: Item, many: true, inverse: box, delete: cascade }
+              locks:  { to: Lock, many: true, inverse: box, delete: deny }
+              traces: { to: Trace, many: true, inverse: box, delete: noAction }
+              tags:   { to: Tag, many: true, inverse: boxes, delete: nullify }
+              marks:  { to: Mark, many: true, inverse: none }
+              mark:   { to: Mark, inverse: none, optional: true }
+          Item:
+            identity: id
+            attributes:
+              id: { type: string }
+              weight: { type: double, optional: true }
+              price: { type: decimal, optional: true }
+            relationships:
+              box:   { to: Box, inverse: items }
+              owner: { to: Owner, inverse: items, optional: true }
+          Lock:
+            identity: id
+            attributes: { id: { type: string } }
+            relationships: { box: { to: Box, inverse: locks, optional: true } }
+          Trace:
+            identity: id
+            attributes: { id: { type: string } }
+            relationships: { box: { to: Box, inverse: traces, optional: true } }
+          Tag:
+            identity: id
+            attributes:
+              id: { type: string }
+              boxesCount: { type: integer64, derived: boxes.@count }
+            relationships:
+              boxes: { to: Box, many: true, inverse: tags, minCount: 2, maxCount: 4 }
+          Owner:
+            identity: id
+            attributes:
+              id: { type: string }
+              itemsWeight: { type: double, derived: items.weight.@sum }
+            relationships: { items: { to: Item, many: true, inverse: owner, delete: nullify, minCount: 2 } }
+          Mark:
+            identity: id
+            attributes:
+              id: { type: string }
+              size: { type: integer32, default: 1 }
+        """
+}

@@ -1,3 +1,0 @@
-import Testing
-@testable import ObjectGraph
-@Test func a() { #expect(placeholder == 1) }
