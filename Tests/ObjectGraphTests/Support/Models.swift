@@ -91,4 +91,50 @@ enum Models {
               id: { type: string }
               size: { type: integer32, default: 1 }
         """
+
+    /// Required ends, references that have to be known, one-to-one with every rule, times as versions, cascades in circles.
+    static let strict = """
+        model: strict
+        entities:
+          Order:
+            identity: id
+            version: at
+            attributes:
+              id: { type: string }
+              at: { type: date, optional: true }
+              note: { type: string, optional: true, unique: true }
+              linesCount: { type: integer64, derived: lines.@count }
+            relationships:
+              lines:    { to: Line, many: true, inverse: order, delete: cascade, optional: false, minCount: 2, maxCount: 3 }
+              invoice:  { to: Invoice, inverse: order, delete: deny, optional: true }
+              shipment: { to: Shipment, inverse: order, delete: noAction, optional: true }
+              parent:   { to: Order, inverse: children, optional: true, delete: cascade }
+              children: { to: Order, many: true, inverse: parent, delete: cascade }
+          Line:
+            identity: id
+            version: at
+            attributes:
+              id: { type: string }
+              at: { type: date, optional: true }
+            relationships:
+              order:   { to: Order, inverse: lines, optional: true }
+              product: { to: Product, inverse: lines, onMissing: reject, optional: true }
+          Product:
+            identity: id
+            attributes: { id: { type: string } }
+            relationships:
+              lines: { to: Line, many: true, inverse: product, delete: deny }
+              alike: { to: Product, many: true, inverse: likedBy, delete: cascade }
+              likedBy: { to: Product, many: true, inverse: alike, delete: noAction }
+          Invoice:
+            identity: id
+            attributes: { id: { type: string } }
+            relationships:
+              order: { to: Order, inverse: invoice }
+          Shipment:
+            identity: id
+            attributes: { id: { type: string } }
+            relationships:
+              order: { to: Order, inverse: shipment, delete: cascade, optional: true }
+        """
 }

@@ -1,0 +1,117 @@
+@testable import ObjectGraph
+
+/// SplitMix64: small, seeded, the same on every machine. Source: Steele, Lea and Flood, 2014.
+struct SeededGenerator: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9e37_79b9_7f4a_7c15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
+        return mixed ^ (mixed >> 31)
+    }
+
+    mutating func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &self) < percent }
+}
+
+/// Makes events that a model understands, on few objects, so that they meet: late, twice, broken, out of order.
+struct EventGenerator {
+    let model: ObjectModel
+    var random: SeededGenerator
+    private var made: [GraphEvent] = []
+
+    init(_ model: ObjectModel, seed: UInt64) {
+        self.model = model
+        random = SeededGenerator(seed: seed)
+    }
+
+    mutating func events(_ count: Int) -> [GraphEvent] {
+        while made.count < count {
+            if random.chance(10), let repeated = made.randomElement(using: &random) {
+                made.append(repeated)
+            } else {
+                made.append(event())
+            }
+        }
+        return made
+    }
+
+    private mutating func event() -> GraphEvent {
+        let time: Int64? = random.chance(50) ? Int64.random(in: 1...30, using: &random) : nil
+        let count = random.chance(20) ? Int.random(in: 2...3, using: &random) : 1
+        return GraphEvent((0..<count).map { _ in operation(time: time) })
+    }
+
+    private mutating func operation(time: Int64?) -> ObjectGraph.Operation {
+        let entity = model.entities[Int.random(in: 0..<model.entities.count, using: &random)]
+        let isDeletion = random.chance(25)
+        var operation = ObjectGraph.Operation(isDeletion ? .delete : .upsert, entity: entity.index, identity: identity())
+        operation.time = time
+        if entity.versionSlot != nil, random.chance(60) {
+            operation.version = .integer(Int64.random(in: 1...30, using: &random))
+        }
+        if isDeletion { return operation }
+        for attribute in entity.attributes where !attribute.isDerived && attribute.slot != entity.identitySlot {
+            if attribute.slot == entity.versionSlot || !random.chance(attribute.isOptional ? 50 : 80) { continue }
+            let value = random.chance(attribute.isOptional ? 15 : 4) ? Value.null : value(attribute)
+            operation.attributes.append(ObjectGraph.Operation.AttributeValue(slot: attribute.slot, value: value))
+        }
+        for relationship in entity.relationships where random.chance(relationship.isOptional ? 35 : 85) {
+            operation.relationships.append(
+                ObjectGraph.Operation.RelationshipValue(relationship: relationship.index, change: change(relationship)))
+        }
+        return operation
+    }
+
+    private mutating func identity() -> Value { .text(["a", "b", "c", "d", "e"].randomElement(using: &random) ?? "a") }
+
+    private mutating func identities(_ range: ClosedRange<Int>) -> [Value] {
+        (0..<Int.random(in: range, using: &random)).map { _ in identity() }
+    }
+
+    private mutating func change(_ relationship: Relationship) -> RelationshipChange {
+        if !relationship.isToMany { return .one(random.chance(relationship.isOptional ? 20 : 4) ? .null : identity()) }
+        if random.chance(50) { return .replace(identities(0...4)) }
+        return .edit(add: identities(0...2), remove: identities(0...2))
+    }
+
+    private mutating func value(_ attribute: Attribute) -> Value {
+        switch attribute.type {
+        case .integer16, .integer32, .integer64: .integer(Int64.random(in: 0...6, using: &random))
+        case .double, .float: .double(Double(Int.random(in: -4...9, using: &random)) / 2)
+        case .decimal: .text(["0", "0.5", "1", "0.25", "-3"].randomElement(using: &random) ?? "0")
+        case .boolean: .integer(random.chance(50) ? 1 : 0)
+        case .date: .integer(Int64.random(in: 1...99, using: &random))
+        case .uuid, .binary: .blob([UInt8](repeating: 7, count: 16))
+        case .transformable: "{}"
+        case .string, .uri: .text(["open", "done", "x@y.z", "p", "q"].randomElement(using: &random) ?? "p")
+        }
+    }
+}
+
+extension ObjectModel {
+    /// An event as a line of text, for the report of a failed run.
+    func text(_ event: GraphEvent) -> String {
+        event.operations.map { operation in
+            let entity = entities[operation.entity]
+            var words = ["\(operation.kind) \(entity.name) \(operation.identity.shown)"]
+            if !operation.version.isNull { words.append("version \(operation.version.shown)") }
+            if let time = operation.time { words.append("time \(time)") }
+            words += operation.attributes.map { "\(entity.attributes[$0.slot].name)=\($0.value.shown)" }
+            words += operation.relationships.map { "\(entity.relationships[$0.relationship].name)=\(text($0.change))" }
+            return words.joined(separator: " ")
+        }.joined(separator: "; ")
+    }
+
+    private func text(_ change: RelationshipChange) -> String {
+        switch change {
+        case .one(let identity): identity.shown
+        case .replace(let list): "[" + list.map(\.shown).joined(separator: ",") + "]"
+        case .edit(let add, let remove):
+            "+[" + add.map(\.shown).joined(separator: ",") + "]-[" + remove.map(\.shown).joined(separator: ",") + "]"
+        }
+    }
+}

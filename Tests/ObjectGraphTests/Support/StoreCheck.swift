@@ -1,0 +1,89 @@
+@testable import ObjectGraph
+
+/// Looks a store over with SQL that has nothing in common with the sources: what it returns is wrong with the store.
+enum StoreCheck {
+    static func problems(_ graph: Graph) throws -> [String] {
+        var problems: [String] = []
+        if try graph.column("PRAGMA integrity_check") != ["ok"] { problems.append("integrity_check") }
+        for row in try graph.rows("PRAGMA foreign_key_check") { problems.append("foreign key of \(row[0].shown)") }
+        for entity in graph.model.entities {
+            for attribute in entity.attributes { problems += try derived(attribute, entity, graph) }
+            for relationship in entity.relationships { problems += try links(relationship, entity, graph) }
+            problems += try required(entity, graph)
+            problems += try buried(entity, graph)
+        }
+        return problems
+    }
+
+    private static func derived(_ attribute: Attribute, _ entity: Entity, _ graph: Graph) throws -> [String] {
+        guard let index = attribute.derivation?.aggregatedRelationship else { return [] }
+        let relationship = entity.relationships[index]
+        let destination = graph.model.entities[relationship.destinationIndex]
+        var aggregate = "count(*)"
+        if case .sum(_, let slot)? = attribute.derivation {
+            aggregate = "coalesce(sum(CAST(d.\"\(destination.attributes[slot].name)\" AS REAL)), 0)"
+        }
+        let source: String
+        switch relationship.storage {
+        case .join(let table, let isOwner):
+            let (near, far) = isOwner ? ("owner", "destination") : ("destination", "owner")
+            source = "\"\(graph.model.joinTables[table].name)\" j, \"\(destination.name)\" d WHERE j.\(near) = e.pk AND d.pk = j.\(far)"
+        default:
+            let back = destination.relationships[relationship.inverseIndex ?? 0].name
+            source = "\"\(destination.name)\" d WHERE d.\"\(back)\" = e.pk"
+        }
+        let sql = """
+            SELECT \(entity.identity.name) FROM "\(entity.name)" e WHERE \
+            abs(CAST("\(attribute.name)" AS REAL) - (SELECT \(aggregate) FROM \(source))) > 1e-6 \
+            OR "\(attribute.name)" IS NULL
+            """
+        return try graph.column(sql).map { "\(entity.name).\(attribute.name) of \($0.shown) is not its recount" }
+    }
+
+    private static func links(_ relationship: Relationship, _ entity: Entity, _ graph: Graph) throws -> [String] {
+        let destination = graph.model.entities[relationship.destinationIndex]
+        let label = "\(entity.name).\(relationship.name)"
+        switch relationship.storage {
+        case .inverseColumn: return []
+        case .join(let table, _):
+            guard graph.model.joinTables[table].isOwnInverse else { return [] }
+            let name = graph.model.joinTables[table].name
+            let sql = "SELECT owner, destination FROM \"\(name)\" EXCEPT SELECT destination, owner FROM \"\(name)\""
+            return try graph.rows(sql).map { _ in "\(label) is not symmetric" }
+        case .column:
+            guard let inverse = relationship.inverseIndex.map({ destination.relationships[$0] }) else { return [] }
+            var found: [String] = []
+            if inverse.deleteRule != .noAction {
+                let sql = """
+                    SELECT pk FROM "\(entity.name)" WHERE "\(relationship.name)" IS NOT NULL \
+                    AND "\(relationship.name)" NOT IN (SELECT pk FROM "\(destination.name)")
+                    """
+                found += try graph.rows(sql).map { _ in "\(label) dangles" }
+            }
+            if !inverse.isToMany {
+                let sql = """
+                    SELECT e.pk FROM "\(entity.name)" e JOIN "\(destination.name)" d ON d.pk = e."\(relationship.name)" \
+                    WHERE d."\(inverse.name)" IS NOT e.pk
+                    """
+                found += try graph.rows(sql).map { _ in "\(label) is not mutual" }
+            }
+            return found
+        }
+    }
+
+    private static func required(_ entity: Entity, _ graph: Graph) throws -> [String] {
+        try entity.requiredSlots.flatMap { slot in
+            let name = entity.columnNames[slot]
+            return try graph.rows("SELECT pk FROM \"\(entity.name)\" WHERE _placeholder = 0 AND \"\(name)\" IS NULL")
+                .map { _ in "\(entity.name).\(name) is required and null" }
+        }
+    }
+
+    private static func buried(_ entity: Entity, _ graph: Graph) throws -> [String] {
+        let sql = """
+            SELECT e.pk FROM "\(entity.name)" e JOIN _tombstone t ON t.entity = '\(entity.name)' \
+            AND t.identity = e.\(entity.identity.name) WHERE e._placeholder = 0
+            """
+        return try graph.rows(sql).map { _ in "an object of \(entity.name) lives and has a tombstone" }
+    }
+}
