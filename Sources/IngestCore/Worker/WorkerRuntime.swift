@@ -3,6 +3,8 @@ import KafkaClient
 import Logging
 import ObjectGraph
 import ServiceLifecycle
+import Synchronization
+import UnixSignals
 
 /// The whole worker: consumer, writer, publisher, broker probe and HTTP server, wired from a configuration.
 public final class WorkerRuntime: Sendable {
@@ -30,6 +32,8 @@ public final class WorkerRuntime: Sendable {
     private let probe: BrokerProbe
     private let mailbox = CursorMailbox()
     private let hooks: Hooks
+    private let group = Mutex<ServiceGroup?>(nil)
+    private let stopping = Atomic<Bool>(false)
     private let startedAt = WriterContext.systemTime()
 
     /// Opens the store, takes its lease and prepares everything; nothing is consumed yet.
@@ -78,14 +82,26 @@ public final class WorkerRuntime: Sendable {
     public func run(signals: [UnixSignal] = [.sigterm, .sigint]) async throws {
         var result = Result<Void, any Error>.success(())
         do {
-            try await services(signals).run()
+            let group = services(signals)
+            self.group.withLock { $0 = group }
+            try await group.run()
         } catch {
             result = .failure(error)
         }
+        stopping.store(true, ordering: .releasing)
         let saved = Result { try close() }
         try result.get()
         try saved.get()
     }
+
+    /// Asks a running worker to drain and to end, as a signal does.
+    public func requestStop() async {
+        stopping.store(true, ordering: .releasing)
+        await group.withLock { $0 }?.triggerGracefulShutdown()
+    }
+
+    /// Tells whether the worker was asked to end, or has ended.
+    public var isStopping: Bool { stopping.load(ordering: .acquiring) }
 
     /// The services, those last that stop first: the consumer, then the publisher with what the consumer left.
     private func services(_ signals: [UnixSignal]) -> ServiceGroup {

@@ -1,0 +1,52 @@
+import IngestCore
+import ObjectGraph
+
+/// The demo's summary: what went in, what the store holds, what came out, and whether it all fits.
+struct DemoReport {
+    let model: ObjectModel
+    let configuration: WorkerConfiguration
+    let runtime: WorkerRuntime
+    let tally: DemoTally
+
+    func show() throws {
+        let counts = tally.current
+        let summary = runtime.summary
+        let store = try Store.openForReading(path: configuration.store.path, model: model)
+        Console.print("")
+        Console.print("Events         \(counts.sent) sent, \(summary.records) read, \(summary.applied) applied, \(summary.stale) stale")
+        let objects = try store.read { context in
+            try model.entities.map { "\(try context.count($0).objects) \($0.name)" }
+        }
+        Console.print("Store          \(objects.joined(separator: ", "))")
+        Console.print(
+            "Notifications  \(counts.notifications) received up to token \(counts.lastToken), "
+                + (counts.isOrdered ? "in order" : "OUT OF ORDER"))
+        let unexplained = showDeadLetters(counts)
+        let report = try store.verify()
+        Console.print("Verification   \(report.isSound ? "sound" : "\(report.problemCount) problems")")
+        if !report.isSound { Console.print(report.text) }
+        Console.print(
+            """
+
+            The store stays at \(configuration.store.path). Look into it:
+              sqlite3 \(configuration.store.path) 'SELECT * FROM _history LIMIT 10'
+            """)
+        let isComplete = summary.records == counts.sent && counts.lastToken == runtime.deliveredToken
+        if unexplained > 0 || !report.isSound || !counts.isOrdered || !isComplete {
+            throw CommandError(
+                code: ExitStatus.internalError, description: "The demo did not end as it should; see the summary")
+        }
+    }
+
+    /// Shows the dead letters beside the records that were broken on purpose; returns how many have no such cause.
+    private func showDeadLetters(_ counts: DemoTally.Counts) -> Int {
+        let expected = counts.expectedDeadLetters.values.reduce(0, +)
+        let found = counts.deadLetters.values.reduce(0, +)
+        let unexplained = Set(counts.deadLetters.keys).union(counts.expectedDeadLetters.keys).reduce(0) { sum, code in
+            sum + abs((counts.deadLetters[code] ?? 0) - (counts.expectedDeadLetters[code] ?? 0))
+        }
+        Console.print(
+            "Dead letters   \(found), of \(expected) records that were broken on purpose; \(unexplained) unexplained")
+        return unexplained
+    }
+}
