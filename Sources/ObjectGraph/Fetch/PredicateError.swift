@@ -1,0 +1,84 @@
+/// Why a fetch request cannot be carried out: a stable code, the place in the text, and what to do.
+public struct PredicateError: Error, Sendable, Equatable, CustomStringConvertible {
+    /// The kinds of mistake; the raw values are stable and meant for scripts and logs.
+    public enum Code: String, Sendable {
+        /// The text does not follow the grammar.
+        case syntax = "predicate.syntax"
+        /// The model has no such entity.
+        case unknownEntity = "predicate.unknown_entity"
+        /// The entity has no such property.
+        case unknownProperty = "predicate.unknown_property"
+        /// A value or an operator does not fit the property's type.
+        case type = "predicate.type"
+        /// NSPredicate knows it, this language does not.
+        case unsupported = "predicate.unsupported"
+        /// It is nested too deeply or too long.
+        case tooComplex = "predicate.too_complex"
+        /// A limit or an offset is negative.
+        case range = "predicate.range"
+    }
+
+    public let code: Code
+    /// What is wrong.
+    public let message: String
+    /// Where in the text, counted in Unicode scalars from 1, or nil where no text was given.
+    public let column: Int?
+    /// What to do.
+    public let remedy: String
+
+    /// A request does not mend itself.
+    public var isRetriable: Bool { false }
+
+    public var description: String {
+        "\(message)\(column.map { " at column \($0)" } ?? ""). \(remedy) [\(code.rawValue)]"
+    }
+
+    init(_ code: Code, _ message: String, at column: Int?, remedy: String) {
+        self.code = code
+        self.message = message
+        self.column = column
+        self.remedy = remedy
+    }
+
+    /// Returns the text and below it a mark at the column, for terminals; empty where there is no column.
+    public func excerpt(of text: String) -> String {
+        guard let column else { return "" }
+        let line = String(String.UnicodeScalarView(text.unicodeScalars.map { $0.value < 0x20 ? " " : $0 }))
+        return line + "\n" + String(repeating: " ", count: max(0, column - 1)) + "^"
+    }
+}
+
+/// Finds the name that somebody may have meant.
+enum ClosestName {
+    /// Returns the known name nearest to `name`, or nil where none is near.
+    static func find(_ name: String, among known: [String]) -> String? {
+        let wanted = Array(name.lowercased().unicodeScalars.prefix(64))
+        let allowed = max(2, wanted.count / 3)
+        var best: (name: String, distance: Int)?
+        for candidate in known {
+            let distance = distance(wanted, Array(candidate.lowercased().unicodeScalars.prefix(64)))
+            if distance <= allowed, distance < best?.distance ?? .max { best = (candidate, distance) }
+        }
+        return best?.name
+    }
+
+    /// Returns a remedy that names the nearest known name, or all of them.
+    static func remedy(_ name: String, among known: [String]) -> String {
+        if let closest = find(name, among: known) { return "Did you mean '\(closest)'?" }
+        return known.isEmpty ? "There are none" : "Known are: \(known.joined(separator: ", "))"
+    }
+
+    /// The number of insertions, removals and replacements between two texts (Levenshtein).
+    private static func distance(_ left: [Unicode.Scalar], _ right: [Unicode.Scalar]) -> Int {
+        var previous = Array(0...right.count)
+        for (row, scalar) in left.enumerated() {
+            var current = [row + 1]
+            for (column, other) in right.enumerated() {
+                let replaced = previous[column] + (scalar == other ? 0 : 1)
+                current.append(min(replaced, previous[column + 1] + 1, current[column] + 1))
+            }
+            previous = current
+        }
+        return previous[right.count]
+    }
+}

@@ -1,0 +1,148 @@
+/// A word of a predicate's text.
+struct PredicateToken: Equatable {
+    enum Content: Equatable {
+        /// A name that may be a keyword.
+        case name(String)
+        /// A name behind `#`, which is never a keyword.
+        case escapedName(String)
+        /// A name behind `@`.
+        case function(String)
+        case number(String)
+        case text(String)
+        case symbol(String)
+        case end
+    }
+
+    let content: Content
+    /// Where it begins, counted from 1.
+    let column: Int
+}
+
+/// Cuts a predicate's text into words.
+struct PredicateTokenizer {
+    static let maximumLength = 100_000
+    private static let symbols = [
+        "&&", "||", "==", "!=", "<>", "<=", ">=", "=<", "=>", "=", "<", ">", "!", "(", ")", "{", "}", "[", "]", ",", ".",
+        "-", "+",
+    ].map { Array($0.unicodeScalars) }
+
+    private let scalars: [Unicode.Scalar]
+    private var position = 0
+
+    private init(_ text: String) { scalars = Array(text.unicodeScalars) }
+
+    static func tokens(_ text: String) throws(PredicateError) -> [PredicateToken] {
+        var tokenizer = PredicateTokenizer(text)
+        if tokenizer.scalars.count > maximumLength {
+            throw PredicateError(
+                .tooComplex, "The condition has more than \(maximumLength) characters", at: nil, remedy: "Split it up")
+        }
+        var tokens: [PredicateToken] = []
+        while true {
+            let token = try tokenizer.next()
+            tokens.append(token)
+            if token.content == .end { return tokens }
+        }
+    }
+
+    private var current: Unicode.Scalar? { position < scalars.count ? scalars[position] : nil }
+
+    private mutating func next() throws(PredicateError) -> PredicateToken {
+        while let scalar = current, scalar.properties.isWhitespace { position += 1 }
+        let column = position + 1
+        guard let scalar = current else { return PredicateToken(content: .end, column: column) }
+        if Self.beginsName(scalar) { return PredicateToken(content: .name(name()), column: column) }
+        switch scalar {
+        case "0"..."9":
+            return PredicateToken(content: .number(number()), column: column)
+        case "'", "\"":
+            return PredicateToken(content: .text(try text(scalar)), column: column)
+        case "#", "@":
+            position += 1
+            guard let first = current, Self.beginsName(first) else { throw unexpected(scalar, column) }
+            return PredicateToken(content: scalar == "#" ? .escapedName(name()) : .function(name()), column: column)
+        default:
+            for symbol in Self.symbols where scalars[position...].starts(with: symbol) {
+                position += symbol.count
+                return PredicateToken(
+                    content: .symbol(String(String.UnicodeScalarView(symbol))), column: column)
+            }
+            throw unexpected(scalar, column)
+        }
+    }
+
+    private func unexpected(_ scalar: Unicode.Scalar, _ column: Int) -> PredicateError {
+        PredicateError(
+            .syntax, "'\(scalar)' was not expected", at: column, remedy: "Put texts in quotes, as in name = 'Ada'")
+    }
+
+    private static func beginsName(_ scalar: Unicode.Scalar) -> Bool {
+        scalar.properties.isAlphabetic || scalar == "_"
+    }
+
+    private mutating func name() -> String {
+        taking { $0.properties.isAlphabetic || $0.properties.numericType != nil || $0 == "_" }
+    }
+
+    private mutating func taking(_ isPart: (Unicode.Scalar) -> Bool) -> String {
+        let start = position
+        while let scalar = current, isPart(scalar) { position += 1 }
+        return String(String.UnicodeScalarView(scalars[start..<position]))
+    }
+
+    /// Takes digits with a point and an exponent; whether it is a number that fits is judged with the property's type.
+    private mutating func number() -> String {
+        var text = digits()
+        if current == "." {
+            position += 1
+            text += "." + digits()
+        }
+        guard let mark = current, mark == "e" || mark == "E" else { return text }
+        position += 1
+        text += "e"
+        if let sign = current, sign == "-" || sign == "+" {
+            position += 1
+            text += String(sign)
+        }
+        return text + digits()
+    }
+
+    private mutating func digits() -> String { taking { ("0"..."9").contains($0) } }
+
+    private mutating func text(_ quote: Unicode.Scalar) throws(PredicateError) -> String {
+        let column = position + 1
+        position += 1
+        var text = String.UnicodeScalarView()
+        while let scalar = current {
+            position += 1
+            if scalar == quote { return String(text) }
+            text.append(scalar == "\\" ? try escaped() : scalar)
+        }
+        throw PredicateError(.syntax, "The text is not closed", at: column, remedy: "Add a \(quote) at its end")
+    }
+
+    private mutating func escaped() throws(PredicateError) -> Unicode.Scalar {
+        let column = position
+        guard let scalar = current else {
+            throw PredicateError(.syntax, "The text ends with \\", at: column, remedy: "Write \\\\ for one")
+        }
+        position += 1
+        switch scalar {
+        case "n": return "\n"
+        case "r": return "\r"
+        case "t": return "\t"
+        case "'", "\"", "\\", "/": return scalar
+        case "u":
+            let digits = String(String.UnicodeScalarView(scalars[position..<min(position + 4, scalars.count)]))
+            guard digits.utf8.count == 4, let code = UInt32(digits, radix: 16), let scalar = Unicode.Scalar(code) else {
+                throw PredicateError(
+                    .syntax, "\\u needs four hexadecimal digits of a character", at: column, remedy: "Write as in \\u00e9")
+            }
+            position += 4
+            return scalar
+        default:
+            throw PredicateError(
+                .syntax, "'\\\(scalar)' means nothing", at: column, remedy: "Write \\\\ for a backslash")
+        }
+    }
+}

@@ -1,0 +1,77 @@
+import GRDBSQLite
+
+/// Patterns of texts in SQL.
+enum TextPatterns {
+    /// Returns the least text above all that begin with a prefix, or nil where there is none.
+    static func end(ofPrefix prefix: String) -> String? {
+        var scalars = Array(prefix.unicodeScalars)
+        while let last = scalars.popLast() {
+            // The store compares UTF-8 bytes, whose order is that of the scalars; surrogates are none.
+            let next = last.value == 0xD7FF ? 0xE000 : last.value + 1
+            guard let scalar = Unicode.Scalar(next) else { continue }
+            scalars.append(scalar)
+            return String(String.UnicodeScalarView(scalars))
+        }
+        return nil
+    }
+
+    /// Returns the GLOB pattern of a LIKE pattern of NSPredicate: `*` any characters, `?` one, `\` escapes.
+    static func glob(like pattern: String) -> String {
+        var glob = String.UnicodeScalarView()
+        var isEscaped = false
+        for scalar in pattern.unicodeScalars {
+            if !isEscaped, scalar == "\\" {
+                isEscaped = true
+                continue
+            }
+            let isSpecial = scalar == "[" || isEscaped && (scalar == "*" || scalar == "?")
+            if isSpecial { glob.append("[") }
+            glob.append(scalar)
+            if isSpecial { glob.append("]") }
+            isEscaped = false
+        }
+        if isEscaped { glob.append("\\") }
+        return String(glob)
+    }
+}
+
+/// The order of decimals in their canonical text, exact at any number of digits.
+enum DecimalCollation {
+    static let name = "objectgraph_decimal"
+
+    /// Makes the collation known to a connection.
+    static func install(_ connection: OpaquePointer) throws(StoreError) {
+        let code = sqlite3_create_collation_v2(
+            connection, name, SQLITE_UTF8, nil,
+            { _, leftCount, left, rightCount, right in
+                let left = UnsafeRawBufferPointer(start: left, count: Int(leftCount))
+                let right = UnsafeRawBufferPointer(start: right, count: Int(rightCount))
+                return DecimalCollation.compare(left, right)
+            }, nil)
+        // Busy: it is known already, and a statement in use relies on it.
+        guard code == SQLITE_OK || code == SQLITE_BUSY else {
+            throw StoreError(resultCode: code, action: "order decimals")
+        }
+    }
+
+    static func compare(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Int32 {
+        let minus = UInt8(ascii: "-")
+        switch (left.first == minus, right.first == minus) {
+        case (false, false): return magnitude(left[...], right[...])
+        case (true, true): return magnitude(right.dropFirst(), left.dropFirst())
+        case (true, false): return -1
+        case (false, true): return 1
+        }
+    }
+
+    private static func magnitude(
+        _ left: Slice<UnsafeRawBufferPointer>, _ right: Slice<UnsafeRawBufferPointer>
+    ) -> Int32 {
+        let point = UInt8(ascii: ".")
+        let leftWhole = left.prefix { $0 != point }.count
+        let rightWhole = right.prefix { $0 != point }.count
+        if leftWhole != rightWhole { return leftWhole < rightWhole ? -1 : 1 }
+        if left.lexicographicallyPrecedes(right) { return -1 }
+        return right.lexicographicallyPrecedes(left) ? 1 : 0
+    }
+}
