@@ -1,0 +1,39 @@
+/// How many of everything a model declares.
+public struct ModelCounts: Sendable, Equatable {
+    public let entities: Int
+    public let attributes: Int
+    /// Each declaration counts, so a relationship and its inverse are two.
+    public let relationships: Int
+    /// How many relationships have each delete rule.
+    public let deleteRules: [DeleteRule: Int]
+
+    init(_ model: ObjectModel) {
+        let relationships = model.entities.flatMap(\.relationships)
+        entities = model.entities.count
+        attributes = model.entities.reduce(0) { $0 + $1.attributes.count }
+        self.relationships = relationships.count
+        deleteRules = Dictionary(relationships.map { ($0.deleteRule, 1) }, uniquingKeysWith: +)
+    }
+
+    /// The order in which rules are listed.
+    static let rules: [DeleteRule] = [.cascade, .nullify, .deny, .noAction]
+}
+
+extension ObjectModel {
+    /// How many entities, attributes, relationships and delete rules there are.
+    public var counts: ModelCounts { ModelCounts(self) }
+
+    /// The relationships in the order of the file, each pair of inverses once.
+    var relationshipPairs: [(relationship: Relationship, inverse: Relationship?)] {
+        var pairs: [(relationship: Relationship, inverse: Relationship?)] = []
+        for relationship in entities.flatMap(\.relationships) {
+            let inverse = relationship.inverseIndex.map { entities[relationship.destinationIndex].relationships[$0] }
+            if let inverse {
+                let isSeen = (inverse.entityIndex, inverse.index) < (relationship.entityIndex, relationship.index)
+                if isSeen { continue }
+            }
+            pairs.append((relationship, inverse))
+        }
+        return pairs
+    }
+}

@@ -1,0 +1,97 @@
+// The store's own tables.
+extension StoreVerifier {
+    /// Transactions follow one another without a gap among their changes, and every change belongs to one.
+    func checkHistory(_ check: inout VerificationReport.Check) throws(StoreError) {
+        let purgedToken = try metadata("purgedToken") ?? 0
+        let firstChange = try metadata("nextChange") ?? 1
+        var next = firstChange
+        var last = purgedToken
+        var transactionCount: Int64 = 0
+        try rows(
+            """
+            SELECT t.token, t.firstChange, t.changeCount, (SELECT count(*) FROM _history_change c \
+            WHERE c.id >= t.firstChange AND c.id < t.firstChange + t.changeCount AND c.token = t.token) \
+            FROM _history_transaction t ORDER BY t.token
+            """
+        ) { row in
+            transactionCount += 1
+            let (token, first, count, found) = (row.integer(0), row.integer(1), row.integer(2), row.integer(3))
+            func report(_ what: String) { check.report("_history_transaction", String(token), nil, what) }
+            if token <= purgedToken { report("is there although tokens up to \(purgedToken) were purged") }
+            if first != next { report("begins with change \(first), the one before it ends before \(next)") }
+            if count < 1 { report("has no changes") }
+            if found != count { report("has \(found) of its \(count) changes") }
+            next = first + count
+            last = token
+        }
+        check.checkedCount = transactionCount
+        try checkChanges(first: firstChange, next: next, &check)
+        try rows("SELECT name, token FROM _cursor WHERE token > ? OR token < 0", [.integer(last)]) { row in
+            check.report("_cursor", row.text(0), nil, "is at token \(row.integer(1)), the history ends at \(last)")
+        }
+    }
+
+    private func checkChanges(
+        first: Int64, next: Int64, _ check: inout VerificationReport.Check
+    ) throws(StoreError) {
+        check.checkedCount += try integer("SELECT count(*) FROM _history_change") ?? 0
+        try rows("SELECT id FROM _history_change WHERE id < ?1 OR id >= ?2", [.integer(first), .integer(next)]) { row in
+            let what = row.integer(0) < first ? "was purged and is there" : "comes after the last transaction"
+            check.report("_history_change", String(row.integer(0)), nil, what)
+        }
+        let names = model.entities.map { Value.text($0.name) }
+        try rows(
+            """
+            SELECT id FROM _history_change WHERE entity NOT IN (\(SQLText.parameters(names.count))) \
+            OR change NOT IN (0, 1, 2)
+            """, names
+        ) { row in
+            check.report("_history_change", String(row.integer(0)), nil, "has an unknown entity or kind of change")
+        }
+    }
+
+    private func metadata(_ key: String) throws(StoreError) -> Int64? {
+        try integer("SELECT CAST(value AS INTEGER) FROM _metadata WHERE key = ?", [.text(key)])
+    }
+
+    /// An object that has arrived has no tombstone.
+    func checkTombstones(_ check: inout VerificationReport.Check) throws(StoreError) {
+        check.checkedCount = try integer("SELECT count(*) FROM _tombstone") ?? 0
+        for entity in model.entities {
+            try rows(
+                """
+                SELECT t.identity FROM _tombstone t JOIN \(table(entity)) e \
+                ON e.\(SQLText.quoted(entity.identity.name)) = t.identity WHERE t.entity = ? AND e._placeholder = 0
+                """, [.text(entity.name)]
+            ) { row in
+                check.report(entity.name, identity(row.value(0), entity), nil, "is there and has a tombstone")
+            }
+        }
+        let names = model.entities.map { Value.text($0.name) }
+        try rows("SELECT entity FROM _tombstone WHERE entity NOT IN (\(SQLText.parameters(names.count)))", names) { row in
+            check.report("_tombstone", nil, nil, "is of '\(row.text(0))', which is no entity")
+        }
+    }
+
+    func checkPositions(_ check: inout VerificationReport.Check) throws(StoreError) {
+        try rows("SELECT topic, partition, nextOffset FROM _position") { row in
+            check.checkedCount += 1
+            if row.integer(2) < 0 {
+                check.report(
+                    "_position", "\(row.text(0)) \(row.integer(1))", "nextOffset", "is \(row.integer(2)), below 0")
+            }
+        }
+    }
+
+    /// Primary keys are below the next one to be given out: none is used twice.
+    func checkKeys(_ check: inout VerificationReport.Check) throws(StoreError) {
+        for entity in model.entities {
+            check.checkedCount += try rowCount(entity)
+            guard let greatest = try integer("SELECT max(pk) FROM \(table(entity))") else { continue }
+            let next = try integer("SELECT next FROM _sequence WHERE entity = ?", [.text(entity.name)]) ?? 1
+            if greatest >= next {
+                check.report(entity.name, nil, "pk", "the greatest key is \(greatest), the next to be used is \(next)")
+            }
+        }
+    }
+}

@@ -1,0 +1,225 @@
+import GRDB
+import GRDBSQLite
+
+extension Store {
+    /// Checks that the store holds together, within one snapshot: the file, identities, required values, relationships,
+    /// derived values, history, tombstones, positions and keys. It changes nothing, and takes as long as reading
+    /// everything.
+    ///
+    /// - Parameter progress: is told the name of each check before it begins.
+    /// - Throws: ``StoreError``; damage that a check comes upon is a problem in the report, not an error.
+    public func verify(progress: (String) -> Void = { _ in }) throws(StoreError) -> VerificationReport {
+        try read { try StoreVerifier($0).verify(progress: progress) }
+    }
+}
+
+/// Checks a store. It relies on nothing that the writer computes with: counts and sums are its own.
+struct StoreVerifier {
+    let model: ObjectModel
+    private let connection: OpaquePointer
+    private let context: ReadContext
+
+    typealias Check = VerificationReport.Check
+
+    init(_ context: ReadContext) throws(StoreError) {
+        self.context = context
+        model = context.model
+        connection = try context.connection()
+    }
+
+    func verify(progress: (String) -> Void) throws -> VerificationReport {
+        let checks: [(name: String, body: (inout Check) throws -> Void)] = [
+            ("integrity", checkIntegrity), ("foreignKeys", checkForeignKeys), ("identities", checkIdentities),
+            ("required", checkRequired), ("references", checkReferences), ("links", checkLinks),
+            ("inverses", checkInverses), ("derived", checkDerived), ("history", checkHistory),
+            ("tombstones", checkTombstones), ("positions", checkPositions), ("keys", checkKeys),
+        ]
+        var done: [Check] = []
+        for (name, body) in checks {
+            progress(name)
+            var check = Check(name: name)
+            do {
+                try body(&check)
+            } catch let error as StoreError where error.code == .corrupt || error.code == .database {
+                // The rest can still tell how far the damage goes.
+                check.report("store", nil, nil, "could not be read: \(error.message)")
+            }
+            done.append(check)
+        }
+        return VerificationReport(checks: done)
+    }
+
+    // MARK: Reading
+
+    func statement(_ sql: String) throws(StoreError) -> PreparedStatement {
+        try PreparedStatement(connection, sql: sql)
+    }
+
+    /// Calls `each` with every row of a query.
+    func rows(
+        _ sql: String, _ bindings: [Value] = [], each: (PreparedStatement) throws(StoreError) -> Void
+    ) throws(StoreError) {
+        let statement = try statement(sql)
+        for (index, value) in bindings.enumerated() { statement.bind(index + 1, value) }
+        while try statement.step() { try each(statement) }
+    }
+
+    /// Returns the first column of the first row, or nil where there is none or it is null.
+    func integer(_ sql: String, _ bindings: [Value] = []) throws(StoreError) -> Int64? {
+        var result: Int64?
+        try rows(sql, bindings) { row in if !row.isNull(0), result == nil { result = row.integer(0) } }
+        return result
+    }
+
+    func table(_ entity: Entity) -> String { SQLText.quoted(entity.name) }
+
+    func rowCount(_ entity: Entity) throws(StoreError) -> Int64 {
+        try integer("SELECT count(*) FROM \(table(entity))") ?? 0
+    }
+
+    func identity(_ value: Value, _ entity: Entity) -> String { entity.identity.type.text(of: value) }
+
+    func columns(_ entity: Entity) -> [(relationship: Relationship, column: String)] {
+        entity.relationships.filter { $0.slot != nil }.map { ($0, SQLText.quoted($0.name)) }
+    }
+
+    func inverse(of relationship: Relationship) -> Relationship? {
+        relationship.inverseIndex.map { model.entities[relationship.destinationIndex].relationships[$0] }
+    }
+
+    // MARK: The file
+
+    private func checkIntegrity(_ check: inout Check) throws(StoreError) {
+        check.checkedCount = 1
+        try rows("PRAGMA integrity_check(1000)") { row in
+            let line = row.text(0)
+            if line != "ok" { check.report("store", nil, nil, line) }
+        }
+    }
+
+    private func checkForeignKeys(_ check: inout Check) throws(StoreError) {
+        for entity in model.entities { check.checkedCount += try rowCount(entity) }
+        try rows("PRAGMA foreign_key_check") { row in
+            check.report(row.text(0), nil, nil, "row \(row.integer(1)) refers to a row of \(row.text(2)) that is not there")
+        }
+    }
+
+    // MARK: Objects
+
+    private func checkIdentities(_ check: inout Check) throws(StoreError) {
+        for entity in model.entities {
+            check.checkedCount += try rowCount(entity)
+            let column = SQLText.quoted(entity.identity.name)
+            let name = entity.identity.name
+            try rows("SELECT pk FROM \(table(entity)) WHERE \(column) IS NULL") { row in
+                check.report(entity.name, nil, name, "the object with key \(row.integer(0)) has no identity")
+            }
+            try rows(
+                """
+                SELECT \(column), count(*) FROM \(table(entity)) WHERE \(column) IS NOT NULL GROUP BY \(column) \
+                HAVING count(*) > 1
+                """
+            ) { row in
+                check.report(
+                    entity.name, identity(row.value(0), entity), name, "\(row.integer(1)) objects have this identity")
+            }
+        }
+    }
+
+    private func checkRequired(_ check: inout Check) throws(StoreError) {
+        for entity in model.entities where !entity.requiredSlots.isEmpty {
+            check.checkedCount += try rowCount(entity)
+            let names = entity.requiredSlots.map { entity.columnNames[$0] }.filter { $0 != entity.identity.name }
+            if names.isEmpty { continue }
+            let columns = names.map { "\(SQLText.quoted($0)) IS NULL" }
+            try rows(
+                """
+                SELECT \(SQLText.quoted(entity.identity.name)), \(columns.joined(separator: ", ")) FROM \(table(entity)) \
+                WHERE _placeholder = 0 AND (\(columns.joined(separator: " OR ")))
+                """
+            ) { row in
+                for (index, name) in names.enumerated() where row.integer(index + 1) != 0 {
+                    check.report(entity.name, identity(row.value(0), entity), name, "is required and has no value")
+                }
+            }
+        }
+    }
+
+    // MARK: Relationships
+
+    /// To-one columns lead to rows; the model lets those dangle whose inverse has the delete rule 'no action'.
+    private func checkReferences(_ check: inout Check) throws(StoreError) {
+        for entity in model.entities {
+            for (relationship, column) in columns(entity) {
+                check.checkedCount += try integer("SELECT count(\(column)) FROM \(table(entity))") ?? 0
+                if inverse(of: relationship)?.deleteRule == .noAction { continue }
+                let destination = model.entities[relationship.destinationIndex]
+                try rows(
+                    """
+                    SELECT \(SQLText.quoted(entity.identity.name)) FROM \(table(entity)) WHERE \(column) IS NOT NULL \
+                    AND \(column) NOT IN (SELECT pk FROM \(table(destination)))
+                    """
+                ) { row in
+                    check.report(
+                        entity.name, identity(row.value(0), entity), relationship.name,
+                        "leads to a \(destination.name) that is not there")
+                }
+            }
+        }
+    }
+
+    /// Rows of join tables lead to rows, and those of a relationship that is its own inverse come in both directions.
+    private func checkLinks(_ check: inout Check) throws(StoreError) {
+        for join in model.joinTables {
+            let name = SQLText.quoted(join.name)
+            check.checkedCount += try integer("SELECT count(*) FROM \(name)") ?? 0
+            for (column, index) in [("owner", join.ownerEntity), ("destination", join.destinationEntity)] {
+                let entity = model.entities[index]
+                try rows(
+                    "SELECT owner, destination FROM \(name) WHERE \(column) NOT IN (SELECT pk FROM \(table(entity)))"
+                ) { row in
+                    check.report(
+                        join.name, nil, column,
+                        "the link \(row.integer(0))–\(row.integer(1)) leads to a \(entity.name) that is not there")
+                }
+            }
+            if join.isOwnInverse { try checkSymmetry(join, &check) }
+        }
+    }
+
+    private func checkSymmetry(_ join: JoinTable, _ check: inout Check) throws(StoreError) {
+        let entity = model.entities[join.ownerEntity]
+        let name = SQLText.quoted(join.name)
+        let relationship = entity.relationships[join.ownerRelationship].name
+        try rows(
+            """
+            SELECT e.\(SQLText.quoted(entity.identity.name)) FROM \(name) l LEFT JOIN \(table(entity)) e ON e.pk = l.owner \
+            WHERE NOT EXISTS (SELECT 1 FROM \(name) b WHERE b.owner = l.destination AND b.destination = l.owner)
+            """
+        ) { row in
+            check.report(
+                entity.name, identity(row.value(0), entity), relationship, "a link has no counterpart in the other direction")
+        }
+    }
+
+    /// Both ends of a one-to-one relationship lead to each other.
+    private func checkInverses(_ check: inout Check) throws(StoreError) {
+        for entity in model.entities {
+            for (relationship, column) in columns(entity) {
+                guard let inverse = inverse(of: relationship), inverse.slot != nil else { continue }
+                let destination = model.entities[relationship.destinationIndex]
+                check.checkedCount += try integer("SELECT count(\(column)) FROM \(table(entity))") ?? 0
+                try rows(
+                    """
+                    SELECT e.\(SQLText.quoted(entity.identity.name)) FROM \(table(entity)) e \
+                    JOIN \(table(destination)) d ON d.pk = e.\(column) WHERE d.\(SQLText.quoted(inverse.name)) IS NOT e.pk
+                    """
+                ) { row in
+                    check.report(
+                        entity.name, identity(row.value(0), entity), relationship.name,
+                        "leads to a \(destination.name) whose '\(inverse.name)' does not lead back")
+                }
+            }
+        }
+    }
+}
