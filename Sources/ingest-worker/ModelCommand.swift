@@ -21,7 +21,14 @@ struct ModelCommand: ParsableCommand {
 
         func run() throws {
             let model = try ModelCommand.load(path, options)
-            Console.print(json ? model.descriptionJSON : model.descriptionText)
+            let description = ModelDescription(model)
+            guard json else {
+                Console.print(description.text)
+                return
+            }
+            var output = ""
+            description.appendJSON(to: &output)
+            Console.print(output)
         }
     }
 
@@ -36,7 +43,7 @@ struct ModelCommand: ParsableCommand {
         var path: String?
 
         func run() throws {
-            Console.print(try ModelCommand.load(path, options).mermaidDiagram)
+            Console.print(ModelDiagram(try ModelCommand.load(path, options)).entityRelationshipText)
         }
     }
 

@@ -83,7 +83,7 @@ extension ConfigurationOrigin {
     /// Tells whether somebody set the value for this run.
     var isOverride: Bool {
         switch self {
-        case .flag, .variable: true
+        case .flag, .environment: true
         default: false
         }
     }
