@@ -22,8 +22,8 @@ enum ExitStatus {
     static func code(of error: any Error) -> Int32? {
         switch error {
         case is ConfigurationError, is ModelError, is RouteError: configuration
-        case let error as StoreError: code(of: error)
-        case let error as KafkaError: code(of: error)
+        case let error as StoreError: storeCode(error)
+        case let error as KafkaError: kafkaCode(error)
         case is RecordFileError, is IngestPipeline.Halt: badData
         case is PredicateError: usage
         case is HTTPServerError: unavailable
@@ -37,7 +37,7 @@ enum ExitStatus {
         String(reflecting: type(of: error)).hasPrefix("ArgumentParser.")
     }
 
-    private static func code(of error: StoreError) -> Int32 {
+    private static func storeCode(_ error: StoreError) -> Int32 {
         switch error.code {
         case .modelMismatch, .newerFormat: configuration
         case .historyExpired: badData
@@ -47,7 +47,7 @@ enum ExitStatus {
         }
     }
 
-    private static func code(of error: KafkaError) -> Int32 {
+    private static func kafkaCode(_ error: KafkaError) -> Int32 {
         let refused: Set = [KafkaError.Code.unknownProperty, .invalidProperty, .unsupportedByLibrary]
         return refused.contains(error.code) ? configuration : unavailable
     }

@@ -317,6 +317,7 @@ public final class WriterContext {
             try beginIfNeeded()
             try lease.release(connection)
             try connection.commit()
+            connection.releaseStatements()
         }
     }
 

@@ -32,6 +32,14 @@ final class EntityTable {
         selection = "SELECT pk, _placeholder, \(columns) FROM \(SQLText.quoted(entity.name))"
     }
 
+    /// Lets go of all prepared statements: a connection with one cannot be closed.
+    func releaseStatements() {
+        lookUps.removeAll()
+        updates.removeAll()
+        insertion = nil
+        deletion = nil
+    }
+
     // MARK: Reading
 
     func rows(identities: [Value], each: (StoredRow) -> Void) throws(StoreError) {

@@ -19,6 +19,13 @@ final class PairTable {
         name = SQLText.quoted(join.name)
     }
 
+    /// Lets go of all prepared statements: a connection with one cannot be closed.
+    func releaseStatements() {
+        lookUps.removeAll()
+        insertion = nil
+        deletion = nil
+    }
+
     /// Reads the links of objects on one side, at most `limit` of them.
     func pairs(keys: [Int64], onOwnerSide: Bool, limit: Int?, each: (Pair) -> Void) throws(StoreError) {
         let column = onOwnerSide ? "owner" : "destination"

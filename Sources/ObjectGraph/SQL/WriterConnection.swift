@@ -29,6 +29,13 @@ final class WriterConnection {
         return statement
     }
 
+    /// Lets go of all prepared statements: a connection with one cannot be closed.
+    func releaseStatements() {
+        statements.removeAll()
+        for entity in entities { entity.releaseStatements() }
+        for join in joins { join.releaseStatements() }
+    }
+
     func run(_ sql: String) throws(StoreError) {
         try statement(sql).run()
     }
