@@ -1,0 +1,99 @@
+import Testing
+
+@testable import ObjectGraph
+
+struct PredicateCheckerTests {
+    private let model: ObjectModel
+
+    init() throws { model = try ReadingFixture.model(.workOrders) }
+
+    private func failure(_ text: String, _ entity: String = "WorkOrder") -> PredicateError? {
+        do {
+            _ = try FetchRequest(entity, where: text).checked(with: model)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    @Test(arguments: [
+        "title = 'a'", "title = nil", "priority = 3", "priority > 2.5", "priority = '3'", "cost >= 1.50",
+        "cost BETWEEN {1, '2.5'}", "startDate >= '2026-01-01'", "asset = 'a1'", "asset.name BEGINSWITH[c] 'p'",
+        "ANY checklist.isDone = YES", "ALL checklist.isDone = 1", "ANY technicians = 't1'", "checklist.@count > 2",
+        "asset.workOrders.@count = 1", "technicians.@count BETWEEN {1, 2}", "title = status", "3 <= priority",
+        "NONE notes.author.name = 'x'", "asset IN {'a', nil}", "startDate < updatedAt", "checklistCount > priority",
+    ])
+    func acceptsWhatFits(_ text: String) {
+        #expect(failure(text) == nil)
+    }
+
+    @Test(arguments: [
+        ("priority = 'high'", 12), ("title = 3", 9), ("title = YES", 9), ("startDate = 5", 13),
+        ("startDate > 'yesterday'", 13), ("cost = 'x'", 8), ("priority CONTAINS 'x'", 1), ("asset > 'a'", 1),
+        ("title < nil", 9), ("title CONTAINS nil", 16), ("title = priority", 9), ("cost > priority", 8),
+        ("ANY title = 'x'", 5), ("asset.@count = 1", 1), ("priority = NO", 12), ("priority =[c] 3", 1),
+    ])
+    func refusesWrongTypes(_ text: String, _ column: Int) throws {
+        let error = try #require(failure(text))
+        #expect(error.code == .type, "\(text): \(error)")
+        #expect(error.column == column, "\(text): \(error)")
+    }
+
+    @Test func suggestsTheClosestProperty() throws {
+        let error = try #require(failure("priority = 1 AND titel = 'x'"))
+        #expect(error.code == .unknownProperty)
+        #expect(error.column == 18)
+        #expect(error.remedy == "Did you mean 'title'?")
+        #expect(failure("asset.nam = 'x'")?.remedy == "Did you mean 'name'?")
+        #expect(failure("zzzzzzzzzzzz = 'x'")?.remedy.contains("checklistCount") == true)
+        #expect(failure("title.x = 'x'")?.code == .unknownProperty)
+        let unknown = failure("title = 'x'", "WorkOrdr")
+        #expect(unknown?.code == .unknownEntity)
+        #expect(unknown?.remedy == "Did you mean 'WorkOrder'?")
+    }
+
+    @Test(arguments: [
+        "technicians.name = 'x'", "ANY technicians.notes.text = 'x'", "checklist.minutes.@sum > 3", "checklist.@sum > 3",
+        "title BETWEEN asset.name", "ANY checklist.text = title", "'x' CONTAINS title",
+    ])
+    func refusesWhatItDoesNotSupport(_ text: String) {
+        #expect(failure(text)?.code == .unsupported, "\(text): \(String(describing: failure(text)))")
+    }
+
+    @Test(arguments: ["1 = 1", "title IN 'x'", "title = {'x'}", "priority BETWEEN {1}", "priority BETWEEN {1, 2, 3}"])
+    func refusesWrongForms(_ text: String) {
+        #expect(failure(text)?.code == .syntax)
+    }
+
+    @Test func limitsTreesMadeByCode() throws {
+        var deep = Predicate.constant(true)
+        for _ in 0..<300 { deep = .not(deep) }
+        #expect(throws: PredicateError.self) { try FetchRequest("Asset", matching: deep).checked(with: model) }
+        let many = Predicate.or(
+            (0..<401).map { .comparison(Predicate.Comparison(.path("name"), .equal, .text("\($0)"))) })
+        #expect(throws: PredicateError.self) { try FetchRequest("Asset", matching: many).checked(with: model) }
+        let list = "name IN {" + (0...10_000).map { "'\($0)'" }.joined(separator: ",") + "}"
+        #expect(failure(list, "Asset")?.code == .tooComplex)
+    }
+
+    @Test func checksLimitsSortAndProperties() {
+        func failure(_ change: (inout FetchRequest) -> Void) -> PredicateError.Code? {
+            var request = FetchRequest("WorkOrder")
+            change(&request)
+            do {
+                _ = try request.checked(with: model)
+                return nil
+            } catch {
+                return error.code
+            }
+        }
+        #expect(failure { $0.limit = -1 } == .range)
+        #expect(failure { $0.offset = -1 } == .range)
+        #expect(failure { $0.sort = ["nothing"] } == .unknownProperty)
+        #expect(failure { $0.sort = [""] } == .syntax)
+        #expect(failure { $0.sort = ["title sideways"] } == .syntax)
+        #expect(failure { $0.sort = ["technicians.name"] } == .unsupported)
+        #expect(failure { $0.properties = ["nothing"] } == .unknownProperty)
+        #expect(failure { $0.sort = ["-title", "asset.name desc", "checklist.@count"] } == nil)
+    }
+}

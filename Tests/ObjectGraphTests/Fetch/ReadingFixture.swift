@@ -1,0 +1,118 @@
+import Foundation
+import class GRDB.DatabaseQueue
+import struct GRDB.Configuration
+import Testing
+
+@testable import ObjectGraph
+
+/// A store filled through the writer, and hands to damage it with.
+struct ReadingFixture {
+    let store: Store
+    let model: ObjectModel
+
+    /// The models of the repository.
+    enum Name: String {
+        case chat
+        case workOrders = "work-orders"
+    }
+
+    static func model(_ name: Name) throws -> ObjectModel {
+        var folder = URL(fileURLWithPath: #filePath)
+        while folder.lastPathComponent != "Tests" { folder.deleteLastPathComponent() }
+        let path = folder.deletingLastPathComponent().appendingPathComponent("config/models/\(name.rawValue).yaml").path
+        return try ObjectModel.load(path: path)
+    }
+
+    init(_ name: Name, _ events: [GraphEvent] = []) throws {
+        try self.init(model: try Self.model(name), events)
+    }
+
+    init(yaml: String, _ events: [GraphEvent] = []) throws {
+        try self.init(model: try ObjectModel.parse(yaml), events)
+    }
+
+    init(model: ObjectModel, _ events: [GraphEvent] = []) throws {
+        self.model = model
+        store = try Store.inMemory(model: model)
+        try apply(events)
+    }
+
+    func apply(_ events: [GraphEvent], chunkSize: Int = 1000) throws {
+        let writer = try WriterContext(store: store)
+        for start in stride(from: 0, to: events.count, by: chunkSize) {
+            let part = Array(events[start..<min(start + chunkSize, events.count)])
+            let result = try writer.apply(WriterContext.Chunk(events: part))
+            for outcome in result.outcomes {
+                if case .failed(let failure) = outcome { throw failure }
+            }
+        }
+        try writer.close()
+    }
+
+    /// What an event says of a property, short to write.
+    enum Said {
+        case text(String)
+        case one(String?)
+        case many([String])
+    }
+
+    /// Makes an event that upserts an object; texts are read as the attributes' types.
+    func upsert(_ entity: String, _ id: String, _ said: [String: Said] = [:]) -> GraphEvent {
+        Self.upsert(model, entity, id, said)
+    }
+
+    static func upsert(_ model: ObjectModel, _ entity: String, _ id: String, _ said: [String: Said]) -> GraphEvent {
+        let entity = model.entity(named: entity)!
+        var operation = Operation(.upsert, entity: entity.index, identity: entity.identity.type.value(fromText: id)!)
+        for (name, said) in said.sorted(by: { $0.key < $1.key }) {
+            if case .text(let text) = said {
+                let attribute = entity.attribute(named: name)!
+                operation.attributes.append(
+                    .init(slot: attribute.slot, value: attribute.type.value(fromText: text)!))
+                continue
+            }
+            let relationship = entity.relationship(named: name)!
+            let type = model.entities[relationship.destinationIndex].identity.type
+            let change: RelationshipChange
+            switch said {
+            case .one(let id): change = .one(id.map { type.value(fromText: $0)! } ?? .null)
+            case .many(let ids): change = .replace(ids.map { type.value(fromText: $0)! })
+            case .text: continue
+            }
+            operation.relationships.append(.init(relationship: relationship.index, change: change))
+        }
+        return GraphEvent(operation)
+    }
+
+    static func delete(_ model: ObjectModel, _ entity: String, _ id: String, time: Int64? = nil) -> GraphEvent {
+        let entity = model.entity(named: entity)!
+        var operation = Operation(.delete, entity: entity.index, identity: entity.identity.type.value(fromText: id)!)
+        operation.time = time
+        return GraphEvent(operation)
+    }
+
+    /// Runs SQL on a connection of its own, with foreign keys off.
+    func damage(_ sql: String) throws {
+        var configuration = Configuration()
+        configuration.foreignKeysEnabled = false
+        let queue = try DatabaseQueue(path: store.path, configuration: configuration)
+        try queue.writeWithoutTransaction { try $0.execute(sql: sql) }
+        try queue.close()
+    }
+
+    func fetch(_ request: FetchRequest) throws -> [FetchedObject] {
+        try store.read { try $0.fetch(try request.checked(with: model)) }
+    }
+
+    /// The identities of what a condition finds, in their order.
+    func identities(_ entity: String, _ condition: String) throws -> [String] {
+        var request = FetchRequest(entity, where: condition)
+        let found = try #require(model.entity(named: entity))
+        request.sort = [found.identity.name]
+        let checked = try request.checked(with: model)
+        let objects = try store.read { try $0.fetch(checked) }
+        let count = try store.read { try $0.count(checked) }
+        #expect(count == objects.count)
+        return objects.map { found.identity.type.text(of: $0[found.identity.name] ?? .null) }
+    }
+}
