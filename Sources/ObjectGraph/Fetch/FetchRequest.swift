@@ -31,11 +31,13 @@ public struct FetchRequest: Sendable {
     /// A to-many relationship that is named comes as the list of its destinations' identities.
     public var properties: [String]?
 
+    /// Makes a request for the objects of an entity that a condition's text is true of; without one, for all.
     public init(_ entity: String, where text: String? = nil) {
         self.entity = entity
         condition = text.map { .text($0) }
     }
 
+    /// Makes a request for the objects of an entity that a condition is true of.
     public init(_ entity: String, matching predicate: Predicate) {
         self.entity = entity
         condition = .tree(predicate)
@@ -54,7 +56,8 @@ public struct FetchRequest: Sendable {
         try checkRange(offset, "offset")
         return CheckedFetchRequest(
             model: model, entity: found, predicate: try checkedCondition(found, model),
-            sort: try checkedSort(found, model), shape: try FetchShape(entity: found, properties: properties, model: model),
+            sort: try checkedSort(found, model),
+            shape: try FetchShape(entity: found, properties: properties, model: model),
             limit: limit, offset: offset, includesPlaceholders: includesPlaceholders)
     }
 

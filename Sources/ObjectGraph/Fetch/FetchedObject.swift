@@ -22,6 +22,7 @@ public final class FetchShape: Sendable {
         }
     }
 
+    /// The entity whose properties these are.
     public let entity: Entity
     /// The properties, in the order of the request or else of the model.
     public let columns: [Column]
@@ -54,7 +55,8 @@ public final class FetchShape: Sendable {
                 remedy: ClosestName.remedy(name, among: entity.propertyNames))
         }
         let type = model.entities[relationship.destinationIndex].identity.type
-        return Column(name: name, type: type, source: relationship.isToMany ? .toMany(relationship) : .toOne(relationship))
+        return Column(
+            name: name, type: type, source: relationship.isToMany ? .toMany(relationship) : .toOne(relationship))
     }
 
     /// Returns the position of a property among the columns, or nil.
@@ -71,6 +73,7 @@ public struct FetchedObject: Sendable {
         case list([Value])
     }
 
+    /// Which properties were read.
     public let shape: FetchShape
     /// The object's primary key in its table.
     public let pk: Int64
@@ -79,6 +82,7 @@ public struct FetchedObject: Sendable {
     /// One content for each column of the shape.
     public let contents: [Content]
 
+    /// The object's entity.
     public var entity: Entity { shape.entity }
 
     /// Returns a property's value in stored form, or nil where the property was not fetched or is a list.

@@ -3,6 +3,7 @@ public struct FetchedTable {
     /// The greatest width of a column; longer values end in `…`.
     public var maximumColumnWidth = 40
 
+    /// Makes a table with the standard widths.
     public init() {}
 
     /// Returns the table, a line each for the heading, a rule and every object; empty without objects.

@@ -48,7 +48,8 @@ struct PathResolver {
         case .many(_, let relationship, _):
             throw PredicateError(
                 .unsupported, "'\(path.text)' has many values, for '\(relationship.name)' leads to many objects",
-                at: path.column, remedy: "Put ANY, ALL or NONE before it in a condition, or use \(relationship.name).@count")
+                at: path.column,
+                remedy: "Put ANY, ALL or NONE before it in a condition, or use \(relationship.name).@count")
         }
     }
 

@@ -20,12 +20,16 @@ public indirect enum Predicate: Sendable, Hashable {
     public struct Comparison: Sendable, Hashable {
         /// How many objects of a to-many relationship have to compare, or nil without one.
         public var quantifier: Quantifier?
+        /// The side with the property.
         public var left: Operand
+        /// How the sides compare.
         public var relation: Relation
+        /// The side with the values; `between` takes a list of two, `contained` one of any length.
         public var right: Operand
         /// Tells whether letters compare without regard to case.
         public var isCaseInsensitive: Bool
 
+        /// Makes a comparison of two sides.
         public init(
             _ left: Operand, _ relation: Relation, _ right: Operand, quantifier: Quantifier? = nil,
             isCaseInsensitive: Bool = false
@@ -109,6 +113,7 @@ public struct PropertyPath: Sendable, Hashable {
     /// Where it stands in the text, or nil.
     public var column: Int?
 
+    /// Makes a path of its names.
     public init(names: [String], function: String? = nil, column: Int? = nil) {
         self.names = names
         self.function = function
@@ -139,10 +144,12 @@ public struct Literal: Sendable, Hashable {
         case text(String)
     }
 
+    /// The value.
     public var content: Content
     /// Where it stands in the text, or nil.
     public var column: Int?
 
+    /// Makes a value.
     public init(_ content: Content, column: Int? = nil) {
         self.content = content
         self.column = column

@@ -18,6 +18,7 @@ public struct PredicateError: Error, Sendable, Equatable, CustomStringConvertibl
         case range = "predicate.range"
     }
 
+    /// The kind of mistake.
     public let code: Code
     /// What is wrong.
     public let message: String
@@ -29,6 +30,7 @@ public struct PredicateError: Error, Sendable, Equatable, CustomStringConvertibl
     /// A request does not mend itself.
     public var isRetriable: Bool { false }
 
+    /// Everything in one line.
     public var description: String {
         "\(message)\(column.map { " at column \($0)" } ?? ""). \(remedy) [\(code.rawValue)]"
     }

@@ -229,7 +229,8 @@ struct PredicateParser {
     }
 
     private static let keywords: Set = [
-        "AND", "OR", "NOT", "IN", "BETWEEN", "LIKE", "BEGINSWITH", "CONTAINS", "ENDSWITH", "MATCHES", "ANY", "SOME", "ALL",
+        "AND", "OR", "NOT", "IN", "BETWEEN", "LIKE", "BEGINSWITH", "CONTAINS", "ENDSWITH", "MATCHES", "ANY", "SOME",
+        "ALL",
         "NONE", "TRUEPREDICATE", "FALSEPREDICATE",
     ]
 }

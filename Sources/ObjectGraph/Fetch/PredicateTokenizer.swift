@@ -22,7 +22,8 @@ struct PredicateToken: Equatable {
 struct PredicateTokenizer {
     static let maximumLength = 100_000
     private static let symbols = [
-        "&&", "||", "==", "!=", "<>", "<=", ">=", "=<", "=>", "=", "<", ">", "!", "(", ")", "{", "}", "[", "]", ",", ".",
+        "&&", "||", "==", "!=", "<>", "<=", ">=", "=<", "=>", "=", "<", ">", "!", "(", ")", "{", "}", "[", "]", ",",
+        ".",
         "-", "+",
     ].map { Array($0.unicodeScalars) }
 
@@ -136,7 +137,8 @@ struct PredicateTokenizer {
             let digits = String(String.UnicodeScalarView(scalars[position..<min(position + 4, scalars.count)]))
             guard digits.utf8.count == 4, let code = UInt32(digits, radix: 16), let scalar = Unicode.Scalar(code) else {
                 throw PredicateError(
-                    .syntax, "\\u needs four hexadecimal digits of a character", at: column, remedy: "Write as in \\u00e9")
+                    .syntax, "\\u needs four hexadecimal digits of a character", at: column,
+                    remedy: "Write as in \\u00e9")
             }
             position += 4
             return scalar

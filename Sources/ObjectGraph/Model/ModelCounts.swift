@@ -1,6 +1,8 @@
 /// How many of everything a model declares.
 public struct ModelCounts: Sendable, Equatable {
+    /// How many entities there are.
     public let entities: Int
+    /// How many attributes all entities have, derived ones included.
     public let attributes: Int
     /// Each declaration counts, so a relationship and its inverse are two.
     public let relationships: Int

@@ -2,6 +2,7 @@
 public struct ModelDescription {
     private let model: ObjectModel
 
+    /// Makes the description of a model.
     public init(_ model: ObjectModel) { self.model = model }
 
     // MARK: Text
@@ -31,7 +32,8 @@ public struct ModelDescription {
         let typeWidth = rows.map(\.1.count).max() ?? 0
         return rows.map { name, type, options in
             let type = options.isEmpty ? type : padded(type, typeWidth)
-            return "  \(padded(name, nameWidth))  \(type)" + (options.isEmpty ? "" : "  " + options.joined(separator: ", "))
+            return "  \(padded(name, nameWidth))  \(type)"
+                + (options.isEmpty ? "" : "  " + options.joined(separator: ", "))
         }
     }
 
@@ -86,7 +88,8 @@ public struct ModelDescription {
         let rules = ModelCounts.rules.map { "\"\($0.rawValue)\":\(counts.deleteRules[$0] ?? 0)" }.joined(separator: ",")
         output += "{\"model\":\(JSONText.string(model.name)),\"version\":\(JSONText.string(model.version)),"
         output += "\"hash\":\(JSONText.string(model.hash)),\"counts\":{\"entities\":\(counts.entities),"
-        output += "\"attributes\":\(counts.attributes),\"relationships\":\(counts.relationships),\(rules)},\"entities\":["
+        output +=
+            "\"attributes\":\(counts.attributes),\"relationships\":\(counts.relationships),\(rules)},\"entities\":["
         output += model.entities.map(json).joined(separator: ",")
         output += "]}"
     }

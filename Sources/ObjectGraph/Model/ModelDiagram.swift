@@ -2,6 +2,7 @@
 public struct ModelDiagram {
     private let model: ObjectModel
 
+    /// Makes the diagrams of a model.
     public init(_ model: ObjectModel) { self.model = model }
 
     // MARK: Entities and relationships
@@ -19,7 +20,8 @@ public struct ModelDiagram {
             let right = rightCardinality(relationship)
             let ends = "\(name(model.entities[relationship.entityIndex])) \(left)--\(right) "
             lines.append(
-                "    \(ends)\(name(model.entities[relationship.destinationIndex])) : \"\(label(relationship, inverse))\"")
+                "    \(ends)\(name(model.entities[relationship.destinationIndex])) : \"\(label(relationship, inverse))\""
+            )
         }
         return lines.joined(separator: "\n") + "\n"
     }

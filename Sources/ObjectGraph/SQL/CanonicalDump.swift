@@ -47,7 +47,8 @@ private struct CanonicalDump {
                 ORDER BY \(SQLText.quoted(entity.identity.name))
                 """)
         while try statement.step() {
-            var text = "object \(entity.name) \(self.text(statement.value(entity.identitySlot + 2), entity.identity.type))"
+            var text =
+                "object \(entity.name) \(self.text(statement.value(entity.identitySlot + 2), entity.identity.type))"
             text += statement.integer(1) != 0 ? " placeholder\n" : "\n"
             for attribute in entity.attributes {
                 text += "  \(attribute.name)=\(self.text(statement.value(attribute.slot + 2), attribute.type))\n"

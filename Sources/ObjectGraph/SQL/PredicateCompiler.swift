@@ -240,7 +240,8 @@ struct PredicateCompiler {
         var terms: [String] = []
         if !present.isEmpty {
             terms.append(
-                "\(subject) IN (SELECT pk FROM \(SQLText.quoted(entity.name)) WHERE \(identity) IN (\(parameters(present))))")
+                "\(subject) IN (SELECT pk FROM \(SQLText.quoted(entity.name)) WHERE \(identity) IN (\(parameters(present))))"
+            )
         }
         if present.count < values.count { terms.append("\(subject) IS NULL") }
         let equal = terms.isEmpty ? "0" : "(\(terms.joined(separator: " OR ")))"

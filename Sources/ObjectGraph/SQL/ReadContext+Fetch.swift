@@ -4,6 +4,8 @@ import GRDBSQLite
 extension ReadContext {
     /// Returns the objects that a request asks for.
     ///
+    /// ``Store/read(_:)`` makes a ``StoreError`` of every error: to tell what is wrong with a request, check it before.
+    ///
     /// - Throws: ``PredicateError`` where the request does not fit the model, ``StoreError``.
     public func fetch(_ request: FetchRequest) throws -> [FetchedObject] {
         try fetch(try request.checked(with: model))

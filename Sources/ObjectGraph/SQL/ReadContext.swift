@@ -5,6 +5,7 @@ import GRDB
 /// Valid only while ``Store/read(_:)`` runs.
 public struct ReadContext {
     let database: Database
+    /// The store's model.
     public let model: ObjectModel
 
     func metadata(_ key: String) throws -> String? {

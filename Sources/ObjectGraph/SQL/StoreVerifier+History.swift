@@ -68,7 +68,8 @@ extension StoreVerifier {
             }
         }
         let names = model.entities.map { Value.text($0.name) }
-        try rows("SELECT entity FROM _tombstone WHERE entity NOT IN (\(SQLText.parameters(names.count)))", names) { row in
+        try rows("SELECT entity FROM _tombstone WHERE entity NOT IN (\(SQLText.parameters(names.count)))", names) {
+            row in
             check.report("_tombstone", nil, nil, "is of '\(row.text(0))', which is no entity")
         }
     }

@@ -100,7 +100,8 @@ struct StoreVerifier {
     private func checkForeignKeys(_ check: inout Check) throws(StoreError) {
         for entity in model.entities { check.checkedCount += try rowCount(entity) }
         try rows("PRAGMA foreign_key_check") { row in
-            check.report(row.text(0), nil, nil, "row \(row.integer(1)) refers to a row of \(row.text(2)) that is not there")
+            check.report(
+                row.text(0), nil, nil, "row \(row.integer(1)) refers to a row of \(row.text(2)) that is not there")
         }
     }
 
@@ -198,7 +199,8 @@ struct StoreVerifier {
             """
         ) { row in
             check.report(
-                entity.name, identity(row.value(0), entity), relationship, "a link has no counterpart in the other direction")
+                entity.name, identity(row.value(0), entity), relationship,
+                "a link has no counterpart in the other direction")
         }
     }
 

@@ -6,10 +6,12 @@ public struct VerificationReport: Sendable {
         public let entity: String
         /// The object's identity as people read it, or nil.
         public let identity: String?
+        /// The property's name, or nil where the whole object is meant.
         public let property: String?
         /// What is wrong.
         public let what: String
 
+        /// Everything in one line.
         public var description: String {
             let place = entity + (identity.map { " \($0)" } ?? "") + (property.map { ".\($0)" } ?? "")
             return "\(place): \(what)"
@@ -57,7 +59,8 @@ public struct VerificationReport: Sendable {
         let width = checks.map(\.name.count).max() ?? 0
         for check in checks {
             let name = check.name + String(repeating: " ", count: width - check.name.count)
-            let outcome = check.problemCount == 0 ? "ok" : "\(check.problemCount) problem\(check.problemCount == 1 ? "" : "s")"
+            let outcome =
+                check.problemCount == 0 ? "ok" : "\(check.problemCount) problem\(check.problemCount == 1 ? "" : "s")"
             lines.append("\(name)  \(outcome), \(check.checkedCount) checked")
             lines += check.problems.map { "  \($0)" }
             let rest = check.problemCount - check.problems.count

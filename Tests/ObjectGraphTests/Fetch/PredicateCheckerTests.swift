@@ -53,7 +53,8 @@ struct PredicateCheckerTests {
     }
 
     @Test(arguments: [
-        "technicians.name = 'x'", "ANY technicians.notes.text = 'x'", "checklist.minutes.@sum > 3", "checklist.@sum > 3",
+        "technicians.name = 'x'", "ANY technicians.notes.text = 'x'", "checklist.minutes.@sum > 3",
+        "checklist.@sum > 3",
         "title BETWEEN asset.name", "ANY checklist.text = title", "'x' CONTAINS title",
     ])
     func refusesWhatItDoesNotSupport(_ text: String) {

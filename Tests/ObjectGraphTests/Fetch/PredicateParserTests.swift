@@ -40,7 +40,8 @@ struct PredicateParserTests {
         }
         let predicate = try Predicate.parse("a=1 OR NOT b=1 AND c=1 || !(d=1)")
         #expect(
-            predicate == .or([is1("a", 1, 3), .and([.not(is1("b", 12, 14)), is1("c", 20, 22)]), .not(is1("d", 29, 31))]))
+            predicate
+                == .or([is1("a", 1, 3), .and([.not(is1("b", 12, 14)), is1("c", 20, 22)]), .not(is1("d", 29, 31))]))
     }
 
     @Test func readsTextsWithEscapesInBothQuotes() throws {

@@ -1,7 +1,8 @@
 import Foundation
-import class GRDB.DatabaseQueue
-import struct GRDB.Configuration
 import Testing
+
+import struct GRDB.Configuration
+import class GRDB.DatabaseQueue
 
 @testable import ObjectGraph
 
@@ -62,31 +63,44 @@ struct ReadingFixture {
     }
 
     static func upsert(_ model: ObjectModel, _ entity: String, _ id: String, _ said: [String: Said]) -> GraphEvent {
-        let entity = model.entity(named: entity)!
-        var operation = Operation(.upsert, entity: entity.index, identity: entity.identity.type.value(fromText: id)!)
+        var operation = operation(.upsert, model, entity, id)
+        let entity = model.entities[operation.entity]
         for (name, said) in said.sorted(by: { $0.key < $1.key }) {
-            if case .text(let text) = said {
-                let attribute = entity.attribute(named: name)!
-                operation.attributes.append(
-                    .init(slot: attribute.slot, value: attribute.type.value(fromText: text)!))
-                continue
+            if case .text(let text) = said, let attribute = entity.attribute(named: name) {
+                operation.attributes.append(.init(slot: attribute.slot, value: value(text, attribute.type)))
+            } else if let relationship = entity.relationship(named: name) {
+                let type = model.entities[relationship.destinationIndex].identity.type
+                operation.relationships.append(.init(relationship: relationship.index, change: change(said, type)))
+            } else {
+                Issue.record("\(entity.name) has no \(name)")
             }
-            let relationship = entity.relationship(named: name)!
-            let type = model.entities[relationship.destinationIndex].identity.type
-            let change: RelationshipChange
-            switch said {
-            case .one(let id): change = .one(id.map { type.value(fromText: $0)! } ?? .null)
-            case .many(let ids): change = .replace(ids.map { type.value(fromText: $0)! })
-            case .text: continue
-            }
-            operation.relationships.append(.init(relationship: relationship.index, change: change))
         }
         return GraphEvent(operation)
     }
 
+    private static func change(_ said: Said, _ type: AttributeType) -> RelationshipChange {
+        switch said {
+        case .one(let id): .one(id.map { value($0, type) } ?? .null)
+        case .many(let ids): .replace(ids.map { value($0, type) })
+        case .text(let id): .one(value(id, type))
+        }
+    }
+
+    private static func value(_ text: String, _ type: AttributeType) -> Value {
+        if let value = type.value(fromText: text) { return value }
+        Issue.record("'\(text)' is no \(type.rawValue)")
+        return .null
+    }
+
+    private static func operation(
+        _ kind: Operation.Kind, _ model: ObjectModel, _ name: String, _ id: String
+    ) -> Operation {
+        let entity = model.entity(named: name) ?? model.entities[0]
+        return Operation(kind, entity: entity.index, identity: value(id, entity.identity.type))
+    }
+
     static func delete(_ model: ObjectModel, _ entity: String, _ id: String, time: Int64? = nil) -> GraphEvent {
-        let entity = model.entity(named: entity)!
-        var operation = Operation(.delete, entity: entity.index, identity: entity.identity.type.value(fromText: id)!)
+        var operation = operation(.delete, model, entity, id)
         operation.time = time
         return GraphEvent(operation)
     }

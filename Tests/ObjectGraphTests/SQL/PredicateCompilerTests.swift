@@ -22,7 +22,8 @@ struct PredicateCompilerTests {
                     "WorkOrder", "w1",
                     [
                         "title": .text("Fix [the] pump"), "priority": .text("1"), "cost": .text("9"),
-                        "startDate": .text("2026-01-01T00:00:00Z"), "asset": .one("a1"), "technicians": .many(["t1", "t2"]),
+                        "startDate": .text("2026-01-01T00:00:00Z"), "asset": .one("a1"),
+                        "technicians": .many(["t1", "t2"]),
                     ]),
                 up(
                     "WorkOrder", "w2",
@@ -42,7 +43,8 @@ struct PredicateCompilerTests {
     @Test(arguments: [
         ("id = 'w1'", "w1"), ("id != 'w1'", "w2 w3 w4"), ("title = nil", "w3"), ("title != nil", "w1 w2 w4"),
         ("title != 'ÉTÉ'", "w1 w2 w3"), ("NOT title = 'ÉTÉ'", "w1 w2 w3"), ("NOT NOT title = 'ÉTÉ'", "w4"),
-        ("NOT (title < 'a')", "w2 w3 w4"), ("priority < 3", "w1 w2"), ("priority >= 2.5", "w3 w4"), ("2 < priority", "w3 w4"),
+        ("NOT (title < 'a')", "w2 w3 w4"), ("priority < 3", "w1 w2"), ("priority >= 2.5", "w3 w4"),
+        ("2 < priority", "w3 w4"),
         ("priority BETWEEN {2, 3}", "w2 w3 w4"), ("priority IN {1, 9}", "w1"), ("priority NOT IN {1, 9}", "w2 w3 w4"),
         ("priority IN {}", ""), ("title IN {nil, 'ÉTÉ'}", "w3 w4"), ("TRUEPREDICATE", "w1 w2 w3 w4"),
         ("FALSEPREDICATE", ""), ("priority = 1 OR priority = 3 AND title = nil", "w1 w3"),
@@ -69,23 +71,31 @@ struct PredicateCompilerTests {
         ("cost > 9", "w2 w3"), ("cost >= 9.0", "w1 w2 w3"), ("cost = 10.50", "w2"), ("cost BETWEEN {8, 11}", "w1 w2"),
         ("cost > 123456789012345678901234567890.24", "w3"), ("cost > 123456789012345678901234567890.25", ""),
         ("cost > -1", "w1 w2 w3"), ("startDate >= '2026-02-01'", "w2"),
-        ("startDate < '2026-02-01T01:00:00+01:00'", "w1"), ("cost IN {9, 10.5}", "w1 w2"), ("totalCost = cost", "w1 w2 w3 w4"),
+        ("startDate < '2026-02-01T01:00:00+01:00'", "w1"), ("cost IN {9, 10.5}", "w1 w2"),
+        ("totalCost = cost", "w1 w2 w3 w4"),
     ])
     func comparesDecimalsAndDates(_ condition: String, _ found: String) throws {
         #expect(try fixture.identities("WorkOrder", condition).joined(separator: " ") == found)
     }
 
     @Test(arguments: [
-        ("asset = 'a1'", "w1"), ("asset != 'a1'", "w2 w3 w4"), ("asset = 'unknown'", ""), ("asset != 'unknown'", "w1 w2 w3 w4"),
-        ("asset = nil", "w3"), ("asset != nil", "w1 w2 w4"), ("asset IN {'a1', 'a2'}", "w1 w2"), ("asset IN {'a1', nil}", "w1 w3"),
+        ("asset = 'a1'", "w1"), ("asset != 'a1'", "w2 w3 w4"), ("asset = 'unknown'", ""),
+        ("asset != 'unknown'", "w1 w2 w3 w4"),
+        ("asset = nil", "w3"), ("asset != nil", "w1 w2 w4"), ("asset IN {'a1', 'a2'}", "w1 w2"),
+        ("asset IN {'a1', nil}", "w1 w3"),
         ("asset.id = 'a1'", "w1"), ("asset.name = 'Pump'", "w1"), ("asset.name = nil", "w3 w4"),
-        ("asset.name =[c] 'éolienne'", "w2"), ("asset.name != 'Pump'", "w2 w3 w4"), ("NOT asset.name = 'Pump'", "w2 w3 w4"),
+        ("asset.name =[c] 'éolienne'", "w2"), ("asset.name != 'Pump'", "w2 w3 w4"),
+        ("NOT asset.name = 'Pump'", "w2 w3 w4"),
         ("asset.workOrders.@count = 1", "w1 w2 w4"), ("asset.workOrders.@count = 0", "w3"),
-        ("technicians.@count = 2", "w1"), ("checklist.@count = 0", "w3 w4"), ("technicians.@count > checklist.@count", ""),
+        ("technicians.@count = 2", "w1"), ("checklist.@count = 0", "w3 w4"),
+        ("technicians.@count > checklist.@count", ""),
         ("technicians.@count = checklist.@count", "w1 w2 w3 w4"), ("checklistCount = checklist.@count", "w1 w2 w3 w4"),
-        ("ANY technicians.name = 'Grace'", "w1"), ("ANY technicians = 't1'", "w1 w2"), ("ANY technicians.name != 'Ada'", "w1"),
-        ("NOT ANY technicians = 't1'", "w3 w4"), ("NONE technicians = 't1'", "w3 w4"), ("ALL checklist.isDone = YES", "w2 w3 w4"),
-        ("ANY checklist.isDone = NO", "w1"), ("ANY checklist.minutes > 6", "w1"), ("ANY notes.author.name = 'Ada'", "w1"),
+        ("ANY technicians.name = 'Grace'", "w1"), ("ANY technicians = 't1'", "w1 w2"),
+        ("ANY technicians.name != 'Ada'", "w1"),
+        ("NOT ANY technicians = 't1'", "w3 w4"), ("NONE technicians = 't1'", "w3 w4"),
+        ("ALL checklist.isDone = YES", "w2 w3 w4"),
+        ("ANY checklist.isDone = NO", "w1"), ("ANY checklist.minutes > 6", "w1"),
+        ("ANY notes.author.name = 'Ada'", "w1"),
         ("ANY asset.workOrders = 'w1'", "w1"), ("ANY technicians IN {'t1', 't9'} AND asset.site = 'Nord'", "w1"),
         ("ANY technicians.workOrders.@count = 2", "w1 w2"),
     ])
@@ -95,7 +105,8 @@ struct PredicateCompilerTests {
 
     @Test func bindsEveryValue() throws {
         let request = try FetchRequest(
-            "WorkOrder", where: "title = 'needle' OR asset = 'needle' OR ANY technicians.name LIKE 'needle' OR priority = 77"
+            "WorkOrder",
+            where: "title = 'needle' OR asset = 'needle' OR ANY technicians.name LIKE 'needle' OR priority = 77"
         ).checked(with: fixture.model)
         let query = try FetchQuery(request)
         #expect(!query.sql.contains("needle"))
@@ -144,7 +155,8 @@ struct TextPatternsTests {
     }
 
     @Test(arguments: [
-        ("1", "2", -1), ("2", "10", -1), ("-2", "-10", 1), ("-1", "1", -1), ("1.5", "1.25", 1), ("1", "1.5", -1), ("0", "0", 0),
+        ("1", "2", -1), ("2", "10", -1), ("-2", "-10", 1), ("-1", "1", -1), ("1.5", "1.25", 1), ("1", "1.5", -1),
+        ("0", "0", 0),
         ("-0.5", "-0.25", -1), ("0.5", "0.25", 1), ("100", "99.99", 1), ("-1", "-1", 0),
     ])
     func ordersDecimals(_ left: String, _ right: String, _ order: Int32) {

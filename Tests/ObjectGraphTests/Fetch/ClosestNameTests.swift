@@ -1,0 +1,13 @@
+import Testing
+
+@testable import ObjectGraph
+
+struct ClosestNameTests {
+    @Test(arguments: [
+        ("titel", "title"), ("TITLE", "title"), ("sendAt", "sentAt"), ("memberCount", "membersCount"), ("x", nil),
+        ("somethingElse", nil),
+    ])
+    func findsWhatWasMeant(_ name: String, _ found: String?) {
+        #expect(ClosestName.find(name, among: ["title", "sentAt", "membersCount"]) == found)
+    }
+}
