@@ -1,6 +1,6 @@
-import Foundation
 import Testing
 
+import struct Foundation.URL
 import struct GRDB.Configuration
 import class GRDB.DatabaseQueue
 
@@ -93,10 +93,10 @@ struct ReadingFixture {
     }
 
     private static func operation(
-        _ kind: Operation.Kind, _ model: ObjectModel, _ name: String, _ id: String
-    ) -> Operation {
+        _ kind: ObjectGraph.Operation.Kind, _ model: ObjectModel, _ name: String, _ id: String
+    ) -> ObjectGraph.Operation {
         let entity = model.entity(named: name) ?? model.entities[0]
-        return Operation(kind, entity: entity.index, identity: value(id, entity.identity.type))
+        return ObjectGraph.Operation(kind, entity: entity.index, identity: value(id, entity.identity.type))
     }
 
     static func delete(_ model: ObjectModel, _ entity: String, _ id: String, time: Int64? = nil) -> GraphEvent {
