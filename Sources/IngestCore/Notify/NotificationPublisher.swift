@@ -188,6 +188,6 @@ public final class NotificationPublisher: Sendable {
 
     private func currentValues(_ change: HistoryChange) -> String? {
         guard includesValues, change.kind != .delete else { return nil }
-        return try? store.read { try $0.objectJSON(entity: change.entity, pk: change.pk) }
+        return try? store.read { try $0.objectJSON(entity: change.entity, identity: change.identity) }
     }
 }

@@ -150,3 +150,19 @@ public struct CheckedFetchRequest: Sendable {
     let offset: Int
     let includesPlaceholders: Bool
 }
+
+extension ReadContext {
+    /// Returns an object's values as a JSON object, or nil where it is gone.
+    ///
+    /// - Throws: ``StoreError``.
+    public func objectJSON(entity name: String, identity: Value) throws -> String? {
+        guard let entity = model.entity(named: name) else { return nil }
+        let wanted: Predicate.Operand =
+            identity.integer.map { .number($0) } ?? .text(entity.identity.type.text(of: identity))
+        let isSame = Predicate.Comparison(.path(entity.identity.name), .equal, wanted)
+        guard let object = try fetch(FetchRequest(name, matching: .comparison(isSame))).first else { return nil }
+        var json = ""
+        object.appendJSON(to: &json)
+        return json
+    }
+}

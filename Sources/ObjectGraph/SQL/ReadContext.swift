@@ -55,10 +55,3 @@ public struct ReadContext {
         return (objects, placeholders)
     }
 }
-
-extension ReadContext {
-    /// Returns an object's stored values as a JSON object, or nil where it is gone.
-    public func objectJSON(entity name: String, pk: Int64) throws -> String? {
-        nil
-    }
-}
