@@ -73,6 +73,8 @@ let package = Package(
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             swiftSettings: strict),
+        .testTarget(
+            name: "ProgramTests", dependencies: ["ingest-worker", "KafkaClient", "TestSupport"], swiftSettings: strict),
         .testTarget(name: "ObjectGraphTests", dependencies: ["ObjectGraph", "TestSupport"], swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6],

@@ -14,6 +14,8 @@ public final class BrokerProcess: @unchecked Sendable {
     public struct Failure: Error, CustomStringConvertible {
         /// What happened and what to do.
         public let description: String
+
+        public init(description: String) { self.description = description }
     }
 
     /// Which broker it is.

@@ -1,0 +1,180 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The commands as scripts use them: output, exit codes, messages with a place and a remedy.
+@Suite struct CommandLineTests {
+    private let workspace: Workspace
+
+    init() throws { workspace = try Workspace() }
+
+    private func run(_ arguments: [String], environment: [String: String] = [:]) throws -> Program.Result {
+        try Program.run(arguments, environment: environment)
+    }
+
+    private func replaySample(_ name: String = "chat-events.jsonl", model: String = "chat") throws -> String {
+        let store = workspace.path("\(UUID().uuidString).sqlite")
+        let result = try run([
+            "replay", "samples/\(name)", "--set", "store.path=\(store)", "--set", "model=config/models/\(model).yaml",
+        ])
+        try #require(result.status == 0, "\(result.errors)")
+        return store
+    }
+
+    @Test func replaysASampleAndVerifiesIt() throws {
+        let store = try replaySample()
+        let verified = try run(["verify", "--set", "store.path=\(store)"])
+        #expect(verified.status == 0, "\(verified.output)")
+        #expect(verified.output.contains("sound"))
+        // Two lines of the sample are broken on purpose.
+        let letters = try run(["dead-letters", "list", "--set", "store.path=\(store)"])
+        #expect(letters.output.split(separator: "\n").count == 2)
+        #expect(letters.output.contains("line "))
+    }
+
+    @Test func aSecondReplayChangesNothing() throws {
+        let store = try replaySample()
+        let before = try run(["verify", "--dump", "--set", "store.path=\(store)"]).output
+        let arguments = ["replay", "samples/chat-events.jsonl", "--json", "--set", "store.path=\(store)"]
+        let resumed = try run(arguments)
+        #expect(resumed.output.contains("\"records\":0"))
+        #expect(try run(["verify", "--dump", "--set", "store.path=\(store)"]).output == before)
+    }
+
+    @Test func theSqlite3ProgramReadsTheStore() throws {
+        let store = try replaySample("work-orders.jsonl", model: "work-orders")
+        #expect(try Foreign.sqlite(store, "PRAGMA integrity_check") == "ok")
+        #expect(try Foreign.sqlite(store, "PRAGMA foreign_key_check") == "")
+        #expect(try Int(Foreign.sqlite(store, "SELECT count(*) FROM WorkOrder_readable")) ?? 0 > 0)
+        let wrongCounts = """
+            SELECT count(*) FROM Asset a WHERE workOrdersCount <> (SELECT count(*) FROM WorkOrder w WHERE w.asset = a.pk)
+            """
+        #expect(try Foreign.sqlite(store, wrongCounts) == "0")
+    }
+
+    @Test func fetchesWithConditions() throws {
+        let store = try replaySample()
+        let all = try run(["fetch", "Message", "--count", "--set", "store.path=\(store)"])
+        let some = try run([
+            "fetch", "Message", "--where", "chat = nil OR seq >= 0", "--sort", "-sentAt", "--limit", "3", "--json", "--set",
+            "store.path=\(store)",
+        ])
+        #expect(Int(all.output.trimmingCharacters(in: .whitespacesAndNewlines)) ?? 0 > 3)
+        #expect(some.output.split(separator: "\n").count == 3)
+        let wrong = try run(["fetch", "Message", "--where", "titel = 'x'", "--set", "store.path=\(store)"])
+        #expect(wrong.status == 64)
+        #expect(wrong.errors.contains("titel"))
+    }
+
+    @Test func describesModels() throws {
+        let described = try run(["model", "describe", "config/models/work-orders.yaml", "--json"])
+        #expect(described.output.contains("\"counts\":{\"entities\":6,"))
+        #expect(described.output.contains("\"cascade\":3,"))
+        let drawn = try run(["model", "diagram", "config/models/chat.yaml"])
+        #expect(drawn.output.hasPrefix("erDiagram"))
+    }
+
+    @Test func listsHistory() throws {
+        let store = try replaySample()
+        let history = try run(["history", "list", "--json", "--limit", "1", "--set", "store.path=\(store)"])
+        #expect(history.output.contains("\"type\":\"store.changed\""))
+        #expect(history.output.contains("\"token\":1,"))
+    }
+
+    // MARK: Mistakes
+
+    @Test func refusesAWrongConfigurationWithItsPlace() throws {
+        let file = try workspace.write("chunk:\n  maxOperatoins: 5\n", to: "worker.yaml")
+        let result = try run(["check", "--offline", "--config", file])
+        #expect(result.status == 78)
+        #expect(result.errors.contains("worker.yaml:2"))
+        #expect(result.errors.contains("maxOperations"))
+    }
+
+    @Test func refusesAWrongVariable() throws {
+        let result = try run(["check", "--offline"], environment: ["INGEST_STORE_PAHT": "x"])
+        #expect(result.status == 78)
+        #expect(result.errors.contains("INGEST_STORE_PATH"))
+    }
+
+    @Test func refusesAWrongModelWithItsPlace() throws {
+        let model = try workspace.write(
+            """
+            model: broken
+            entities:
+              Chat:
+                identity: id
+                attributes: { id: { type: string } }
+                relationships:
+                  messages: { to: Mesage, many: true, inverse: chat }
+            """, to: "model.yaml")
+        let result = try run(["check", "--offline", "--set", "model=\(model)"])
+        #expect(result.status == 78)
+        #expect(result.errors.contains("model.yaml:7"))
+        #expect(result.errors.contains("Mesage"))
+    }
+
+    @Test func refusesAStoreOfAnotherModel() throws {
+        let store = try replaySample()
+        let result = try run([
+            "replay", "samples/work-orders.jsonl", "--set", "store.path=\(store)", "--set",
+            "model=config/models/work-orders.yaml",
+        ])
+        #expect(result.status == 78)
+        #expect(result.errors.contains("store.model_mismatch"))
+        #expect(try run(["verify", "--set", "store.path=\(store)"]).status == 0)
+    }
+
+    @Test func refusesWhatIsNoStore() throws {
+        let file = try workspace.write(String(repeating: "This is no database. ", count: 100), to: "text.sqlite")
+        let result = try run(["replay", "samples/chat-events.jsonl", "--set", "store.path=\(file)"])
+        #expect(result.status == 69)
+        #expect(result.errors.contains("store.corrupt"))
+    }
+
+    @Test func refusesAStoreThatCannotBeMade() throws {
+        let result = try run(["replay", "samples/chat-events.jsonl", "--set", "store.path=/proc/none/store.sqlite"])
+        #expect(result.status == 69)
+        #expect(result.errors.contains("store.unavailable"))
+    }
+
+    @Test func refusesAStoreThatAnotherWorkerHolds() throws {
+        let store = workspace.path("held.sqlite")
+        // Reading a pipe that nobody writes keeps the first worker in its run.
+        let pipe = workspace.path("pipe")
+        _ = try Foreign.run("mkfifo", [pipe])
+        let descriptor = open(pipe, O_RDWR)
+        defer { close(descriptor) }
+        let line = "{\"specversion\":\"1.0\",\"type\":\"member.upserted\",\"data\":{\"id\":\"m\"}}\n"
+        _ = line.withCString { write(descriptor, $0, strlen($0)) }
+        let first = try Program(["replay", pipe, "--set", "store.path=\(store)"])
+        try TestSupport.wait(for: "the first worker's lease") {
+            FileManager.default.fileExists(atPath: store)
+                && (try? Foreign.sqlite(store, "SELECT epoch FROM _lease")) == "1"
+        }
+        let second = try run(["replay", "samples/chat-events.jsonl", "--set", "store.path=\(store)"])
+        #expect(second.status == 69)
+        #expect(second.errors.contains("process \(first.processID)"))
+        // The lease of a worker that is gone does not hold up the next one.
+        try first.crash()
+        let third = try run(["replay", "samples/chat-events.jsonl", "--set", "store.path=\(store)"])
+        #expect(third.status == 0, "\(third.errors)")
+    }
+
+    @Test func tellsWhatIsMissing() throws {
+        #expect(try run(["replay", "no-such-file.jsonl"]).status == 65)
+        #expect(try run(["fetch"]).status == 64)
+        #expect(try run(["fetch", "Chat", "--set", "store.path=\(workspace.path("none.sqlite"))"]).status == 69)
+        let broker = try run([
+            "check", "--set", "kafka.bootstrap.servers=127.0.0.1:1", "--set", "store.path=\(workspace.path("c.sqlite"))",
+        ])
+        #expect(broker.status == 69)
+    }
+
+    @Test func showsTheDemo() throws {
+        let result = try Program(["demo", "--seconds", "3", "--rate", "200"]).wait(limitSeconds: 90)
+        #expect(result.status == 0, "\(result.output)\n\(result.errors)")
+        #expect(result.output.contains("0 unexplained"))
+        #expect(result.output.contains("Verification   sound"))
+    }
+}

@@ -1,0 +1,138 @@
+import Foundation
+import TestSupport
+
+/// Runs the built program as a user does: a process with arguments, files and signals.
+final class Program: @unchecked Sendable {
+    struct Result {
+        let status: Int32
+        let output: String
+        let errors: String
+    }
+
+    private let process = Process()
+    private let folder: URL
+
+    /// The built program, which stands beside the test bundle.
+    static let url: URL = {
+        let bundle = URL(filePath: CommandLine.arguments[0])
+        let beside = bundle.deletingLastPathComponent().appending(path: "ingest-worker")
+        if FileManager.default.isExecutableFile(atPath: beside.path) { return beside }
+        // The test helper of the toolchain runs the bundle; it names it in its arguments.
+        let named = CommandLine.arguments.first { $0.hasSuffix(".xctest") }.map { URL(filePath: $0) } ?? bundle
+        return named.deletingLastPathComponent().appending(path: "ingest-worker")
+    }()
+
+    /// The package's folder.
+    static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent()
+
+    /// Starts the program in the package's folder.
+    init(_ arguments: [String], environment: [String: String] = [:]) throws {
+        folder = FileManager.default.temporaryDirectory.appending(path: "program-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        process.executableURL = Self.url
+        process.arguments = arguments
+        process.currentDirectoryURL = Self.root
+        let inherited = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("INGEST_") }
+        process.environment = inherited.merging(environment) { _, new in new }
+        process.standardInput = FileHandle.nullDevice
+        process.standardOutput = try Self.file(folder.appending(path: "out"))
+        process.standardError = try Self.file(folder.appending(path: "err"))
+        try process.run()
+    }
+
+    deinit {
+        if process.isRunning { kill(process.processIdentifier, SIGKILL) }
+        try? FileManager.default.removeItem(at: folder)
+    }
+
+    private static func file(_ url: URL) throws -> FileHandle {
+        _ = FileManager.default.createFile(atPath: url.path, contents: nil)
+        return try FileHandle(forWritingTo: url)
+    }
+
+    var output: String { (try? String(contentsOf: folder.appending(path: "out"), encoding: .utf8)) ?? "" }
+    var errors: String { (try? String(contentsOf: folder.appending(path: "err"), encoding: .utf8)) ?? "" }
+    var isRunning: Bool { process.isRunning }
+    var processID: Int32 { process.processIdentifier }
+
+    func send(_ signal: Int32) { kill(process.processIdentifier, signal) }
+
+    /// Waits for the end; a program that does not end in time is killed and its test fails.
+    func wait(limitSeconds: Double = 60) throws -> Result {
+        do {
+            try TestSupport.wait(for: "the program's end: \(process.arguments ?? [])", limitSeconds: limitSeconds) {
+                !process.isRunning
+            }
+        } catch {
+            send(SIGKILL)
+            throw BrokerProcess.Failure(description: "\(error)\n\(output)\n\(errors)")
+        }
+        return Result(status: process.terminationStatus, output: output, errors: errors)
+    }
+
+    /// Kills the program as a crash would.
+    func crash() throws {
+        send(SIGKILL)
+        try TestSupport.wait(for: "the killed program's end") { !process.isRunning }
+    }
+
+    /// Runs the program to its end.
+    static func run(_ arguments: [String], environment: [String: String] = [:]) throws -> Result {
+        try Program(arguments, environment: environment).wait()
+    }
+}
+
+/// A folder for one test's files, removed with the object.
+final class Workspace {
+    let url: URL
+
+    init() throws {
+        url = FileManager.default.temporaryDirectory.appending(path: "workspace-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+    }
+
+    deinit { try? FileManager.default.removeItem(at: url) }
+
+    func path(_ name: String) -> String { url.appending(path: name).path }
+
+    @discardableResult
+    func write(_ text: String, to name: String) throws -> String {
+        try text.write(toFile: path(name), atomically: true, encoding: .utf8)
+        return path(name)
+    }
+}
+
+/// Runs a program that is not ours, such as `sqlite3` or `python3`, and gives its output.
+enum Foreign {
+    static func run(_ program: String, _ arguments: [String]) throws -> String {
+        let process = Process()
+        process.executableURL = URL(filePath: "/usr/bin/env")
+        process.arguments = [program] + arguments
+        process.currentDirectoryURL = Program.root
+        process.standardInput = FileHandle.nullDevice
+        let file = FileManager.default.temporaryDirectory.appending(path: "foreign-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: file) }
+        _ = FileManager.default.createFile(atPath: file.path, contents: nil)
+        process.standardOutput = try FileHandle(forWritingTo: file)
+        try process.run()
+        process.waitUntilExit()
+        let output = try String(contentsOf: file, encoding: .utf8)
+        guard process.terminationStatus == 0 else {
+            throw BrokerProcess.Failure(
+                description: "\(program) ended with \(process.terminationStatus): is it installed? 'make test' installs it")
+        }
+        return output
+    }
+
+    /// Asks the `sqlite3` program.
+    static func sqlite(_ path: String, _ sql: String) throws -> String {
+        try run("sqlite3", ["-batch", path, sql]).trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+
+    /// Writes made-up chat events.
+    static func generateEvents(_ count: Int, seed: Int, to path: String) throws {
+        _ = try run(
+            "python3", ["Benchmarks/generate-events", "--count", "\(count)", "--seed", "\(seed)", "--output", path])
+    }
+}

@@ -1,0 +1,220 @@
+import Foundation
+import KafkaClient
+import TestSupport
+import Testing
+
+/// `run` against a real broker process: the whole way of an event, health, crashes.
+@Suite(.serialized) struct RunTests {
+    private let broker: BrokerProcess
+    private let workspace: Workspace
+    private let topic = "events-\(UUID().uuidString.prefix(8))"
+    private let changes = "changes-\(UUID().uuidString.prefix(8))"
+
+    init() throws {
+        broker = try BrokerProcess(.noida)
+        workspace = try Workspace()
+        let admin = try Admin(configuration: ["bootstrap.servers": broker.bootstrapServers])
+        for name in [topic, changes] {
+            try admin.createTopic(NewTopic(name, partitions: 1, replicationFactor: 1))
+        }
+    }
+
+    private func settings(store: String, group: String = "group-1", namesTopic: Bool = true) -> [String] {
+        let topics = namesTopic ? ["topics=\(topic)"] : []
+        return topics.flatMap { ["--set", $0] } + [
+            "store.path=\(store)", "notifications.topic=\(changes)", "http.port=0",
+            "kafka.bootstrap.servers=\(broker.bootstrapServers)", "kafka.group.id=\(group)",
+            "kafka.session.timeout.ms=6000",
+        ].flatMap { ["--set", $0] }
+    }
+
+    private func start(store: String, group: String = "group-1", extra: [String] = []) throws -> Program {
+        try Program(["run"] + settings(store: store, group: group) + extra)
+    }
+
+    private func position(_ store: String) -> Int {
+        let text = try? Foreign.sqlite(store, "SELECT coalesce(max(nextOffset), 0) FROM _position")
+        return text.flatMap { Int($0) } ?? 0
+    }
+
+    private func waitForPosition(_ wanted: Int, store: String, _ program: Program, limitSeconds: Double = 120) throws {
+        do {
+            try TestSupport.wait(for: "position \(wanted)", limitSeconds: limitSeconds, everyMilliseconds: 50) {
+                position(store) >= wanted || !program.isRunning
+            }
+            try #require(position(store) >= wanted, "the worker ended: \(program.errors)")
+        } catch {
+            throw BrokerProcess.Failure(description: "\(error); at \(position(store))\n\(program.errors.suffix(3000))")
+        }
+    }
+
+    private func dump(_ store: String) throws -> String {
+        let result = try Program.run(["verify", "--dump", "--set", "store.path=\(store)"])
+        try #require(result.status == 0, "\(result.errors)")
+        // Positions and dead letters name their source, which differs between a topic and a file.
+        return result.output.split(separator: "\n").filter {
+            !$0.hasPrefix("position") && !$0.hasPrefix("deadLetter")
+        }.joined(separator: "\n")
+    }
+
+    private func isSound(_ store: String) throws -> Bool {
+        try Program.run(["verify", "--set", "store.path=\(store)"]).status == 0
+    }
+
+    /// Reads an answer of the worker's HTTP server: the status line's number and the body.
+    private func get(_ path: String, _ program: Program) throws -> (status: Int, body: String) {
+        var port = ""
+        try TestSupport.wait(for: "the HTTP port") {
+            let found = program.errors.firstMatch(of: /http:\/\/127\.0\.0\.1:(\d+)/)
+            port = found.map { String($0.1) } ?? ""
+            return !port.isEmpty
+        }
+        let text = try Foreign.run(
+            "python3",
+            [
+                "-c",
+                """
+                import sys, urllib.request, urllib.error
+                try: answer = urllib.request.urlopen(sys.argv[1], timeout=10)
+                except urllib.error.HTTPError as error: answer = error
+                print(answer.status if hasattr(answer, 'status') else answer.code); print(answer.read().decode())
+                """, "http://127.0.0.1:\(port)\(path)",
+            ])
+        let parts = text.split(separator: "\n", maxSplits: 1)
+        return (Int(parts[0]) ?? 0, parts.count > 1 ? String(parts[1]) : "")
+    }
+
+    // MARK: The way of an event
+
+    @Test func aForeignClientsEventsBecomeObjectsAndNotifications() throws {
+        let lines = try String(
+            contentsOf: Program.root.appending(path: "samples/chat-events.jsonl"), encoding: .utf8)
+        _ = try Kcat.run(["-P", "-b", broker.bootstrapServers, "-t", topic], input: lines)
+        let count = lines.split(separator: "\n").count
+        let store = workspace.path("store.sqlite")
+        let program = try start(store: store)
+        try waitForPosition(count, store: store, program)
+
+        try TestSupport.wait(for: "readiness") { try get("/readyz", program).status == 200 }
+        #expect(try get("/livez", program).status == 200)
+        #expect(try get("/metrics", program).body.contains("ingest_records_total \(count)"))
+        #expect(try get("/status", program).body.contains("\"nextOffset\":\(count)"))
+
+        let token = try Int(Foreign.sqlite(store, "SELECT max(token) FROM _history_transaction")) ?? 0
+        try TestSupport.wait(for: "the publisher's cursor") {
+            try Int(Foreign.sqlite(store, "SELECT coalesce(max(token), 0) FROM _cursor")) == token
+        }
+        program.send(SIGTERM)
+        let ended = try program.wait(limitSeconds: 20)
+        #expect(ended.status == 0, "\(ended.errors)")
+
+        let sent = try Kcat.run(["-C", "-b", broker.bootstrapServers, "-t", changes, "-e", "-q"])
+        let tokens = sent.matches(of: /"token":(\d+)/).compactMap { Int($0.1) }
+        #expect(tokens == Array(1...token))
+        #expect(try isSound(store))
+
+        let replayed = workspace.path("replayed.sqlite")
+        _ = try Program.run(["replay", "samples/chat-events.jsonl", "--set", "store.path=\(replayed)"])
+        #expect(try dump(store) == dump(replayed))
+        try expectBrokerNotAhead(store: store, count: count)
+    }
+
+    /// I1: the broker's committed offset is never ahead of the store's.
+    private func expectBrokerNotAhead(store: String, count: Int) throws {
+        let admin = try Admin(configuration: ["bootstrap.servers": broker.bootstrapServers])
+        let committed = try admin.committedOffsets(group: "group-1")[TopicPartition(topic, 0)]
+        #expect(committed ?? 0 <= position(store))
+        #expect(committed == Int64(count))
+    }
+
+    @Test func theSameRowsThroughKafkaGiveTheSameStore() throws {
+        let file = Program.root.appending(path: "../shared/data/work-orders.csv").path
+        let isReal = FileManager.default.fileExists(atPath: file)
+        let csv = isReal ? file : Program.root.appending(path: "samples/work-orders.csv").path
+        let mapping = isReal ? "samples/excavators.yaml" : "samples/worker.yaml"
+        let direct = workspace.path("direct.sqlite")
+        let base = ["--config", mapping, "--set", "model=config/models/work-orders.yaml"]
+        let replayed = try Program.run(["replay", csv, "--json", "--set", "store.path=\(direct)"] + base)
+        try #require(replayed.status == 0, "\(replayed.errors)")
+
+        let kafka = ["--set", "kafka.bootstrap.servers=\(broker.bootstrapServers)"]
+        let sent = try Program.run(["replay", csv, "--to-kafka", topic] + base + kafka)
+        try #require(sent.status == 0, "\(sent.errors)")
+        let count = try #require(sent.output.split(separator: " ").first.flatMap { Int($0) })
+        // The topic's records are the rows as JSON: the route of the file serves for the topic.
+        let text = try String(contentsOf: Program.root.appending(path: mapping), encoding: .utf8)
+        let routed = text.replacing("files:", with: "topics:")
+            .replacing(/- match: .*/, with: "- name: \(topic)\n    format: json")
+        let config = try workspace.write(routed, to: "topic.yaml")
+        let store = workspace.path("kafka.sqlite")
+        let program = try Program(
+            ["run", "--config", config, "--set", "model=config/models/work-orders.yaml"]
+                + settings(store: store, namesTopic: false))
+        try waitForPosition(count, store: store, program)
+        program.send(SIGTERM)
+        #expect(try program.wait(limitSeconds: 20).status == 0)
+        #expect(try dump(store) == dump(direct))
+        #expect(try isSound(store))
+        let letters = "SELECT count(*) FROM _dead_letter"
+        #expect(try Foreign.sqlite(store, letters) == Foreign.sqlite(direct, letters))
+        if isReal {
+            #expect(count == 5485)
+            #expect(try Foreign.sqlite(store, "SELECT count(*) FROM WorkOrder") == "5484")
+        }
+    }
+
+    // MARK: Crashes
+
+    /// I2: kill -9 at random moments, again and again, ends with the same store as an uninterrupted run.
+    ///
+    /// INGEST_TEST_EVENTS and INGEST_TEST_KILLS make it larger; INGEST_TEST_SEED repeats its moments.
+    @Test(.timeLimit(.minutes(30))) func killedAgainAndAgainItEndsWithTheSameStore() throws {
+        let environment = ProcessInfo.processInfo.environment
+        let count = environment["INGEST_TEST_EVENTS"].flatMap { Int($0) } ?? 20_000
+        let kills = environment["INGEST_TEST_KILLS"].flatMap { Int($0) } ?? 6
+        var random = SeededRandom.forTest("killedAgainAndAgainItEndsWithTheSameStore")
+        let file = workspace.path("events.jsonl")
+        try Foreign.generateEvents(count, seed: 7, to: file)
+        let kafka = ["--set", "kafka.bootstrap.servers=\(broker.bootstrapServers)"]
+        let sent = try Program.run(["replay", file, "--to-kafka", topic] + kafka)
+        try #require(sent.status == 0, "\(sent.errors)")
+        let direct = workspace.path("direct.sqlite")
+        try #require(try Program.run(["replay", file, "--set", "store.path=\(direct)"]).status == 0)
+
+        let store = workspace.path("killed.sqlite")
+        var interrupted = 0
+        for round in 0..<kills {
+            let before = position(store)
+            // The broker does not give the partitions of a killed member away, so each life has a group of its own:
+            // what counts is the store's position.
+            let program = try start(store: store, group: "life-\(round)", extra: ["--set", "commit.maxRows=1000"])
+            let target = before + 1 + random.number(below: max(1, (count - before) / max(1, kills - round)))
+            try waitForPosition(min(target, count), store: store, program)
+            usleep(UInt32(random.number(below: 50_000)))
+            try program.crash()
+            if position(store) < count { interrupted += 1 }
+        }
+        #expect(interrupted > 0, "no kill came before the end")
+        let program = try start(store: store, group: "last")
+        try waitForPosition(count, store: store, program)
+        program.send(SIGTERM)
+        #expect(try program.wait(limitSeconds: 20).status == 0)
+        #expect(try dump(store) == dump(direct))
+        #expect(try isSound(store))
+        try expectNotificationsWithoutGap(store)
+        print("kills: \(kills), before the end: \(interrupted), events: \(count)")
+    }
+
+    /// I4: every token was notified, in order; repeats after a crash are allowed and known by their token.
+    private func expectNotificationsWithoutGap(_ store: String) throws {
+        let sent = try Kcat.run(["-C", "-b", broker.bootstrapServers, "-t", changes, "-e", "-q"])
+        let tokens = sent.matches(of: /"data":\{"token":(\d+)/).compactMap { Int($0.1) }
+        let last = try Int(Foreign.sqlite(store, "SELECT max(token) FROM _history_transaction")) ?? 0
+        var reached = 0
+        for token in tokens {
+            #expect(token <= reached + 1, "a gap before token \(token)")
+            reached = max(reached, token)
+        }
+        #expect(reached == last)
+    }
+}
