@@ -114,6 +114,22 @@ struct PredicateCompilerTests {
         #expect(query.bindings.count == query.sql.filter { $0 == "?" }.count)
     }
 
+    /// The table of the fetched objects is searched by an index or key, not read as a whole.
+    @Test(arguments: [
+        "id = 'w1'", "id IN {'w1', 'w2'}", "id BEGINSWITH 'w'", "asset = 'a1'", "asset IN {'a1', 'a2'}",
+        "asset.id = 'a1'",
+        "startDate = nil", "startDate BETWEEN {'2026-01-01', '2026-02-01'}",
+    ])
+    func usesIndexes(_ condition: String) throws {
+        let query = try FetchQuery(FetchRequest("WorkOrder", where: condition).checked(with: fixture.model))
+        var plan: [String] = []
+        try fixture.store.read { context in
+            let statement = try PreparedStatement(try context.connection(), sql: "EXPLAIN QUERY PLAN " + query.sql)
+            while try statement.step() { plan.append(statement.text(3)) }
+        }
+        #expect(!plan.contains { $0.hasPrefix("SCAN t1") }, "\(plan)")
+    }
+
     @Test func readsWithUUIDAndBinaryValues() throws {
         let yaml = """
             model: m
