@@ -37,7 +37,9 @@ struct DerivedPlan {
             (
                 Self.aggregates(model, join.ownerEntity, over: join.ownerRelationship),
                 join.isOwnInverse
-                    ? [] : join.destinationRelationship.map { Self.aggregates(model, join.destinationEntity, over: $0) } ?? []
+                    ? []
+                    : join.destinationRelationship.map { Self.aggregates(model, join.destinationEntity, over: $0) }
+                        ?? []
             )
         }
     }

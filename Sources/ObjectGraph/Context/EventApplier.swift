@@ -117,7 +117,9 @@ final class EventApplier {
     /// Compares with the deletion by version where both have one, else by time where both have one; otherwise the
     /// order of arrival decides and the operation is the newer.
     private func isOlderOrEqual(_ operation: Operation, than tombstone: Tombstone) -> Bool {
-        if !operation.version.isNull, let isNewer = tombstone.version.isOlder(than: operation.version) { return !isNewer }
+        if !operation.version.isNull, let isNewer = tombstone.version.isOlder(than: operation.version) {
+            return !isNewer
+        }
         if let time = operation.time, let deleted = tombstone.time { return time <= deleted }
         return false
     }
@@ -152,7 +154,8 @@ final class EventApplier {
     /// Turns a placeholder into an object of its own event: defaults are set, its tombstone is lifted.
     private func complete(_ object: ContextObject) {
         object.state.isPlaceholder = false
-        for (slot, value) in object.entity.defaults.enumerated() where !value.isNull && object.state.values[slot].isNull {
+        for (slot, value) in object.entity.defaults.enumerated() where !value.isNull && object.state.values[slot].isNull
+        {
             object.state.values[slot] = value
         }
         registry.noteUniqueValues(of: object)
@@ -181,7 +184,9 @@ final class EventApplier {
         if let known = registry.byIdentity[destination.index][identity], known.isAlive { return .object(known) }
         if let tombstone = registry.tombstones[destination.index][identity]?.current {
             // A mention alone brings no deleted object back, unless it is known to be newer than the deletion.
-            guard let time = operation.time, let deleted = tombstone.time, time > deleted else { return .gone(tombstone) }
+            guard let time = operation.time, let deleted = tombstone.time, time > deleted else {
+                return .gone(tombstone)
+            }
         }
         if relationship.onMissing == .reject {
             throw EventFailure(
@@ -211,7 +216,9 @@ final class EventApplier {
             }
             for destination in wanted { try link(object, relationship, destination) }
         case .edit(let add, let remove):
-            for destination in try existing(add, relationship, operation) { try link(object, relationship, destination) }
+            for destination in try existing(add, relationship, operation) {
+                try link(object, relationship, destination)
+            }
             for identity in remove {
                 // What is not known is not linked either.
                 guard let known = registry.byIdentity[relationship.destinationIndex][identity], known.isAlive else {
@@ -288,7 +295,8 @@ final class EventApplier {
         of object: ContextObject, _ relationship: Relationship, _ inverseSlot: Int, old: Value, new: ContextObject?
     ) throws {
         guard case .column(let slot) = relationship.storage else { return }
-        if case .integer(let pk) = old, let previous = try registry.object(entity: relationship.destinationIndex, pk: pk),
+        if case .integer(let pk) = old,
+            let previous = try registry.object(entity: relationship.destinationIndex, pk: pk),
             previous.isAlive, previous.state.values[inverseSlot] == .integer(object.pk)
         {
             willChange(previous)

@@ -154,7 +154,9 @@ final class ObjectRegistry {
         if keys.isEmpty { return true }
         var rows: [StoredRow] = []
         let table = store.entities[relationship.destinationIndex]
-        try table.rows(slot: slot, keys: keys.map { .integer($0.pk) }, limit: limit.map { $0 == .max ? $0 : $0 + 1 }) { rows.append($0) }
+        try table.rows(slot: slot, keys: keys.map { .integer($0.pk) }, limit: limit.map { $0 == .max ? $0 : $0 + 1 }) {
+            rows.append($0)
+        }
         if let limit, rows.count > limit { return false }
         for row in rows {
             register(row, entity: table.entity)
@@ -178,7 +180,9 @@ final class ObjectRegistry {
         let keys = owners.filter { !$0.isNew && !pairs[table].isLoaded($0.pk, isOwner: isOwner) }.map(\.pk)
         if keys.isEmpty { return true }
         var found: [Pair] = []
-        try store.joins[table].pairs(keys: keys, onOwnerSide: isOwner, limit: limit.map { $0 == .max ? $0 : $0 + 1 }) { found.append($0) }
+        try store.joins[table].pairs(keys: keys, onOwnerSide: isOwner, limit: limit.map { $0 == .max ? $0 : $0 + 1 }) {
+            found.append($0)
+        }
         if let limit, found.count > limit { return false }
         for pair in found { pairs[table].noteStored(pair) }
         pairs[table].noteLoaded(keys, isOwner: isOwner)
@@ -195,7 +199,8 @@ final class ObjectRegistry {
         let destination = relationship.destinationIndex
         switch relationship.storage {
         case .column(let slot):
-            guard case .integer(let pk) = object.state.values[slot], let found = try self.object(entity: destination, pk: pk),
+            guard case .integer(let pk) = object.state.values[slot],
+                let found = try self.object(entity: destination, pk: pk),
                 found.isAlive
             else { return [] }
             return [found]

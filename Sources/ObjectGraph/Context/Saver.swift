@@ -164,7 +164,9 @@ struct Saver {
             try registry.load(entity: entity, primaryKeys: keys.map(\.pk))
         }
         for key in owners {
-            guard let owner = registry.byKey[key.entity][key.pk], owner.isAlive, let sums = deltas[key] else { continue }
+            guard let owner = registry.byKey[key.entity][key.pk], owner.isAlive, let sums = deltas[key] else {
+                continue
+            }
             for (slot, sum) in sums where !sum.isZero {
                 var total = RunningSum(for: owner.entity.attributes[slot].type)
                 total.add(owner.state.values[slot])
@@ -217,7 +219,8 @@ struct Saver {
                     guard let slot = aggregate.summedSlot else { continue }
                     let summed = isOwner ? join.destinationEntity : join.ownerEntity
                     let changed = registry.listed.filter {
-                        $0.entity.index == summed && !$0.isNew && $0.isAlive && $0.original[slot] != $0.state.values[slot]
+                        $0.entity.index == summed && !$0.isNew && $0.isAlive
+                            && $0.original[slot] != $0.state.values[slot]
                     }
                     let key = AggregateKey(entity: aggregate.ownerEntity, slot: aggregate.derivedSlot)
                     var owners: Set<Int64> = []

@@ -45,7 +45,8 @@ public final class WriterContext {
         public var deadLetters: [DeadLetter] = []
 
         public init(
-            events: [GraphEvent], source: String? = nil, positions: [SourcePosition] = [], deadLetters: [DeadLetter] = []
+            events: [GraphEvent], source: String? = nil, positions: [SourcePosition] = [],
+            deadLetters: [DeadLetter] = []
         ) {
             self.events = events
             self.source = source
@@ -240,7 +241,8 @@ public final class WriterContext {
             let object = registry.byIdentity[operation.entity][operation.identity]
         else {
             return .failed(
-                EventFailure(code: "delete.too_large", "The event deletes too much in passing; send the deletion alone"))
+                EventFailure(code: "delete.too_large", "The event deletes too much in passing; send the deletion alone")
+            )
         }
         try connection.run("SAVEPOINT deletion")
         let changesBefore = history.nextChange

@@ -30,7 +30,8 @@ final class HistoryWriter {
     }
 
     func append(
-        entity: Entity, pk: Int64, identity: Value, kind: ChangeKind, properties: String? = nil, tombstone: String? = nil
+        entity: Entity, pk: Int64, identity: Value, kind: ChangeKind, properties: String? = nil,
+        tombstone: String? = nil
     ) throws(StoreError) {
         try store.appendChange(
             id: nextChange, token: try openToken(), entity: entity.name, pk: pk, identity: identity, kind: kind,

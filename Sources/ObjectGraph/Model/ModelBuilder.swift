@@ -56,7 +56,8 @@ extension ModelBuilder {
         var entityNames: Set<String> = []
         for entity in declaration.entities {
             if !Self.isName(entity.name) || entity.name.lowercased().hasPrefix("sqlite_")
-                || entity.name.lowercased().hasSuffix("_readable") {
+                || entity.name.lowercased().hasSuffix("_readable")
+            {
                 report(
                     entity.line, "'\(entity.name)' cannot be an entity's name",
                     "Begin with a letter; use letters, digits and _, at most 64 bytes")
@@ -97,7 +98,8 @@ extension ModelBuilder {
         let label = "\(entity.name).\(relationship.name)"
         guard let position = positions[relationship.destination.content] else {
             report(
-                relationship.destination.line, "\(label) leads to '\(relationship.destination.content)', which is no entity",
+                relationship.destination.line,
+                "\(label) leads to '\(relationship.destination.content)', which is no entity",
                 "Known entities are: \(positions.keys.sorted().joined(separator: ", "))")
             return
         }
@@ -108,7 +110,8 @@ extension ModelBuilder {
         let destination = declaration.entities[position]
         guard let inverse = destination.relationships.first(where: { $0.name == inverseName.content }) else {
             report(
-                inverseName.line, "\(destination.name) has no relationship '\(inverseName.content)', the inverse of \(label)",
+                inverseName.line,
+                "\(destination.name) has no relationship '\(inverseName.content)', the inverse of \(label)",
                 "Declare it in \(destination.name), or write 'inverse: none'")
             return
         }
@@ -199,7 +202,8 @@ extension ModelBuilder {
                     deleteRule: relationship.deleteRule, onMissing: relationship.onMissing,
                     // A required to-many relationship needs at least one.
                     minimumCount: relationship.isToMany && !relationship.isOptional
-                        ? max(1, relationship.minimumCount) : relationship.minimumCount, maximumCount: relationship.maximumCount,
+                        ? max(1, relationship.minimumCount) : relationship.minimumCount,
+                    maximumCount: relationship.maximumCount,
                     inverseIndex: inverseIndex(of: relationship), storage: storage))
         }
         let identity = identitySlot(of: declared)
@@ -221,7 +225,8 @@ extension ModelBuilder {
             return nil
         }
         guard let slot = entity.attributes.firstIndex(where: { $0.name == identity.content }) else {
-            report(identity.line, "\(entity.name) has no attribute '\(identity.content)' to be its identity", "Declare it")
+            report(
+                identity.line, "\(entity.name) has no attribute '\(identity.content)' to be its identity", "Declare it")
             return nil
         }
         let attribute = entity.attributes[slot]
@@ -416,7 +421,9 @@ extension ModelBuilder {
             }
             if ready.isEmpty {
                 let names = waiting.map(\.name).joined(separator: ", ")
-                report(entity.line, "Derived attributes of \(entity.name) depend on each other: \(names)", "Break the circle")
+                report(
+                    entity.line, "Derived attributes of \(entity.name) depend on each other: \(names)",
+                    "Break the circle")
                 return []
             }
             order += ready.map(\.slot)

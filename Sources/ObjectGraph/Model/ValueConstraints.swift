@@ -98,7 +98,9 @@ extension Attribute {
     }
 
     private func comesBefore(_ left: Value, _ right: Value) -> Bool {
-        if type == .decimal, let left = left.text.flatMap(DecimalText.number), let right = right.text.flatMap(DecimalText.number) {
+        if type == .decimal, let left = left.text.flatMap(DecimalText.number),
+            let right = right.text.flatMap(DecimalText.number)
+        {
             return left < right
         }
         return left.isOlder(than: right) ?? false

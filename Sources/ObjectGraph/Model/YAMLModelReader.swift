@@ -116,7 +116,9 @@ extension YAMLModelReader {
         name: String, _ node: Located<Node>, entity: String
     ) -> AttributeDeclaration? {
         let label = "attribute \(entity).\(name)"
-        guard let fields = mapping(node.content, label, allowed: Self.attributeKeys, line: node.line) else { return nil }
+        guard let fields = mapping(node.content, label, allowed: Self.attributeKeys, line: node.line) else {
+            return nil
+        }
         var attribute = AttributeDeclaration(name: name, line: node.line)
         guard let typeNode = fields["type"], let typeName = typeNode.string else {
             report(node.line, "The \(label) has no type", "Give it one of: \(typeNames)")

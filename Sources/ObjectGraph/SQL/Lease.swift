@@ -24,7 +24,8 @@ struct Lease {
             current = (statement.text(1), statement.integer(2))
         }
         statement.reset()
-        if let current, let other = LeaseHolder(text: current.holder), other.isAlive(expires: current.expires, now: now) {
+        if let current, let other = LeaseHolder(text: current.holder), other.isAlive(expires: current.expires, now: now)
+        {
             throw StoreError(
                 .leased, "Another worker writes this store: process \(other.process) on \(other.host)",
                 remedy: "Stop it, or give this worker another store.path")

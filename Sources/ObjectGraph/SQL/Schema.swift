@@ -92,7 +92,8 @@ struct Schema {
         }
         for names in entity.indexes { add(names) }
         // A to-one column is searched from the other side, and by SQLite when a destination is deleted.
-        let searched = entity.attributes.filter(\.isIndexed).map(\.name)
+        let searched =
+            entity.attributes.filter(\.isIndexed).map(\.name)
             + entity.relationships.filter { $0.slot != nil }.map(\.name)
         for name in searched where !covered.contains(name) { add([name]) }
         let table = SQLText.quoted(entity.name)

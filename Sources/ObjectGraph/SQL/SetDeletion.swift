@@ -125,7 +125,9 @@ struct SetDeletion {
         for entity in model.entities {
             for relationship in entity.relationships
             where relationship.deleteRule == .nullify || relationship.deleteRule == .cascade {
-                guard let inverse = inverse(of: relationship), case .column(let slot) = inverse.storage else { continue }
+                guard let inverse = inverse(of: relationship), case .column(let slot) = inverse.storage else {
+                    continue
+                }
                 try clear(inverse, slot, forgetting: relationship, into: &tally)
             }
         }
@@ -165,7 +167,8 @@ struct SetDeletion {
                 else { continue }
                 let column = "j." + SQLText.quoted(entity.columnNames[slot])
                 try checkMinimum(
-                    inverse, relationship, remaining: "\(table(entity.index)) j WHERE \(column) = s.destination AND j.pk")
+                    inverse, relationship,
+                    remaining: "\(table(entity.index)) j WHERE \(column) = s.destination AND j.pk")
             }
         }
     }
@@ -189,7 +192,8 @@ struct SetDeletion {
                 }
                 try appendChanges(
                     survivor, .update,
-                    from: "\(table(survivor.index)) e WHERE pk IN (SELECT destination FROM (\(survivors(relationship))))",
+                    from:
+                        "\(table(survivor.index)) e WHERE pk IN (SELECT destination FROM (\(survivors(relationship))))",
                     properties: inverse.name, into: &tally)
                 try removeLinks(relationship, join)
             }
@@ -356,7 +360,8 @@ struct SetDeletion {
         let version = entity.versionSlot.map { slot in
             let column = SQLText.quoted(entity.columnNames[slot])
             // The later of the object's own version and the time of the deletion, where they can be compared.
-            return entity.attributes[slot].type == .date ? "max(coalesce(\(column), ?2), coalesce(?2, \(column)))" : column
+            return entity.attributes[slot].type == .date
+                ? "max(coalesce(\(column), ?2), coalesce(?2, \(column)))" : column
         }
         try store.runOnce(
             """

@@ -63,7 +63,8 @@ public final class Store: Sendable {
         path: String, model: ObjectModel, options: Options = Options()
     ) throws(StoreError) -> Store {
         guard FileManager.default.fileExists(atPath: path) else {
-            throw StoreError(.unavailable, "There is no store at \(path)", remedy: "Run or replay first, or name another path")
+            throw StoreError(
+                .unavailable, "There is no store at \(path)", remedy: "Run or replay first, or name another path")
         }
         do {
             let queue = try DatabaseQueue(path: path, configuration: configuration(options, isReadOnly: true))
@@ -158,7 +159,8 @@ public final class Store: Sendable {
         func metadata(_ key: String) throws -> String? {
             try String.fetchOne(database, sql: "SELECT value FROM _metadata WHERE key = ?", arguments: [key])
         }
-        guard try database.tableExists("_metadata"), let format = try metadata("formatVersion").flatMap({ Int($0) }) else {
+        guard try database.tableExists("_metadata"), let format = try metadata("formatVersion").flatMap({ Int($0) })
+        else {
             throw StoreError(.corrupt, "The database at \(path) is no store", remedy: "Name another path")
         }
         if format > Schema.formatVersion {

@@ -94,7 +94,8 @@ final class WriterConnection {
 
     func putSequence(entity: String, next: Int64) throws(StoreError) {
         let statement = try statement(
-            "INSERT INTO _sequence (entity, next) VALUES (?, ?) ON CONFLICT (entity) DO UPDATE SET next = excluded.next")
+            "INSERT INTO _sequence (entity, next) VALUES (?, ?) ON CONFLICT (entity) DO UPDATE SET next = excluded.next"
+        )
         statement.bind(1, entity)
         statement.bind(2, next)
         try statement.run()

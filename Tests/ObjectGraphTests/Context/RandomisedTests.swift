@@ -12,10 +12,10 @@ import Testing
     func everyWayOfChunkingGivesWhatTheReferenceGives(_ name: String) throws {
         let model = try Self.model(name)
         let environment = ProcessInfo.processInfo.environment
-        if let seed = environment["INGEST_TEST_SEED"].flatMap({ UInt64($0) }) { return try run(name, model, seed: seed) }
-        let count = environment["INGEST_TEST_RUNS"].flatMap { UInt64($0) } ?? 60
+        if let seed = environment["INGEST_TEST_SEED"].flatMap({ UInt64($0) }) { return run(name, model, seed: seed) }
+        let count = environment["INGEST_TEST_RUNS"].flatMap { UInt64($0) } ?? 30
         let first = UInt64.random(in: 0..<1_000_000_000)
-        for seed in first..<first + count { try run(name, model, seed: seed) }
+        for seed in first..<first + count { run(name, model, seed: seed) }
     }
 
     private static func model(_ name: String) throws -> ObjectModel {
@@ -27,16 +27,16 @@ import Testing
         }
     }
 
-    private func run(_ name: String, _ model: ObjectModel, seed: UInt64) throws {
+    private func run(_ name: String, _ model: ObjectModel, seed: UInt64) {
         var generator = EventGenerator(model, seed: seed)
         var events = generator.events(Int.random(in: 5...40, using: &generator.random))
-        guard var problem = try Comparison.problem(model, events, seed: seed) else { return }
+        guard var problem = Comparison.problem(model, events, seed: seed) else { return }
         // Leave out what the failure does not need.
         var index = 0
         while index < events.count {
             var fewer = events
             fewer.remove(at: index)
-            if let smaller = try Comparison.problem(model, fewer, seed: seed) {
+            if let smaller = Comparison.problem(model, fewer, seed: seed) {
                 (events, problem) = (fewer, smaller)
             } else {
                 index += 1
@@ -50,7 +50,15 @@ import Testing
 /// Compares stores that got the same events in different chunks with the reference.
 enum Comparison {
     /// Returns what is wrong, or nil.
-    static func problem(_ model: ObjectModel, _ events: [GraphEvent], seed: UInt64) throws -> String? {
+    static func problem(_ model: ObjectModel, _ events: [GraphEvent], seed: UInt64) -> String? {
+        do {
+            return try compare(model, events, seed: seed)
+        } catch {
+            return "\(error)"
+        }
+    }
+
+    private static func compare(_ model: ObjectModel, _ events: [GraphEvent], seed: UInt64) throws -> String? {
         var reference = ReferenceGraph(model)
         let expected = events.map { reference.apply($0) }
         let lines = reference.dump()
@@ -60,11 +68,14 @@ enum Comparison {
             // An event that deletes too much in passing is refused where deletions are carried out in the store.
             if way == .sets, outcomes.contains("delete.too_large") { continue }
             for (index, outcome) in outcomes.enumerated() where !expected[index].contains(outcome) {
-                return "\(way): event \(index) is \(outcome), expected \(expected[index].sorted())\n  \(model.text(events[index]))"
+                return
+                    "\(way): event \(index) is \(outcome), expected \(expected[index].sorted())\n  \(model.text(events[index]))"
             }
             if let difference = StoreDump.difference(lines, try StoreDump.lines(graph)) {
                 return "\(way): the store (+) is not as the reference (-)\n\(difference)"
             }
+            // The dumps are the same in all ways; looking one over is enough for its links and counts.
+            guard way == Way.allCases[Int(seed % 4)] else { continue }
             let problems = try StoreCheck.problems(graph)
             if !problems.isEmpty { return "\(way): \(problems.joined(separator: "; "))" }
         }
@@ -74,7 +85,7 @@ enum Comparison {
     enum Way: CaseIterable {
         case eventByEvent, oneChunk, randomChunks, sets
 
-        func threshold(_ seed: UInt64) -> Int { self == .sets ? Int(seed % 2) : 1000 }
+        func threshold(_ seed: UInt64) -> Int { self == .sets ? (seed % 4 == 3 ? 1 : 0) : 1000 }
 
         func apply(_ events: [GraphEvent], to graph: Graph, seed: UInt64) throws -> [String] {
             var random = SeededGenerator(seed: seed ^ 0xabcdef)

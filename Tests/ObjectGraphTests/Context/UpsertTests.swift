@@ -64,7 +64,8 @@ import Testing
         // The two spellings of é are equal to Swift, and two identities to SQLite.
         let graph = try Graph(configuredModel("chat"))
         try graph.apply(
-            graph.upsert("Member", "caf\u{e9}", ["name": "one"]), graph.upsert("Member", "cafe\u{301}", ["name": "two"]))
+            graph.upsert("Member", "caf\u{e9}", ["name": "one"]), graph.upsert("Member", "cafe\u{301}", ["name": "two"])
+        )
         #expect(try graph.column("SELECT name FROM Member ORDER BY name") == ["one", "two"])
         try graph.apply(graph.upsert("Member", "x", ["name": "\u{e9}"]))
         try graph.apply(graph.upsert("Member", "x", ["name": "e\u{301}"]))

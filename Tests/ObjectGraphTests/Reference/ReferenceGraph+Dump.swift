@@ -37,7 +37,9 @@ extension ReferenceGraph {
         case .count(let index):
             return number(Decimal(destinations(of: key, entity.relationships[index]).count), attribute)
         case .sum(let index, let slot):
-            let summed = destinations(of: key, entity.relationships[index]).compactMap { objects[$0]?.attributes[slot].decimal }
+            let summed = destinations(of: key, entity.relationships[index]).compactMap {
+                objects[$0]?.attributes[slot].decimal
+            }
             return number(summed.reduce(0, +), attribute)
         case .arithmetic(let expression):
             return compute(expression, of: key).map { number($0, attribute) } ?? .null

@@ -80,7 +80,9 @@ struct ReferenceGraph {
             return isBefore(operation.version, object.attributes[slot])
         }
         guard let tombstone = tombstones[key(operation)] else { return false }
-        if !operation.version.isNull, !tombstone.version.isNull { return !isBefore(tombstone.version, operation.version) }
+        if !operation.version.isNull, !tombstone.version.isNull {
+            return !isBefore(tombstone.version, operation.version)
+        }
         if let time = operation.time, let deleted = tombstone.time { return time <= deleted }
         return false
     }
@@ -121,7 +123,9 @@ struct ReferenceGraph {
             }
             objects[key]?.attributes[given.slot] = given.value
         }
-        if let slot = entity.versionSlot, !operation.version.isNull { objects[key]?.attributes[slot] = operation.version }
+        if let slot = entity.versionSlot, !operation.version.isNull {
+            objects[key]?.attributes[slot] = operation.version
+        }
         for given in operation.relationships where objects[key] != nil {
             try change(entity.relationships[given.relationship], of: key, given.change, operation)
         }
@@ -141,7 +145,9 @@ struct ReferenceGraph {
             }
         case .replace(let identities):
             let wanted = try existing(identities, relationship, operation)
-            for old in destinations(of: key, relationship) where !wanted.contains(old) { unlink(key, relationship, old) }
+            for old in destinations(of: key, relationship) where !wanted.contains(old) {
+                unlink(key, relationship, old)
+            }
             for destination in wanted { link(key, relationship, destination) }
         case .edit(let add, let remove):
             for destination in try existing(add, relationship, operation) { link(key, relationship, destination) }
@@ -277,7 +283,9 @@ struct ReferenceGraph {
         }
         for key in gone {
             for relationship in model.entities[key.entity].relationships where relationship.deleteRule == .deny {
-                if !gone.isSuperset(of: destinations(of: key, relationship)) { throw Failure(codes: ["validation.1600"]) }
+                if !gone.isSuperset(of: destinations(of: key, relationship)) {
+                    throw Failure(codes: ["validation.1600"])
+                }
             }
         }
         for key in gone {
@@ -328,7 +336,9 @@ struct ReferenceGraph {
             for attribute in entity.attributes where !attribute.isDerived {
                 let value = object.attributes[attribute.slot]
                 if value.isNull, !attribute.isOptional { codes.insert("validation.1570") }
-                if attribute.isUnique, !value.isNull, hasTwin(key, attribute.slot, value) { codes.insert("validation.1551") }
+                if attribute.isUnique, !value.isNull, hasTwin(key, attribute.slot, value) {
+                    codes.insert("validation.1551")
+                }
             }
             for relationship in entity.relationships {
                 if !relationship.isToMany, !relationship.isOptional, object.links[relationship.index] == nil {

@@ -22,10 +22,15 @@ struct EventGenerator {
     let model: ObjectModel
     var random: SeededGenerator
     private var made: [GraphEvent] = []
+    /// Of a hundred operations, and how many objects an entity has: each run stresses something else.
+    private let deletions: Int
+    private let names: [String]
 
     init(_ model: ObjectModel, seed: UInt64) {
         self.model = model
         random = SeededGenerator(seed: seed)
+        deletions = [3, 10, 25, 40].randomElement(using: &random) ?? 25
+        names = Array(["a", "b", "c", "d", "e"].prefix(Int.random(in: 2...5, using: &random)))
     }
 
     mutating func events(_ count: Int) -> [GraphEvent] {
@@ -47,8 +52,9 @@ struct EventGenerator {
 
     private mutating func operation(time: Int64?) -> ObjectGraph.Operation {
         let entity = model.entities[Int.random(in: 0..<model.entities.count, using: &random)]
-        let isDeletion = random.chance(25)
-        var operation = ObjectGraph.Operation(isDeletion ? .delete : .upsert, entity: entity.index, identity: identity())
+        let isDeletion = random.chance(deletions)
+        var operation = ObjectGraph.Operation(
+            isDeletion ? .delete : .upsert, entity: entity.index, identity: identity())
         operation.time = time
         if entity.versionSlot != nil, random.chance(60) {
             operation.version = .integer(Int64.random(in: 1...30, using: &random))
@@ -59,14 +65,14 @@ struct EventGenerator {
             let value = random.chance(attribute.isOptional ? 15 : 4) ? Value.null : value(attribute)
             operation.attributes.append(ObjectGraph.Operation.AttributeValue(slot: attribute.slot, value: value))
         }
-        for relationship in entity.relationships where random.chance(relationship.isOptional ? 35 : 85) {
+        for relationship in entity.relationships where random.chance(relationship.isOptional ? 35 : 92) {
             operation.relationships.append(
                 ObjectGraph.Operation.RelationshipValue(relationship: relationship.index, change: change(relationship)))
         }
         return operation
     }
 
-    private mutating func identity() -> Value { .text(["a", "b", "c", "d", "e"].randomElement(using: &random) ?? "a") }
+    private mutating func identity() -> Value { .text(names.randomElement(using: &random) ?? "a") }
 
     private mutating func identities(_ range: ClosedRange<Int>) -> [Value] {
         (0..<Int.random(in: range, using: &random)).map { _ in identity() }

@@ -8,10 +8,14 @@ final class Graph {
     let store: Store
     let writer: WriterContext
 
-    init(_ model: ObjectModel, setDeletionThreshold: Int = 1000) throws {
+    /// Makes the writer of a store in memory, or of the file at `path`.
+    init(_ model: ObjectModel, path: String? = nil, clock: Clock? = nil, setDeletionThreshold: Int = 1000) throws {
         self.model = model
-        store = try Store.inMemory(model: model)
+        store =
+            try path.map { path throws(StoreError) in try Store.open(path: path, model: model) }
+            ?? Store.inMemory(model: model)
         var options = WriterContext.Options()
+        if let clock { options.now = { clock.now } }
         options.setDeletionThreshold = setDeletionThreshold
         writer = try WriterContext(store: store, options: options)
     }
@@ -22,7 +26,9 @@ final class Graph {
 
     // MARK: Events
 
-    func upsert(_ entity: String, _ identity: Value, _ properties: KeyValuePairs<String, Property> = [:], time: Int64? = nil)
+    func upsert(
+        _ entity: String, _ identity: Value, _ properties: KeyValuePairs<String, Property> = [:], time: Int64? = nil
+    )
         -> GraphEvent
     {
         GraphEvent(model.upsert(entity, identity, properties.map { ($0.key, $0.value) }, time: time))
@@ -99,7 +105,9 @@ extension EventOutcome {
 
 extension ObjectModel {
     /// Makes an operation; the version is taken from the property that is the entity's version, as decoders do.
-    func upsert(_ entity: String, _ identity: Value, _ properties: [(String, Property)], time: Int64? = nil) -> ObjectGraph.Operation {
+    func upsert(_ entity: String, _ identity: Value, _ properties: [(String, Property)], time: Int64? = nil)
+        -> ObjectGraph.Operation
+    {
         let entity = required(entity)
         var operation = ObjectGraph.Operation(.upsert, entity: entity.index, identity: identity)
         operation.time = time
@@ -117,7 +125,9 @@ extension ObjectModel {
         return operation
     }
 
-    func delete(_ entity: String, _ identity: Value, version: Value = .null, time: Int64? = nil) -> ObjectGraph.Operation {
+    func delete(_ entity: String, _ identity: Value, version: Value = .null, time: Int64? = nil)
+        -> ObjectGraph.Operation
+    {
         var operation = ObjectGraph.Operation(.delete, entity: required(entity).index, identity: identity)
         operation.version = version
         operation.time = time
@@ -141,8 +151,8 @@ extension Property {
 }
 
 /// A model of the project's config folder.
-func configuredModel(_ name: String, file: String = #filePath) throws -> ObjectModel {
-    let root = URL(fileURLWithPath: file).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent().deletingLastPathComponent()
+func configuredModel(_ name: String) throws -> ObjectModel {
+    var root = URL(fileURLWithPath: #filePath)
+    for _ in 0..<4 { root.deleteLastPathComponent() }
     return try ObjectModel.load(path: root.appendingPathComponent("config/models/\(name).yaml").path)
 }

@@ -29,6 +29,7 @@ enum Models {
               code: { type: string, optional: true, unique: true }
             relationships:
               holder: { to: Person, inverse: badge, optional: true }
+              twin:   { to: Badge, inverse: twin, optional: true }
         """
 
     /// All four delete rules, counts, relationships without inverse, sums of every kind.

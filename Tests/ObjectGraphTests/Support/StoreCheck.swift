@@ -27,7 +27,8 @@ enum StoreCheck {
         switch relationship.storage {
         case .join(let table, let isOwner):
             let (near, far) = isOwner ? ("owner", "destination") : ("destination", "owner")
-            source = "\"\(graph.model.joinTables[table].name)\" j, \"\(destination.name)\" d WHERE j.\(near) = e.pk AND d.pk = j.\(far)"
+            source =
+                "\"\(graph.model.joinTables[table].name)\" j, \"\(destination.name)\" d WHERE j.\(near) = e.pk AND d.pk = j.\(far)"
         default:
             let back = destination.relationships[relationship.inverseIndex ?? 0].name
             source = "\"\(destination.name)\" d WHERE d.\"\(back)\" = e.pk"

@@ -22,15 +22,21 @@ enum StoreDump {
 
     private static func lines(_ entity: Entity, _ graph: Graph) throws -> [String] {
         let toOne = entity.relationships.filter { !$0.isToMany }
-        let columns = entity.attributes.map { "e.\"\($0.name)\"" } + toOne.map { relationship in
-            let destination = graph.model.entities[relationship.destinationIndex]
-            let found = "(SELECT quote(\(destination.identity.name)) FROM \"\(destination.name)\" WHERE pk = e.\"\(relationship.name)\")"
-            return "CASE WHEN e.\"\(relationship.name)\" IS NULL THEN 'null' ELSE coalesce(\(found), 'dangling') END"
-        }
+        let columns =
+            entity.attributes.map { "e.\"\($0.name)\"" }
+            + toOne.map { relationship in
+                let destination = graph.model.entities[relationship.destinationIndex]
+                let found =
+                    "(SELECT quote(\(destination.identity.name)) FROM \"\(destination.name)\" WHERE pk = e.\"\(relationship.name)\")"
+                return
+                    "CASE WHEN e.\"\(relationship.name)\" IS NULL THEN 'null' ELSE coalesce(\(found), 'dangling') END"
+            }
         let rows = try graph.rows("SELECT \(columns.joined(separator: ", ")), e._placeholder FROM \"\(entity.name)\" e")
         return rows.map { row in
             var fields: [(String, String)] = []
-            for (index, attribute) in entity.attributes.enumerated() { fields.append((attribute.name, row[index].shown)) }
+            for (index, attribute) in entity.attributes.enumerated() {
+                fields.append((attribute.name, row[index].shown))
+            }
             for (index, relationship) in toOne.enumerated() {
                 fields.append((relationship.name, row[entity.attributes.count + index].text ?? "?"))
             }

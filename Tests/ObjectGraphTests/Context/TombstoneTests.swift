@@ -1,0 +1,113 @@
+import Testing
+
+@testable import ObjectGraph
+
+@Suite struct TombstoneTests {
+    private func chats() throws -> Graph { try Graph(configuredModel("chat")) }
+
+    @Test func olderVersionIsStaleAndAnEqualOneApplies() throws {
+        let graph = try chats()
+        let outcomes = try graph.apply(
+            graph.upsert("Chat", "c", ["title": "a", "updatedAt": 5]),
+            graph.upsert("Chat", "c", ["title": "b", "updatedAt": 4]),
+            graph.upsert("Chat", "c", ["title": "c", "updatedAt": 5]), graph.upsert("Chat", "c", ["title": "d"]))
+        #expect(outcomes == ["applied", "stale", "applied", "applied"])
+        #expect(try graph.rows("SELECT title, updatedAt FROM Chat") == [["d", 5]])
+    }
+
+    @Test func olderDeletionIsStale() throws {
+        let graph = try chats()
+        try graph.apply(graph.upsert("Chat", "c", ["updatedAt": 5]))
+        #expect(try graph.apply(graph.delete("Chat", "c", version: 4)) == ["stale"])
+        #expect(try graph.apply(graph.delete("Chat", "c", version: 5)) == ["applied"])
+    }
+
+    @Test func versionsDecideBeforeTimes() throws {
+        let graph = try chats()
+        try graph.apply(graph.delete("Chat", "c", version: 5, time: 100))
+        #expect(try graph.apply(graph.upsert("Chat", "c", ["updatedAt": 5], time: 200)) == ["stale"])
+        #expect(try graph.apply(graph.upsert("Chat", "c", ["updatedAt": 6], time: 1)) == ["applied"])
+        #expect(try graph.tombstones() == [])
+    }
+
+    @Test func timesDecideWhereAVersionIsLacking() throws {
+        let graph = try chats()
+        try graph.apply(graph.delete("Chat", "c", version: 5, time: 100))
+        #expect(try graph.apply(graph.upsert("Chat", "c", time: 100)) == ["stale"])
+        #expect(try graph.apply(graph.upsert("Chat", "c", time: 101)) == ["applied"])
+    }
+
+    @Test func arrivalDecidesWhereNothingCompares() throws {
+        let graph = try chats()
+        try graph.apply(graph.delete("Chat", "c", version: 5))
+        #expect(try graph.apply(graph.upsert("Chat", "c", ["title": "back"], time: 1)) == ["applied"])
+        #expect(try graph.value("Chat", "c", "title") == "back")
+    }
+
+    @Test func recreatedObjectIsANewOne() throws {
+        let graph = try chats()
+        try graph.apply(graph.upsert("Chat", "c", ["title": "a", "members": ["m"]]))
+        let result = try graph.apply([graph.delete("Chat", "c"), graph.upsert("Chat", "c")])
+        #expect(result.outcomes.map(\.word) == ["applied", "applied"])
+        #expect(try graph.rows("SELECT pk, title, membersCount FROM Chat") == [[2, nil, 0]])
+        #expect(try graph.history(after: 1) == ["delete Chat c", "update Member m chats", "insert Chat c"])
+    }
+
+    // MARK: Mentions of deleted objects
+
+    @Test func lateMessageOfADeletedChatIsStale() throws {
+        let graph = try chats()
+        try graph.apply(graph.delete("Chat", "c", time: 50))
+        #expect(try graph.apply(graph.upsert("Message", "x", ["chat": "c"], time: 40)) == ["stale"])
+        #expect(try graph.apply(graph.upsert("Message", "x", ["chat": "c"])) == ["stale"])
+        #expect(try graph.identities("Message") == [])
+        #expect(try graph.identities("Chat") == [])
+    }
+
+    @Test func mentionNewerThanTheDeletionMakesAPlaceholder() throws {
+        let graph = try chats()
+        try graph.apply(graph.delete("Chat", "c", version: 50, time: 50))
+        #expect(try graph.apply(graph.upsert("Message", "x", ["chat": "c"], time: 51)) == ["applied"])
+        #expect(try graph.rows("SELECT id, _placeholder FROM Chat") == [["c", 1]])
+        // The placeholder's own event may still be older than the deletion.
+        #expect(try graph.apply(graph.upsert("Chat", "c", ["updatedAt": 49])) == ["stale"])
+        #expect(try graph.apply(graph.upsert("Chat", "c", ["updatedAt": 51])) == ["applied"])
+        #expect(try graph.tombstones() == [])
+    }
+
+    @Test(arguments: [true, false]) func existingMessageFollowsItsDeletedChat(_ isOneChunk: Bool) throws {
+        let graph = try chats()
+        let events = [
+            graph.delete("Chat", "c", time: 50), graph.upsert("Message", "x", ["chat": "d"]),
+            graph.upsert("Message", "x", ["chat": "c", "sender": "m"], time: 40),
+        ]
+        let chunks = isOneChunk ? [events] : events.map { [$0] }
+        let outcomes = try chunks.flatMap { try graph.apply($0).outcomes.map(\.word) }
+        #expect(outcomes == ["applied", "applied", "applied"])
+        #expect(try graph.identities("Message") == [])
+        #expect(try graph.value("Chat", "d", "messagesCount") == 0)
+        #expect(try graph.tombstones() == [["Chat", "c", nil, 50], ["Message", "x", 50, 50]])
+    }
+
+    @Test func nullifyTurnsTheMentionIntoNull() throws {
+        let graph = try chats()
+        try graph.apply(graph.delete("Member", "m", time: 50))
+        #expect(try graph.apply(graph.upsert("Message", "x", ["chat": "c", "sender": "m"])) == ["applied"])
+        #expect(try graph.value("Message", "x", "sender") == .null)
+        #expect(try graph.identities("Member") == [])
+    }
+
+    @Test func denyRefusesTheMention() throws {
+        let graph = try Graph(configuredModel("work-orders"))
+        try graph.apply(graph.delete("Asset", "a"))
+        #expect(try graph.apply(graph.upsert("WorkOrder", "w", ["asset": "a"])) == ["reference.deleted"])
+        #expect(try graph.identities("WorkOrder") == [])
+    }
+
+    @Test func listsSkipTheGone() throws {
+        let graph = try chats()
+        try graph.apply(graph.delete("Member", "m", time: 50))
+        #expect(try graph.apply(graph.upsert("Chat", "c", ["members": ["m", "n"]])) == ["applied"])
+        #expect(try graph.value("Chat", "c", "membersCount") == 1)
+    }
+}

@@ -1,0 +1,76 @@
+import Testing
+
+@testable import ObjectGraph
+
+@Suite struct LeaseTests {
+    private func code(_ body: () throws -> Void) -> StoreError.Code? {
+        do {
+            try body()
+            return nil
+        } catch {
+            return (error as? StoreError)?.code
+        }
+    }
+
+    @Test func secondWriterIsRefusedUntilTheFirstCloses() throws {
+        let folder = try TemporaryFolder()
+        let model = try configuredModel("chat")
+        let first = try Graph(model, path: folder.path("s.sqlite"))
+        #expect(code { _ = try Graph(model, path: folder.path("s.sqlite")) } == .leased)
+        #expect(code { _ = try WriterContext(store: first.store) } == .leased)
+        try first.apply(first.upsert("Chat", "c"))
+        try first.writer.close()
+        let second = try Graph(model, path: folder.path("s.sqlite"))
+        #expect(try second.identities("Chat") == ["c"])
+    }
+
+    @Test func secondContextOfABusyStoreIsRefusedAndHarmsNothing() throws {
+        let graph = try Graph(configuredModel("chat"))
+        _ = try graph.writer.apply(WriterContext.Chunk(events: [graph.upsert("Chat", "c")]))
+        #expect(code { _ = try WriterContext(store: graph.store) } == .leased)
+        try graph.writer.commit()
+        #expect(try graph.identities("Chat") == ["c"])
+    }
+
+    @Test func writerThatWasTakenOverIsFenced() throws {
+        let folder = try TemporaryFolder()
+        let model = try configuredModel("chat")
+        let clock = Clock(0)
+        let first = try Graph(model, path: folder.path("s.sqlite"), clock: clock)
+        try first.apply(first.upsert("Chat", "before"))
+        clock.now = 11_000_000
+        let second = try Graph(model, path: folder.path("s.sqlite"), clock: clock)
+        #expect(code { try first.apply(first.upsert("Chat", "zombie")) } == .fenced)
+        #expect(code { try first.writer.renewLease() } == .fenced)
+        #expect(code { try first.writer.close() } == .fenced)
+        try second.apply(second.upsert("Chat", "after"))
+        #expect(try second.identities("Chat") == ["after", "before"])
+        #expect(code { _ = try Graph(model, path: folder.path("s.sqlite"), clock: clock) } == .leased)
+    }
+
+    @Test func commitsAndRenewalsProlongTheLease() throws {
+        let folder = try TemporaryFolder()
+        let model = try configuredModel("chat")
+        let clock = Clock(0)
+        let first = try Graph(model, path: folder.path("s.sqlite"), clock: clock)
+        clock.now = 8_000_000
+        try first.apply(first.upsert("Chat", "c"))
+        clock.now = 15_000_000
+        #expect(code { _ = try Graph(model, path: folder.path("s.sqlite"), clock: clock) } == .leased)
+        try first.writer.renewLease()
+        clock.now = 24_000_000
+        #expect(code { _ = try Graph(model, path: folder.path("s.sqlite"), clock: clock) } == .leased)
+    }
+
+    @Test func deadProcessOfThisMachineHoldsNothing() throws {
+        let current = LeaseHolder.current()
+        let dead = LeaseHolder(host: current.host, process: current.process, startTime: "1", instance: "x")
+        let elsewhere = LeaseHolder(host: "other", process: 1, startTime: "1", instance: "x")
+        #expect(!dead.isAlive(expires: 10, now: 5))
+        #expect(current.isAlive(expires: 10, now: 5))
+        #expect(!current.isAlive(expires: 10, now: 10))
+        #expect(elsewhere.isAlive(expires: 10, now: 5))
+        #expect(LeaseHolder(text: current.text) == current)
+        #expect(LeaseHolder(text: "nonsense") == nil)
+    }
+}

@@ -1,0 +1,121 @@
+import Foundation
+import Testing
+
+@testable import ObjectGraph
+
+@Suite struct StoreTests {
+    private func open(_ path: String, _ model: ObjectModel) -> StoreError? {
+        do {
+            _ = try Store.open(path: path, model: model)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    @Test func anotherShapeIsRefused() throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path("s.sqlite")
+        #expect(open(path, try configuredModel("chat")) == nil)
+        let error = open(path, try configuredModel("work-orders"))
+        #expect(error?.code == .modelMismatch)
+        #expect(error?.description.contains("the store is unharmed") == true)
+        #expect(open(path, try configuredModel("chat")) == nil)
+    }
+
+    @Test func newerLayoutIsRefused() throws {
+        let folder = try TemporaryFolder()
+        let model = try configuredModel("chat")
+        let graph = try Graph(model, path: folder.path("s.sqlite"))
+        _ = try graph.rows("UPDATE _metadata SET value = '99' WHERE key = 'formatVersion'")
+        #expect(open(folder.path("s.sqlite"), model)?.code == .newerFormat)
+    }
+
+    @Test func fileThatIsNoDatabaseIsRefusedAndLeftAlone() throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path("notes.txt")
+        let text = String(repeating: "These are notes and no database at all.\n", count: 100)
+        try text.write(toFile: path, atomically: true, encoding: .utf8)
+        #expect(open(path, try configuredModel("chat"))?.code == .corrupt)
+        #expect(try String(contentsOfFile: path, encoding: .utf8) == text)
+    }
+
+    @Test func databaseOfSomebodyElseIsRefused() throws {
+        let folder = try TemporaryFolder()
+        try SQLiteProgram.run(folder.path("s.sqlite"), "CREATE TABLE recipes (name TEXT)")
+        let error = open(folder.path("s.sqlite"), try configuredModel("chat"))
+        #expect(error?.code == .corrupt)
+        #expect(error?.message.contains("recipes") == true)
+    }
+
+    @Test func folderThatCannotBeWrittenIsUnavailable() throws {
+        let model = try configuredModel("chat")
+        #expect(open("/nowhere/at/all/s.sqlite", model)?.code == .unavailable)
+        let folder = try TemporaryFolder()
+        try FileManager.default.setAttributes([.posixPermissions: 0o500], ofItemAtPath: folder.url.path)
+        // The superuser may write anywhere but here.
+        let path = getuid() == 0 ? "/proc/s.sqlite" : folder.path("s.sqlite")
+        #expect(open(path, model)?.code == .unavailable)
+        #expect(throws: StoreError.self) { try Store.openForReading(path: folder.path("none.sqlite"), model: model) }
+    }
+
+    @Test func rollbackForgetsAndGoesOn() throws {
+        let graph = try Graph(configuredModel("chat"))
+        try graph.apply(graph.upsert("Chat", "kept", ["title": "t"]))
+        _ = try graph.writer.apply(
+            WriterContext.Chunk(events: [graph.upsert("Chat", "lost"), graph.delete("Chat", "kept")]))
+        try graph.writer.rollback()
+        #expect(graph.writer.uncommittedRows == 0)
+        #expect(try graph.apply([graph.upsert("Chat", "next")]).token == 2)
+        #expect(try graph.identities("Chat") == ["kept", "next"])
+        #expect(try graph.tombstones() == [])
+    }
+
+    @Test func storeErrorUndoesEverythingSinceTheCommit() throws {
+        let graph = try Graph(configuredModel("chat"))
+        try graph.apply(graph.upsert("Chat", "kept"))
+        _ = try graph.writer.apply(WriterContext.Chunk(events: [graph.upsert("Chat", "first")]))
+        // A store that may not grow is a disk that is full.
+        try graph.writer.commit()
+        _ = try graph.rows("PRAGMA max_page_count = 1")
+        _ = try graph.writer.apply(WriterContext.Chunk(events: [graph.upsert("Chat", "second")]))
+        let large = graph.upsert(
+            "Message", "x", ["chat": "first", "body": .value(.text(String(repeating: "x", count: 9000)))])
+        let error = #expect(throws: StoreError.self) {
+            try graph.writer.apply(WriterContext.Chunk(events: Array(repeating: large, count: 1)))
+        }
+        #expect(error?.code == .full)
+        #expect(error?.isRetriable == true)
+        _ = try graph.rows("PRAGMA max_page_count = 1000000")
+        #expect(try graph.identities("Chat") == ["first", "kept"])
+        #expect(try graph.apply([graph.upsert("Chat", "second"), large]).token == 3)
+        #expect(try StoreCheck.problems(graph) == [])
+    }
+
+    @Test func ruleThatOnlyTheSchemaKnowsFailsItsEventAlone() throws {
+        let graph = try Graph(configuredModel("chat"))
+        _ = try graph.rows(
+            "CREATE TEMP TRIGGER t AFTER INSERT ON main.Chat WHEN NEW.id = 'bad' BEGIN SELECT RAISE(ABORT, 'no'); END")
+        let result = try graph.writer.apply(
+            WriterContext.Chunk(
+                events: [
+                    graph.upsert("Chat", "a"), graph.upsert("Chat", "bad", ["members": ["m"]]),
+                    graph.upsert("Chat", "b"),
+                ],
+                positions: [SourcePosition(topic: "t", partition: 0, nextOffset: 3)])
+        ) { index, failure in
+            DeadLetter(
+                time: 0, topic: "t", partition: 0, offset: Int64(index), stage: "apply", code: failure.code,
+                reason: failure.description, key: nil, value: nil, valueBytes: 0)
+        }
+        try graph.writer.commit()
+        #expect(result.outcomes.map(\.word) == ["applied", "store.constraint", "applied"])
+        #expect(result.placeholderCount == 0)
+        #expect(try graph.history() == ["insert Chat a", "insert Chat b"])
+        #expect(try graph.identities("Member") == [])
+        let (letters, positions) = try graph.store.read { (try $0.deadLetters(), try $0.positions()) }
+        #expect(letters.map(\.offset) == [1])
+        #expect(letters.map(\.code) == ["store.constraint"])
+        #expect(positions.map(\.nextOffset) == [3])
+    }
+}
