@@ -4,14 +4,14 @@
 /// saved alone.
 final class EventApplier {
     let registry: ObjectRegistry
-    private var journal: [JournalEntry] = []
+    private(set) var journal: [JournalEntry] = []
     private var eventNumber = 0
     /// How many placeholders there were before the event.
     private var placeholdersBefore = 0
     /// The objects whose relationships with count limits the event changed.
-    private var countChecks: [(object: ContextObject, relationship: Relationship)] = []
+    var countChecks: [(object: ContextObject, relationship: Relationship)] = []
 
-    private enum JournalEntry {
+    enum JournalEntry {
         case state(ContextObject, ContextObject.State)
         case created(ContextObject, replaced: ContextObject?)
         case pair(table: Int, Pair, wasLinked: Bool)
@@ -105,7 +105,7 @@ final class EventApplier {
 
     // MARK: Versions
 
-    private func isStale(_ operation: Operation) -> Bool {
+    func isStale(_ operation: Operation) -> Bool {
         let known = registry.byIdentity[operation.entity][operation.identity]
         if let known, known.isAlive, !known.state.isPlaceholder {
             return !operation.version.isNull && operation.version.isOlder(than: known.version) == true
@@ -362,110 +362,5 @@ final class EventApplier {
                 countChecks.append((destination, inverse))
             }
         }
-    }
-
-    // MARK: Validation
-
-    /// Checks the objects that the event changed, all rules that one object's values do not settle alone.
-    private func validateTouched() throws {
-        for entry in journal {
-            switch entry {
-            case .state(let object, _), .created(let object, _): try validate(object)
-            case .pair, .tombstone: break
-            }
-        }
-        for check in countChecks where check.object.isAlive && !check.object.state.isPlaceholder {
-            try validateCount(of: check.object, check.relationship)
-        }
-    }
-
-    private func validate(_ object: ContextObject) throws {
-        guard object.isAlive, !object.state.isPlaceholder else { return }
-        for slot in object.entity.requiredSlots where registry.readsNull(object, slot) {
-            throw ValidationFailure(
-                reason: .missingMandatory, entity: object.entity.name, property: object.entity.columnNames[slot],
-                limit: "is required and has no value")
-        }
-        for slot in object.entity.uniqueSlots { try validateUnique(object, slot) }
-    }
-
-    private func validateUnique(_ object: ContextObject, _ slot: Int) throws {
-        let value = object.state.values[slot]
-        let key = ObjectRegistry.Unique(entity: object.entity.index, slot: slot)
-        guard !value.isNull, let holders = registry.byUniqueValue[key]?[value] else { return }
-        if holders.contains(where: { $0 !== object && $0.isAlive && $0.state.values[slot] == value }) {
-            throw ValidationFailure(
-                reason: .uniqueness, entity: object.entity.name, property: object.entity.columnNames[slot],
-                limit: "has to be unique and another object has the value")
-        }
-    }
-
-    private func validateCount(of object: ContextObject, _ relationship: Relationship) throws {
-        let count = try registry.destinations(of: object, relationship).count
-        // Counts apply when the relationship is not empty, unless it is required.
-        if count < relationship.minimumCount, count > 0 || !relationship.isOptional {
-            throw ValidationFailure(
-                reason: .tooFewDestinations, entity: object.entity.name, property: relationship.name,
-                limit: "needs at least \(relationship.minimumCount) objects, this one has \(count)")
-        }
-        if let maximum = relationship.maximumCount, count > maximum {
-            throw ValidationFailure(
-                reason: .tooManyDestinations, entity: object.entity.name, property: relationship.name,
-                limit: "may have at most \(maximum) objects, this one has \(count)")
-        }
-    }
-}
-
-// MARK: - Deletion
-
-extension EventApplier {
-    private func delete(_ operation: Operation) throws {
-        if isStale(operation) { return }
-        let known = registry.byIdentity[operation.entity][operation.identity]
-        if let known, known.isAlive {
-            try delete([known], at: operation.time, version: operation.version)
-            return
-        }
-        // A deletion of something unknown is remembered: its late events change nothing.
-        setTombstone(
-            Tombstone(version: operation.version, time: operation.time), entity: operation.entity,
-            identity: operation.identity)
-    }
-
-    /// Deletes objects and does to others what the delete rules say.
-    private func delete(_ roots: [ContextObject], at time: Int64?, version: Value = .null) throws {
-        let propagation = DeletePropagation(registry: registry)
-        let plan = try propagation.plan(roots)
-        for effect in plan.letGo { try unlinkOrClear(effect) }
-        for (index, object) in plan.deleted.enumerated() {
-            let isRoot = index < roots.count
-            let tombstone = Tombstone(
-                version: isRoot && !version.isNull ? version : tombstoneVersion(object, at: time), time: time)
-            willChange(object)
-            object.state.deletion = tombstone
-            setTombstone(tombstone, entity: object.entity.index, identity: object.identity)
-        }
-    }
-
-    private func unlinkOrClear(_ effect: DeletePropagation.LettingGo) throws {
-        if effect.relationship.isToMany {
-            try unlink(effect.deleted, effect.relationship, effect.destination)
-        } else if let inverse = inverse(of: effect.relationship) {
-            // A to-one end: the other side forgets the deleted object.
-            if inverse.isToMany {
-                if inverse.minimumCount > 0 { countChecks.append((effect.destination, inverse)) }
-            } else {
-                try setDestination(nil, inverse, of: effect.destination)
-            }
-        }
-    }
-
-    /// The later of the object's own version and the time of the deletion, where they can be compared.
-    private func tombstoneVersion(_ object: ContextObject, at time: Int64?) -> Value {
-        guard let slot = object.entity.versionSlot, object.entity.attributes[slot].type == .date, let time else {
-            return object.version
-        }
-        let deleted = Value.integer(time)
-        return object.version.isOlder(than: deleted) ?? true ? deleted : object.version
     }
 }

@@ -3,9 +3,13 @@
 extension Value: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral,
     ExpressibleByFloatLiteral, ExpressibleByNilLiteral
 {
+    /// Makes a text.
     public init(stringLiteral text: String) { self = .text(text) }
+    /// Makes a whole number.
     public init(integerLiteral number: Int64) { self = .integer(number) }
+    /// Makes a number.
     public init(floatLiteral number: Double) { self = .double(number) }
+    /// Makes null.
     public init(nilLiteral: ()) { self = .null }
 }
 

@@ -1,0 +1,52 @@
+// Deletions and what the delete rules make of them.
+extension EventApplier {
+    func delete(_ operation: Operation) throws {
+        if isStale(operation) { return }
+        let known = registry.byIdentity[operation.entity][operation.identity]
+        if let known, known.isAlive {
+            try delete([known], at: operation.time, version: operation.version)
+            return
+        }
+        // A deletion of something unknown is remembered: its late events change nothing.
+        setTombstone(
+            Tombstone(version: operation.version, time: operation.time), entity: operation.entity,
+            identity: operation.identity)
+    }
+
+    /// Deletes objects and does to others what the delete rules say.
+    func delete(_ roots: [ContextObject], at time: Int64?, version: Value = .null) throws {
+        let propagation = DeletePropagation(registry: registry)
+        let plan = try propagation.plan(roots)
+        for effect in plan.letGo { try unlinkOrClear(effect) }
+        for (index, object) in plan.deleted.enumerated() {
+            let isRoot = index < roots.count
+            let tombstone = Tombstone(
+                version: isRoot && !version.isNull ? version : tombstoneVersion(object, at: time), time: time)
+            willChange(object)
+            object.state.deletion = tombstone
+            setTombstone(tombstone, entity: object.entity.index, identity: object.identity)
+        }
+    }
+
+    private func unlinkOrClear(_ effect: DeletePropagation.LettingGo) throws {
+        if effect.relationship.isToMany {
+            try unlink(effect.deleted, effect.relationship, effect.destination)
+        } else if let inverse = inverse(of: effect.relationship) {
+            // A to-one end: the other side forgets the deleted object.
+            if inverse.isToMany {
+                if inverse.minimumCount > 0 { countChecks.append((effect.destination, inverse)) }
+            } else {
+                try setDestination(nil, inverse, of: effect.destination)
+            }
+        }
+    }
+
+    /// The later of the object's own version and the time of the deletion, where they can be compared.
+    private func tombstoneVersion(_ object: ContextObject, at time: Int64?) -> Value {
+        guard let slot = object.entity.versionSlot, object.entity.attributes[slot].type == .date, let time else {
+            return object.version
+        }
+        let deleted = Value.integer(time)
+        return object.version.isOlder(than: deleted) ?? true ? deleted : object.version
+    }
+}
