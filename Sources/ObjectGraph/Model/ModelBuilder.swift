@@ -286,11 +286,18 @@ extension ModelBuilder {
         }
         checkConstraints(declared, constraints, label)
         let defaultValue = value(declared.defaultText, of: declared, label, "default")
-        return Attribute(
+        let attribute = Attribute(
             name: declared.name, type: declared.type, slot: slot, isOptional: declared.isOptional,
             defaultValue: defaultValue, constraints: constraints, derivation: derivation(declared, of: entity),
             isUnique: declared.isUnique, isIndexed: declared.isIndexed,
             isPreservedAfterDeletion: declared.isPreservedAfterDeletion)
+        do {
+            try attribute.check(defaultValue, entity: entity.name)
+        } catch {
+            report(
+                declared.defaultText?.line, "The default of \(label) breaks the rule: it \(error.limit)", "Change one")
+        }
+        return attribute
     }
 
     private mutating func value(
@@ -318,6 +325,11 @@ extension ModelBuilder {
         let hasRange = !constraints.minimum.isNull || !constraints.maximum.isNull
         if hasRange, !declared.type.isNumeric, declared.type != .date {
             report(declared.line, "\(label) has a range and is neither number nor date", "Use minLength and maxLength")
+        }
+        if !constraints.minimum.isNull, !constraints.maximum.isNull,
+            Attribute.comesBefore(constraints.maximum, constraints.minimum, declared.type)
+        {
+            report(declared.line, "\(label) has a min above its max", "Exchange them")
         }
         if let minimum = constraints.minimumLength, let maximum = constraints.maximumLength, minimum > maximum {
             report(declared.line, "\(label) has a minLength above its maxLength", "Exchange them")

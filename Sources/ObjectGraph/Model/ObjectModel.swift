@@ -105,7 +105,7 @@ public final class Entity: Sendable {
 
     /// Returns the to-one relationship without inverse whose column a slot is, or nil.
     func clearedRelationship(slot: Int) -> Relationship? {
-        relationships.first { $0.slot == slot && $0.inverseIndex == nil }
+        slot < attributes.count ? nil : relationships.first { $0.slot == slot && $0.inverseIndex == nil }
     }
 
     /// The property names, for messages that say what is known.

@@ -1,3 +1,5 @@
+import Foundation
+
 /// A property's value in the form in which the store keeps it.
 ///
 /// The forms are SQLite's storage classes; an attribute's ``AttributeType`` says how to read one:
@@ -28,7 +30,12 @@ public enum Value: Sendable, Hashable {
 
     private static func hasSameBytes(_ left: String, _ right: String) -> Bool {
         let result = left.utf8.withContiguousStorageIfAvailable { left in
-            right.utf8.withContiguousStorageIfAvailable { left.elementsEqual($0) }
+            right.utf8.withContiguousStorageIfAvailable { right in
+                guard left.count == right.count, let start = left.baseAddress, let other = right.baseAddress else {
+                    return left.count == right.count
+                }
+                return memcmp(start, other, left.count) == 0
+            }
         }
         return (result ?? nil) ?? left.utf8.elementsEqual(right.utf8)
     }

@@ -87,17 +87,17 @@ extension Attribute {
 
     private func checkRange(_ value: Value, entity: String) throws(ValidationFailure) {
         let isDate = type == .date
-        if !constraints.minimum.isNull, comesBefore(value, constraints.minimum) {
+        if !constraints.minimum.isNull, Self.comesBefore(value, constraints.minimum, type) {
             let bound = display(constraints.minimum)
             throw failure(isDate ? .dateTooSoon : .numberTooSmall, entity, "may not be less than \(bound)")
         }
-        if !constraints.maximum.isNull, comesBefore(constraints.maximum, value) {
+        if !constraints.maximum.isNull, Self.comesBefore(constraints.maximum, value, type) {
             let bound = display(constraints.maximum)
             throw failure(isDate ? .dateTooLate : .numberTooLarge, entity, "may not be more than \(bound)")
         }
     }
 
-    private func comesBefore(_ left: Value, _ right: Value) -> Bool {
+    static func comesBefore(_ left: Value, _ right: Value, _ type: AttributeType) -> Bool {
         if type == .decimal, let left = left.text.flatMap(DecimalText.number),
             let right = right.text.flatMap(DecimalText.number)
         {

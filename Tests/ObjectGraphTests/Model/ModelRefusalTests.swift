@@ -68,6 +68,8 @@ import Testing
         attribute("bad pattern", "no regular expression", "n: { type: string, pattern: '[' }"),
         attribute("length of a number", "has a length", "n: { type: double, maxLength: 3 }"),
         attribute("range of a text", "has a range", "n: { type: string, min: 3 }"),
+        attribute("range crossed", "has a min above its max", "n: { type: decimal, min: 10, max: 9.5 }"),
+        attribute("default out of range", "The default of A.n breaks", "n: { type: integer64, default: 1, min: 2 }"),
         attribute("lengths crossed", "above its maxLength", "n: { type: string, minLength: 3, maxLength: 2 }"),
         attribute("reserved name", "cannot be a property's name", "rowid: { type: string }"),
         attribute("derived text", "derived and no number", "n: { type: string, derived: bs.@count }"),

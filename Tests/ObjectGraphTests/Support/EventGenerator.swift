@@ -54,7 +54,7 @@ struct EventGenerator {
         let entity = model.entities[Int.random(in: 0..<model.entities.count, using: &random)]
         let isDeletion = random.chance(deletions)
         var operation = ObjectGraph.Operation(
-            isDeletion ? .delete : .upsert, entity: entity.index, identity: identity())
+            isDeletion ? .delete : .upsert, entity: entity.index, identity: identity(entity))
         operation.time = time
         if entity.versionSlot != nil, random.chance(60) {
             operation.version = .integer(Int64.random(in: 1...30, using: &random))
@@ -72,16 +72,26 @@ struct EventGenerator {
         return operation
     }
 
-    private mutating func identity() -> Value { .text(names.randomElement(using: &random) ?? "a") }
+    private mutating func identity(_ entity: Entity) -> Value {
+        let name = names.randomElement(using: &random) ?? "a"
+        switch entity.identity.type {
+        case .integer16, .integer32, .integer64: return .integer(Int64(name.unicodeScalars.first?.value ?? 0))
+        case .uuid: return .blob([UInt8](repeating: UInt8(name.unicodeScalars.first?.value ?? 0), count: 16))
+        default: return .text(name)
+        }
+    }
 
-    private mutating func identities(_ range: ClosedRange<Int>) -> [Value] {
-        (0..<Int.random(in: range, using: &random)).map { _ in identity() }
+    private mutating func identities(_ entity: Entity, _ range: ClosedRange<Int>) -> [Value] {
+        (0..<Int.random(in: range, using: &random)).map { _ in identity(entity) }
     }
 
     private mutating func change(_ relationship: Relationship) -> RelationshipChange {
-        if !relationship.isToMany { return .one(random.chance(relationship.isOptional ? 20 : 4) ? .null : identity()) }
-        if random.chance(50) { return .replace(identities(0...4)) }
-        return .edit(add: identities(0...2), remove: identities(0...2))
+        let destination = model.entities[relationship.destinationIndex]
+        if !relationship.isToMany {
+            return .one(random.chance(relationship.isOptional ? 20 : 4) ? .null : identity(destination))
+        }
+        if random.chance(50) { return .replace(identities(destination, 0...4)) }
+        return .edit(add: identities(destination, 0...2), remove: identities(destination, 0...2))
     }
 
     private mutating func value(_ attribute: Attribute) -> Value {

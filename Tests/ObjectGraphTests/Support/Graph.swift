@@ -6,7 +6,8 @@ import Foundation
 final class Graph {
     let model: ObjectModel
     let store: Store
-    let writer: WriterContext
+    private(set) var writer: WriterContext
+    private let options: WriterContext.Options
 
     /// Makes the writer of a store in memory, or of the file at `path`.
     init(_ model: ObjectModel, path: String? = nil, clock: Clock? = nil, setDeletionThreshold: Int = 1000) throws {
@@ -17,11 +18,18 @@ final class Graph {
         var options = WriterContext.Options()
         if let clock { options.now = { clock.now } }
         options.setDeletionThreshold = setDeletionThreshold
+        self.options = options
         writer = try WriterContext(store: store, options: options)
     }
 
     convenience init(yaml: String, setDeletionThreshold: Int = 1000) throws {
         try self.init(try ObjectModel.parse(yaml), setDeletionThreshold: setDeletionThreshold)
+    }
+
+    /// Ends the writer and makes the next one, as a worker that starts again.
+    func restart() throws {
+        try writer.close()
+        writer = try WriterContext(store: store, options: options)
     }
 
     // MARK: Events

@@ -138,4 +138,33 @@ enum Models {
             relationships:
               order: { to: Order, inverse: shipment, delete: cascade, optional: true }
         """
+
+    /// Names that mean something to SQL or to the store's own statements.
+    static let awkward = """
+        model: awkward
+        entities:
+          Order:
+            identity: identity
+            version: round
+            attributes:
+              identity: { type: integer64 }
+              round: { type: integer32, optional: true }
+              select: { type: string, optional: true, unique: true, preserveAfterDeletion: true }
+              group: { type: integer64, derived: owner.@count }
+            relationships:
+              owner: { to: Group, many: true, inverse: destination, delete: cascade, minCount: 1 }
+              e: { to: Order, inverse: d, optional: true, delete: noAction }
+              d: { to: Order, inverse: e, optional: true }
+          Group:
+            identity: key
+            attributes:
+              key: { type: uuid }
+              from: { type: double, default: 0 }
+              Ünïcode: { type: integer64, derived: destination.@count }
+              where: { type: double, derived: x.from.@sum }
+            relationships:
+              destination: { to: Order, many: true, inverse: owner }
+              source: { to: Group, inverse: x, optional: true, delete: deny }
+              x: { to: Group, many: true, inverse: source, delete: nullify, minCount: 2 }
+        """
 }

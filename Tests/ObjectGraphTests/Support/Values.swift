@@ -21,7 +21,8 @@ extension Value {
         case .integer(let number): String(number)
         case .double(let number): "\(number)"
         case .text(let text): "'\(text)'"
-        case .blob(let bytes): "x'" + bytes.map { String($0, radix: 16) }.joined(separator: ".") + "'"
+        case .blob(let bytes):
+            "X'" + bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16, uppercase: true) }.joined() + "'"
         }
     }
 }
