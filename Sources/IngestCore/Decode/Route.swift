@@ -33,7 +33,9 @@ struct Route {
         self.entity = entity
         type = route.type
         verb = route.verb.map { $0 == .delete ? .delete : .upsert }
-        identity = route.identity
+        // A prefix alone means the model's own identity attribute, with the prefix before it.
+        let prefixed = (Self.path(route.data) + [entity.identity.name]).joined(separator: ".")
+        identity = route.identity ?? (route.identityPrefix == nil ? nil : .field(prefixed))
         identityPrefix = route.identityPrefix
         data = Self.path(route.data)
         typeField = Self.path(route.typeField)
@@ -49,10 +51,13 @@ struct Route {
             ignored.append(RowDecoder.numberMember)
             // What the envelope says stands beside the properties.
             ignored += [typeField.first, timeField.first].compactMap { $0 }
-            if case .field(let field)? = route.identity, field != entity.identity.name { ignored.append(Self.path(field)[0]) }
+            if case .field(let field)? = identity { ignored.append(Self.path(field)[0]) }
         }
         let known = Set(entity.propertyNames).union(route.aliases.keys)
-        table = ObjectDecoder.table(entity, aliases: route.aliases, ignored: ignored.filter { !known.contains($0) } + route.ignore)
+        ignored = ignored.filter { !known.contains($0) } + route.ignore
+        // Where the route says what the identity is, the data does not.
+        if identity != nil { ignored.append(entity.identity.name) }
+        table = ObjectDecoder.table(entity, aliases: route.aliases, ignored: ignored)
         constants = try route.constants.sorted { $0.key < $1.key }.map { name, scalar throws(RouteError) in
             guard let attribute = entity.attribute(named: name), !attribute.isDerived else {
                 throw RouteError(

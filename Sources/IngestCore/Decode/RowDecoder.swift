@@ -21,6 +21,7 @@ public struct RowDecoder {
         self.names = names
         let entity = route.entity
         columns = try names.map { name throws(RouteError) in
+            if route.identity == .field(name) { return .identity }
             switch route.table.properties[name] {
             case .ignored: return .ignored
             case .identity: return .identity

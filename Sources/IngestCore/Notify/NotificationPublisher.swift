@@ -86,7 +86,7 @@ public final class NotificationPublisher: Sendable {
     public init(
         store: Store, sink: any NotificationSink, configuration: NotificationConfiguration, mailbox: CursorMailbox,
         metrics: WorkerMetrics? = nil, health: HealthMonitor? = nil, logger: Logger
-    ) throws(StoreError) {
+    ) throws {
         self.store = store
         self.sink = sink
         self.mailbox = mailbox
@@ -158,10 +158,9 @@ public final class NotificationPublisher: Sendable {
     func publishNext() throws -> Int {
         let after = deliveredToken
         let transactions: [HistoryTransaction]
-        do throws(StoreError) {
+        do {
             transactions = try store.read { try $0.history(after: after, limit: 200, maximumChangeCount: 5000) }
-        } catch {
-            guard error.code == .historyExpired else { throw error }
+        } catch let error as StoreError where error.code == .historyExpired {
             // Only a purge by hand passes a cursor. Going on is the lesser evil, and it is said aloud.
             let purged = try store.read { try $0.purgedToken() }
             logger.error(

@@ -18,6 +18,24 @@ final class EventApplier {
         case tombstone(entity: Int, identity: Value, ObjectRegistry.TombstoneEntry?)
     }
 
+    /// Signals that a deletion reaches more objects than memory should hold.
+    struct LargeDeletion: Error {
+        struct Root {
+            let entity: Int
+            let pk: Int64
+
+            init(_ object: ContextObject) {
+                entity = object.entity.index
+                pk = object.pk
+            }
+        }
+
+        let roots: [Root]
+        /// The version that the event states, or null.
+        let version: Value
+        let time: Int64?
+    }
+
     /// An event that turned out to change nothing.
     private struct Stale: Error {}
 
@@ -25,8 +43,8 @@ final class EventApplier {
 
     /// Applies an event.
     ///
-    /// - Throws: ``ObjectRegistry/TooManyDestinations`` where the deletion has to be carried out in the store (nothing
-    ///   was changed then), or ``StoreError``.
+    /// - Throws: ``LargeDeletion`` where a deletion has to be carried out in the store (nothing was changed then), or
+    ///   ``StoreError``.
     func apply(_ event: GraphEvent) throws -> EventOutcome {
         eventNumber += 1
         placeholdersBefore = registry.placeholderCount

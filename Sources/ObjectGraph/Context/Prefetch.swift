@@ -210,15 +210,3 @@ extension ObjectRegistry {
         return pairs[table].state(pair) ?? PairRegistry.State(original: false, current: false)
     }
 }
-
-extension Prefetch {
-    /// Reads the objects that an event is about, and nothing that hangs on them.
-    func loadTargets(_ event: GraphEvent) throws(StoreError) {
-        for operation in event.operations {
-            let entity = registry.model.entities[operation.entity]
-            try registry.store.entities[operation.entity].rows(identities: [operation.identity]) {
-                registry.register($0, entity: entity)
-            }
-        }
-    }
-}

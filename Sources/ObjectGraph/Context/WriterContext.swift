@@ -1,5 +1,4 @@
 import Foundation
-import GRDB
 
 /// The private context that writes a store: applies events in chunks, saves each with its history, then forgets it.
 ///
@@ -79,8 +78,8 @@ public final class WriterContext {
         self.options = options
         let now = options.now()
         do {
-            let parts = try store.database.unsafeReentrantWrite { database in
-                let connection = try WriterConnection(database, model: store.model)
+            let parts = try store.onWriter { handle in
+                let connection = WriterConnection(handle, model: store.model)
                 if connection.isInTransaction {
                     throw StoreError(
                         .leased, "Another writer context of this process is writing this store",
@@ -188,12 +187,12 @@ public final class WriterContext {
         while !rest.isEmpty {
             registry.reset()
             try Prefetch(registry: registry).load(rest)
-            var large: GraphEvent?
+            var large: EventApplier.LargeDeletion?
             while let event = rest.popFirst() {
                 do {
                     run.outcomes.append(try applier.apply(event))
-                } catch is ObjectRegistry.TooManyDestinations {
-                    large = event
+                } catch let deletion as EventApplier.LargeDeletion {
+                    large = deletion
                     break
                 }
             }
@@ -233,24 +232,18 @@ public final class WriterContext {
 
     /// Carries a deletion out inside the store; what the chunk held before it is saved already.
     private func deleteInStore(
-        _ event: GraphEvent, _ history: HistoryWriter, _ tally: inout ChangeTally
+        _ deletion: EventApplier.LargeDeletion, _ history: HistoryWriter, _ tally: inout ChangeTally
     ) throws -> EventOutcome {
         registry.reset()
-        try Prefetch(registry: registry).loadTargets(event)
-        guard event.operations.count == 1, let operation = event.operations.last, operation.kind == .delete,
-            let object = registry.byIdentity[operation.entity][operation.identity]
-        else {
-            return .failed(
-                EventFailure(code: "delete.too_large", "The event deletes too much in passing; send the deletion alone")
-            )
-        }
         try connection.run("SAVEPOINT deletion")
         let changesBefore = history.nextChange
         var ownTally = ChangeTally(entityCount: store.model.entities.count)
         do {
-            try SetDeletion(store: connection, history: history).delete(
-                entity: object.entity, pk: object.pk,
-                tombstone: Tombstone(version: operation.version, time: operation.time), into: &ownTally)
+            for root in deletion.roots {
+                try SetDeletion(store: connection, history: history).delete(
+                    entity: store.model.entities[root.entity], pk: root.pk,
+                    tombstone: Tombstone(version: deletion.version, time: deletion.time), into: &ownTally)
+            }
             try connection.run("RELEASE deletion")
             registry.storeHasTombstones = true
             tally.add(ownTally)
@@ -339,7 +332,7 @@ public final class WriterContext {
 
     private func perform<Result>(_ action: String, _ body: () throws -> Result) throws(StoreError) -> Result {
         do {
-            return try store.database.unsafeReentrantWrite { _ in try body() }
+            return try store.onWriter { _ in try body() }
         } catch {
             throw StoreError(error, action: action)
         }

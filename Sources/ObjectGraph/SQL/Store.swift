@@ -180,7 +180,7 @@ public final class Store: Sendable {
     }
 
     /// Returns the store's own identity, made with it.
-    public func identity() throws(StoreError) -> String {
+    public func identity() throws -> String {
         try read { try $0.metadata("storeID") ?? "" }
     }
 
@@ -188,11 +188,11 @@ public final class Store: Sendable {
 
     /// Calls `body` with a snapshot: all it reads is of one commit.
     ///
-    /// - Throws: ``StoreError``; whatever `body` throws that is none becomes one.
-    public func read<Result>(_ body: (ReadContext) throws -> Result) throws(StoreError) -> Result {
+    /// - Throws: ``StoreError``, and what `body` throws.
+    public func read<Result>(_ body: (ReadContext) throws -> Result) throws -> Result {
         do {
             return try database.read { try body(ReadContext(database: $0, model: model)) }
-        } catch {
+        } catch let error as DatabaseError {
             throw StoreError(error, action: "read the store")
         }
     }

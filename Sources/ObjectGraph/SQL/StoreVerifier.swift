@@ -8,7 +8,7 @@ extension Store {
     ///
     /// - Parameter progress: is told the name of each check before it begins.
     /// - Throws: ``StoreError``; damage that a check comes upon is a problem in the report, not an error.
-    public func verify(progress: (String) -> Void = { _ in }) throws(StoreError) -> VerificationReport {
+    public func verify(progress: (String) -> Void = { _ in }) throws -> VerificationReport {
         try read { try StoreVerifier($0).verify(progress: progress) }
     }
 }

@@ -1,6 +1,18 @@
 import GRDB
 import GRDBSQLite
 
+extension Store {
+    /// Calls `body` on the writing connection; a transaction may stay open after it.
+    func onWriter<Result>(_ body: (OpaquePointer) throws -> Result) throws -> Result {
+        try database.unsafeReentrantWrite { database in
+            guard let connection = database.sqliteConnection else {
+                throw StoreError(.unavailable, "The store is closed", remedy: "Open it again")
+            }
+            return try body(connection)
+        }
+    }
+}
+
 /// The one connection that writes a store: transactions, tables of entities and pairs, and the store's own tables.
 ///
 /// Used by one thread at a time; ``WriterContext`` sees to that.
@@ -11,10 +23,7 @@ final class WriterConnection {
     let joins: [PairTable]
     private var statements: [String: PreparedStatement] = [:]
 
-    init(_ database: Database, model: ObjectModel) throws {
-        guard let handle = database.sqliteConnection else {
-            throw StoreError(.unavailable, "The store is closed", remedy: "Open it again")
-        }
+    init(_ handle: OpaquePointer, model: ObjectModel) {
         connection = handle
         self.model = model
         entities = model.entities.map { EntityTable($0, connection: handle) }
