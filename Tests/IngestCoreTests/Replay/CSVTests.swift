@@ -1,4 +1,5 @@
 import Foundation
+import ObjectGraph
 import Testing
 
 @testable import IngestCore

