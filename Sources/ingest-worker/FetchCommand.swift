@@ -17,7 +17,10 @@ struct FetchCommand: ParsableCommand {
     @Option(name: .customLong("where"), help: "The condition, in the syntax of NSPredicate.")
     var condition: String?
 
-    @Option(help: "What to sort by, the most important first; -property sorts downwards. May be repeated.", transform: { $0 })
+    // -property begins like an option; it is a value all the same.
+    @Option(
+        parsing: .unconditionalSingleValue,
+        help: "What to sort by, the most important first; -property sorts downwards. May be repeated.")
     var sort: [String] = []
 
     @Option(help: "The greatest number of objects.")

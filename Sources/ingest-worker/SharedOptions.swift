@@ -39,9 +39,9 @@ struct SharedOptions: ParsableArguments {
 
 /// Standard output and error as a command uses them.
 enum Console {
-    static func print(_ text: String) {
-        FileHandle.standardOutput.write(Data((text + "\n").utf8))
-    }
+    static func print(_ text: String) { write(text + "\n") }
+
+    static func write(_ text: String) { FileHandle.standardOutput.write(Data(text.utf8)) }
 
     static func note(_ text: String) {
         FileHandle.standardError.write(Data((text + "\n").utf8))

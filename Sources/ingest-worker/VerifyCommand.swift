@@ -19,7 +19,7 @@ struct VerifyCommand: ParsableCommand {
     func run() throws {
         let store = try options.openForReading()
         if dump {
-            try store.read { try $0.canonicalDump { Console.print($0) } }
+            try store.read { try $0.canonicalDump { Console.write($0) } }
             return
         }
         let report = try store.verify()

@@ -144,7 +144,6 @@ public final class ConsumerWorker: @unchecked Sendable {
             place: RecordPlace(topic: partition.topic, partition: partition.partition, offset: record.offset),
             key: record.key, value: record.value)
         source.headers = record.headers.map { SourceHeader(name: $0.name, value: $0.value) }
-        source.time = record.timestampMilliseconds.map { $0 * 1000 }
         let decoder = decoders[partition.topic]
         try pipeline.add(source, nextOffset: record.offset + 1, hasBacklog: hasBacklog) { record throws(DecodeError) in
             guard let decoder else {

@@ -120,7 +120,7 @@ public final class EventDecoder {
         _ data: JSONValue, _ envelope: Envelope, _ record: SourceRecord
     ) throws(DecodeError) -> GraphEvent {
         if let route = routes.first(where: { $0.type == nil || $0.type == envelope.type }) {
-            return try decode(data, route, type: envelope.type, time: envelope.time ?? record.time, record)
+            return try decode(data, route, type: envelope.type, time: envelope.time, record)
         }
         let type = try types.resolve(envelope.type)
         let entity = model.entities[type.entity]
@@ -139,7 +139,8 @@ public final class EventDecoder {
         for route in routes {
             let type = route.typeField.isEmpty ? nil : root.member(at: route.typeField)?.string
             if let wanted = route.type, wanted != type { continue }
-            var time = record.time
+            // Without a field for it the event has no time: when a record was sent says nothing of its object.
+            var time: Int64?
             if !route.timeField.isEmpty, let value = root.member(at: route.timeField), !value.isNull {
                 guard let stored = route.values.value(value, for: .date) else {
                     throw DecodeError(
@@ -219,9 +220,7 @@ public final class EventDecoder {
                 "The record's key names the \(route.entity.name) to delete; it has to be "
                     + route.entity.identity.type.expectation)
         }
-        var operation = Operation(.delete, entity: route.entity.index, identity: identity)
-        operation.time = record.time
-        return GraphEvent(operation)
+        return GraphEvent(Operation(.delete, entity: route.entity.index, identity: identity))
     }
 
     // MARK: CSV

@@ -43,8 +43,6 @@ public struct SourceRecord {
     /// The value's bytes, or nil for a null value.
     public var value: UnsafeRawBufferPointer?
     public var headers: [SourceHeader] = []
-    /// When the record was made, in microseconds since 1970 UTC, or nil.
-    public var time: Int64?
     /// The value's full size; greater than `value.count` where the source cut an oversized record.
     public var totalBytes: Int
     /// What the source found wrong with the record, or nil.
