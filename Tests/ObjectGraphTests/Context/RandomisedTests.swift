@@ -13,7 +13,7 @@ import Testing
         let model = try Self.model(name)
         let environment = ProcessInfo.processInfo.environment
         if let seed = environment["INGEST_TEST_SEED"].flatMap({ UInt64($0) }) { return run(name, model, seed: seed) }
-        let count = environment["INGEST_TEST_RUNS"].flatMap { UInt64($0) } ?? 30
+        let count = environment["INGEST_TEST_RUNS"].flatMap { UInt64($0) } ?? 20
         let first = UInt64.random(in: 0..<1_000_000_000)
         for seed in first..<first + count { run(name, model, seed: seed) }
     }
