@@ -134,10 +134,14 @@ enum DeletionWay: String, CaseIterable, Sendable {
         let graph = try way.graph(Models.rules)
         try graph.apply(
             graph.upsert("Tag", "t", ["boxes": ["a", "b"]]), graph.upsert("Box", "c", ["tags": ["waiting"]]),
+            graph.upsert("Box", "d", ["tags": ["waiting"]]),
             graph.upsert("Box", "a"), graph.upsert("Box", "b"))
         #expect(try graph.apply(graph.delete("Box", "a")) == ["validation.1580"])
-        // A placeholder has no minimum yet, and of an optional relationship none is enough.
+        // A placeholder has no minimum yet.
         #expect(try graph.apply(graph.delete("Box", "c")) == ["applied"])
+        #expect(try graph.value("Tag", "waiting", "boxesCount") == 1)
+        // Of an optional relationship none is enough.
+        #expect(try graph.apply(graph.upsert("Tag", "waiting", ["boxes": []])) == ["applied"])
         #expect(try graph.value("Tag", "waiting", "boxesCount") == 0)
     }
 
