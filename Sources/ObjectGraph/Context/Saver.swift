@@ -241,6 +241,7 @@ struct Saver {
         for object in registry.listed where !object.isNew && !object.isAlive {
             try store.entities[object.entity.index].delete(pk: object.pk)
         }
+        try vacateUniqueValues()
         for object in registry.listed where !object.isNew && object.isAlive {
             let slots = changedSlots(object)
             let flag = object.wasPlaceholder == object.state.isPlaceholder ? nil : object.state.isPlaceholder
@@ -253,6 +254,30 @@ struct Saver {
                 pk: object.pk, values: object.state.values, isPlaceholder: object.state.isPlaceholder)
         }
         for link in links where link.isLinked { try store.joins[link.table].insert(link.pair) }
+    }
+
+    /// Clears unique values that pass from one object to another, for rows are written one by one.
+    private func vacateUniqueValues() throws(StoreError) {
+        var taken: [ObjectRegistry.Unique: Set<Value>] = [:]
+        for object in registry.listed where object.isAlive {
+            for slot in object.entity.uniqueSlots
+            where object.isNew || object.original[slot] != object.state.values[slot] {
+                taken[ObjectRegistry.Unique(entity: object.entity.index, slot: slot), default: []]
+                    .insert(object.state.values[slot])
+            }
+        }
+        if taken.isEmpty { return }
+        for object in registry.listed where !object.isNew && object.isAlive {
+            let slots = object.entity.uniqueSlots.filter { slot in
+                let key = ObjectRegistry.Unique(entity: object.entity.index, slot: slot)
+                return !object.original[slot].isNull && object.original[slot] != object.state.values[slot]
+                    && taken[key]?.contains(object.original[slot]) == true
+            }
+            if slots.isEmpty { continue }
+            let nothing = [Value](repeating: .null, count: object.entity.slotCount)
+            try store.entities[object.entity.index].update(
+                pk: object.pk, slots: slots, values: nothing, isPlaceholder: nil)
+        }
     }
 
     private func changedSlots(_ object: ContextObject) -> [Int] {
