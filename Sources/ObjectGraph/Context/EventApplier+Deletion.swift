@@ -15,8 +15,12 @@ extension EventApplier {
 
     /// Deletes objects and does to others what the delete rules say.
     func delete(_ roots: [ContextObject], at time: Int64?, version: Value = .null) throws {
-        let propagation = DeletePropagation(registry: registry)
-        let plan = try propagation.plan(roots)
+        let plan: DeletePropagation.Plan
+        do {
+            plan = try DeletePropagation(registry: registry).plan(roots)
+        } catch is ObjectRegistry.TooManyDestinations {
+            throw LargeDeletion(roots: roots.map { LargeDeletion.Root($0) }, version: version, time: time)
+        }
         for effect in plan.letGo { try unlinkOrClear(effect) }
         for (index, object) in plan.deleted.enumerated() {
             let isRoot = index < roots.count

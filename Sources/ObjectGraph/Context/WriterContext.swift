@@ -187,17 +187,23 @@ public final class WriterContext {
         while !rest.isEmpty {
             registry.reset()
             try Prefetch(registry: registry).load(rest)
-            var large: EventApplier.LargeDeletion?
+            var large: (deletion: EventApplier.LargeDeletion, isAlone: Bool)?
             while let event = rest.popFirst() {
                 do {
                     run.outcomes.append(try applier.apply(event))
                 } catch let deletion as EventApplier.LargeDeletion {
-                    large = deletion
+                    large = (deletion, event.operations.count == 1)
                     break
                 }
             }
             try flush(history, &tally, &run)
-            if let large { run.outcomes.append(try deleteInStore(large, history, &tally)) }
+            guard let large else { continue }
+            if large.isAlone {
+                run.outcomes.append(try deleteInStore(large.deletion, history, &tally))
+            } else {
+                let reason = "The event deletes too much in passing; send the deletion alone"
+                run.outcomes.append(.failed(EventFailure(code: "delete.too_large", reason)))
+            }
         }
         registry.reset()
     }

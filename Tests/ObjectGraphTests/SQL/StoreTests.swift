@@ -50,7 +50,7 @@ import Testing
 
     @Test func folderThatCannotBeWrittenIsUnavailable() throws {
         let model = try configuredModel("chat")
-        #expect(open("/nowhere/at/all/s.sqlite", model)?.code == .unavailable)
+        #expect(open("/proc/nowhere/s.sqlite", model)?.code == .unavailable)
         let folder = try TemporaryFolder()
         try FileManager.default.setAttributes([.posixPermissions: 0o500], ofItemAtPath: folder.url.path)
         // The superuser may write anywhere but here.

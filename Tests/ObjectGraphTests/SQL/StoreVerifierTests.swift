@@ -112,7 +112,7 @@ struct StoreVerifierTests {
         Canary(check: "required", sql: "UPDATE WorkOrder SET status = NULL WHERE id = 'w1'", property: "status"),
         Canary(
             check: "identities",
-            sql: "DROP INDEX WorkOrder_id; UPDATE WorkOrder SET id = 'w1' WHERE id = 'w2'", property: "id"),
+            sql: "DROP INDEX \"WorkOrder.id\"; UPDATE WorkOrder SET id = 'w1' WHERE id = 'w2'", property: "id"),
         Canary(check: "identities", sql: "UPDATE WorkOrder SET id = NULL WHERE id = 'w2'", property: "id"),
         Canary(
             check: "references", sql: "UPDATE WorkOrder SET asset = 999 WHERE id = 'w2'", property: "asset",
@@ -192,7 +192,7 @@ struct StoreVerifierTests {
         try fixture.damage(
             """
             PRAGMA writable_schema = ON;
-            UPDATE sqlite_master SET sql = replace(sql, '("startDate")', '("updatedAt")') WHERE name = 'WorkOrder_startDate';
+            UPDATE sqlite_master SET sql = replace(sql, '("startDate")', '("updatedAt")') WHERE name = 'WorkOrder.startDate';
             UPDATE WorkOrder SET updatedAt = 5 WHERE id = 'w1'
             """)
         let other = try Store.openForReading(path: fixture.store.path, model: fixture.model)
