@@ -1,0 +1,219 @@
+import Foundation
+import KafkaClient
+import ObjectGraph
+import TestSupport
+import Testing
+
+@testable import IngestCore
+
+/// The worker against a broker inside the process: bad input, failures of store and broker, rebalances.
+@Suite(.serialized, .timeLimit(.minutes(5))) struct WorkerRuntimeTests {
+    // MARK: Bad input
+
+    /// A record that cannot be applied, and the code of its dead letter.
+    private static let poison: [(code: String, value: [UInt8]?)] = [
+        ("json.truncated", [UInt8](#"{"specversion":"1.0","type":"message.upserted","data":{"id":"x""#.utf8)),
+        ("json.utf8", [UInt8](#"{"specversion":"1.0","type":"message.upserted","data":{"id":""#.utf8) + [0xff, 0xfe] + [UInt8](#""}}"#.utf8)),
+        ("decode.type", event("message.upserted", #"{"id":"x","chat":"c","seq":"many"}"#)),
+        ("decode.unknown_entity", event("massage.upserted", #"{"id":"x"}"#)),
+        ("decode.unknown_property", event("message.upserted", #"{"id":"x","colour":"red"}"#)),
+        ("decode.missing_identity", event("message.upserted", #"{"body":"x"}"#)),
+        ("decode.identity", event("message.upserted", #"{"id":"x","chat":7}"#)),
+        ("decode.relationship", event("message.upserted", #"{"id":"x","chat":["c"]}"#)),
+        ("json.depth", [UInt8](String(repeating: "[", count: 10_000).utf8)),
+        ("decode.too_large", event("message.upserted", #"{"id":"x","body":""# + String(repeating: "x", count: 20_000_000) + #""}"#)),
+        ("decode.null", nil),
+        ("validation.1570", event("message.upserted", #"{"id":"x"}"#)),
+        ("validation.1660", event("message.upserted", #"{"id":"x","chat":"c","body":""# + String(repeating: "x", count: 10_001) + #""}"#)),
+    ]
+
+    private static func event(_ type: String, _ data: String) -> [UInt8] {
+        [UInt8](#"{"specversion":"1.0","id":"1","source":"/test","type":"\#(type)","data":\#(data)}"#.utf8)
+    }
+
+    @Test func poisonIsPutAsideWithItsPlaceAndItsNeighboursAreSaved() async throws {
+        let harness = try WorkerHarness()
+        var values: [[UInt8]?] = []
+        for (index, poison) in Self.poison.enumerated() {
+            values.append([UInt8](WorkerHarness.message("good-\(index)").utf8))
+            values.append(poison.value)
+        }
+        values.append([UInt8](WorkerHarness.message("last").utf8))
+        try harness.send(values)
+        try harness.start()
+        try await harness.waitForPosition(Int64(values.count))
+        try await harness.stop()
+
+        let letters = try harness.read { try $0.deadLetters() }
+        #expect(letters.map(\.code) == Self.poison.map(\.code))
+        #expect(letters.map(\.offset) == Self.poison.indices.map { Int64($0) * 2 + 1 })
+        for (letter, poison) in zip(letters, Self.poison) {
+            #expect(letter.topic == harness.topic && letter.partition == 0)
+            #expect(!letter.reason.isEmpty)
+            #expect(letter.valueBytes == poison.value?.count ?? 0)
+            if letter.code == "decode.too_large" {
+                #expect(letter.value == Array((poison.value ?? []).prefix(64 << 10)))
+            } else {
+                #expect(letter.value == poison.value)
+            }
+        }
+        let count = try harness.read { try $0.count(FetchRequest("Message", where: "id BEGINSWITH 'good' OR id = 'last'")) }
+        #expect(count == Self.poison.count + 1)
+    }
+
+    @Test func toleranceNoneStopsAtTheFirstBadRecord() async throws {
+        let harness = try WorkerHarness()
+        harness.configuration.errors.tolerance = .none
+        try harness.send([WorkerHarness.message("a"), "{", WorkerHarness.message("b")])
+        try harness.start()
+        try await harness.wait(for: "the end") { harness.runtime?.isStopping ?? true }
+        await #expect(throws: IngestPipeline.Halt.self) { try await harness.stop() }
+        #expect(try harness.read { try $0.deadLetterCount() } == 0)
+    }
+
+    // MARK: Positions
+
+    @Test func aLostPositionHaltsThePartitionAndSaysSo() async throws {
+        let harness = try WorkerHarness(partitions: 2)
+        try harness.send((0..<10).map { WorkerHarness.message("m\($0)") })
+        try harness.start()
+        try await harness.waitForPosition(10)
+        try await harness.stop()
+        // As if the broker had lost its tail: the store waits for an offset that is not there.
+        try setPosition(500, harness)
+        try harness.start()
+        try await harness.wait(for: "the halt") {
+            harness.runtime?.health.readiness().contains { $0.name == "partitions" && !$0.isOK } ?? false
+        }
+        try harness.send([WorkerHarness.message("late")])
+        // The other partition goes on.
+        try harness.send([WorkerHarness.message("other")], partition: 1)
+        try await harness.waitForPosition(1, partition: 1)
+        #expect(try harness.position() == 500)
+        try await harness.stop()
+        #expect(try harness.read { try $0.count(FetchRequest("Message", where: "id = 'late'")) } == 0)
+    }
+
+    @Test func aLostPositionIsPassedOnlyWhenSomebodySaysSo() async throws {
+        let harness = try WorkerHarness()
+        try harness.send((0..<10).map { WorkerHarness.message("m\($0)") })
+        try harness.start()
+        try await harness.waitForPosition(10)
+        try await harness.stop()
+        try setPosition(500, harness)
+        harness.configuration.kafka.onPositionLost = .earliest
+        try harness.send([WorkerHarness.message("late")])
+        try harness.start()
+        try await harness.wait(for: "the late message") {
+            try harness.runtime?.store.read { try $0.count(FetchRequest("Message", where: "id = 'late'")) } == 1
+        }
+        try await harness.stop()
+    }
+
+    private func setPosition(_ offset: Int64, _ harness: WorkerHarness) throws {
+        let store = try Store.open(path: harness.storePath, model: WorkerHarness.model)
+        let writer = try WriterContext(store: store)
+        _ = try writer.apply(
+            WriterContext.Chunk(
+                events: [], positions: [SourcePosition(topic: harness.topic, partition: 0, nextOffset: offset)]))
+        try writer.close()
+        try store.close()
+    }
+
+    // MARK: Failures
+
+    @Test func aStoreThatIsLockedForAWhileLosesNothing() async throws {
+        let harness = try WorkerHarness()
+        harness.configuration.store.busyTimeoutMilliseconds = 50
+        try harness.start()
+        try await harness.wait(for: "readiness") { harness.isReady() }
+        // A stranger holds the write lock for longer than the worker waits for it.
+        let lock = try HeldLock(harness.storePath)
+        try harness.send((0..<300).map { WorkerHarness.message("m\($0)") })
+        try await harness.wait(for: "the failure in health") {
+            harness.runtime?.health.readiness().contains { $0.name == "store" && !$0.isOK } ?? false
+        }
+        lock.release()
+        try await harness.waitForPosition(300)
+        try await harness.wait(for: "readiness") { harness.isReady() }
+        try await harness.stop()
+        #expect(try harness.read { try $0.count(FetchRequest("Message")) } == 300)
+        #expect(try harness.read { try $0.count(FetchRequest("Chat", where: "messagesCount = 300")) } == 1)
+    }
+
+    @Test func readinessTellsOfTheBrokersEndAndReturn() async throws {
+        let harness = try WorkerHarness()
+        try harness.start()
+        try await harness.wait(for: "readiness") { harness.isReady() }
+        try harness.broker.setDown()
+        try await harness.wait(for: "the loss of readiness", limitSeconds: 15) { !harness.isReady() }
+        #expect(harness.runtime?.health.liveness().allSatisfy { $0.isOK } == true)
+        try harness.broker.setUp()
+        try await harness.wait(for: "readiness again") { harness.isReady() }
+        try harness.send([WorkerHarness.message("after")])
+        try await harness.waitForPosition(1)
+        try await harness.stop()
+    }
+
+    // MARK: Rebalances
+
+    @Test func aSecondMemberThatComesAndGoesLosesNothing() async throws {
+        let harness = try WorkerHarness(partitions: 4)
+        try harness.start()
+        try await harness.wait(for: "readiness") { harness.isReady() }
+        for partition in 0..<4 { try send(50, round: 0, partition, harness) }
+        var other: Consumer? = try Consumer(
+            configuration: [
+                "bootstrap.servers": harness.broker.bootstrapServers, "group.id": "group",
+                "session.timeout.ms": "6000", "auto.offset.reset": "latest",
+            ], topics: [harness.topic])
+        try await harness.wait(for: "the other member's partitions") {
+            _ = try other?.poll(maxRecords: 1, timeoutMilliseconds: 50)
+            return try other?.assignment.isEmpty == false
+        }
+        for partition in 0..<4 { try send(50, round: 1, partition, harness) }
+        try other?.close()
+        other = nil
+        for partition in 0..<4 { try await harness.waitForPosition(100, partition: Int32(partition)) }
+        try await harness.stop()
+        #expect(try harness.read { try $0.count(FetchRequest("Message")) } == 400)
+        #expect(try harness.read { try $0.deadLetterCount() } == 0)
+    }
+
+    private func send(_ count: Int, round: Int, _ partition: Int, _ harness: WorkerHarness) throws {
+        let values = (0..<count).map { WorkerHarness.message("\(round)-\(partition)-\($0)", chat: "c\(partition)") }
+        try harness.send(values, partition: Int32(partition))
+    }
+
+    // MARK: Refusals
+
+    @Test func refusesPropertiesThatBreakItsPromises() throws {
+        let harness = try WorkerHarness()
+        harness.configuration.kafka.properties["enable.auto.commit"] = "true"
+        #expect(throws: RouteError.self) { try harness.start() }
+        harness.configuration.kafka.properties["enable.auto.commit"] = nil
+        harness.configuration.kafka.properties["auto.offset.reset"] = "latest"
+        #expect(throws: RouteError.self) { try harness.start() }
+    }
+}
+
+/// The write lock of a store, held by a connection that is not the worker's.
+private final class HeldLock {
+    private let process = Process()
+    private let input = Pipe()
+
+    init(_ path: String) throws {
+        process.executableURL = URL(filePath: "/usr/bin/env")
+        process.arguments = ["sqlite3", "-batch", path]
+        process.standardInput = input
+        process.standardOutput = FileHandle.nullDevice
+        try process.run()
+        try input.fileHandleForWriting.write(contentsOf: Data("PRAGMA busy_timeout = 10000; BEGIN IMMEDIATE;\n".utf8))
+    }
+
+    func release() {
+        try? input.fileHandleForWriting.write(contentsOf: Data("ROLLBACK;\n.quit\n".utf8))
+        try? input.fileHandleForWriting.close()
+        process.waitUntilExit()
+    }
+}
