@@ -22,11 +22,13 @@ public final class EventDecoder {
     ) throws {
         if format == .debezium {
             throw RouteError(
-                description: "The format 'debezium' of \(place) is not supported by this version. Use 'cloudevents' or 'json'.")
+                description:
+                    "The format 'debezium' of \(place) is not supported by this version. Use 'cloudevents' or 'json'.")
         }
         if format == .json, routes.isEmpty {
             throw RouteError(
-                description: "The format 'json' of \(place) needs routes that name the entity. Add 'routes: [{entity: …}]'.")
+                description:
+                    "The format 'json' of \(place) needs routes that name the entity. Add 'routes: [{entity: …}]'.")
         }
         self.model = model
         self.format = format
@@ -49,12 +51,13 @@ public final class EventDecoder {
                     + "parts, or raise the limit. Only its beginning is kept here")
         }
         guard let value = record.value else { return try decodeTombstone(record) }
-        if format == .cloudevents, let envelope = binaryEnvelope(record) {
+        if format == .cloudevents, let envelope = try binaryEnvelope(record) {
             return try decodeData(try parse(value), envelope, record)
         }
         let root = try parse(value)
         guard root.kind == .object else {
-            throw DecodeError(code: "decode.type", "The record has to be a JSON object, not \(ObjectDecoder.article(root))")
+            throw DecodeError(
+                code: "decode.type", "The record has to be a JSON object, not \(ObjectDecoder.article(root))")
         }
         switch format {
         case .cloudevents: return try decodeStructured(root, record)
@@ -83,17 +86,20 @@ public final class EventDecoder {
         guard let type = root.member("type")?.string else {
             throw DecodeError(
                 code: "decode.envelope",
-                "This is no CloudEvent: it has no text 'type'. Send CloudEvents, or give the topic 'format: json' with a route")
+                "This is no CloudEvent: it has no text 'type'. Send CloudEvents, or give the topic 'format: json' with a route"
+            )
         }
         var envelope = Envelope(type: type, subject: root.member("subject")?.string)
         if let time = root.member("time"), !time.isNull {
             guard let bytes = time.utf8, let microseconds = Timestamp.microseconds(utf8: bytes) else {
-                throw DecodeError(code: "decode.envelope", "The event's 'time' has to be \(AttributeType.date.expectation)")
+                throw DecodeError(
+                    code: "decode.envelope", "The event's 'time' has to be \(AttributeType.date.expectation)")
             }
             envelope.time = microseconds
         }
         if root.member("data_base64") != nil {
-            throw DecodeError(code: "decode.envelope", "'data_base64' is not supported; send the data as JSON in 'data'")
+            throw DecodeError(
+                code: "decode.envelope", "'data_base64' is not supported; send the data as JSON in 'data'")
         }
         guard let data = root.member("data") else {
             throw DecodeError(code: "decode.envelope", "The event has no 'data'; send the object's properties there")
@@ -102,7 +108,7 @@ public final class EventDecoder {
     }
 
     /// Returns the envelope of the binary mode, where the headers hold it, or nil in structured mode.
-    private func binaryEnvelope(_ record: SourceRecord) -> Envelope? {
+    private func binaryEnvelope(_ record: SourceRecord) throws(DecodeError) -> Envelope? {
         var envelope: Envelope?
         for header in record.headers where header.name == "ce_type" {
             envelope = header.value.map { Envelope(type: String(decoding: $0, as: UTF8.self)) }
@@ -110,7 +116,14 @@ public final class EventDecoder {
         guard var envelope else { return nil }
         for header in record.headers {
             guard let value = header.value.map({ String(decoding: $0, as: UTF8.self) }) else { continue }
-            if header.name == "ce_time" { envelope.time = Timestamp.microseconds(value) }
+            if header.name == "ce_time" {
+                // Without its time a late event would overwrite newer ones, so a bad one is no event.
+                guard let microseconds = Timestamp.microseconds(value) else {
+                    throw DecodeError(
+                        code: "decode.envelope", "The header 'ce_time' has to be \(AttributeType.date.expectation)")
+                }
+                envelope.time = microseconds
+            }
             if header.name == "ce_subject" { envelope.subject = value }
         }
         return envelope
@@ -120,12 +133,13 @@ public final class EventDecoder {
         _ data: JSONValue, _ envelope: Envelope, _ record: SourceRecord
     ) throws(DecodeError) -> GraphEvent {
         if let route = routes.first(where: { $0.type == nil || $0.type == envelope.type }) {
-            return try decode(data, route, type: envelope.type, time: envelope.time, record)
+            return try decode(
+                data, route, type: envelope.type, time: envelope.time, record, subject: envelope.subject)
         }
         let type = try types.resolve(envelope.type)
         let entity = model.entities[type.entity]
         // The subject names the object where the data does not.
-        let identity = envelope.subject.flatMap { entity.identity.type.value(fromText: $0) } ?? .null
+        let identity = envelope.subject.flatMap { entity.identityValue(fromText: $0) } ?? .null
         var event = GraphEvent([])
         _ = try objects.decode(
             data, entity: entity, kind: type.verb, ObjectDecoder.Circumstances(time: envelope.time),
@@ -152,7 +166,8 @@ public final class EventDecoder {
             }
             guard let data = root.member(at: route.data) else {
                 throw DecodeError(
-                    code: "decode.envelope", "The record has no '\(route.data.joined(separator: "."))', where its route looks for the data")
+                    code: "decode.envelope",
+                    "The record has no '\(route.data.joined(separator: "."))', where its route looks for the data")
             }
             return try decode(data, route, type: type, time: time, record, root: root)
         }
@@ -160,20 +175,21 @@ public final class EventDecoder {
     }
 
     private func decode(
-        _ data: JSONValue, _ route: Route, type: String?, time: Int64?, _ record: SourceRecord, root: JSONValue? = nil
+        _ data: JSONValue, _ route: Route, type: String?, time: Int64?, _ record: SourceRecord, root: JSONValue? = nil,
+        subject: String? = nil
     ) throws(DecodeError) -> GraphEvent {
         let verb = route.verb ?? type.flatMap { EventType.verb(of: $0)?.verb } ?? .upsert
         let circumstances = ObjectDecoder.Circumstances(time: time, values: route.values)
         var event = GraphEvent([])
         _ = try objects.decode(
             data, entity: route.entity, kind: verb, circumstances, table: route.table,
-            identity: try routedIdentity(route, root ?? data, record), into: &event.operations)
-        addConstants(route, to: &event)
+            identity: try routedIdentity(route, root ?? data, record, subject), into: &event.operations)
+        complete(&event, route)
         return event
     }
 
     private func routedIdentity(
-        _ route: Route, _ root: JSONValue, _ record: SourceRecord
+        _ route: Route, _ root: JSONValue, _ record: SourceRecord, _ subject: String?
     ) throws(DecodeError) -> Value {
         switch route.identity {
         case .row:
@@ -189,13 +205,18 @@ public final class EventDecoder {
                     "'\(field)' names the \(route.entity.name); it has to be \(route.entity.identity.type.expectation)")
             }
             return identity
-        case nil: return .null
+        case nil: return subject.flatMap { route.entity.identityValue(fromText: $0) } ?? .null
         }
     }
 
-    private func addConstants(_ route: Route, to event: inout GraphEvent) {
-        guard !route.constants.isEmpty, var operation = event.operations.popLast() else { return }
+    /// Gives the event's own object the route's constants, and its prefix where the model's attribute identifies it.
+    private func complete(_ event: inout GraphEvent, _ route: Route) {
+        guard var operation = event.operations.popLast() else { return }
         if operation.kind == .upsert { operation.attributes += route.constants }
+        if route.identity == nil, route.identityPrefix != nil {
+            let text = route.entity.identity.type.text(of: operation.identity)
+            operation.identity = route.identityValue(text: text, integer: nil) ?? operation.identity
+        }
         event.operations.append(operation)
     }
 
@@ -213,8 +234,8 @@ public final class EventDecoder {
                 "The record has no value, and its key alone does not tell which entity it deletes. Give the topic "
                     + "'format: json' and one route, or send an event that says so")
         }
-        let text = String(decoding: key, as: UTF8.self)
-        guard let identity = route.identityValue(text: text, integer: Int64(text)) else {
+        let text = String(validating: key, as: UTF8.self)
+        guard let text, let identity = route.identityValue(text: text, integer: Int64(text)) else {
             throw DecodeError(
                 code: "decode.identity",
                 "The record's key names the \(route.entity.name) to delete; it has to be "
@@ -231,7 +252,8 @@ public final class EventDecoder {
     public func rowDecoder(columns: [String], path: String) throws -> RowDecoder {
         guard let route = routes.first else {
             throw RouteError(
-                description: "Nothing says which entity the rows of \(path) are. Add an entry to 'files' with a route, or pass "
+                description:
+                    "Nothing says which entity the rows of \(path) are. Add an entry to 'files' with a route, or pass "
                     + "one with --route")
         }
         return try RowDecoder(route: route, model: model, columns: columns, path: path)

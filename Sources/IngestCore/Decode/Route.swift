@@ -28,14 +28,13 @@ struct Route {
         guard let entity = model.entity(matching: route.entity) else {
             let known = model.entities.map(\.name).joined(separator: ", ")
             throw RouteError(
-                description: "A route of \(place) leads to '\(route.entity)', which is no entity. Known entities are: \(known)")
+                description:
+                    "A route of \(place) leads to '\(route.entity)', which is no entity. Known entities are: \(known)")
         }
         self.entity = entity
         type = route.type
         verb = route.verb.map { $0 == .delete ? .delete : .upsert }
-        // A prefix alone means the model's own identity attribute, with the prefix before it.
-        let prefixed = (Self.path(route.data) + [entity.identity.name]).joined(separator: ".")
-        identity = route.identity ?? (route.identityPrefix == nil ? nil : .field(prefixed))
+        identity = route.identity
         identityPrefix = route.identityPrefix
         data = Self.path(route.data)
         typeField = Self.path(route.typeField)
@@ -56,16 +55,27 @@ struct Route {
         let known = Set(entity.propertyNames).union(route.aliases.keys)
         ignored = ignored.filter { !known.contains($0) } + route.ignore
         // Where the route says what the identity is, the data does not.
-        if identity != nil { ignored.append(entity.identity.name) }
+        if identity != nil {
+            let name = entity.identity.name
+            ignored += [name] + route.aliases.filter { $0.value == name }.keys
+        }
         table = ObjectDecoder.table(entity, aliases: route.aliases, ignored: ignored)
         constants = try route.constants.sorted { $0.key < $1.key }.map { name, scalar throws(RouteError) in
             guard let attribute = entity.attribute(named: name), !attribute.isDerived else {
                 throw RouteError(
-                    description: "A constant of \(place) is for '\(name)', which is no stored attribute of \(entity.name).")
+                    description:
+                        "A constant of \(place) is for '\(name)', which is no stored attribute of \(entity.name).")
+            }
+            if attribute.slot == entity.identitySlot {
+                throw RouteError(
+                    description:
+                        "A constant of \(place) is for '\(name)', which tells the objects of \(entity.name) apart. "
+                        + "Remove it, or use 'identity'.")
             }
             guard let value = Self.value(scalar, for: attribute.type) else {
                 throw RouteError(
-                    description: "The constant of \(place) for \(entity.name).\(name) has to be \(attribute.type.expectation).")
+                    description:
+                        "The constant of \(place) for \(entity.name).\(name) has to be \(attribute.type.expectation).")
             }
             return Operation.AttributeValue(slot: attribute.slot, value: value)
         }
@@ -92,9 +102,16 @@ struct Route {
 
     /// Puts the prefix before an identity and gives it the identity attribute's form; nil where it does not fit.
     func identityValue(text: String, integer: Int64?) -> Value? {
-        if let prefix = identityPrefix { return entity.identity.type.value(fromText: prefix + text) }
+        if let prefix = identityPrefix { return entity.identityValue(fromText: prefix + text) }
         if let integer, let value = entity.identity.type.value(fromInteger: integer) { return value }
-        return entity.identity.type.value(fromText: text)
+        return entity.identityValue(fromText: text)
+    }
+}
+
+extension Entity {
+    /// Returns the identity that a text states, or nil where it is none; NUL ends a text for most readers of a store.
+    func identityValue(fromText text: String) -> Value? {
+        text.utf8.contains(0) ? nil : identity.type.value(fromText: text)
     }
 }
 
