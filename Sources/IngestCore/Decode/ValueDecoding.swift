@@ -11,7 +11,8 @@ struct ValueDecoding {
         case .null: .null
         case .string: json.utf8.flatMap { value(utf8: $0, for: type) }
         case .integer: json.int64.flatMap { value(integer: $0, for: type) }
-        case .double, .unsignedInteger: json.double.flatMap { value(double: $0, for: type) }
+        case .unsignedInteger: json.uint64.flatMap { value(unsigned: $0, for: type) }
+        case .double: json.double.flatMap { value(double: $0, for: type) }
         case .boolean: value(boolean: json.bool ?? false, for: type)
         case .object, .array: type == .transformable ? serialized(json) : nil
         }
@@ -40,6 +41,14 @@ struct ValueDecoding {
         case .boolean: nil
         case .transformable: .text(String(number))
         default: type.value(fromInteger: number)
+        }
+    }
+
+    /// A number above those of 64 bits with a sign; only types that keep every digit take it exactly.
+    private func value(unsigned number: UInt64, for type: AttributeType) -> Value? {
+        switch type {
+        case .decimal, .transformable: .text(String(number))
+        default: value(double: Double(number), for: type)
         }
     }
 
