@@ -28,14 +28,19 @@ public struct RowDecoder {
             case .attribute(let slot): return .attribute(entity.attributes[slot])
             case .relationship(let index):
                 let relationship = entity.relationships[index]
-                if !relationship.isToMany { return .reference(relationship, model.entities[relationship.destinationIndex]) }
+                if !relationship.isToMany {
+                    return .reference(relationship, model.entities[relationship.destinationIndex])
+                }
                 throw RouteError(
-                    description: "The column '\(name)' of \(path) stands for \(entity.name).\(relationship.name), which leads to "
+                    description:
+                        "The column '\(name)' of \(path) stands for \(entity.name).\(relationship.name), which leads to "
                         + "many: one field cannot hold that. Add it to 'ignore'.")
             case nil:
-                let hint = Suggestion.closest(to: name, among: entity.propertyNames).map { " Did you mean '\($0)'?" } ?? ""
+                let hint =
+                    Suggestion.closest(to: name, among: entity.propertyNames).map { " Did you mean '\($0)'?" } ?? ""
                 throw RouteError(
-                    description: "The column '\(name)' of \(path) is no property of \(entity.name).\(hint) Add an alias for it, "
+                    description:
+                        "The column '\(name)' of \(path) is no property of \(entity.name).\(hint) Add an alias for it, "
                         + "or add it to 'ignore'. The properties are: \(entity.propertyNames.joined(separator: ", "))")
             }
         }
@@ -67,7 +72,7 @@ public struct RowDecoder {
                 if attribute.slot == entity.versionSlot { operation.version = value }
                 operation.attributes.append(.init(slot: attribute.slot, value: value))
             case .reference(let relationship, let destination):
-                let identity = try value(text, destination.identity, names[index])
+                let identity = text.isEmpty ? .null : try value(text, destination.identity, names[index])
                 operation.relationships.append(.init(relationship: relationship.index, change: .one(identity)))
             }
         }
@@ -92,10 +97,11 @@ public struct RowDecoder {
             guard !field.isAbsent, let text = field.string else { continue }
             output += ",\(JSONText.string(name)):"
             switch index < columns.count ? columns[index] : .ignored {
-            case .attribute(let attribute):
-                append(text, attribute, to: &output)
-            default:
-                JSONText.append(text, to: &output)
+            case .attribute(let attribute): append(text, attribute, to: &output)
+            case .identity: append(text, route.entity.identity, to: &output)
+            case .reference(_, let destination):
+                if text.isEmpty { output += "null" } else { append(text, destination.identity, to: &output) }
+            case .ignored: JSONText.append(text, to: &output)
             }
         }
         return output + "}"
@@ -105,6 +111,8 @@ public struct RowDecoder {
         let isNumber = attribute.type.isNumeric && attribute.type != .decimal || attribute.type == .boolean
         if text.isEmpty, attribute.type != .string {
             output += "null"
+        } else if attribute.type == .date, route.values.dates != .iso8601, let number = Int64(text) {
+            output += String(number)
         } else if isNumber, let value = attribute.type.value(fromText: text) {
             attribute.type.appendJSON(value, to: &output)
         } else {
