@@ -40,7 +40,9 @@ public struct NotificationBuilder: Sendable {
 
     /// One event, or several with consecutive parts where one would be larger than the broker takes.
     private func byTransaction(_ transaction: HistoryTransaction) -> [Notification] {
-        let room = max(1024, maximumBytes - envelope(transaction, id: "", data: "").utf8.count - 256)
+        // What stands around the changes; 128 bytes are for the identifier, the part's numbers and punctuation.
+        let frame = envelope(transaction, id: "", data: head(transaction)).utf8.count + 128
+        let room = max(1024, maximumBytes - frame)
         var parts: [[String]] = [[]]
         var size = 0
         for change in transaction.changes {
