@@ -188,7 +188,8 @@ public final class IngestPipeline {
         forget()
         try writer.rollback()
         throw Halt(
-            description: "\(place): \(reason). errors.tolerance is none: nothing since the last commit was kept. Mend the "
+            description:
+                "\(place): \(reason). errors.tolerance is none: nothing since the last commit was kept. Mend the "
                 + "record, or set errors.tolerance to all")
     }
 
@@ -200,6 +201,8 @@ public final class IngestPipeline {
             forget()
             throw error
         }
+        // The chunk's own commit may have come before: then there was nothing left to commit.
+        if commitPolicy.drained() == .wait { return }
         commitPolicy.closed()
         summary.commits += 1
         metrics?.commits.increment()
