@@ -1,0 +1,215 @@
+import ObjectGraph
+import Testing
+
+@testable import IngestCore
+
+@Suite struct EventDecoderTests {
+    // MARK: CloudEvents
+
+    @Test func readsTheStructuredMode() throws {
+        let decoder = try TestDecoder(TestModels.chat())
+        #expect(
+            try decoder.shown(
+                """
+                {"specversion":"1.0","id":"1","source":"/s","type":"message.upserted","time":"2026-01-02T03:04:05Z",
+                 "data":{"id":"m1","body":"Hello","chat":"c1"}}
+                """) == ["upsert Message m1 version=2026-01-02T03:04:05Z body=Hello chat=c1"])
+    }
+
+    @Test func readsTheBinaryMode() throws {
+        let decoder = try TestDecoder(TestModels.chat())
+        let record = TestRecord(
+            "{\"body\":\"Hello\"}",
+            headers: [
+                "ce_type": "message.updated", "ce_time": "2026-01-02T03:04:05Z", "ce_subject": "m1", "other": nil,
+            ])
+        #expect(try decoder.shown(record) == ["upsert Message m1 version=2026-01-02T03:04:05Z body=Hello"])
+    }
+
+    @Test func aBinaryEventsTimeHasToBeOne() throws {
+        let decoder = try TestDecoder(TestModels.chat())
+        let record = TestRecord(
+            "{\"id\":\"m1\"}", headers: ["ce_type": "message.updated", "ce_time": "yesterday"])
+        let failure = try #require(decoder.failure(record))
+        #expect(failure.code == "decode.envelope")
+        #expect(failure.description.contains("ce_time") && !failure.description.contains("yesterday"))
+    }
+
+    @Test(arguments: [
+        ("message.upserted", "upsert"), ("message.created", "upsert"), ("message.updated", "upsert"),
+        ("message.patched", "upsert"), ("message.deleted", "delete"), ("message.removed", "delete"),
+        ("Message.Created", "upsert"), ("com.example.chat.message.deleted", "delete"),
+    ])
+    func knowsTheVerbs(type: String, verb: String) throws {
+        let decoder = try TestDecoder(TestModels.chat())
+        #expect(try decoder.shown(type, "{\"id\":\"m1\"}") == ["\(verb) Message m1"])
+    }
+
+    @Test(arguments: ["com.example.work-order.created", "work_order.created", "WorkOrder.created", "workorder.created"])
+    func namesEntitiesLoosely(type: String) throws {
+        let decoder = try TestDecoder(TestModels.kinds())
+        #expect(try decoder.shown(type, "{\"id\":\"w1\"}") == ["upsert WorkOrder w1"])
+    }
+
+    @Test func takesTheIdentityFromTheSubjectWhereTheDataHasNone() throws {
+        let decoder = try TestDecoder(TestModels.kinds())
+        let subject = "{\"type\":\"part.deleted\",\"subject\":\"17\",\"data\":{}}"
+        #expect(try decoder.shown(subject) == ["delete Part 17"])
+        let both = "{\"type\":\"part.updated\",\"subject\":\"17\",\"data\":{\"number\":18}}"
+        #expect(try decoder.shown(both) == ["upsert Part 18"])
+        #expect(
+            decoder.failure("{\"type\":\"part.deleted\",\"subject\":\"x\",\"data\":{}}")?.code
+                == "decode.missing_identity")
+    }
+
+    @Test func aStatedVersionGoesBeforeTheEventsTime() throws {
+        let decoder = try TestDecoder(TestModels.chat())
+        let event = """
+            {"type":"chat.updated","time":"2026-01-01T00:00:00Z","data":{"id":"c1","updatedAt":"2026-02-02T00:00:00Z"}}
+            """
+        #expect(
+            try decoder.shown(event) == [
+                "upsert Chat c1 version=2026-02-02T00:00:00Z updatedAt=2026-02-02T00:00:00Z"
+            ])
+    }
+
+    @Test(arguments: [
+        ("{\"data\":{}}", "decode.envelope", "'type'"),
+        ("{\"type\":7,\"data\":{}}", "decode.envelope", "'type'"),
+        ("{\"type\":\"message.created\"}", "decode.envelope", "'data'"),
+        ("{\"type\":\"message.created\",\"time\":\"noon\",\"data\":{}}", "decode.envelope", "'time'"),
+        ("{\"type\":\"message.created\",\"time\":12,\"data\":{}}", "decode.envelope", "'time'"),
+        ("{\"type\":\"message.created\",\"data_base64\":\"e30=\"}", "decode.envelope", "'data_base64'"),
+        ("{\"type\":\"message.read\",\"data\":{}}", "decode.event_type", "'message.read'"),
+        ("{\"type\":\"message\",\"data\":{}}", "decode.event_type", "upserted"),
+        ("{\"type\":\"invoice.created\",\"data\":{}}", "decode.unknown_entity", "Chat, Message, Member"),
+        ("{\"type\":\"message.created\",\"data\":[]}", "decode.type", "Message"),
+        ("{\"type\":\"message.created\",\"data\":null}", "decode.type", "Message"),
+        ("[]", "decode.type", "an array"), ("null", "decode.type", "null"), ("7", "decode.type", "this number"),
+    ])
+    func saysWhatIsWrongWithAnEnvelope(json: String, code: String, part: String) throws {
+        let failure = try #require(try TestDecoder(TestModels.chat()).failure(json))
+        #expect(failure.code == code)
+        #expect(failure.description.contains(part), "\(failure)")
+        #expect(!failure.isRetriable)
+    }
+
+    @Test func forgetsTypesBeforeTheyFillTheMemory() throws {
+        var resolver = EventTypeResolver(try TestModels.chat())
+        for number in 0..<3000 { #expect(try resolver.resolve("n\(number).chat.created").entity == 0) }
+        #expect(try resolver.resolve("chat.deleted").verb == .delete)
+    }
+
+    // MARK: Limits and broken bytes
+
+    @Test func refusesDeepNesting() throws {
+        let decoder = try TestDecoder(TestModels.kinds())
+        let deep = String(repeating: "[", count: 10_000) + String(repeating: "]", count: 10_000)
+        let failure = try #require(decoder.failure("workorder.created", "{\"id\":\"w1\",\"extra\":\(deep)}"))
+        #expect(failure.code == "json.depth")
+        #expect(failure.description.contains("64 levels"))
+    }
+
+    @Test func refusesLargeRecords() throws {
+        let decoder = try TestDecoder(TestModels.chat())
+        let json = "{\"type\":\"message.created\",\"data\":{\"id\":\"m1\",\"body\":\""
+        let record = TestRecord(bytes: Array(json.utf8) + [UInt8](repeating: 0x61, count: 20_000_000))
+        let failure = try #require(decoder.failure(record))
+        #expect(failure.code == "decode.too_large")
+        #expect(failure.description.contains("16777216"))
+    }
+
+    @Test(
+        arguments: [
+            ([0x7B, 0x22, 0xFF, 0x22, 0x3A, 0x31, 0x7D], "json.utf8"),
+            (Array("{\"type\":\"message.cr".utf8), "json.truncated"),
+            (Array("{\"type\":\"message.created\",\"data\":{\"id\":\"m1\"".utf8), "json.truncated"), ([], "json.empty"),
+            (Array("{} {}".utf8), "json.trailing"), (Array("{\"type\":nil}".utf8), "json.syntax"),
+        ] as [([UInt8], String)])
+    func refusesBrokenBytes(bytes: [UInt8], code: String) throws {
+        #expect(try TestDecoder(TestModels.chat()).failure(TestRecord(bytes: bytes))?.code == code)
+    }
+
+    @Test func passesOnWhatTheSourceFound() throws {
+        let decoder = try TestDecoder(TestModels.chat())
+        let fault = DecodeError(code: "record.comma", "A comma is missing.")
+        let found = TestRecord("{}").deliver { record in
+            var record = record
+            record.fault = fault
+            return caught(DecodeError.self) { try decoder.decoder.decode(record) }
+        }
+        #expect(found == fault)
+    }
+
+    // MARK: Null values
+
+    @Test func aNullValueWithoutKeySaysNothing() throws {
+        let route = RouteConfiguration(entity: "Part")
+        for decoder in [
+            try TestDecoder(TestModels.kinds()), try TestDecoder(TestModels.kinds(), format: .json, routes: [route]),
+        ] {
+            #expect(decoder.failure(TestRecord(nil))?.code == "decode.null")
+            #expect(decoder.failure(TestRecord(nil, key: ""))?.code == "decode.null")
+        }
+    }
+
+    @Test func aNullValueDeletesWhatItsKeyNames() throws {
+        var route = RouteConfiguration(entity: "Part")
+        let decoder = try TestDecoder(TestModels.kinds(), format: .json, routes: [route])
+        #expect(try decoder.shown(TestRecord(nil, key: "17")) == ["delete Part 17"])
+        #expect(decoder.failure(TestRecord(nil, key: "seventeen"))?.code == "decode.identity")
+
+        route = RouteConfiguration(entity: "WorkOrder")
+        route.identityPrefix = "import-"
+        let record = TestRecord(nil, key: "17")
+        let prefixed = try TestDecoder(TestModels.kinds(), format: .json, routes: [route]).event(record)
+        #expect(prefixed.operations.map(\.identity) == [.text("import-17")])
+        #expect(prefixed.operations.map(\.time) == [nil], "when a record was sent says nothing of its object")
+    }
+
+    @Test(arguments: [[0x66, 0xFF], [0x66, 0x00]] as [[UInt8]])
+    func aKeyThatIsNoTextDeletesNothing(key: [UInt8]) throws {
+        let route = RouteConfiguration(entity: "WorkOrder")
+        var record = TestRecord(nil)
+        record.key = key
+        #expect(
+            try TestDecoder(TestModels.kinds(), format: .json, routes: [route]).failure(record)?.code
+                == "decode.identity")
+    }
+
+    @Test func aNullValueNeedsOneRoute() throws {
+        let record = TestRecord(nil, key: "17")
+        #expect(try TestDecoder(TestModels.kinds()).failure(record)?.code == "decode.null")
+        let routes = [RouteConfiguration(entity: "Part"), RouteConfiguration(entity: "Owner")]
+        let two = try TestDecoder(TestModels.kinds(), format: .json, routes: routes)
+        #expect(two.failure(record)?.code == "decode.null")
+    }
+
+    // MARK: Secrecy
+
+    @Test(arguments: [
+        "{\"id\":\"m1\",\"seq\":\"S3CRET\"}", "{\"id\":\"m1\",\"seq\":{\"a\":\"S3CRET\"}}",
+        "{\"id\":\"m1\",\"chat\":[\"S3CRET\"]}", "{\"id\":\"m1\",\"sentAt\":\"S3CRET\"}", "{\"body\":\"S3CRET\"}",
+        "{\"id\":\"m1\",\"body\":\"S3CRET\\u0000\"}", "{\"id\":\"m1\",\"bdoy\":\"S3CRET\"}", "\"S3CRET\"",
+        "{\"id\":\"m1\",\"chat\":{\"title\":\"S3CRET\"}}", "{\"id\":\"m1\",\"body\":\"S3CRET", "{\"id\":S3CRET}",
+        "{\"id\":{\"S3CRET\":1}}",
+    ])
+    func noReasonQuotesAValue(data: String) throws {
+        let decoder = try TestDecoder(TestModels.chat())
+        let failure = try #require(decoder.failure("message.created", data))
+        #expect(!failure.description.contains("S3CRET"), "\(failure)")
+        var route = RouteConfiguration(entity: "Message")
+        route.identity = .field("id")
+        route.timeField = "sentAt"
+        let routed = try TestDecoder(TestModels.chat(), format: .json, routes: [route])
+        let second = try #require(routed.failure(data))
+        #expect(!second.description.contains("S3CRET"), "\(second)")
+    }
+
+    @Test func namesAreShownCutShort() throws {
+        let name = String(repeating: "n", count: 500)
+        let failure = try #require(try TestDecoder(TestModels.chat()).failure("\(name).created", "{}"))
+        #expect(failure.description.contains(String(repeating: "n", count: 60) + "…"))
+        #expect(failure.description.utf8.count < 400)
+    }
+}

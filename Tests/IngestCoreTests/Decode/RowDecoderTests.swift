@@ -1,0 +1,156 @@
+import ObjectGraph
+import Testing
+
+@testable import IngestCore
+
+@Suite struct RowDecoderTests {
+    /// Decodes the rows of a CSV text: each one's operations or the code of its failure.
+    private func rows(_ text: String, _ change: (inout RouteConfiguration) -> Void = { _ in }) throws -> [[String]] {
+        let folder = TestFolder()
+        let path = folder.write("rows.csv", text)
+        let (decoder, rows, reader) = try open(path, change)
+        var shown: [[String]] = []
+        while try reader.next({ record in
+            do throws(DecodeError) {
+                shown.append(decoder.model.shown(try rows.decode(record)))
+            } catch {
+                shown.append([error.code, error.description])
+            }
+        }) {}
+        return shown
+    }
+
+    private func open(
+        _ path: String, _ change: (inout RouteConfiguration) -> Void
+    ) throws -> (decoder: TestDecoder, rows: RowDecoder, reader: RecordFileReader) {
+        var route = RouteConfiguration(entity: "WorkOrder")
+        change(&route)
+        let decoder = try TestDecoder(TestModels.kinds(), format: .json, routes: [route])
+        let reader = try RecordFileReader(path: path, format: .csv)
+        return (decoder, try decoder.decoder.rowDecoder(columns: reader.columns, path: path), reader)
+    }
+
+    @Test func anEmptyFieldIsAbsentAndAQuotedOneEmpty() throws {
+        #expect(
+            try rows("id,name,price,owner\nw1,,,\nw2,\"\",\"\",\"\"\n") == [
+                ["upsert WorkOrder w1"], ["upsert WorkOrder w2 name= price=null owner=null"],
+            ])
+    }
+
+    @Test func fieldsHaveTheTypesOfTheirProperties() throws {
+        #expect(
+            try rows(
+                """
+                id,small,ratio,price,isOpen,happenedAt,token,picture,extra,updatedAt
+                w1,7,1.5,12.50,yes,2004-07-01,000102030405060708090A0B0C0D0E0F,AAEC,{},2026-01-01
+                """) == [
+                    [
+                        "upsert WorkOrder w1 version=2026-01-01T00:00:00Z small=7 ratio=1.5 price=12.5 isOpen=true "
+                            + "happenedAt=2004-07-01T00:00:00Z token=00010203-0405-0607-0809-0a0b0c0d0e0f picture=AAEC extra={} "
+                            + "updatedAt=2026-01-01T00:00:00Z"
+                    ]
+                ])
+    }
+
+    @Test func theRowsNumberMayIdentify() throws {
+        let found = try rows("name\na\nb\n") { ($0.identity, $0.identityPrefix) = (.row, "WO-") }
+        #expect(found == [["upsert WorkOrder WO-1 name=a"], ["upsert WorkOrder WO-2 name=b"]])
+    }
+
+    @Test func aColumnMayIdentify() throws {
+        let foreign = try rows("Number,name\n17,a\n,b\n") {
+            ($0.identity, $0.identityPrefix) = (.field("Number"), "WO-")
+        }
+        #expect(foreign.map { $0[0] } == ["upsert WorkOrder WO-17 name=a", "decode.missing_identity"])
+        let own = try rows("id,name\n17,a\n") { ($0.identity, $0.identityPrefix) = (.field("id"), "WO-") }
+        #expect(own == [["upsert WorkOrder WO-17 name=a"]])
+        let alias = try rows("No,name\n17,a\n") { $0.aliases = ["No": "id"] }
+        #expect(alias == [["upsert WorkOrder 17 name=a"]])
+    }
+
+    @Test func constantsAliasesAndTheVerbCount() throws {
+        let found = try rows("No,Title,Clerk\nw1,T,X\n") {
+            ($0.aliases, $0.ignore) = (["No": "id", "Title": "name"], ["Clerk"])
+            $0.constants = ["small": .integer(3)]
+        }
+        #expect(found == [["upsert WorkOrder w1 name=T small=3"]])
+        let deleted = try rows("id\nw1\n") { $0.verb = .delete }
+        #expect(deleted == [["delete WorkOrder w1"]])
+    }
+
+    @Test func datesComeInTheRoutesUnit() throws {
+        let found = try rows("id,happenedAt\nw1,1000\nw2,2026-01-01\nw3,9223372036854775807\n") {
+            $0.dates = .milliseconds
+        }
+        #expect(
+            found.map { $0[0] } == [
+                "upsert WorkOrder w1 happenedAt=1970-01-01T00:00:01Z", "decode.type", "decode.type",
+            ])
+        #expect(found[1][1] == "The field 'happenedAt' has to be a number of milliseconds since 1970")
+    }
+
+    @Test(arguments: [
+        ("id,small\nw1,S3CRET\n", "decode.type", "'small'"), ("id,price\nw1,S3CRET\n", "decode.type", "'price'"),
+        ("id,owner\nw1,S3CRET\n", "decode.type", "'owner'"), ("id,name\n,S3CRET\n", "decode.missing_identity", "$row"),
+        ("id,name\nw1,S3CRET\u{0}\n", "json.utf8", "'name'"),
+    ])
+    func saysWhichFieldIsWrong(text: String, code: String, part: String) throws {
+        let found = try #require(try rows(text).first)
+        #expect(found[0] == code)
+        #expect(found[1].contains(part) && !found[1].contains("S3CRET"), "\(found[1])")
+    }
+
+    @Test(arguments: [
+        ("id,nme\n", "'nme' of rows is no property of WorkOrder. Did you mean 'name'?"),
+        ("id,parts\n", "'parts' of rows stands for WorkOrder.parts, which leads to many"),
+    ])
+    func saysWhichColumnIsWrong(header: String, part: String) throws {
+        let decoder = try TestDecoder(
+            TestModels.kinds(), format: .json, routes: [RouteConfiguration(entity: "WorkOrder")])
+        let columns = header.dropLast().split(separator: ",").map { String($0) }
+        let error = try #require(
+            caught(RouteError.self) { try decoder.decoder.rowDecoder(columns: columns, path: "rows") })
+        #expect(error.description.contains(part), "\(error)")
+    }
+
+    @Test func rowsNeedARoute() throws {
+        let decoder = try TestDecoder(TestModels.kinds())
+        let error = try #require(
+            caught(RouteError.self) { try decoder.decoder.rowDecoder(columns: ["id"], path: "rows.csv") })
+        #expect(error.description.contains("rows.csv") && error.description.contains("'files'"))
+    }
+
+    /// What `replay --to-kafka` sends has to mean on the topic what the row means in the file.
+    @Test(arguments: [RouteConfiguration.DateFormat.iso8601, .milliseconds])
+    func aRowSentAsJSONMeansTheSame(dates: RouteConfiguration.DateFormat) throws {
+        let date = dates == .iso8601 ? "2004-07-01" : "1088640000000"
+        try expectSameMeaning(
+            """
+            name,small,ratio,price,isOpen,happenedAt,owner,Clerk
+            "say "\"hi\"\"",7,1.5,12.50,yes,\(date),0f8fad5b-d9cb-469f-a165-70867728950e,X
+            ,,,,,,,
+            "","","","","","","",""
+            """
+        ) {
+            ($0.identity, $0.identityPrefix, $0.dates) = (.row, "WO-", dates)
+            ($0.ignore, $0.constants) = (["Clerk"], ["large": .integer(1)])
+        }
+    }
+
+    @Test func identitiesThatAreNumbersSurviveTheWayThroughATopic() throws {
+        try expectSameMeaning("number,label\n1,a\n2,b\n") { $0.entity = "Part" }
+        try expectSameMeaning("No,label\n1,a\n2,b\n") { ($0.entity, $0.identity) = ("Part", .field("No")) }
+        try expectSameMeaning("id,name\n17,a\n") { $0.identityPrefix = "WO-" }
+    }
+
+    private func expectSameMeaning(_ text: String, _ change: (inout RouteConfiguration) -> Void) throws {
+        let folder = TestFolder()
+        let (decoder, rows, reader) = try open(folder.write("rows.csv", text), change)
+        while try reader.next({ record in
+            let json = rows.json(record, columns: reader.columns)
+            let (sent, read) = (try decoder.shown(json), decoder.model.shown(try rows.decode(record)))
+            #expect(sent == read, "\(json)")
+        }) {}
+        #expect(reader.recordNumber > 0)
+    }
+}

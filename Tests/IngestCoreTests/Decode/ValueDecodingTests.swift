@@ -1,0 +1,82 @@
+import ObjectGraph
+import Testing
+
+@testable import IngestCore
+
+@Suite struct ValueDecodingTests {
+    private func value(
+        _ json: String, _ type: AttributeType, dates: RouteConfiguration.DateFormat = .iso8601
+    ) throws -> Value? {
+        let parser = try JSONParser()
+        return try Array(json.utf8).withUnsafeBytes { bytes in
+            try parser.withValue(of: bytes) { ValueDecoding(dates: dates).value($0, for: type) }
+        }
+    }
+
+    @Test(
+        arguments: [
+            ("\"x\"", .string, .text("x")), ("\"\"", .string, .text("")), ("\"\\ud83d\\ude00\"", .string, .text("😀")),
+            ("\"https://a.example/\"", .uri, .text("https://a.example/")),
+            ("-32768", .integer16, .integer(-32768)), ("2147483647", .integer32, .integer(2_147_483_647)),
+            ("9223372036854775807", .integer64, .integer(.max)), ("3.0", .integer64, .integer(3)),
+            ("1e3", .integer16, .integer(1000)),
+            ("1.5", .double, .double(1.5)), ("2", .double, .double(2)), ("0.1", .float, .double(Double(Float(0.1)))),
+            ("true", .boolean, .integer(1)), ("false", .boolean, .integer(0)),
+            ("\"2026-01-02T03:04:05.678Z\"", .date, .integer(1_767_323_045_678_000)),
+            ("\"2004-07-01\"", .date, .integer(1_088_640_000_000_000)),
+            ("\"AAEC\"", .binary, .blob([0, 1, 2])), ("\"\"", .binary, .blob([])),
+            ("\"00010203-0405-0607-0809-0A0B0C0D0E0F\"", .uuid, .blob(Array(0...15))),
+            ("{\"b\":[1,{\"a\":null}], \"a\":\"é\"}", .transformable, .text("{\"b\":[1,{\"a\":null}],\"a\":\"é\"}")),
+            ("\"x\\n\"", .transformable, .text("\"x\\n\"")), ("7", .transformable, .text("7")),
+            ("1.5", .transformable, .text("1.5")),
+            ("true", .transformable, .text("true")),
+            ("18446744073709551615", .transformable, .text("18446744073709551615")),
+        ] as [(String, AttributeType, Value)])
+    func storesEachTypeInItsForm(json: String, type: AttributeType, stored: Value) throws {
+        #expect(try value(json, type) == stored)
+    }
+
+    @Test(arguments: AttributeType.allCases) func nullIsNullInEachType(type: AttributeType) throws {
+        #expect(try value("null", type) == .null)
+    }
+
+    @Test(arguments: [
+        ("12.50", "12.5"), ("\"12.50\"", "12.5"), ("0.1", "0.1"), ("183.05", "183.05"), ("-0.0", "0"), ("100", "100"),
+        ("\"1e3\"", "1000"), ("\"12345678901234567890.123456789\"", "12345678901234567890.123456789"),
+        ("9007199254740993", "9007199254740993"), ("18446744073709551615", "18446744073709551615"), ("\"-7\"", "-7"),
+    ])
+    func decimalsAreExact(json: String, text: String) throws {
+        #expect(try value(json, .decimal) == .text(text))
+    }
+
+    @Test(
+        arguments: [
+            ("1767323045", .seconds), ("1767323045000", .milliseconds), ("1767323045000000", .microseconds),
+            ("1767323045.0", .seconds),
+        ] as [(String, RouteConfiguration.DateFormat)])
+    func datesComeInEachUnit(json: String, unit: RouteConfiguration.DateFormat) throws {
+        #expect(try value(json, .date, dates: unit) == .integer(1_767_323_045_000_000))
+        #expect(try value("\"2026-01-02T03:04:05Z\"", .date, dates: unit) == nil)
+        #expect(try value("9223372036854775807", .date, dates: unit) == (unit == .microseconds ? .integer(.max) : nil))
+        #expect(ValueDecoding(dates: unit).expectation(.date) == "a number of \(unit.rawValue) since 1970")
+    }
+
+    @Test(
+        arguments: [
+            ("1", .string), ("true", .string), ("{}", .string), ("[]", .string), ("\"a\\u0000\"", .string),
+            ("\"a\\u0000\"", .uri),
+            ("32768", .integer16), ("-32769", .integer16), ("2147483648", .integer32),
+            ("18446744073709551615", .integer64),
+            ("1.5", .integer64), ("\"1\"", .integer64), ("true", .integer64), ("1e400000", .integer64),
+            ("\"1.5\"", .double), ("1e300", .float), ("false", .double), ("\"twelve\"", .decimal),
+            ("\"12 \"", .decimal), ("\"\"", .decimal),
+            ("\"0x1\"", .decimal), ("true", .decimal), ("1", .boolean), ("0", .boolean), ("\"true\"", .boolean),
+            ("1.0", .boolean),
+            ("1767323045", .date), ("\"2026-13-01\"", .date), ("\"\"", .date), ("\"2026-01-02T03:04:05\"", .date),
+            ("\"0f8fad5b\"", .uuid), ("1", .uuid), ("\"no base64!\"", .binary), ("[0,1]", .binary),
+        ] as [(String, AttributeType)])
+    func refusesWhatDoesNotFit(json: String, type: AttributeType) throws {
+        let stored = try? value(json, type)
+        #expect(stored == nil || stored == .some(nil), "\(json) as \(type)")
+    }
+}
