@@ -1,0 +1,108 @@
+import TestSupport
+import Testing
+
+@testable import IngestCore
+@testable import ObjectGraph
+
+@Suite struct IngestPipelineRecoveryTests {
+    /// How a store is made to refuse, and how it is mended.
+    struct Fault: CustomTestStringConvertible {
+        let testDescription: String
+        let breaking: String
+        let mending: String
+        let code: StoreError.Code
+    }
+
+    private static let faults = [
+        Fault(
+            testDescription: "a table is gone", breaking: "ALTER TABLE Message RENAME TO Gone",
+            mending: "ALTER TABLE Gone RENAME TO Message", code: .database),
+        Fault(
+            testDescription: "a position is refused",
+            breaking: "CREATE TRIGGER refusal BEFORE UPDATE ON _position BEGIN SELECT RAISE(ABORT, 'refused'); END",
+            mending: "DROP TRIGGER refusal", code: .constraint),
+    ]
+
+    @Test(arguments: faults) func feedingAgainAfterAFailureGivesTheSameStore(fault: Fault) throws {
+        var stream = ChatStream(SeededRandom.forTest("feedingAgainAfterAFailureGivesTheSameStore"))
+        let records = Events.records(stream.events(300))
+        let undisturbed = try PipelineFixture { $0.chunk.maxOperations = 20 }
+        try undisturbed.feed(records)
+
+        let fixture = try PipelineFixture { $0.chunk.maxOperations = 20 }
+        for record in records[..<100] { try fixture.add(record) }
+        try fixture.pipeline.finish()
+        let committed = try fixture.dump()
+        try fixture.writer.write("break the store") { try $0.run(fault.breaking) }
+        let failure = caught(StoreError.self) {
+            for record in records[100...] { try fixture.add(record) }
+            try fixture.pipeline.finish()
+        }
+        #expect(failure?.code == fault.code)
+        try fixture.pipeline.discard()
+        #expect(fixture.pipeline.deadline == nil)
+        try fixture.writer.write("mend the store") { try $0.run(fault.mending) }
+        #expect(try fixture.dump() == committed, "nothing of what failed was kept")
+        try fixture.feed(records)
+        #expect(try fixture.dump() == undisturbed.dump())
+        #expect(try fixture.store.verify().isSound)
+    }
+
+    @Test func whatWasNotCommittedIsFedAgainByTheNextWriter() throws {
+        var stream = ChatStream(SeededRandom.forTest("whatWasNotCommittedIsFedAgainByTheNextWriter"))
+        let records = Events.records(stream.events(300))
+        let undisturbed = try PipelineFixture()
+        try undisturbed.feed(records)
+
+        let store = try Store.inMemory(model: TestModels.chat())
+        let first = try PipelineFixture(store: store) { $0.chunk.maxOperations = 10 }
+        for record in records[..<120] { try first.add(record) }
+        try first.pipeline.finish()
+        // Another process takes the store over once the lease has run out.
+        let second = try Store.open(path: store.path, model: store.model)
+        var later = WriterContext.Options()
+        later.now = { WriterContext.systemTime() + 60_000_000 }
+        let next = try PipelineFixture(store: second, options: later) { $0.chunk.maxOperations = 33 }
+        let failure = caught(StoreError.self) {
+            for record in records[120...] { try first.add(record) }
+            try first.pipeline.finish()
+        }
+        #expect(failure?.code == .fenced && failure?.isRetriable == false)
+        try next.feed(records)
+        #expect(try next.dump() == undisturbed.dump())
+    }
+
+    @Test func aStoreThatIsBusyMayBeTriedAgain() throws {
+        var options = Store.Options()
+        options.busyTimeoutMilliseconds = 20
+        let store = try Store.inMemory(model: TestModels.chat(), options: options)
+        let fixture = try PipelineFixture(store: store)
+        try fixture.feed(Events.records([Events.message("m0")]))
+        let other = try Store.open(path: store.path, model: store.model)
+        let failure = try other.database.unsafeReentrantWrite { database in
+            try database.execute(sql: "BEGIN IMMEDIATE")
+            defer { try? database.execute(sql: "ROLLBACK") }
+            return caught(StoreError.self) {
+                try fixture.add(TestRecord(Events.message("m1"), offset: 1))
+                try fixture.pipeline.finish()
+            }
+        }
+        #expect(failure?.code == .busy && failure?.isRetriable == true)
+        try fixture.pipeline.discard()
+        try fixture.feed(Events.records([Events.message("m0"), Events.message("m1")]))
+        #expect(try fixture.identities("Message") == ["m0", "m1"])
+    }
+
+    @Test func theResultDoesNotDependOnTheChunks() throws {
+        var stream = ChatStream(SeededRandom.forTest("theResultDoesNotDependOnTheChunks"))
+        let records = Events.records(stream.events(800))
+        let dumps = try [1, 7, 500].map { size in
+            let fixture = try PipelineFixture { $0.chunk.maxOperations = size }
+            try fixture.feed(records)
+            #expect(fixture.pipeline.summary.deadLetters > 0 && fixture.pipeline.summary.stale > 0)
+            return try fixture.dump()
+        }
+        #expect(dumps[0] == dumps[1])
+        #expect(dumps[1] == dumps[2])
+    }
+}

@@ -1,0 +1,208 @@
+import ObjectGraph
+import TestSupport
+import Testing
+
+@testable import IngestCore
+
+@Suite struct IngestPipelineTests {
+    // MARK: When chunks close
+
+    @Test func aChunkClosesAtItsNumberOfOperations() throws {
+        let fixture = try PipelineFixture { $0.chunk.maxOperations = 3 }
+        for record in Events.records(["m0", "m1"].map { Events.message($0) }) { try fixture.add(record) }
+        #expect(fixture.pipeline.summary.chunks == 0)
+        // An event with a nested object counts its operations.
+        try fixture.add(TestRecord(Events.message("m2"), offset: 2))
+        #expect(fixture.pipeline.summary.chunks == 1)
+        let nested =
+            "{\"id\":\"c2\",\"title\":\"T\",\"members\":[{\"id\":\"u1\",\"name\":\"A\"},{\"id\":\"u2\",\"name\":\"B\"}]}"
+        try fixture.add(TestRecord(Events.event("chat.created", nested), offset: 3))
+        #expect(fixture.pipeline.summary.chunks == 2)
+    }
+
+    @Test func aChunkClosesAtItsBytes() throws {
+        let fixture = try PipelineFixture { $0.chunk.maxBytes = 500 }
+        try fixture.add(TestRecord(Events.message("m0", body: "short"), offset: 0))
+        #expect(fixture.pipeline.summary.chunks == 0)
+        try fixture.add(TestRecord(Events.message("m1", body: String(repeating: "x", count: 500)), offset: 1))
+        #expect(fixture.pipeline.summary.chunks == 1)
+    }
+
+    @Test func aChunkClosesAndCommitsAfterItsTime() throws {
+        let fixture = try PipelineFixture {
+            ($0.chunk.maxMilliseconds, $0.commit.maxMilliseconds) = (250, 500)
+        }
+        #expect(fixture.pipeline.deadline == nil)
+        try fixture.add(TestRecord(Events.message("m0")))
+        #expect(fixture.pipeline.deadline == 0.25)
+        fixture.now = 0.125
+        try fixture.pipeline.tick(hasBacklog: true)
+        #expect(fixture.pipeline.summary.chunks == 0)
+        fixture.now = 0.25
+        try fixture.pipeline.tick(hasBacklog: true)
+        #expect(fixture.pipeline.summary.chunks == 1)
+        #expect(fixture.commits.isEmpty && fixture.pipeline.deadline == 0.75)
+        #expect(try fixture.identities("Message").isEmpty, "nobody sees what is not committed")
+        fixture.now = 0.75
+        try fixture.pipeline.tick(hasBacklog: true)
+        #expect(fixture.commits.count == 1 && fixture.pipeline.deadline == nil)
+        #expect(try fixture.identities("Message") == ["m0"])
+    }
+
+    @Test func withoutBacklogAChunkIsCommittedAtOnce() throws {
+        let fixture = try PipelineFixture { $0.chunk.maxOperations = 1 }
+        try fixture.add(TestRecord(Events.message("m0"), offset: 0), hasBacklog: true)
+        #expect(fixture.commits.isEmpty)
+        try fixture.add(TestRecord(Events.message("m1"), offset: 1), hasBacklog: false)
+        #expect(fixture.commits.count == 1)
+        try fixture.add(TestRecord(Events.message("m2"), offset: 2), hasBacklog: true)
+        try fixture.pipeline.tick(hasBacklog: false)
+        #expect(fixture.commits.count == 2)
+        #expect(try fixture.identities("Message") == ["m0", "m1", "m2"])
+    }
+
+    @Test func theRowsOfACommitAreBounded() throws {
+        let fixture = try PipelineFixture { ($0.chunk.maxOperations, $0.commit.maxRows) = (1, 10) }
+        for number in 0..<40 { try fixture.add(TestRecord(Events.message("m\(number)"), offset: Int64(number))) }
+        #expect((4...20).contains(fixture.commits.count))
+        #expect(fixture.pipeline.summary.chunks == 40)
+    }
+
+    // MARK: Positions
+
+    @Test func positionsAreCommittedWithTheData() throws {
+        let fixture = try PipelineFixture { $0.chunk.maxOperations = 2 }
+        for (number, partition) in [0, 1, 0, 1, 1].enumerated() {
+            var record = TestRecord(Events.message("m\(number)"), offset: Int64(number * 10))
+            record.partition = Int32(partition)
+            try fixture.add(record)
+        }
+        #expect(try fixture.positions().isEmpty)
+        try fixture.pipeline.finish()
+        let expected = [
+            SourcePosition(topic: "events", partition: 0, nextOffset: 21),
+            SourcePosition(topic: "events", partition: 1, nextOffset: 41),
+        ]
+        #expect(try fixture.positions() == expected)
+        #expect(fixture.commits.last?.last == expected[1])
+        #expect(try fixture.identities("Message").count == 5)
+    }
+
+    @Test func aRecordThatIsNoEventMovesThePositionToo() throws {
+        let fixture = try PipelineFixture()
+        try fixture.feed(Events.records(["{"]))
+        #expect(try fixture.positions().map(\.nextOffset) == [1])
+        #expect(try fixture.deadLetters().count == 1)
+    }
+
+    @Test func finishingWithNothingToSaveIsNoError() throws {
+        let fixture = try PipelineFixture()
+        try fixture.pipeline.finish()
+        try fixture.pipeline.tick(hasBacklog: false)
+        #expect(fixture.pipeline.summary.chunks == 0)
+    }
+
+    // MARK: Dead letters
+
+    @Test func badRecordsArePutAsideAndTheirNeighboursSaved() throws {
+        let fixture = try PipelineFixture()
+        let marker = "S3CRET-marker"
+        var broken = TestRecord("{\"type\":\"message.created\",\"data\":{\"id\":\"\(marker)", key: "key-1", offset: 1)
+        broken.headers = [SourceHeader(name: "trace", value: [1, 2, 255]), SourceHeader(name: "none", value: nil)]
+        broken.partition = 3
+        var invalid = TestRecord(
+            Events.event("member.created", "{\"id\":\"u1\",\"email\":\"\(marker)\"}"), key: "key-2",
+            headers: ["a": "b"], offset: 7)
+        invalid.topic = "others"
+        var seen: [String] = []
+        fixture.pipeline.onDeadLetter = { place, code, _ in seen.append("\(place) \(code)") }
+        for record in [TestRecord(Events.message("m0")), broken, invalid, TestRecord(Events.message("m1"), offset: 2)] {
+            try fixture.add(record)
+        }
+        try fixture.pipeline.finish()
+        #expect(try fixture.identities("Message") == ["m0", "m1"])
+        #expect(seen == ["events/3 offset 1 json.truncated", "others/0 offset 7 validation.1680"])
+        let letters = try fixture.deadLetters()
+        try #require(letters.count == 2)
+        expect(
+            letters[0], broken, stage: "decode", code: "json.truncated",
+            headers: "[[\"trace\",\"AQL/\"],[\"none\",null]]")
+        expect(letters[1], invalid, stage: "apply", code: "validation.1680", headers: "[[\"a\",\"Yg==\"]]")
+        #expect(letters.allSatisfy { !$0.reason.contains(marker) && !$0.reason.isEmpty })
+        #expect(fixture.pipeline.summary.deadLetters == 2 && fixture.pipeline.summary.applied == 2)
+    }
+
+    private func expect(
+        _ letter: DeadLetter, _ record: TestRecord, stage: String, code: String, headers: String?,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) {
+        #expect(letter.topic == record.topic && letter.partition == record.partition, sourceLocation: sourceLocation)
+        #expect(letter.offset == record.offset && letter.line == nil, sourceLocation: sourceLocation)
+        #expect(letter.key == record.key && letter.value == record.value, sourceLocation: sourceLocation)
+        #expect(letter.valueBytes == record.value?.count ?? 0, sourceLocation: sourceLocation)
+        #expect(letter.stage == stage && letter.code == code, sourceLocation: sourceLocation)
+        #expect(letter.headers == headers, sourceLocation: sourceLocation)
+    }
+
+    @Test func ofAHugeRecordTheBeginningIsKept() throws {
+        let fixture = try PipelineFixture()
+        let bytes = Array("{\"type\":\"".utf8) + [UInt8](repeating: 0x61, count: 20_000_000)
+        try fixture.add(TestRecord(Events.message("m0")))
+        try fixture.add(TestRecord(bytes: bytes, offset: 1))
+        try fixture.pipeline.finish()
+        let letter = try #require(try fixture.deadLetters().first)
+        #expect(letter.code == "decode.too_large" && letter.valueBytes == bytes.count)
+        let kept = try #require(letter.value)
+        #expect(kept.count == 65_536 && kept == Array(bytes.prefix(65_536)))
+        #expect(try fixture.identities("Message") == ["m0"])
+    }
+
+    @Test func aNullValueIsKeptAsNull() throws {
+        let fixture = try PipelineFixture()
+        try fixture.feed([TestRecord(nil, key: "k")])
+        let letter = try #require(try fixture.deadLetters().first)
+        #expect(letter.code == "decode.null" && letter.value == nil && letter.key == Array("k".utf8))
+    }
+
+    // MARK: errors.tolerance: none
+
+    @Test(arguments: ["{\"broken\"", Events.event("member.created", "{\"id\":\"u1\",\"email\":\"S3CRET\"}")])
+    func withoutToleranceNothingSinceTheLastCommitIsKept(bad: String) throws {
+        let fixture = try PipelineFixture { ($0.errors.tolerance, $0.chunk.maxOperations) = (.none, 2) }
+        for record in Events.records(["m0", "m1"].map { Events.message($0) }) { try fixture.add(record) }
+        try fixture.pipeline.tick(hasBacklog: false)
+        let before = try fixture.dump()
+        let halt = try #require(
+            caught(IngestPipeline.Halt.self) {
+                for (index, event) in [Events.message("m2"), Events.message("m3"), Events.message("m4"), bad]
+                    .enumerated()
+                {
+                    try fixture.add(TestRecord(event, offset: Int64(index + 2)))
+                }
+                try fixture.pipeline.finish()
+            })
+        #expect(halt.code == "ingest.halted" && !halt.isRetriable)
+        #expect(halt.description.contains("events/0 offset 5"))
+        #expect(!halt.description.contains("S3CRET"))
+        try fixture.pipeline.finish()
+        #expect(try fixture.dump() == before)
+        #expect(try fixture.deadLetters().isEmpty)
+    }
+
+    // MARK: Counting
+
+    @Test func countsWhatBecameOfTheRecords() throws {
+        let fixture = try PipelineFixture()
+        let events = [
+            Events.event("chat.updated", "{\"id\":\"c1\",\"title\":\"new\"}", time: "2026-01-02T00:00:00Z"),
+            Events.event("chat.updated", "{\"id\":\"c1\",\"title\":\"old\"}", time: "2026-01-01T00:00:00Z"),
+            Events.message("m1", chat: "c9"), "{",
+            Events.event("chat.deleted", "{\"id\":\"c1\"}", time: "2026-01-03T00:00:00Z"),
+        ]
+        try fixture.feed(Events.records(events))
+        let summary = fixture.pipeline.summary
+        #expect(summary.records == 5 && summary.bytes == events.reduce(0) { $0 + $1.utf8.count })
+        #expect(summary.applied == 3 && summary.stale == 1 && summary.deadLetters == 1 && summary.placeholders == 1)
+        #expect(summary.chunks == 1 && summary.commits == 1)
+    }
+}
