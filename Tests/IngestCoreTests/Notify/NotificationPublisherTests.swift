@@ -1,0 +1,204 @@
+import Foundation
+import Logging
+import ObjectGraph
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import IngestCore
+
+@Suite struct NotificationPublisherTests {
+    /// A sink that keeps what it is given, and fails as often as it is told to.
+    private final class CollectingSink: NotificationSink {
+        struct Refusal: Error {}
+        private struct State {
+            var kept: [IngestCore.Notification] = []
+            var failures = 0
+        }
+        private let state = Mutex(State())
+
+        var notifications: [IngestCore.Notification] { state.withLock { $0.kept } }
+        var tokens: [Int64] { notifications.map(\.token) }
+        var failuresLeft: Int { state.withLock { $0.failures } }
+        func fail(_ times: Int) { state.withLock { $0.failures = times } }
+
+        func deliver(_ notifications: [IngestCore.Notification]) throws {
+            try state.withLock { state in
+                guard state.failures > 0 else { return state.kept += notifications }
+                state.failures -= 1
+                // A delivery may fail halfway: some have gone out, and will again.
+                state.kept += notifications.prefix(1)
+                throw Refusal()
+            }
+        }
+    }
+
+    /// The lines of a log.
+    private final class Lines: Sendable {
+        private let lines = Mutex<[String]>([])
+        var all: [String] { lines.withLock { $0 } }
+
+        var logger: Logger {
+            let sink = LogSink(secretValues: []) { bytes in
+                self.lines.withLock { $0.append(String(decoding: bytes, as: UTF8.self)) }
+            }
+            return Logger(label: "test") { _ in
+                StructuredLogHandler(sink: sink, format: .text, level: .info, now: { LogTime(milliseconds: 0) })
+            }
+        }
+    }
+
+    private func publisher(
+        _ fixture: PipelineFixture, _ sink: CollectingSink, _ mailbox: CursorMailbox = CursorMailbox(),
+        logger: Logger = .silent
+    ) throws -> NotificationPublisher {
+        try NotificationPublisher(
+            store: fixture.store, sink: sink, configuration: NotificationConfiguration(), mailbox: mailbox,
+            logger: logger)
+    }
+
+    /// Feeds messages in chunks of one, so that each is a transaction of its own.
+    private func fixture(messages: Int) throws -> PipelineFixture {
+        let fixture = try PipelineFixture { $0.chunk.maxOperations = 1 }
+        try add(messages: 0..<messages, to: fixture)
+        return fixture
+    }
+
+    private func add(messages: Range<Int>, to fixture: PipelineFixture) throws {
+        for number in messages { try fixture.add(TestRecord(Events.message("m\(number)"), offset: Int64(number))) }
+        try fixture.pipeline.finish()
+    }
+
+    private var soon: Double { HealthMonitor.monotonicSeconds() + 60 }
+
+    @Test func deliversEverythingInOrderWithoutGaps() throws {
+        let fixture = try fixture(messages: 450)
+        let sink = CollectingSink()
+        let mailbox = CursorMailbox()
+        let publisher = try publisher(fixture, sink, mailbox)
+        #expect(publisher.deliveredToken == 0)
+        try publisher.drain(untilSeconds: soon)
+        #expect(sink.tokens == Array(1...450))
+        #expect(publisher.deliveredToken == 450)
+        #expect(mailbox.take() == [publisher.cursorName: 450] && mailbox.take().isEmpty)
+        #expect(publisher.cursorName == "notifications:ingest.changes")
+    }
+
+    @Test func goesOnWhereTheStoresCursorStands() throws {
+        let fixture = try fixture(messages: 5)
+        let mailbox = CursorMailbox()
+        try publisher(fixture, CollectingSink(), mailbox).drain(untilSeconds: soon)
+        try fixture.writer.putCursors(mailbox.take())
+        try add(messages: 5..<8, to: fixture)
+        let sink = CollectingSink()
+        let next = try publisher(fixture, sink)
+        #expect(next.deliveredToken == 5)
+        try next.drain(untilSeconds: soon)
+        #expect(sink.tokens == [6, 7, 8])
+    }
+
+    @Test func aCursorThatWasNotSavedRepeatsWithTheSameTokens() throws {
+        let fixture = try fixture(messages: 3)
+        let sink = CollectingSink()
+        try publisher(fixture, sink).drain(untilSeconds: soon)
+        try publisher(fixture, sink).drain(untilSeconds: soon)
+        #expect(sink.tokens == [1, 2, 3, 1, 2, 3])
+    }
+
+    @Test func aFailedDeliveryIsRepeatedWhole() throws {
+        let fixture = try fixture(messages: 3)
+        let sink = CollectingSink()
+        let mailbox = CursorMailbox()
+        let publisher = try publisher(fixture, sink, mailbox)
+        sink.fail(1)
+        #expect(throws: CollectingSink.Refusal.self) { try publisher.drain(untilSeconds: soon) }
+        #expect(publisher.deliveredToken == 0 && mailbox.take().isEmpty)
+        try publisher.drain(untilSeconds: soon)
+        #expect(sink.tokens == [1, 1, 2, 3])
+        #expect(publisher.deliveredToken == 3)
+    }
+
+    @Test func drainingEndsAtItsDeadline() throws {
+        let sink = CollectingSink()
+        try publisher(fixture(messages: 3), sink).drain(untilSeconds: HealthMonitor.monotonicSeconds() - 1)
+        #expect(sink.tokens.isEmpty)
+    }
+
+    @Test func nothingUncommittedIsNotified() throws {
+        let fixture = try fixture(messages: 1)
+        try fixture.add(TestRecord(Events.message("m1"), offset: 1))
+        let sink = CollectingSink()
+        try publisher(fixture, sink).drain(untilSeconds: soon)
+        #expect(sink.tokens == [1])
+        try fixture.pipeline.discard()
+    }
+
+    @Test func aPurgeBeyondTheCursorIsSaidAndPassed() throws {
+        let fixture = try fixture(messages: 5)
+        let lines = Lines()
+        let sink = CollectingSink()
+        let publisher = try publisher(fixture, sink, logger: lines.logger)
+        _ = try fixture.writer.purgeHistory(before: .max, limit: 3)
+        try publisher.drain(untilSeconds: soon)
+        #expect(sink.tokens == [4, 5])
+        #expect(publisher.deliveredToken == 5)
+        #expect(lines.all.count == 1)
+        #expect(lines.all.first?.contains("history was purged before it was notified after=0 through=3") == true)
+    }
+
+    @Test func aNewReaderBeginsAfterThePurge() throws {
+        let fixture = try fixture(messages: 5)
+        _ = try fixture.writer.purgeHistory(before: .max, limit: 3)
+        let sink = CollectingSink()
+        let publisher = try publisher(fixture, sink)
+        #expect(publisher.deliveredToken == 3)
+        try publisher.drain(untilSeconds: soon)
+        #expect(sink.tokens == [4, 5])
+    }
+
+    @Test func waitsWakesAndSurvivesFailures() throws {
+        let fixture = try fixture(messages: 0)
+        let sink = CollectingSink()
+        let publisher = try publisher(fixture, sink)
+        Thread.detachNewThread { publisher.run() }
+        defer { publisher.requestStop() }
+        try add(messages: 0..<2, to: fixture)
+        publisher.wake()
+        try wait(for: "two notifications") { publisher.deliveredToken == 2 }
+        sink.fail(2)
+        try add(messages: 2..<4, to: fixture)
+        publisher.wake()
+        try wait(for: "two more") { publisher.deliveredToken == 4 }
+        #expect(sink.failuresLeft == 0)
+        #expect(sink.tokens.prefix(2) == [1, 2] && sink.tokens.suffix(1) == [4])
+    }
+
+    @Test func aMailboxKeepsTheGreatestToken() {
+        let mailbox = CursorMailbox()
+        mailbox.put("a", 5)
+        mailbox.put("a", 3)
+        mailbox.put("b", 1)
+        #expect(mailbox.take() == ["a": 5, "b": 1])
+    }
+
+    // MARK: Per object
+
+    @Test func presentValuesComeWithObjects() throws {
+        let fixture = try PipelineFixture()
+        try fixture.feed(
+            Events.records([
+                Events.event("chat.created", "{\"id\":\"c1\",\"title\":\"Work\"}"),
+                Events.event("member.created", "{\"id\":\"u1\"}"),
+                Events.event("member.deleted", "{\"id\":\"u1\"}"),
+            ]))
+        var configuration = NotificationConfiguration()
+        (configuration.granularity, configuration.values) = (.object, true)
+        let sink = CollectingSink()
+        let publisher = try NotificationPublisher(
+            store: fixture.store, sink: sink, configuration: configuration, mailbox: CursorMailbox(), logger: .silent)
+        try publisher.drain(untilSeconds: soon)
+        let values = try sink.notifications.filter { $0.value != nil }.compactMap { try Reading($0).data["values"] }
+        try #require(values.count == 1)
+        #expect(values[0].contains("\"title\":\"Work\"") && values[0].contains("\"messagesCount\":0"))
+    }
+}

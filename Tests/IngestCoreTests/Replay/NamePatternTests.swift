@@ -1,0 +1,39 @@
+import Testing
+
+@testable import IngestCore
+
+@Suite struct NamePatternTests {
+    @Test(arguments: [
+        ("work-orders.csv", "work-orders.csv"), ("*", ""), ("*", "anything"), ("*.csv", "a.csv"), ("*.csv", ".csv"),
+        ("?.csv", "a.csv"), ("?.csv", "é.csv"), ("messages-*.jsonl", "messages-2026-01.jsonl"), ("a*b*c", "aXbYbZc"),
+        ("a**b", "ab"),
+        ("*a*", "bab"), ("*.jsonl*", "x.jsonl.gz"), ("", ""), ("a?*", "ab"),
+    ])
+    func matches(pattern: String, name: String) {
+        #expect(NamePattern.matches(pattern, name))
+    }
+
+    @Test(arguments: [
+        ("work-orders.csv", "work-orders_csv"), ("*.csv", "a.csv.gz"), ("?.csv", ".csv"), ("?.csv", "ab.csv"),
+        ("a*b*c", "aXbY"),
+        ("", "a"), ("a", ""), ("a?*", "a"), ("A.csv", "a.csv"), ("[ab].csv", "a.csv"), ("*a", "ab"),
+    ])
+    func doesNotMatch(pattern: String, name: String) {
+        #expect(!NamePattern.matches(pattern, name))
+    }
+
+    @Test func manyStarsTakeNoLongTime() {
+        let pattern = String(repeating: "*a", count: 40) + "b"
+        #expect(!NamePattern.matches(pattern, String(repeating: "a", count: 2000)))
+    }
+
+    @Test func theFirstMappingThatMatchesWins() {
+        var configuration = WorkerConfiguration()
+        configuration.files = [
+            FileConfiguration(match: "*.jsonl", format: .json), FileConfiguration(match: "a.*", format: .cloudevents),
+        ]
+        #expect(configuration.fileMapping(for: "/some/folder/a.jsonl")?.match == "*.jsonl")
+        #expect(configuration.fileMapping(for: "a.csv")?.match == "a.*")
+        #expect(configuration.fileMapping(for: "a/b.csv") == nil)
+    }
+}
