@@ -79,6 +79,8 @@ public final class NotificationPublisher: Sendable {
     private let token: Mutex<Int64>
     private let condition = NSCondition()
     private let isStopping = Atomic<Bool>(false)
+    /// Whether it was woken since it last waited: a wake that comes between looking and waiting must not be lost.
+    private let hasNews = Atomic<Bool>(false)
 
     /// Makes a publisher that goes on where the store's cursor stands.
     ///
@@ -108,6 +110,7 @@ public final class NotificationPublisher: Sendable {
     /// Wakes the publisher: there may be something to deliver.
     public func wake() {
         condition.lock()
+        hasNews.store(true, ordering: .releasing)
         condition.signal()
         condition.unlock()
     }
@@ -126,19 +129,23 @@ public final class NotificationPublisher: Sendable {
                 let count = try publishNext()
                 backoff.succeeded()
                 health?.report(.publisherOK)
-                if count == 0 { wait(seconds: 0.5) }
+                if count == 0 { wait(seconds: 0.5, endsWithNews: true) }
             } catch {
                 report(error)
-                wait(seconds: backoff.failed())
+                wait(seconds: backoff.failed(), endsWithNews: false)
             }
         }
     }
 
-    private func wait(seconds: Double) {
+    /// Waits for a time, for news where they count, or until it is asked to stop.
+    private func wait(seconds: Double, endsWithNews: Bool) {
+        let end = Date(timeIntervalSinceNow: seconds)
         condition.lock()
         defer { condition.unlock() }
-        if isStopping.load(ordering: .acquiring) { return }
-        _ = condition.wait(until: Date(timeIntervalSinceNow: seconds))
+        while !isStopping.load(ordering: .acquiring) {
+            if endsWithNews, hasNews.exchange(false, ordering: .acquiringAndReleasing) { return }
+            if !condition.wait(until: end) { return }
+        }
     }
 
     private func report(_ error: any Error) {
