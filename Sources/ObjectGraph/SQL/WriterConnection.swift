@@ -223,7 +223,7 @@ extension WriterConnection {
         id: Int64, token: Int64, entity: String, pk: Int64, identity: Value, kind: ChangeKind, properties: String?,
         tombstone: String?
     ) throws(StoreError) {
-        let statement = try changeInsertion ?? makeChangeInsertion()
+        let statement = if let changeInsertion { changeInsertion } else { try makeChangeInsertion() }
         statement.bind(1, id)
         statement.bind(2, token)
         statement.bind(3, entity)
