@@ -31,7 +31,7 @@ final class WorkerHarness {
         folder = FileManager.default.temporaryDirectory.appending(path: "worker-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         producer = try Producer(configuration: [
-            "bootstrap.servers": broker.bootstrapServers, "message.max.bytes": "40000000",
+            "bootstrap.servers": broker.bootstrapServers, "message.max.bytes": "40000000", "compression.codec": "gzip",
         ])
         configuration.store.path = folder.appending(path: "store.sqlite").path
         configuration.topics = [TopicConfiguration(name: topic)]
@@ -90,7 +90,9 @@ final class WorkerHarness {
         while try !condition() {
             if ContinuousClock.now > deadline {
                 let failing = runtime?.health.readiness().filter { !$0.isOK }.map { "\($0.name): \($0.reason ?? "")" } ?? []
-                throw BrokerProcess.Failure(description: "gave up waiting for \(what); not ready: \(failing)")
+                let positions = try runtime?.store.read { try $0.positions() } ?? []
+                throw BrokerProcess.Failure(
+                    description: "gave up waiting for \(what); not ready: \(failing); positions: \(positions)")
             }
             try await Task.sleep(for: .milliseconds(20))
         }
