@@ -33,17 +33,30 @@ struct HistoryCommand: ParsableCommand {
             let builder = NotificationBuilder(
                 configuration: settings, storeIdentity: try store.identity(), model: store.model)
             for transaction in transactions {
-                if json {
-                    for notification in builder.notifications(for: transaction) { Console.print(notification.value ?? "") }
-                } else {
-                    show(transaction, store.model)
+                if !json { showHead(transaction) }
+                var page: HistoryTransaction? = transaction
+                var part = 1
+                while let current = page {
+                    if json {
+                        let notifications = builder.notifications(for: current, firstPart: part)
+                        for notification in notifications { Console.print(notification.value ?? "") }
+                        part += notifications.count
+                    } else {
+                        showChanges(current, store.model)
+                    }
+                    page = try current.nextIndex.flatMap { index in
+                        try store.read { try $0.transaction(current.token, from: index, limit: 10_000) }
+                    }
                 }
             }
         }
 
-        private func show(_ transaction: HistoryTransaction, _ model: ObjectModel) {
+        private func showHead(_ transaction: HistoryTransaction) {
             let source = transaction.source.map { " from \($0)" } ?? ""
             Console.print("\(transaction.token)  \(Timestamp.text(transaction.time))  \(transaction.author)\(source)")
+        }
+
+        private func showChanges(_ transaction: HistoryTransaction, _ model: ObjectModel) {
             for change in transaction.changes {
                 let type = model.entity(named: change.entity)?.identity.type ?? .string
                 let properties = change.properties.isEmpty ? "" : "  " + change.properties.joined(separator: ", ")

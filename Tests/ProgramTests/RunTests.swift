@@ -24,7 +24,7 @@ import Testing
         return topics.flatMap { ["--set", $0] } + [
             "store.path=\(store)", "notifications.topic=\(changes)", "http.port=0",
             "kafka.bootstrap.servers=\(broker.bootstrapServers)", "kafka.group.id=\(group)",
-            "kafka.session.timeout.ms=6000",
+            "kafka.session.timeout.ms=6000", "kafka.compression.codec=gzip",
         ].flatMap { ["--set", $0] }
     }
 
@@ -179,8 +179,8 @@ import Testing
         var random = SeededRandom.forTest("killedAgainAndAgainItEndsWithTheSameStore")
         let file = workspace.path("events.jsonl")
         try Foreign.generateEvents(count, seed: 7, to: file)
-        let kafka = ["--set", "kafka.bootstrap.servers=\(broker.bootstrapServers)"]
-        let sent = try Program.run(["replay", file, "--to-kafka", topic] + kafka)
+        let kafka = ["bootstrap.servers=\(broker.bootstrapServers)", "compression.codec=gzip"]
+        let sent = try Program.run(["replay", file, "--to-kafka", topic] + kafka.flatMap { ["--set", "kafka.\($0)"] })
         try #require(sent.status == 0, "\(sent.errors)")
         let direct = workspace.path("direct.sqlite")
         try #require(try Program.run(["replay", file, "--set", "store.path=\(direct)"]).status == 0)

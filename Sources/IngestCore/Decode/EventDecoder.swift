@@ -102,9 +102,24 @@ public final class EventDecoder {
                 code: "decode.envelope", "'data_base64' is not supported; send the data as JSON in 'data'")
         }
         guard let data = root.member("data") else {
+            if let deletion = try deletion(envelope) { return deletion }
             throw DecodeError(code: "decode.envelope", "The event has no 'data'; send the object's properties there")
         }
         return try decodeData(data, envelope, record)
+    }
+
+    /// A deletion needs no data where the subject names the object and no route takes the event.
+    private func deletion(_ envelope: Envelope) throws(DecodeError) -> GraphEvent? {
+        if routes.contains(where: { $0.type == nil || $0.type == envelope.type }) { return nil }
+        let type = try types.resolve(envelope.type)
+        let entity = model.entities[type.entity]
+        guard type.verb == .delete, let subject = envelope.subject,
+            let identity = entity.identityValue(fromText: subject)
+        else { return nil }
+        var operation = Operation(.delete, entity: entity.index, identity: identity)
+        operation.time = envelope.time
+        try objects.finish(&operation, entity: entity, ObjectDecoder.Circumstances(time: envelope.time))
+        return GraphEvent(operation)
     }
 
     /// Returns the envelope of the binary mode, where the headers hold it, or nil in structured mode.

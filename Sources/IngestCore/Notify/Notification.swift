@@ -26,12 +26,15 @@ public struct NotificationBuilder: Sendable {
 
     /// Returns a transaction's notifications in the order of its changes.
     ///
-    /// - Parameter values: returns an object's present values as a JSON object, or nil where it is gone or not wanted.
+    /// - Parameters:
+    ///   - transaction: a transaction, or a page of a large one.
+    ///   - firstPart: the number of the page's first part.
+    ///   - values: returns an object's present values as a JSON object, or nil where it is gone or not wanted.
     public func notifications(
-        for transaction: HistoryTransaction, values: (HistoryChange) -> String? = { _ in nil }
+        for transaction: HistoryTransaction, firstPart: Int = 1, values: (HistoryChange) -> String? = { _ in nil }
     ) -> [Notification] {
         switch granularity {
-        case .transaction: byTransaction(transaction)
+        case .transaction: byTransaction(transaction, firstPart)
         case .object: byObject(transaction, values)
         }
     }
@@ -39,14 +42,15 @@ public struct NotificationBuilder: Sendable {
     // MARK: Per transaction
 
     /// One event, or several with consecutive parts where one would be larger than the broker takes.
-    private func byTransaction(_ transaction: HistoryTransaction) -> [Notification] {
+    private func byTransaction(_ transaction: HistoryTransaction, _ firstPart: Int) -> [Notification] {
         // What stands around the changes; 128 bytes are for the identifier, the part's numbers and punctuation.
         let frame = envelope(transaction, id: "", data: head(transaction)).utf8.count + 128
         let room = max(1024, maximumBytes - frame)
         var parts: [[String]] = [[]]
         var size = 0
         for change in transaction.changes {
-            let text = json(change)
+            let whole = json(change)
+            let text = whole.utf8.count > room ? json(change, isShortened: true) : whole
             if size + text.utf8.count + 1 > room, !(parts.last?.isEmpty ?? true) {
                 parts.append([])
                 size = 0
@@ -55,10 +59,12 @@ public struct NotificationBuilder: Sendable {
             size += text.utf8.count + 1
         }
         return parts.enumerated().map { index, changes in
-            let isSplit = parts.count > 1
-            let part = isSplit ? ",\"part\":\(index + 1),\"parts\":\(parts.count)" : ""
+            let isLast = index == parts.count - 1 && transaction.nextIndex == nil
+            let isSplit = parts.count > 1 || transaction.changes.count < transaction.changeCount
+            let number = firstPart + index
+            let part = isSplit ? ",\"part\":\(number),\"last\":\(isLast)" : ""
             let data = "{\(head(transaction))\(part),\"changes\":[\(changes.joined(separator: ","))]}"
-            let id = isSplit ? "\(transaction.token).\(index + 1)" : "\(transaction.token)"
+            let id = isSplit ? "\(transaction.token).\(number)" : "\(transaction.token)"
             return Notification(
                 token: transaction.token, key: nil, value: envelope(transaction, id: id, data: data))
         }
@@ -69,20 +75,27 @@ public struct NotificationBuilder: Sendable {
     private func byObject(_ transaction: HistoryTransaction, _ values: (HistoryChange) -> String?) -> [Notification] {
         var notifications: [Notification] = []
         for (index, change) in transaction.changes.enumerated() {
-            let fields = json(change).dropFirst().dropLast()
             let current = values(change).map { ",\"values\":\($0)" } ?? ""
-            let data = "{\(head(transaction)),\(fields)\(current)}"
+            let id = "\(transaction.token).\(transaction.firstIndex + index + 1)"
+            var value = objectEvent(transaction, id: id, json(change), current)
+            if value.utf8.count > maximumBytes {
+                value = objectEvent(transaction, id: id, json(change, isShortened: true), "")
+            }
             let key = "\(change.entity):\(identityText(change))"
-            notifications.append(
-                Notification(
-                    token: transaction.token, key: key,
-                    value: envelope(transaction, id: "\(transaction.token).\(index + 1)", data: data)))
+            notifications.append(Notification(token: transaction.token, key: key, value: value))
             // Compaction keeps the last record of a key for good, unless its value is null.
             if change.kind == .delete {
                 notifications.append(Notification(token: transaction.token, key: key, value: nil))
             }
         }
         return notifications
+    }
+
+    private func objectEvent(
+        _ transaction: HistoryTransaction, id: String, _ change: String, _ values: String
+    ) -> String {
+        let data = "{\(head(transaction)),\(change.dropFirst().dropLast())\(values)}"
+        return envelope(transaction, id: id, data: data)
     }
 
     // MARK: JSON
@@ -97,10 +110,13 @@ public struct NotificationBuilder: Sendable {
         return "\"token\":\(transaction.token),\"author\":\(JSONText.string(transaction.author)),\"source\":\(source)"
     }
 
-    private func json(_ change: HistoryChange) -> String {
+    /// A change that alone is larger than the broker takes is shortened, and says so: without its properties, tombstone
+    /// and values it still tells what happened to which object.
+    private func json(_ change: HistoryChange, isShortened: Bool = false) -> String {
         var output = "{\"entity\":\(JSONText.string(change.entity)),\"id\":"
         identityType(change).appendJSON(change.identity, to: &output)
         output += ",\"change\":\"\(change.kind.name)\""
+        if isShortened { return output + ",\"shortened\":true}" }
         if change.kind == .update {
             output += ",\"properties\":[\(change.properties.map { JSONText.string($0) }.joined(separator: ","))]"
         }

@@ -166,7 +166,9 @@ public final class NotificationPublisher: Sendable {
         let after = deliveredToken
         let transactions: [HistoryTransaction]
         do {
-            transactions = try store.read { try $0.history(after: after, limit: 200, maximumChangeCount: 5000) }
+            transactions = try store.read {
+                try $0.history(after: after, limit: 200, maximumChangeCount: Self.pageSize)
+            }
         } catch let error as StoreError where error.code == .historyExpired {
             // Only a purge by hand passes a cursor. Going on is the lesser evil, and it is said aloud.
             let purged = try store.read { try $0.purgedToken() }
@@ -182,8 +184,27 @@ public final class NotificationPublisher: Sendable {
         }
         try sink.deliver(notifications)
         metrics?.notifications.increment(by: notifications.count)
+        // Only a transaction that stands alone can have more pages.
+        try publishRest(of: last, firstPart: notifications.count + 1)
         advance(to: last.token)
         return transactions.count
+    }
+
+    /// The number of changes that are in memory at a time, however many a transaction has.
+    private static let pageSize = 5000
+
+    private func publishRest(of transaction: HistoryTransaction, firstPart: Int) throws {
+        var part = firstPart
+        var next = transaction.nextIndex
+        while let index = next {
+            let page = try store.read { try $0.transaction(transaction.token, from: index, limit: Self.pageSize) }
+            guard let page else { return }
+            let notifications = builder.notifications(for: page, firstPart: part, values: currentValues)
+            try sink.deliver(notifications)
+            metrics?.notifications.increment(by: notifications.count)
+            part += notifications.count
+            next = page.nextIndex
+        }
     }
 
     private func advance(to reached: Int64) {

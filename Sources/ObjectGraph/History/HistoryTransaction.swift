@@ -8,7 +8,33 @@ public struct HistoryTransaction: Sendable {
     public let context: String?
     /// Where the events came from, or nil.
     public let source: String?
+    /// The number of the transaction's changes; ``changes`` may hold a part of them.
+    public let changeCount: Int
+    /// The position of the first of ``changes`` among all, from 0.
+    public let firstIndex: Int
+    /// The changes in their order; of a large transaction one page.
     public let changes: [HistoryChange]
+
+    /// The position of the next page's first change, or nil where this is the last.
+    public var nextIndex: Int? {
+        let next = firstIndex + changes.count
+        return next < changeCount && !changes.isEmpty ? next : nil
+    }
+
+    /// Makes a transaction; one that holds all its changes where nothing else is said.
+    public init(
+        token: Int64, time: Int64, author: String, context: String?, source: String?, changes: [HistoryChange],
+        changeCount: Int? = nil, firstIndex: Int = 0
+    ) {
+        self.token = token
+        self.time = time
+        self.author = author
+        self.context = context
+        self.source = source
+        self.changes = changes
+        self.changeCount = changeCount ?? changes.count
+        self.firstIndex = firstIndex
+    }
 }
 
 /// What a save did to one object.

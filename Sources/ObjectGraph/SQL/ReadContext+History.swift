@@ -11,8 +11,9 @@ extension ReadContext {
         try metadata("purgedToken").flatMap { Int64($0) } ?? 0
     }
 
-    /// Returns the transactions after a token in their order: at most `limit`, and no more once they hold
-    /// `maximumChangeCount` changes, but always one.
+    /// Returns the transactions after a token in their order: at most `limit`, and together no more than
+    /// `maximumChangeCount` changes. Of one that alone has more, the first page is returned:
+    /// ``HistoryTransaction/nextIndex`` tells where ``transaction(_:from:limit:)`` goes on.
     ///
     /// - Throws: ``StoreError`` with code `history.expired` where transactions after the token were purged.
     public func history(
@@ -35,12 +36,27 @@ extension ReadContext {
             let count: Int = row[6]
             if !result.isEmpty, total + count > maximumChangeCount { break }
             total += count
-            result.append(
-                HistoryTransaction(
-                    token: row[0], time: row[1], author: row[2], context: row[3], source: row[4],
-                    changes: try changes(first: row[5], count: count)))
+            result.append(try transaction(row, from: 0, limit: maximumChangeCount))
         }
         return result
+    }
+
+    /// Returns a page of a transaction's changes: at most `limit`, beginning with the one at `index`; nil where the
+    /// history does not hold the transaction.
+    public func transaction(_ token: Int64, from index: Int, limit: Int) throws -> HistoryTransaction? {
+        let sql = """
+            SELECT token, time, author, context, source, firstChange, changeCount FROM _history_transaction \
+            WHERE token = ?
+            """
+        return try Row.fetchOne(database, sql: sql, arguments: [token]).map { try transaction($0, from: index, limit: limit) }
+    }
+
+    private func transaction(_ row: Row, from index: Int, limit: Int) throws -> HistoryTransaction {
+        let (first, count): (Int64, Int) = (row[5], row[6])
+        let size = max(0, min(limit, count - index))
+        return HistoryTransaction(
+            token: row[0], time: row[1], author: row[2], context: row[3], source: row[4],
+            changes: try changes(first: first + Int64(index), count: size), changeCount: count, firstIndex: index)
     }
 
     private func changes(first: Int64, count: Int) throws -> [HistoryChange] {

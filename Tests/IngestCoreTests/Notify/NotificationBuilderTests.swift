@@ -68,7 +68,8 @@ import Testing
         #expect(notifications.count > 1 || maxBytes == 100_000)
         for (index, reading) in readings.enumerated() where notifications.count > 1 {
             #expect(reading.envelope["id"] == "\"42.\(index + 1)\"")
-            #expect(reading.data["part"] == "\(index + 1)" && reading.data["parts"] == "\(notifications.count)")
+            #expect(reading.data["part"] == "\(index + 1)")
+            #expect(reading.data["last"] == "\(index == notifications.count - 1)")
             #expect(reading.data["token"] == "42" && notifications[index].token == 42)
         }
         #expect(Set(readings.map { $0.envelope["id"] }).count == notifications.count)
@@ -87,12 +88,30 @@ import Testing
         #expect(notifications.allSatisfy { ($0.value?.utf8.count ?? 0) <= 8000 })
     }
 
-    @Test func aChangeThatIsTooLargeStandsAlone() throws {
+    @Test func pagesOfATransactionAreItsParts() throws {
+        let all = changes(10)
+        let pages = [0, 4, 8].map { start in
+            HistoryTransaction(
+                token: 42, time: 0, author: "a", context: nil, source: nil,
+                changes: Array(all[start..<min(start + 4, 10)]), changeCount: 10, firstIndex: start)
+        }
+        let readings = try pages.enumerated().flatMap { index, page in
+            try builder().notifications(for: page, firstPart: index + 1).map { try Reading($0) }
+        }
+        #expect(readings.map { $0.data["part"] } == ["1", "2", "3"])
+        #expect(readings.map { $0.data["last"] } == ["false", "false", "true"])
+        #expect(readings.flatMap(\.changes).count == 10)
+    }
+
+    @Test func aChangeThatIsTooLargeIsShortened() throws {
         let large = change(
             "WorkOrder", .text("big"), .delete, tombstone: "{\"name\":\"\(String(repeating: "x", count: 5000))\"}")
         let notifications = try builder(maxBytes: 3000).notifications(
             for: transaction([changes(1)[0], large] + changes(1)))
-        #expect(try notifications.map { try Reading($0).changes.count } == [1, 1, 1])
+        let readings = try notifications.map { try Reading($0) }
+        #expect(readings.map(\.changes.count) == [3])
+        let expected = #"{"entity":"WorkOrder","id":"big","change":"delete","shortened":true}"#
+        #expect(readings.first?.changes[1] == expected)
     }
 
     // MARK: Per object
