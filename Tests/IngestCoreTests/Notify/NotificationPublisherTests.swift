@@ -84,6 +84,22 @@ import Testing
         #expect(publisher.cursorName == "notifications:ingest.changes")
     }
 
+    @Test func aHugeTransactionIsDeliveredPageByPage() throws {
+        let fixture = try PipelineFixture { $0.chunk.maxOperations = 100_000 }
+        try add(messages: 0..<12_000, to: fixture)
+        let sink = CollectingSink()
+        let publisher = try publisher(fixture, sink)
+        try publisher.drain(untilSeconds: soon)
+        #expect(publisher.deliveredToken == 1)
+        let values = sink.notifications.compactMap(\.value)
+        #expect(values.count >= 3 && Set(sink.tokens) == [1])
+        for (index, value) in values.enumerated() {
+            #expect(value.contains("\"part\":\(index + 1),\"last\":\(index == values.count - 1),"))
+        }
+        // The messages and their chat.
+        #expect(values.reduce(0) { $0 + $1.ranges(of: "\"change\":").count } == 12_001)
+    }
+
     @Test func goesOnWhereTheStoresCursorStands() throws {
         let fixture = try fixture(messages: 5)
         let mailbox = CursorMailbox()
