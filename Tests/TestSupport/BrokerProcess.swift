@@ -15,6 +15,7 @@ public final class BrokerProcess: @unchecked Sendable {
         /// What happened and what to do.
         public let description: String
 
+        /// Makes a failure that says what happened and what to do.
         public init(description: String) { self.description = description }
     }
 

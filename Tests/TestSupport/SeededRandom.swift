@@ -6,8 +6,10 @@ import Glibc
 public struct SeededRandom: RandomNumberGenerator {
     private var state: UInt64
 
+    /// Makes a generator; equal seeds give equal numbers.
     public init(seed: UInt64) { state = seed }
 
+    /// Returns the next 64 random bits.
     public mutating func next() -> UInt64 {
         state &+= 0x9E37_79B9_7F4A_7C15
         var mixed = state
@@ -24,6 +26,7 @@ public struct SeededRandom: RandomNumberGenerator {
         return SeededRandom(seed: seed)
     }
 
+    /// Returns a number from 0 to `limit` - 1; the limit has to be at least 1.
     public mutating func number(below limit: Int) -> Int { Int.random(in: 0..<limit, using: &self) }
 
     /// Replaces, inserts, deletes or repeats a few bytes.

@@ -7,6 +7,7 @@ public struct ChunkPolicy: Sendable {
     private var byteCount = 0
     private var openedAt: Double?
 
+    /// Makes a policy with no chunk open.
     public init(_ configuration: ChunkConfiguration) { self.configuration = configuration }
 
     /// What to do with the open chunk.
@@ -46,6 +47,7 @@ public struct CommitPolicy: Sendable {
     private let configuration: CommitConfiguration
     private var openedAt: Double?
 
+    /// Makes a policy with no transaction open.
     public init(_ configuration: CommitConfiguration) { self.configuration = configuration }
 
     /// What to do with the open transaction.

@@ -11,23 +11,35 @@ public final class IngestPipeline {
         public var code: String { "ingest.halted" }
         /// The same record would halt it again.
         public var isRetriable: Bool { false }
+        /// The record's place, the reason and what to do.
         public let description: String
     }
 
     /// What the pipeline has done since it was made.
     public struct Summary: Sendable {
+        /// The number of records that were added.
         public var records = 0
+        /// The full size of their values in bytes.
         public var bytes = 0
+        /// The number of events that were applied, repeated ones included.
         public var applied = 0
+        /// The number of events older than what the store knew, which changed nothing.
         public var stale = 0
+        /// The number of records that could not be decoded or applied.
         public var deadLetters = 0
+        /// The number of placeholders made for objects that had not arrived.
         public var placeholders = 0
+        /// The number of chunks that were saved.
         public var chunks = 0
+        /// The number of commits.
         public var commits = 0
+        /// How many objects were inserted, updated and deleted, or nil before the first chunk.
         public internal(set) var changes: ChangeTally?
     }
 
+    /// The context that the pipeline writes through.
     public let writer: WriterContext
+    /// What the pipeline has done so far, work that was undone later included.
     public private(set) var summary = Summary()
     private let metrics: WorkerMetrics?
     private let logger: Logger

@@ -4,6 +4,7 @@ public struct Backoff: Sendable {
     private let maximumSeconds: Double
     private var failures = 0
 
+    /// Makes a back-off whose first step is `firstSeconds` and whose longest is `maximumSeconds`.
     public init(firstSeconds: Double = 0.1, maximumSeconds: Double = 5) {
         self.firstSeconds = firstSeconds
         self.maximumSeconds = maximumSeconds
@@ -30,6 +31,7 @@ public struct Recurrence: Sendable {
     private let everySeconds: Double
     private var last: Double?
 
+    /// Makes a recurrence that is due every so many seconds, the first time at once.
     public init(everySeconds: Double) { self.everySeconds = everySeconds }
 
     /// Tells whether it is due, and if so takes it for done. The first call is due.

@@ -13,6 +13,9 @@ public final class BrokerProbe: Sendable {
     private static let intervalSeconds = 2.0
     private static let timeoutMilliseconds = 2000
 
+    /// Makes a probe with a client of its own.
+    ///
+    /// - Throws: `KafkaError` where a property is unknown or refused.
     public init(configuration: KafkaConfiguration, health: HealthMonitor) throws {
         admin = try Admin(configuration: configuration)
         self.health = health

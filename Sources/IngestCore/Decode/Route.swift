@@ -2,6 +2,7 @@ import ObjectGraph
 
 /// Why a route does not fit the model.
 public struct RouteError: Error, Sendable, CustomStringConvertible {
+    /// What does not fit and what to do.
     public let description: String
     /// A stable code for scripts and logs.
     public var code: String { "config.route" }

@@ -2,12 +2,14 @@
 public struct RecordPlace: Sendable, Hashable, CustomStringConvertible {
     /// The topic's name, or `file:` and the file's path.
     public var topic: String
+    /// The partition's number; 0 for a file.
     public var partition: Int32
     /// The record's offset, or its number in the file, counted from 1.
     public var offset: Int64
     /// The line of a file on which the record starts, counted from 1, or nil.
     public var line: Int?
 
+    /// Makes a place; `line` is for records of files only.
     public init(topic: String, partition: Int32, offset: Int64, line: Int? = nil) {
         self.topic = topic
         self.partition = partition
@@ -27,9 +29,12 @@ public struct RecordPlace: Sendable, Hashable, CustomStringConvertible {
 
 /// A header of a record.
 public struct SourceHeader: Sendable, Hashable {
+    /// The header's name; several headers may share one.
     public let name: String
+    /// The header's bytes, or nil for a null value.
     public let value: [UInt8]?
 
+    /// Makes a header; nil stands for a null value.
     public init(name: String, value: [UInt8]?) {
         self.name = name
         self.value = value
@@ -38,16 +43,20 @@ public struct SourceHeader: Sendable, Hashable {
 
 /// A record as a source delivers it; its bytes are valid only during the call that passes it.
 public struct SourceRecord {
+    /// Where the record comes from.
     public var place: RecordPlace
+    /// The key's bytes, or nil for a null key.
     public var key: UnsafeRawBufferPointer?
     /// The value's bytes, or nil for a null value.
     public var value: UnsafeRawBufferPointer?
+    /// The headers in the record's order; empty for files.
     public var headers: [SourceHeader] = []
     /// The value's full size; greater than `value.count` where the source cut an oversized record.
     public var totalBytes: Int
     /// What the source found wrong with the record, or nil.
     public var fault: DecodeError?
 
+    /// Makes a record that is whole: its full size is that of `value`, and it has no fault or headers.
     public init(place: RecordPlace, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?) {
         self.place = place
         self.key = key
@@ -62,10 +71,12 @@ public struct SourceRecord {
 public struct DecodeError: Error, Sendable, Equatable, CustomStringConvertible {
     /// The stable code, such as `decode.type`.
     public let code: String
+    /// What is wrong and what to do, without any value of the record.
     public let description: String
     /// The same bytes will never decode.
     public var isRetriable: Bool { false }
 
+    /// Makes an error; the description must not hold a value of the record.
     public init(code: String, _ description: String) {
         self.code = code
         self.description = description

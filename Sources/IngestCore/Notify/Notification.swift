@@ -4,6 +4,7 @@ import ObjectGraph
 public struct Notification: Sendable {
     /// The history token that it tells of.
     public let token: Int64
+    /// The record's key, the object's entity and identity; nil for a notification of a transaction.
     public let key: String?
     /// The CloudEvent as JSON, or nil for the tombstone that follows a deletion on a compacted topic.
     public let value: String?

@@ -18,12 +18,18 @@ public final class KafkaNotificationSink: NotificationSink {
     private let topic: String
     private let timeoutMilliseconds: Int
 
+    /// Makes a sink on a producer, which stays the caller's to close.
+    ///
+    /// - Parameter timeoutMilliseconds: how long one wait for deliveries may take.
     public init(producer: Producer, topic: String, timeoutMilliseconds: Int = 10_000) {
         self.producer = producer
         self.topic = topic
         self.timeoutMilliseconds = timeoutMilliseconds
     }
 
+    /// Sends notifications and waits until all are delivered; those without a key go to partition 0.
+    ///
+    /// - Throws: `KafkaError` where one was refused or not delivered in time.
     public func deliver(_ notifications: [Notification]) throws {
         for notification in notifications {
             let record = ProducerRecord(
@@ -45,6 +51,7 @@ public final class KafkaNotificationSink: NotificationSink {
 public final class CursorMailbox: Sendable {
     private let cursors = Mutex<[String: Int64]>([:])
 
+    /// Makes an empty mailbox.
     public init() {}
 
     /// Leaves a cursor to be saved.

@@ -15,6 +15,9 @@ public final class ReplaySender {
     /// Called a few times a second.
     public var onProgress: (ReplayEngine.Progress) -> Void = { _ in }
 
+    /// Makes a sender to a topic, with a producer of its own.
+    ///
+    /// - Throws: `KafkaError` where a property is unknown or refused.
     public init(configuration: WorkerConfiguration, model: ObjectModel, topic: String, logger: Logger) throws {
         self.configuration = configuration
         self.model = model

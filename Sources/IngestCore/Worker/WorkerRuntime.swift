@@ -18,11 +18,15 @@ public final class WorkerRuntime: Sendable {
         /// Called on the worker's thread for each record that is put aside: its place, code and reason.
         public var onDeadLetter: @Sendable (RecordPlace, String, String) -> Void = { _, _, _ in }
 
+        /// Makes hooks that do nothing.
         public init() {}
     }
 
+    /// The store that the worker writes; others may read it meanwhile.
     public let store: Store
+    /// What `/metrics` shows.
     public let metrics: WorkerMetrics
+    /// What the readiness and liveness checks go by.
     public let health: HealthMonitor
     private let configuration: WorkerConfiguration
     private let logger: Logger

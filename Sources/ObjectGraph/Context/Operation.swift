@@ -1,5 +1,6 @@
 /// What an event asks of one object. Positions are those of the model's entities, slots and relationships.
 public struct Operation: Sendable {
+    /// What is to be done with the object.
     public enum Kind: Sendable {
         /// Creates the object or changes the named properties; the others stay as they are.
         case upsert
@@ -7,6 +8,7 @@ public struct Operation: Sendable {
         case delete
     }
 
+    /// Whether the object is written or deleted.
     public var kind: Kind
     /// The position of the object's entity in the model.
     public var entity: Int
@@ -21,27 +23,35 @@ public struct Operation: Sendable {
     /// The relationships that the event names.
     public var relationships: [RelationshipValue] = []
 
+    /// Makes an operation that names no version, time or properties yet.
     public init(_ kind: Kind, entity: Int, identity: Value) {
         self.kind = kind
         self.entity = entity
         self.identity = identity
     }
 
+    /// An attribute that an event names, with its new value.
     public struct AttributeValue: Sendable {
+        /// The attribute's position among its entity's columns.
         public var slot: Int
+        /// The new value in the attribute's stored form; null clears the attribute.
         public var value: Value
 
+        /// Pairs an attribute's slot with its new value.
         public init(slot: Int, value: Value) {
             self.slot = slot
             self.value = value
         }
     }
 
+    /// A relationship that an event names, with what becomes of its destinations.
     public struct RelationshipValue: Sendable {
         /// The relationship's position in its entity.
         public var relationship: Int
+        /// How the destinations change.
         public var change: RelationshipChange
 
+        /// Pairs a relationship's position with its change.
         public init(relationship: Int, change: RelationshipChange) {
             self.relationship = relationship
             self.change = change
@@ -73,6 +83,7 @@ public struct GraphEvent: Sendable {
     /// The operations; nested objects come first, the object that the event is about last.
     public var operations: [Operation]
 
+    /// Makes an event of operations, in the order in which they apply.
     public init(_ operations: [Operation]) { self.operations = operations }
 
     /// Makes an event of one operation.

@@ -18,6 +18,7 @@ public final class WriterContext {
         /// The time, in microseconds since 1970 UTC.
         public var now: () -> Int64 = WriterContext.systemTime
 
+        /// Makes options with their defaults.
         public init() {}
     }
 
@@ -35,6 +36,7 @@ public final class WriterContext {
 
     /// What a chunk brings besides its events; all of it is saved with them.
     public struct Chunk {
+        /// The events in the order in which they apply.
         public var events: [GraphEvent]
         /// Where the events come from, for the history.
         public var source: String?
@@ -43,6 +45,7 @@ public final class WriterContext {
         /// Records that could not be decoded.
         public var deadLetters: [DeadLetter] = []
 
+        /// Makes a chunk; without events it still saves its positions and dead letters.
         public init(
             events: [GraphEvent], source: String? = nil, positions: [SourcePosition] = [],
             deadLetters: [DeadLetter] = []
@@ -54,6 +57,7 @@ public final class WriterContext {
         }
     }
 
+    /// The store that the context writes.
     public let store: Store
     private let options: Options
     private let connection: WriterConnection

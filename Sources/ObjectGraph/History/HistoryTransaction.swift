@@ -4,7 +4,9 @@ public struct HistoryTransaction: Sendable {
     public let token: Int64
     /// When it was saved, in microseconds since 1970 UTC. Order by token, not by time: clocks go back.
     public let time: Int64
+    /// Who saved: the writer's ``WriterContext/Options/author``.
     public let author: String
+    /// The name of the context that saved, or nil where it has none.
     public let context: String?
     /// Where the events came from, or nil.
     public let source: String?
@@ -39,11 +41,13 @@ public struct HistoryTransaction: Sendable {
 
 /// What a save did to one object.
 public struct HistoryChange: Sendable {
+    /// The name of the object's entity.
     public let entity: String
     /// The object's primary key in its table.
     public let pk: Int64
     /// The object's identity in stored form.
     public let identity: Value
+    /// Whether the object was inserted, updated or deleted.
     public let kind: ChangeKind
     /// The properties that an update changed; empty for others.
     public let properties: [String]

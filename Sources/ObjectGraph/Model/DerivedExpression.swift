@@ -24,6 +24,7 @@ public indirect enum ArithmeticExpression: Sendable {
     case negated(ArithmeticExpression)
     case binary(Operator, ArithmeticExpression, ArithmeticExpression)
 
+    /// An operation on two operands; the raw value is its sign in the model file.
     public enum Operator: Character, Sendable {
         case add = "+"
         case subtract = "-"

@@ -11,11 +11,13 @@ public struct ModelError: Error, Sendable, CustomStringConvertible {
         /// What to do.
         public let remedy: String
 
+        /// The file, the line where one is known, what is wrong and what to do, in one line.
         public var description: String {
             "\(file)\(line.map { ":\($0)" } ?? ""): \(message). \(remedy)"
         }
     }
 
+    /// All problems that were found in the model.
     public let problems: [Problem]
 
     /// A stable code for scripts and logs.
@@ -23,5 +25,6 @@ public struct ModelError: Error, Sendable, CustomStringConvertible {
     /// A model does not mend itself.
     public var isRetriable: Bool { false }
 
+    /// The problems, one a line.
     public var description: String { problems.map(\.description).joined(separator: "\n") }
 }

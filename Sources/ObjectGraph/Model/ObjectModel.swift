@@ -114,7 +114,9 @@ public final class Entity: Sendable {
 
 /// A value that each object of an entity has.
 public struct Attribute: Sendable {
+    /// The name as the model file states it.
     public let name: String
+    /// What kind of value the attribute holds.
     public let type: AttributeType
     /// The position among the entity's columns.
     public let slot: Int
@@ -122,6 +124,7 @@ public struct Attribute: Sendable {
     public let isOptional: Bool
     /// The value of a new object whose event does not name the attribute.
     public let defaultValue: Value
+    /// The limits on the values; without any, all values of the type pass.
     public let constraints: ValueConstraints
     /// How the value follows from others, or nil for a stored attribute.
     public let derivation: DerivedExpression?
@@ -168,6 +171,7 @@ public enum MissingDestination: String, Sendable, CaseIterable {
 
 /// A named way from the objects of one entity to those of another.
 public struct Relationship: Sendable {
+    /// The name as the model file states it.
     public let name: String
     /// The position among the entity's relationships.
     public let index: Int
@@ -175,9 +179,13 @@ public struct Relationship: Sendable {
     public let entityIndex: Int
     /// The position of the destination's entity.
     public let destinationIndex: Int
+    /// Tells whether an object may have more than one destination.
     public let isToMany: Bool
+    /// Tells whether an object may lack a destination.
     public let isOptional: Bool
+    /// What deleting an object does to its destinations.
     public let deleteRule: DeleteRule
+    /// What becomes of a reference to a destination that has not arrived.
     public let onMissing: MissingDestination
     /// The least number of destinations, 0 for none; of an optional relationship it counts once there are any.
     public let minimumCount: Int

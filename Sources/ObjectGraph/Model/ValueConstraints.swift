@@ -3,10 +3,15 @@
 /// Lengths count Unicode characters for text and bytes for binary values. Bounds are inclusive.
 /// A pattern has to match somewhere in the text; anchor it with `^` and `$` to match the whole.
 public struct ValueConstraints: Sendable {
+    /// The least value of a number or date, in stored form, or null for no limit.
     public var minimum: Value = .null
+    /// The greatest value of a number or date, in stored form, or null for no limit.
     public var maximum: Value = .null
+    /// The least length, or nil for no limit.
     public var minimumLength: Int?
+    /// The greatest length, or nil for no limit.
     public var maximumLength: Int?
+    /// The expression that a text has to match, or nil for any text.
     public var pattern: TextPattern?
 
     /// Tells whether there is nothing to check.
@@ -54,8 +59,11 @@ public struct ValidationFailure: Error, Sendable, Equatable, CustomStringConvert
         case patternMismatch = 1680
     }
 
+    /// The kind of rule that is broken.
     public let reason: Reason
+    /// The name of the object's entity.
     public let entity: String
+    /// The name of the attribute or relationship whose rule is broken.
     public let property: String
     /// What is allowed, without the value that broke it.
     public let limit: String
@@ -63,6 +71,7 @@ public struct ValidationFailure: Error, Sendable, Equatable, CustomStringConvert
     /// Core Data's code of the failure.
     public var code: Int { reason.rawValue }
 
+    /// The property, what is allowed and the code, without the value that broke it.
     public var description: String {
         "\(entity).\(property) \(limit) (\(code))"
     }

@@ -15,9 +15,11 @@ public final class Store: Sendable {
         /// How many connections read at the same time.
         public var maximumReaderCount = 4
 
+        /// Makes options with their defaults.
         public init() {}
     }
 
+    /// The model that the store was opened with.
     public let model: ObjectModel
     /// The file's path.
     public let path: String

@@ -31,6 +31,7 @@ public struct StoreError: Error, Sendable, Equatable, CustomStringConvertible {
         case database = "store.database"
     }
 
+    /// The kind of refusal, stable for scripts and logs.
     public let code: Code
     /// What happened, without any value of a row.
     public let message: String
@@ -45,6 +46,7 @@ public struct StoreError: Error, Sendable, Equatable, CustomStringConvertible {
         }
     }
 
+    /// The message, the remedy and the code in one line.
     public var description: String { "\(message). \(remedy) [\(code.rawValue)]" }
 
     init(_ code: Code, _ message: String, remedy: String) {

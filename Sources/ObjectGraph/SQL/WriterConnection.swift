@@ -263,12 +263,14 @@ extension WriterConnection {
 public struct SourcePosition: Sendable, Hashable {
     /// The topic's name, or `file:` and the file's path.
     public var topic: String
+    /// The partition's number; 0 for a file.
     public var partition: Int32
     /// The offset of the next record of a partition, or the number of records of a file that are done.
     public var nextOffset: Int64
     /// What tells a file from another one at the same path, or nil.
     public var detail: String?
 
+    /// Makes a position to save with the chunk that it follows.
     public init(topic: String, partition: Int32, nextOffset: Int64, detail: String? = nil) {
         self.topic = topic
         self.partition = partition
@@ -283,7 +285,9 @@ public struct DeadLetter: Sendable {
     public var id: Int64 = 0
     /// When it was put aside, in microseconds since 1970 UTC.
     public var time: Int64
+    /// The topic's name, or `file:` and the file's path.
     public var topic: String
+    /// The partition's number; 0 for a file.
     public var partition: Int32
     /// The record's offset, or its number in a file, counted from 1.
     public var offset: Int64
@@ -295,6 +299,7 @@ public struct DeadLetter: Sendable {
     public var code: String
     /// The reason in words, with the remedy.
     public var reason: String
+    /// The record's key, or nil where it has none.
     public var key: [UInt8]?
     /// The record's bytes; of an oversized record only the beginning.
     public var value: [UInt8]?
@@ -305,6 +310,11 @@ public struct DeadLetter: Sendable {
     /// How often it was tried.
     public var attempts: Int = 1
 
+    /// Makes a letter to be saved; the store numbers it.
+    ///
+    /// - Parameters:
+    ///   - time: when it was put aside, in microseconds since 1970 UTC.
+    ///   - valueBytes: the record's full size in bytes, also where `value` holds only the beginning.
     public init(
         time: Int64, topic: String, partition: Int32, offset: Int64, line: Int? = nil, stage: String, code: String,
         reason: String, key: [UInt8]?, value: [UInt8]?, valueBytes: Int, headers: String? = nil
