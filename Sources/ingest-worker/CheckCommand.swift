@@ -6,7 +6,8 @@ import ObjectGraph
 
 struct CheckCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "check", abstract: "Checks configuration, model, routes, store and broker, without writing anything.",
+        commandName: "check",
+        abstract: "Checks configuration, model, routes, store and broker, without writing anything.",
         discussion: "Example: ingest-worker check --offline")
 
     @OptionGroup var options: SharedOptions
@@ -24,7 +25,9 @@ struct CheckCommand: ParsableCommand {
         Console.print("configuration  ok  \(loaded.file ?? "defaults")")
         if settings { Console.print(loaded.describe()) }
         let model = try ObjectModel.load(path: configuration.model)
-        Console.print("model          ok  \(model.name) \(model.version), \(model.entities.count) entities, \(configuration.model)")
+        Console.print(
+            "model          ok  \(model.name) \(model.version), \(model.entities.count) entities, "
+                + "\(configuration.model)")
         for topic in configuration.topics {
             _ = try EventDecoder(
                 model: model, format: topic.format, routes: topic.routes, place: "topic \(topic.name)",
@@ -41,7 +44,8 @@ struct CheckCommand: ParsableCommand {
         if offline {
             Console.print("broker         not asked")
         } else {
-            try checkBroker(configuration, Admin(configuration: configuration.kafka.clientConfiguration(logger: logger)))
+            let client = configuration.kafka.clientConfiguration(logger: logger)
+            try checkBroker(configuration, Admin(configuration: client))
         }
     }
 
@@ -62,9 +66,12 @@ struct CheckCommand: ParsableCommand {
         if !missing.isEmpty {
             throw CommandError(
                 code: ExitStatus.configuration,
-                description: "The broker has no topic \(missing.joined(separator: ", ")). Create it, or correct 'topics'")
+                description: "The broker has no topic \(missing.joined(separator: ", ")). "
+                    + "Create it, or correct 'topics'")
         }
         let count = metadata.brokers.count
-        Console.print("broker         ok  \(count) \(count == 1 ? "broker" : "brokers"), librdkafka \(KafkaLibrary.versionString)")
+        Console.print(
+            "broker         ok  \(count) \(count == 1 ? "broker" : "brokers"), "
+                + "librdkafka \(KafkaLibrary.versionString)")
     }
 }

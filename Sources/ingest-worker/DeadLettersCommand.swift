@@ -45,10 +45,12 @@ struct DeadLettersCommand: ParsableCommand {
 
         func run() throws {
             let store = try options.openForReading()
-            guard let letter = try store.read({ try $0.deadLetters(after: id - 1, limit: 1) }).first, letter.id == id else {
+            guard let letter = try store.read({ try $0.deadLetters(after: id - 1, limit: 1) }).first, letter.id == id
+            else {
                 throw CommandError(
                     code: ExitStatus.badData,
-                    description: "There is no dead letter \(id). 'ingest-worker dead-letters list' shows which there are")
+                    description:
+                        "There is no dead letter \(id). 'ingest-worker dead-letters list' shows which there are")
             }
             Console.print(letter.summary)
             if let key = letter.key { Console.print("key: \(String(decoding: key, as: UTF8.self))") }

@@ -61,7 +61,9 @@ struct HistoryCommand: ParsableCommand {
                 let type = model.entity(named: change.entity)?.identity.type ?? .string
                 let properties = change.properties.isEmpty ? "" : "  " + change.properties.joined(separator: ", ")
                 let tombstone = change.tombstone.map { "  \($0)" } ?? ""
-                Console.print("    \(change.kind.name) \(change.entity) \(type.text(of: change.identity))\(properties)\(tombstone)")
+                Console.print(
+                    "    \(change.kind.name) \(change.entity) \(type.text(of: change.identity))\(properties)\(tombstone)"
+                )
             }
         }
     }
@@ -69,7 +71,8 @@ struct HistoryCommand: ParsableCommand {
     struct Purge: ParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Removes old history; what a named cursor has not read stays.",
-            discussion: "Needs the store's lease: stop the worker first. Example: ingest-worker history purge --keep-days 7")
+            discussion:
+                "Needs the store's lease: stop the worker first. Example: ingest-worker history purge --keep-days 7")
 
         @OptionGroup var options: SharedOptions
 
@@ -79,7 +82,8 @@ struct HistoryCommand: ParsableCommand {
         func run() throws {
             let configuration = try options.load().configuration
             let model = try ObjectModel.load(path: configuration.model)
-            let store = try Store.open(path: configuration.store.path, model: model, options: configuration.storeOptions)
+            let store = try Store.open(
+                path: configuration.store.path, model: model, options: configuration.storeOptions)
             let writer = try WriterContext(store: store, options: configuration.writerOptions)
             let days = keepDays ?? configuration.history.keepDays
             let limit = WriterContext.systemTime() - Int64(days) * 86_400_000_000

@@ -27,7 +27,9 @@ struct ReplaySummary {
             lines.append("  \(entity.name): \(counts[0]) inserted, \(counts[1]) updated, \(counts[2]) deleted")
         }
         lines.append("\(summary.chunks) chunks in \(summary.commits) commits, \(rate) records/s")
-        if summary.deadLetters > 0 { lines.append("See 'ingest-worker dead-letters list' for what was put aside and why.") }
+        if summary.deadLetters > 0 {
+            lines.append("See 'ingest-worker dead-letters list' for what was put aside and why.")
+        }
         return lines.joined(separator: "\n")
     }
 

@@ -33,7 +33,8 @@ struct SharedOptions: ParsableArguments {
     func openForReading() throws -> Store {
         let configuration = try load().configuration
         let model = try ObjectModel.load(path: configuration.model)
-        return try Store.openForReading(path: configuration.store.path, model: model, options: configuration.storeOptions)
+        return try Store.openForReading(
+            path: configuration.store.path, model: model, options: configuration.storeOptions)
     }
 }
 

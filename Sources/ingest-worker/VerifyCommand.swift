@@ -6,7 +6,8 @@ struct VerifyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify",
         abstract: "Checks a store: the file, foreign keys, inverses, required values, derived values, history.",
-        discussion: "Exits with 65 where something is wrong. Example: ingest-worker verify --set store.path=data/chat.sqlite")
+        discussion: "Exits with 65 where something is wrong. "
+            + "Example: ingest-worker verify --set store.path=data/chat.sqlite")
 
     @OptionGroup var options: SharedOptions
 
@@ -33,7 +34,8 @@ struct VerifyCommand: ParsableCommand {
         if !report.isSound {
             throw CommandError(
                 code: ExitStatus.badData,
-                description: "The store has \(report.problemCount) problems. Stop the worker and restore a copy, or rebuild it by replay")
+                description: "The store has \(report.problemCount) problems. "
+                    + "Stop the worker and restore a copy, or rebuild it by replay")
         }
     }
 }

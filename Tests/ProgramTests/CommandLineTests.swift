@@ -56,8 +56,8 @@ import Testing
         let store = try replaySample()
         let all = try run(["fetch", "Message", "--count", "--set", "store.path=\(store)"])
         let some = try run([
-            "fetch", "Message", "--where", "chat = nil OR seq >= 0", "--sort", "-sentAt", "--limit", "3", "--json", "--set",
-            "store.path=\(store)",
+            "fetch", "Message", "--where", "chat = nil OR seq >= 0", "--sort", "-sentAt", "--limit", "3", "--json",
+            "--set", "store.path=\(store)",
         ])
         #expect(Int(all.output.trimmingCharacters(in: .whitespacesAndNewlines)) ?? 0 > 3)
         #expect(some.output.split(separator: "\n").count == 3)
@@ -166,7 +166,8 @@ import Testing
         #expect(try run(["fetch"]).status == 64)
         #expect(try run(["fetch", "Chat", "--set", "store.path=\(workspace.path("none.sqlite"))"]).status == 69)
         let broker = try run([
-            "check", "--set", "kafka.bootstrap.servers=127.0.0.1:1", "--set", "store.path=\(workspace.path("c.sqlite"))",
+            "check", "--set", "kafka.bootstrap.servers=127.0.0.1:1",
+            "--set", "store.path=\(workspace.path("c.sqlite"))",
         ])
         #expect(broker.status == 69)
     }

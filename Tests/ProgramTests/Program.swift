@@ -120,7 +120,8 @@ enum Foreign {
         let output = try String(contentsOf: file, encoding: .utf8)
         guard process.terminationStatus == 0 else {
             throw BrokerProcess.Failure(
-                description: "\(program) ended with \(process.terminationStatus): is it installed? 'make test' installs it")
+                description: "\(program) ended with \(process.terminationStatus): "
+                    + "is it installed? 'make test' installs it")
         }
         return output
     }

@@ -21,11 +21,12 @@ import Testing
 
     private func settings(store: String, group: String = "group-1", namesTopic: Bool = true) -> [String] {
         let topics = namesTopic ? ["topics=\(topic)"] : []
-        return topics.flatMap { ["--set", $0] } + [
-            "store.path=\(store)", "notifications.topic=\(changes)", "http.port=0",
-            "kafka.bootstrap.servers=\(broker.bootstrapServers)", "kafka.group.id=\(group)",
-            "kafka.session.timeout.ms=6000", "kafka.compression.codec=gzip",
-        ].flatMap { ["--set", $0] }
+        return topics.flatMap { ["--set", $0] }
+            + [
+                "store.path=\(store)", "notifications.topic=\(changes)", "http.port=0",
+                "kafka.bootstrap.servers=\(broker.bootstrapServers)", "kafka.group.id=\(group)",
+                "kafka.session.timeout.ms=6000", "kafka.compression.codec=gzip",
+            ].flatMap { ["--set", $0] }
     }
 
     private func start(store: String, group: String = "group-1", extra: [String] = []) throws -> Program {

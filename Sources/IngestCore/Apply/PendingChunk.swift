@@ -60,7 +60,8 @@ struct PendingChunk {
 
     /// Of a record that is too large only the beginning is kept; its place says where the rest is.
     private static func kept(_ value: UnsafeRawBufferPointer) -> [UInt8] {
-        value.count > DeadLetterLimits.keptBytes ? [UInt8](value.prefix(DeadLetterLimits.beginningBytes)) : [UInt8](value)
+        let isKeptWhole = value.count <= DeadLetterLimits.keptBytes
+        return isKeptWhole ? [UInt8](value) : [UInt8](value.prefix(DeadLetterLimits.beginningBytes))
     }
 
     func deadLetter(_ index: Int, _ failure: EventFailure, time: Int64) -> DeadLetter {

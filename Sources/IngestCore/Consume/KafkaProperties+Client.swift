@@ -16,12 +16,14 @@ extension KafkaSettings {
     public func consumerConfiguration(logger: Logger) throws -> KafkaConfiguration {
         if properties["enable.auto.commit"] == "true" || properties["enable.auto.offset.store"] == "true" {
             throw RouteError(
-                description: "kafka.enable.auto.commit and kafka.enable.auto.offset.store have to stay false: the store keeps the "
-                    + "positions, and the broker's follow. Remove them.")
+                description:
+                    "kafka.enable.auto.commit and kafka.enable.auto.offset.store have to stay false: "
+                    + "the store keeps the positions, and the broker's follow. Remove them.")
         }
         if let reset = properties["auto.offset.reset"], reset != "error" {
             throw RouteError(
-                description: "kafka.auto.offset.reset would jump over records in silence. Remove it and use kafka.onPositionLost.")
+                description: "kafka.auto.offset.reset would jump over records in silence. "
+                    + "Remove it and use kafka.onPositionLost.")
         }
         return configuration(properties.values, logger: logger)
     }

@@ -6,9 +6,11 @@ import ObjectGraph
 public final class ReplayEngine {
     /// How far a replay is.
     public struct Progress: Sendable {
+        /// The file's path as it was given; `-` is standard input.
         public let path: String
         /// The number of records done, those of earlier runs included.
         public let records: Int
+        /// How many bytes were read from the file on disk, compressed ones where it is compressed.
         public let bytesRead: Int
         /// The file's size on disk, or nil for standard input.
         public let totalBytes: Int?
@@ -16,6 +18,7 @@ public final class ReplayEngine {
 
     /// What became of one file.
     public struct FileResult: Sendable {
+        /// The file's path as it was given; `-` is standard input.
         public let path: String
         /// The records of this run.
         public let records: Int
@@ -89,7 +92,9 @@ public final class ReplayEngine {
         let known = try pipeline.writer.store.read { try $0.positions() }.first { $0.topic == topic }
         guard let known else { return 0 }
         if let earlier = known.detail.flatMap({ FileFingerprint($0) }), !reader.isSameFile(as: earlier) {
-            logger.warning("another file stands at this path: it is read from its beginning", metadata: ["path": "\(reader.path)"])
+            logger.warning(
+                "another file stands at this path: it is read from its beginning",
+                metadata: ["path": "\(reader.path)"])
             return 0
         }
         return Int(known.nextOffset)
@@ -119,7 +124,8 @@ public final class ReplayEngine {
         record.totalBytes = file.totalBytes
         record.fault = file.fault.map { DecodeError(code: $0.code, $0.description) }
         if isCSV, file.isOversize, record.fault == nil {
-            record.fault = DecodeError(code: "decode.too_large", "The row has \(file.totalBytes) bytes, too many for one record")
+            record.fault = DecodeError(
+                code: "decode.too_large", "The row has \(file.totalBytes) bytes, too many for one record")
         }
         return record
     }

@@ -48,7 +48,9 @@ extension ReadContext {
             SELECT token, time, author, context, source, firstChange, changeCount FROM _history_transaction \
             WHERE token = ?
             """
-        return try Row.fetchOne(database, sql: sql, arguments: [token]).map { try transaction($0, from: index, limit: limit) }
+        return try Row.fetchOne(database, sql: sql, arguments: [token]).map {
+            try transaction($0, from: index, limit: limit)
+        }
     }
 
     private func transaction(_ row: Row, from index: Int, limit: Int) throws -> HistoryTransaction {

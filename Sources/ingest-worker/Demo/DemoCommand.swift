@@ -33,8 +33,12 @@ struct DemoCommand: AsyncParsableCommand {
         let loaded = try options.load()
         let configuration = try adjusted(loaded, broker)
         let isModelChosen = loaded.entries.contains { $0.key == "model" && $0.origin.isOverride }
-        let model = try isModelChosen
-            ? ObjectModel.load(path: configuration.model) : ObjectModel.parse(DemoModel.text, file: "the demo's model")
+        let model =
+            if isModelChosen {
+                try ObjectModel.load(path: configuration.model)
+            } else {
+                try ObjectModel.parse(DemoModel.text, file: "the demo's model")
+            }
         let events = DemoEvents(seed: seed, startTime: WriterContext.systemTime(), model: model)
         guard events.isPossible else {
             throw CommandError(

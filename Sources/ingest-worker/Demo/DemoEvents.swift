@@ -78,7 +78,8 @@ struct DemoEvents {
         case 20..<24:
             let name = member()
             return event(
-                Self.chatTopic, "member.upserted", name, "\"name\":\(JSONText.string(name.split(separator: "-")[1].capitalized))")
+                Self.chatTopic, "member.upserted", name,
+                "\"name\":\(JSONText.string(name.split(separator: "-")[1].capitalized))")
         default:
             return newMessage(in: chat)
         }
@@ -135,7 +136,8 @@ struct DemoEvents {
     private mutating func newWorkOrder() -> Event {
         let id = "work-order-\(count)"
         workOrders.append(id)
-        let steps = ["isolate and lock out", "inspect", "replace the part", "test run"].prefix(1 + random.number(below: 4))
+        let procedure = ["isolate and lock out", "inspect", "replace the part", "test run"]
+        let steps = procedure.prefix(1 + random.number(below: 4))
         let checklist = steps.enumerated().map { index, step in
             "{\"id\":\"\(id)-\(index + 1)\",\"text\":\(JSONText.string(step))}"
         }
@@ -145,7 +147,8 @@ struct DemoEvents {
             Self.workOrderTopic, "work-order.created", id,
             "\"title\":\(JSONText.string(work[random.number(below: work.count)])),\"updatedAt\":\(now),"
                 + "\"asset\":{\"id\":\"excavator-\(asset)\",\"name\":\"Excavator \(asset)\"},"
-                + "\"technicians\":[\"technician-\(random.number(below: 9))\"],\"checklist\":[\(checklist.joined(separator: ","))]")
+                + "\"technicians\":[\"technician-\(random.number(below: 9))\"],"
+                + "\"checklist\":[\(checklist.joined(separator: ","))]")
     }
 
     // MARK: Broken records
@@ -157,7 +160,8 @@ struct DemoEvents {
         switch random.number(below: 3) {
         case 0:
             var cut = event(topic, "\(entity).upserted", id, "\"updatedAt\":\(now)")
-            cut = Event(topic: topic, key: cut.key, value: String(cut.value.dropLast(12)), expectedCode: "json.truncated")
+            cut = Event(
+                topic: topic, key: cut.key, value: String(cut.value.dropLast(12)), expectedCode: "json.truncated")
             return cut
         case 1:
             var wrong = event(topic, "\(entity).upserted", id, "\"updatedAt\":\"yesterday\"")
@@ -194,7 +198,9 @@ struct DemoEvents {
 
     private mutating func sentence() -> String {
         let starts = ["The cylinder", "Pump 4", "Our crew", "The new seal", "Excavator 3", "The supplier"]
-        let ends = ["is leaking again", "runs fine now", "needs two more hours", "arrives tomorrow", "can wait until Monday"]
+        let ends = [
+            "is leaking again", "runs fine now", "needs two more hours", "arrives tomorrow", "can wait until Monday",
+        ]
         return "\(starts[random.number(below: starts.count)]) \(ends[random.number(below: ends.count)])"
     }
 }

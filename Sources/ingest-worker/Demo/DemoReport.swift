@@ -13,7 +13,9 @@ struct DemoReport {
         let summary = runtime.summary
         let store = try Store.openForReading(path: configuration.store.path, model: model)
         Console.print("")
-        Console.print("Events         \(counts.sent) sent, \(summary.records) read, \(summary.applied) applied, \(summary.stale) stale")
+        Console.print(
+            "Events         \(counts.sent) sent, \(summary.records) read, "
+                + "\(summary.applied) applied, \(summary.stale) stale")
         let objects = try store.read { context in
             try model.entities.map { "\(try context.count($0).objects) \($0.name)" }
         }

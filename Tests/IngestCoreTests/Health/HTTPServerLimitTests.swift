@@ -28,7 +28,9 @@ struct HTTPServerLimitTests {
             let slow = Task {
                 while connection.send("x") { try await Task.sleep(for: .milliseconds(50)) }
             }
-            #expect(RawAnswer(await connection.readToEnd())?.status == 200)
+            // The answer is read at once: what is unread when the server drops the connection may be lost with it.
+            #expect(await connection.read(until: "ok\n") != nil)
+            #expect(await connection.readToEnd() != nil, "the connection was not dropped")
             slow.cancel()
         }
     }

@@ -71,7 +71,8 @@ final class WorkerHarness {
 
     func start() throws {
         let runtime = try WorkerRuntime(
-            configuration: configuration, model: Self.model, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+            configuration: configuration, model: Self.model,
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         self.runtime = runtime
         task = Task { try await runtime.run(signals: []) }
     }
@@ -89,7 +90,8 @@ final class WorkerHarness {
         let deadline = ContinuousClock.now + .seconds(limitSeconds)
         while try !condition() {
             if ContinuousClock.now > deadline {
-                let failing = runtime?.health.readiness().filter { !$0.isOK }.map { "\($0.name): \($0.reason ?? "")" } ?? []
+                let failing =
+                    runtime?.health.readiness().filter { !$0.isOK }.map { "\($0.name): \($0.reason ?? "")" } ?? []
                 let positions = try runtime?.store.read { try $0.positions() } ?? []
                 throw BrokerProcess.Failure(
                     description: "gave up waiting for \(what); not ready: \(failing); positions: \(positions)")

@@ -13,7 +13,11 @@ import Testing
     /// A record that cannot be applied, and the code of its dead letter.
     private static let poison: [(code: String, value: [UInt8]?)] = [
         ("json.truncated", [UInt8](#"{"specversion":"1.0","type":"message.upserted","data":{"id":"x""#.utf8)),
-        ("json.utf8", [UInt8](#"{"specversion":"1.0","type":"message.upserted","data":{"id":""#.utf8) + [0xff, 0xfe] + [UInt8](#""}}"#.utf8)),
+        (
+            "json.utf8",
+            [UInt8](#"{"specversion":"1.0","type":"message.upserted","data":{"id":""#.utf8) + [0xff, 0xfe]
+                + [UInt8](#""}}"#.utf8)
+        ),
         ("decode.type", event("message.upserted", #"{"id":"x","chat":"c","seq":"many"}"#)),
         ("decode.unknown_entity", event("massage.upserted", #"{"id":"x"}"#)),
         ("decode.unknown_property", event("message.upserted", #"{"id":"x","colour":"red"}"#)),
@@ -21,10 +25,18 @@ import Testing
         ("decode.identity", event("message.upserted", #"{"id":"x","chat":7}"#)),
         ("decode.relationship", event("message.upserted", #"{"id":"x","chat":["c"]}"#)),
         ("json.depth", [UInt8](String(repeating: "[", count: 10_000).utf8)),
-        ("decode.too_large", event("message.upserted", #"{"id":"x","body":""# + String(repeating: "x", count: 20_000_000) + #""}"#)),
+        (
+            "decode.too_large",
+            event("message.upserted", #"{"id":"x","body":""# + String(repeating: "x", count: 20_000_000) + #""}"#)
+        ),
         ("decode.null", nil),
         ("validation.1570", event("message.upserted", #"{"id":"x"}"#)),
-        ("validation.1660", event("message.upserted", #"{"id":"x","chat":"c","body":""# + String(repeating: "x", count: 10_001) + #""}"#)),
+        (
+            "validation.1660",
+            event(
+                "message.upserted",
+                #"{"id":"x","chat":"c","body":""# + String(repeating: "x", count: 10_001) + #""}"#)
+        ),
     ]
 
     private static func event(_ type: String, _ data: String) -> [UInt8] {
@@ -57,7 +69,9 @@ import Testing
                 #expect(letter.value == poison.value)
             }
         }
-        let count = try harness.read { try $0.count(FetchRequest("Message", where: "id BEGINSWITH 'good' OR id = 'last'")) }
+        let count = try harness.read {
+            try $0.count(FetchRequest("Message", where: "id BEGINSWITH 'good' OR id = 'last'"))
+        }
         #expect(count == Self.poison.count + 1)
     }
 
