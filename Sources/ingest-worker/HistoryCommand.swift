@@ -38,7 +38,7 @@ struct HistoryCommand: ParsableCommand {
                 var part = 1
                 while let current = page {
                     if json {
-                        let notifications = builder.notifications(for: current, firstPart: part)
+                        let notifications = try builder.notifications(for: current, firstPart: part)
                         for notification in notifications { Console.print(notification.value ?? "") }
                         part += notifications.count
                     } else {

@@ -15,7 +15,11 @@ final class Interruption: Sendable {
         }
         self.sources = sources
         for source in sources {
-            source.setEventHandler { [weak self] in self?.requested.store(true, ordering: .releasing) }
+            source.setEventHandler { [weak self] in
+                self?.requested.store(true, ordering: .releasing)
+                // Reading a pipe that nobody writes does not return; what is committed is safe whenever it ends.
+                DispatchQueue.global().asyncAfter(deadline: .now() + 5) { _exit(ExitStatus.tryAgain) }
+            }
             source.resume()
         }
     }

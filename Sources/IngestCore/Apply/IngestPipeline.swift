@@ -93,6 +93,7 @@ public final class IngestPipeline {
         var operations = 1
         do {
             let event = try decode(record)
+            try IdentityLimit.check(event, model: writer.store.model)
             operations = event.operations.count
             series?.count(event)
             chunk.add(event, record)

@@ -9,7 +9,7 @@ public final class BrokerProbe: Sendable {
     private let admin: Admin
     private let health: HealthMonitor
     private let isStopping = Atomic<Bool>(false)
-    private let condition = NSCondition()
+    private let stop = DispatchSemaphore(value: 0)
     private static let intervalSeconds = 2.0
     private static let timeoutMilliseconds = 2000
 
@@ -25,20 +25,15 @@ public final class BrokerProbe: Sendable {
     public func run() {
         while !isStopping.load(ordering: .acquiring) {
             probe()
-            condition.lock()
-            if !isStopping.load(ordering: .acquiring) {
-                _ = condition.wait(until: Date(timeIntervalSinceNow: Self.intervalSeconds))
-            }
-            condition.unlock()
+            // Not until a date: a clock that is set back must not make the wait longer.
+            _ = stop.wait(timeout: .now() + Self.intervalSeconds)
         }
     }
 
     /// Asks the loop to end.
     public func requestStop() {
         isStopping.store(true, ordering: .releasing)
-        condition.lock()
-        condition.signal()
-        condition.unlock()
+        stop.signal()
     }
 
     private func probe() {

@@ -11,12 +11,13 @@ extension ConsumerWorker {
         switch event {
         case .assigned(let partitions):
             // What is open belongs to partitions that stay; saved first, the store's positions are the latest.
-            try pipeline.finish()
+            try saveOrDrop()
             health.report(.groupJoined)
             return try startOffsets(partitions)
         case .revoked(let partitions):
-            try pipeline.finish()
+            try saveOrDrop()
             commitOffsets(consumer, asynchronously: false)
+            uncommittedOffsets = uncommittedOffsets.filter { !partitions.contains($0.key) }
             release(partitions)
         case .lost(let partitions):
             // Another member may have them already: what is not saved is dropped, and read again if they come back.
@@ -26,6 +27,18 @@ extension ConsumerWorker {
             health.report(.groupLost(reason: "the broker gave the partitions to another member"))
         }
         return [:]
+    }
+
+    /// Saves what is open; where the store refuses for now, drops it: it is read again from the store's positions.
+    private func saveOrDrop() throws {
+        do {
+            try pipeline.finish()
+        } catch let error as StoreError where error.isRetriable {
+            health.report(.storeFailed(reason: error.description))
+            logger.error("the store refused during a rebalance", metadata: ["reason": "\(error)"])
+            try pipeline.discard()
+            needsRewind = true
+        }
     }
 
     private static func name(of event: RebalanceEvent) -> String {

@@ -27,8 +27,11 @@ public final class ConsumerWorker: @unchecked Sendable {
     var next: [TopicPartition: Int64] = [:]
     /// Partitions that are not read because their position was lost.
     var halted: Set<TopicPartition> = []
+    /// Tells that records were dropped that the consumer has passed already.
+    var needsRewind = false
     /// Offsets that are saved and not yet told to the broker.
     var uncommittedOffsets: [TopicPartition: Int64] = [:]
+    private var cursorSaves = Recurrence(everySeconds: 1)
     private var offsetCommits = Recurrence(everySeconds: 1)
     private var reports = Recurrence(everySeconds: 1)
     private var purges: Recurrence
@@ -107,6 +110,8 @@ public final class ConsumerWorker: @unchecked Sendable {
         let batch = try consumer.poll(
             maxRecords: configuration.chunk.maxOperations, timeoutMilliseconds: pollMilliseconds)
         for event in batch.errors { try handle(event, consumer) }
+        // A rebalance that could not save what was open: its records are read again, those of this batch too.
+        if needsRewind { return try rewind(consumer) }
         do {
             try process(batch, consumer)
             try maintain(consumer)
@@ -158,17 +163,28 @@ public final class ConsumerWorker: @unchecked Sendable {
         let time = now()
         let writer = pipeline.writer
         if pipeline.deadline == nil {
-            let cursors = mailbox.take()
-            if !cursors.isEmpty {
-                try writer.putCursors(cursors)
-                try writer.commit()
-            }
+            try saveCursors(writer)
             try writer.renewLease()
             health.report(.storeOK)
-            try purge(writer, at: time)
+        } else if cursorSaves.isDue(at: time) {
+            // While there is backlog nothing is ever idle: the cursors and the purge must not wait for the end of it.
+            try saveCursors(writer)
         }
+        try purge(writer, at: time)
         if offsetCommits.isDue(at: time) { commitOffsets(consumer, asynchronously: true) }
         if reports.isDue(at: time) { report(consumer) }
+    }
+
+    private func saveCursors(_ writer: WriterContext) throws {
+        let cursors = mailbox.take()
+        if cursors.isEmpty { return }
+        do {
+            try writer.putCursors(cursors)
+            try writer.commit()
+        } catch {
+            for (name, token) in cursors { mailbox.put(name, token) }
+            throw error
+        }
     }
 
     /// Purges old history in small bites, one a turn while nothing else waits.
@@ -231,7 +247,13 @@ public final class ConsumerWorker: @unchecked Sendable {
             "the store refused, trying again",
             metadata: ["code": "\(error.code.rawValue)", "reason": "\(error)", "seconds": "\(seconds)"])
         Thread.sleep(forTimeInterval: seconds)
-        try? pipeline.discard()
+        try pipeline.discard()
+        try rewind(consumer)
+    }
+
+    /// Goes back to the store's positions.
+    private func rewind(_ consumer: Consumer) throws {
+        needsRewind = false
         let partitions = try consumer.assignment.filter { !halted.contains($0) }
         for (partition, offset) in try startOffsets(partitions) {
             try consumer.seek(partition, to: offset)

@@ -32,11 +32,12 @@ public struct NotificationBuilder: Sendable {
     ///   - firstPart: the number of the page's first part.
     ///   - values: returns an object's present values as a JSON object, or nil where it is gone or not wanted.
     public func notifications(
-        for transaction: HistoryTransaction, firstPart: Int = 1, values: (HistoryChange) -> String? = { _ in nil }
-    ) -> [Notification] {
+        for transaction: HistoryTransaction, firstPart: Int = 1,
+        values: (HistoryChange) throws -> String? = { _ in nil }
+    ) rethrows -> [Notification] {
         switch granularity {
         case .transaction: byTransaction(transaction, firstPart)
-        case .object: byObject(transaction, values)
+        case .object: try byObject(transaction, values)
         }
     }
 
@@ -73,16 +74,18 @@ public struct NotificationBuilder: Sendable {
 
     // MARK: Per object
 
-    private func byObject(_ transaction: HistoryTransaction, _ values: (HistoryChange) -> String?) -> [Notification] {
+    private func byObject(_ transaction: HistoryTransaction, _ values: (HistoryChange) throws -> String?) rethrows
+        -> [Notification]
+    {
         var notifications: [Notification] = []
         for (index, change) in transaction.changes.enumerated() {
-            let current = values(change).map { ",\"values\":\($0)" } ?? ""
+            let current = try values(change).map { ",\"values\":\($0)" } ?? ""
             let id = "\(transaction.token).\(transaction.firstIndex + index + 1)"
             var value = objectEvent(transaction, id: id, json(change), current)
-            if value.utf8.count > maximumBytes {
+            let key = "\(change.entity):\(identityText(change))"
+            if value.utf8.count + key.utf8.count > maximumBytes {
                 value = objectEvent(transaction, id: id, json(change, isShortened: true), "")
             }
-            let key = "\(change.entity):\(identityText(change))"
             notifications.append(Notification(token: transaction.token, key: key, value: value))
             // Compaction keeps the last record of a key for good, unless its value is null.
             if change.kind == .delete {

@@ -10,6 +10,14 @@ public protocol NotificationSink: Sendable {
     ///
     /// - Throws: where one could not be delivered; all may be sent again then.
     func deliver(_ notifications: [Notification]) throws
+
+    /// Asks a delivery, also one under way, to wait only briefly from now on: the worker is about to end.
+    func prepareToStop()
+}
+
+extension NotificationSink {
+    /// Does nothing.
+    public func prepareToStop() {}
 }
 
 /// Sends notifications to a topic.
@@ -17,6 +25,7 @@ public final class KafkaNotificationSink: NotificationSink {
     private let producer: Producer
     private let topic: String
     private let timeoutMilliseconds: Int
+    private let isStopping = Atomic<Bool>(false)
 
     /// Makes a sink on a producer, which stays the caller's to close.
     ///
@@ -39,11 +48,27 @@ public final class KafkaNotificationSink: NotificationSink {
             do {
                 try producer.enqueue(record)
             } catch let error as KafkaError where error.code == .queueFull {
-                try producer.flush(timeoutMilliseconds: timeoutMilliseconds)
+                try flush()
                 try producer.enqueue(record)
             }
         }
-        try producer.flush(timeoutMilliseconds: timeoutMilliseconds)
+        try flush()
+    }
+
+    /// Shortens what is left of a wait for the broker to two seconds.
+    public func prepareToStop() { isStopping.store(true, ordering: .releasing) }
+
+    private func flush() throws {
+        var deadline = HealthMonitor.monotonicSeconds() + Double(timeoutMilliseconds) / 1000
+        while true {
+            do {
+                return try producer.flush(timeoutMilliseconds: 250)
+            } catch let error as KafkaError where error.code == .timedOut {
+                let time = HealthMonitor.monotonicSeconds()
+                if isStopping.load(ordering: .acquiring) { deadline = min(deadline, time + 2) }
+                if time >= deadline { throw error }
+            }
+        }
     }
 }
 
@@ -84,7 +109,7 @@ public final class NotificationPublisher: Sendable {
     private let health: HealthMonitor?
     private let logger: Logger
     private let token: Mutex<Int64>
-    private let condition = NSCondition()
+    private let changed = DispatchSemaphore(value: 0)
     private let isStopping = Atomic<Bool>(false)
     /// Whether it was woken since it last waited: a wake that comes between looking and waiting must not be lost.
     private let hasNews = Atomic<Bool>(false)
@@ -116,15 +141,14 @@ public final class NotificationPublisher: Sendable {
 
     /// Wakes the publisher: there may be something to deliver.
     public func wake() {
-        condition.lock()
         hasNews.store(true, ordering: .releasing)
-        condition.signal()
-        condition.unlock()
+        changed.signal()
     }
 
     /// Asks the loop to end after what it is doing.
     public func requestStop() {
         isStopping.store(true, ordering: .releasing)
+        sink.prepareToStop()
         wake()
     }
 
@@ -146,12 +170,11 @@ public final class NotificationPublisher: Sendable {
 
     /// Waits for a time, for news where they count, or until it is asked to stop.
     private func wait(seconds: Double, endsWithNews: Bool) {
-        let end = Date(timeIntervalSinceNow: seconds)
-        condition.lock()
-        defer { condition.unlock() }
+        // Not until a date: a clock that is set back must not make the wait longer.
+        let end = DispatchTime.now() + seconds
         while !isStopping.load(ordering: .acquiring) {
             if endsWithNews, hasNews.exchange(false, ordering: .acquiringAndReleasing) { return }
-            if !condition.wait(until: end) { return }
+            if changed.wait(timeout: end) == .timedOut { return }
         }
     }
 
@@ -187,7 +210,7 @@ public final class NotificationPublisher: Sendable {
         guard let last = transactions.last else { return 0 }
         var notifications: [Notification] = []
         for transaction in transactions {
-            notifications += builder.notifications(for: transaction, values: currentValues)
+            notifications += try builder.notifications(for: transaction, values: currentValues)
         }
         try sink.deliver(notifications)
         metrics?.notifications.increment(by: notifications.count)
@@ -206,7 +229,7 @@ public final class NotificationPublisher: Sendable {
         while let index = next {
             let page = try store.read { try $0.transaction(transaction.token, from: index, limit: Self.pageSize) }
             guard let page else { return }
-            let notifications = builder.notifications(for: page, firstPart: part, values: currentValues)
+            let notifications = try builder.notifications(for: page, firstPart: part, values: currentValues)
             try sink.deliver(notifications)
             metrics?.notifications.increment(by: notifications.count)
             part += notifications.count
@@ -220,8 +243,8 @@ public final class NotificationPublisher: Sendable {
         metrics?.notificationToken.set(reached)
     }
 
-    private func currentValues(_ change: HistoryChange) -> String? {
+    private func currentValues(_ change: HistoryChange) throws -> String? {
         guard includesValues, change.kind != .delete else { return nil }
-        return try? store.read { try $0.objectJSON(entity: change.entity, identity: change.identity) }
+        return try store.read { try $0.objectJSON(entity: change.entity, identity: change.identity) }
     }
 }

@@ -88,7 +88,8 @@ public final class ReplayEngine {
     }
 
     private func startRecord(_ reader: RecordFileReader, topic: String) throws -> Int {
-        guard reader.path != "-" else { return 0 }
+        // A pipe holds another stream each time; only a file can be gone on with.
+        guard reader.path != "-", reader.fingerprint != nil else { return 0 }
         let known = try pipeline.writer.store.read { try $0.positions() }.first { $0.topic == topic }
         guard let known else { return 0 }
         if let earlier = known.detail.flatMap({ FileFingerprint($0) }), !reader.isSameFile(as: earlier) {

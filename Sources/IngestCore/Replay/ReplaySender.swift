@@ -39,6 +39,11 @@ public final class ReplaySender {
         var hasMore = true
         while hasMore {
             hasMore = try reader.next { file in
+                if file.isOversize {
+                    throw IngestPipeline.Halt(
+                        description: "\(path) line \(file.line): the record has \(file.totalBytes) bytes, more than "
+                            + "limits.maxRecordBytes, and cannot be sent whole. Raise the limit, or take it out")
+                }
                 let source = ReplayEngine.record(file, topic: ReplayEngine.topic(path), isCSV: rows != nil)
                 let event = rows.map { rows in try? rows.decode(file) } ?? (try? decoder.decode(source))
                 let value = rows.map { [UInt8]($0.json(file, columns: reader.columns).utf8) } ?? [UInt8](file.value)

@@ -61,7 +61,10 @@ public final class WorkerRuntime: Sendable {
         health.report(.starting(step: "joining the consumer group"))
         let client = configuration.kafka.clientConfiguration(logger: logger)
         if let topic = configuration.notifications.topic {
-            let producer = try Producer(configuration: client)
+            // A notification that cannot be sent has failed before its batch is tried again, so none stands in the
+            // queue twice.
+            let patience = client["message.timeout.ms"] ?? "8000"
+            let producer = try Producer(configuration: client.setting("message.timeout.ms", to: patience))
             self.producer = producer
             publisher = try NotificationPublisher(
                 store: store, sink: KafkaNotificationSink(producer: producer, topic: topic),
@@ -70,6 +73,11 @@ public final class WorkerRuntime: Sendable {
         } else {
             producer = nil
             publisher = nil
+        }
+        if let publisher {
+            // Known to the store from the first moment, so that no purge passes what is still to be delivered.
+            try writer.putCursors([publisher.cursorName: publisher.deliveredToken])
+            try writer.commit()
         }
         probe = try BrokerProbe(configuration: client, health: health)
         let publisher = publisher

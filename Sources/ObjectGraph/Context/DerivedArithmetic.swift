@@ -72,7 +72,8 @@ extension Value {
 /// A sum in the making: exact for whole numbers and decimals, otherwise in doubles.
 struct RunningSum {
     private let type: AttributeType
-    private var whole: Int64 = 0
+    /// Wide enough that adding up any number of rows is exact.
+    private var whole: Int128 = 0
     private var decimal: Decimal = 0
     private var double: Double = 0
 
@@ -81,7 +82,7 @@ struct RunningSum {
 
     mutating func add(_ value: Value, times factor: Int64 = 1) {
         if type.integerRange != nil, case .integer(let number) = value {
-            whole = Self.bounded(whole, number, factor)
+            whole += Int128(number) * Int128(factor)
         } else if type == .decimal, let number = value.decimal {
             decimal += number * Decimal(factor)
         } else if case .text(let text) = value, let number = Double(text) {
@@ -91,13 +92,24 @@ struct RunningSum {
         }
     }
 
-    /// Sums that leave 64 bits stay at the bound.
-    private static func bounded(_ sum: Int64, _ number: Int64, _ factor: Int64) -> Int64 {
-        let (product, overflows) = number.multipliedReportingOverflow(by: factor)
-        if overflows { return (number < 0) == (factor < 0) ? .max : .min }
-        let (result, isOver) = sum.addingReportingOverflow(product)
-        return isOver ? (product < 0 ? .min : .max) : result
+    /// Adds another sum.
+    mutating func add(_ other: RunningSum) {
+        whole += other.whole
+        decimal += other.decimal
+        double += other.double
     }
+
+    /// Tells whether the value stands for the sum exactly: sums that leave 64 bits, or 38 digits, do not.
+    var isExact: Bool {
+        switch type {
+        case .decimal: !decimal.isNaN && decimal.magnitude < Self.decimalBound
+        case .double, .float: false
+        default: double == 0 && whole > Int128(Int64.min) && whole < Int128(Int64.max)
+        }
+    }
+
+    /// Below it a decimal has room for twelve digits after the point.
+    private static let decimalBound = Decimal(sign: .plus, exponent: 25, significand: 1)
 
     var isZero: Bool { whole == 0 && decimal == 0 && double == 0 }
 
@@ -107,7 +119,7 @@ struct RunningSum {
         case .decimal: return .text(DecimalText.text(decimal))
         default:
             let rounded = Int64(exactly: double.rounded(.toNearestOrEven)) ?? (double < 0 ? .min : .max)
-            return .integer(double == 0 ? whole : rounded)
+            return .integer(double == 0 ? Int64(clamping: whole) : rounded)
         }
     }
 }

@@ -35,7 +35,17 @@ extension EventApplier {
     }
 
     private func validateCount(of object: ContextObject, _ relationship: Relationship) throws {
-        let count = try registry.destinations(of: object, relationship).count
+        let count: Int
+        do {
+            let limit = max(relationship.maximumCount ?? 0, ObjectRegistry.maximumListedDestinations)
+            count = try registry.destinations(of: object, relationship, limit: limit).count
+        } catch is ObjectRegistry.TooManyDestinations {
+            // More than any minimum or, where there is one, the maximum.
+            guard let maximum = relationship.maximumCount else { return }
+            throw ValidationFailure(
+                reason: .tooManyDestinations, entity: object.entity.name, property: relationship.name,
+                limit: "may have at most \(maximum) objects")
+        }
         // Counts apply when the relationship is not empty, unless it is required.
         if count < relationship.minimumCount, count > 0 || !relationship.isOptional {
             throw ValidationFailure(

@@ -229,7 +229,7 @@ final class EventApplier {
         case .replace(let identities):
             let wanted = try existing(identities, relationship, operation)
             let keys = Set(wanted.map(\.pk))
-            for old in try registry.destinations(of: object, relationship) where !keys.contains(old.pk) {
+            for old in try replaced(object, relationship) where !keys.contains(old.pk) {
                 try unlink(object, relationship, old)
             }
             for destination in wanted { try link(object, relationship, destination) }
@@ -244,6 +244,18 @@ final class EventApplier {
                 }
                 try unlink(object, relationship, known)
             }
+        }
+    }
+
+    /// The destinations that a list replaces; a set that memory should not hold is refused.
+    private func replaced(_ object: ContextObject, _ relationship: Relationship) throws -> [ContextObject] {
+        do {
+            return try registry.destinations(of: object, relationship, limit: ObjectRegistry.maximumListedDestinations)
+        } catch is ObjectRegistry.TooManyDestinations {
+            throw EventFailure(
+                code: "relationship.too_large",
+                "\(relationship.name) has more than \(ObjectRegistry.maximumListedDestinations) objects; a list cannot replace "
+                    + "them. Send {\"add\": […], \"remove\": […]} instead")
         }
     }
 

@@ -19,6 +19,8 @@ final class ObjectRegistry {
     var nextKeys: [Int64]
     var storeHasTombstones: Bool
     var placeholderCount = 0
+    /// The number of objects that were read from the store.
+    private(set) var loadedCount = 0
 
     private var members: [LinkKey: [Int64]] = [:]
     private var loadedMembers: Set<LinkKey> = []
@@ -41,6 +43,9 @@ final class ObjectRegistry {
         let relationship: Int
         let pk: Int64
     }
+
+    /// The greatest number of destinations that are read in order to be listed or counted.
+    static let maximumListedDestinations = 10_000
 
     /// Signals that a deletion reaches more objects than memory should hold.
     struct TooManyDestinations: Error {}
@@ -70,6 +75,7 @@ final class ObjectRegistry {
         members.removeAll(keepingCapacity: true)
         loadedMembers.removeAll(keepingCapacity: true)
         placeholderCount = 0
+        loadedCount = 0
     }
 
     // MARK: Objects
@@ -79,6 +85,7 @@ final class ObjectRegistry {
         if let known = byKey[entity.index][row.pk] { return known }
         let object = ContextObject(row: row, entity: entity)
         byKey[entity.index][row.pk] = object
+        loadedCount += 1
         byIdentity[entity.index][object.identity] = object
         noteUniqueValues(of: object)
         return object

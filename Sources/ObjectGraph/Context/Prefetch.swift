@@ -109,7 +109,7 @@ struct Prefetch {
         }
         for (key, objects) in owners {
             let relationship = registry.model.entities[key.entity].relationships[key.relationship]
-            _ = try loadDestinations(of: objects, relationship, limit: nil)
+            _ = try loadDestinations(of: objects, relationship, limit: ObjectRegistry.maximumListedDestinations)
         }
     }
 

@@ -13,7 +13,7 @@ struct Saver {
         collect(&aggregates)
         collect(links, &aggregates)
         try collectLosses(&aggregates)
-        try apply(aggregates.deltas)
+        try apply(&aggregates)
         computeArithmetic(registry.listed)
         try writeRows(links)
         try recompute(aggregates, links)
@@ -158,7 +158,8 @@ struct Saver {
         }
     }
 
-    private func apply(_ deltas: [OwnerKey: [Int: RunningSum]]) throws(StoreError) {
+    private func apply(_ changes: inout AggregateChanges) throws(StoreError) {
+        let deltas = changes.deltas
         let owners = deltas.keys.sorted { ($0.entity, $0.pk) < ($1.entity, $1.pk) }
         for (entity, keys) in Dictionary(grouping: owners, by: \.entity) {
             try registry.load(entity: entity, primaryKeys: keys.map(\.pk))
@@ -170,7 +171,13 @@ struct Saver {
             for (slot, sum) in sums where !sum.isZero {
                 var total = RunningSum(for: owner.entity.attributes[slot].type)
                 total.add(owner.state.values[slot])
-                total.add(sum.value)
+                let isExact = total.isExact
+                total.add(sum)
+                // What is or was beyond the bounds cannot be added to: it is computed anew from the rows.
+                guard isExact, total.isExact else {
+                    changes.recomputed[AggregateKey(entity: key.entity, slot: slot), default: []].insert(key.pk)
+                    continue
+                }
                 owner.state.values[slot] = total.value
                 registry.list(owner)
             }

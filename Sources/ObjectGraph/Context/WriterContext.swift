@@ -191,12 +191,16 @@ public final class WriterContext {
         while !rest.isEmpty {
             registry.reset()
             try Prefetch(registry: registry).load(rest)
+            let prefetched = registry.loadedCount
             var large: (deletion: EventApplier.LargeDeletion, isAlone: Bool)?
             while let event = rest.popFirst() {
                 do {
                     run.outcomes.append(try applier.apply(event))
+                    // Many deletions, each within its bound, are not to add up: save what there is, and go on.
+                    if registry.loadedCount - prefetched > Self.maximumGrowth { break }
                 } catch let deletion as EventApplier.LargeDeletion {
-                    large = (deletion, event.operations.count == 1)
+                    // In the store only what stood there before the event can be deleted.
+                    large = (deletion, event.operations.count == 1 && event.operations[0].kind == .delete)
                     break
                 }
             }
@@ -211,6 +215,9 @@ public final class WriterContext {
         }
         registry.reset()
     }
+
+    /// The number of objects that a chunk's events may have read beyond those that were foreseen.
+    private static let maximumGrowth = 5000
 
     /// Applies one event under a savepoint of its own; a rule of the schema that it breaks is its failure.
     private func applyAlone(
@@ -275,7 +282,7 @@ public final class WriterContext {
         try undoingOnFailure("commit") {
             guard connection.isInTransaction else { return }
             let now = options.now()
-            let isDue = now - leaseRenewed > Int64(options.leaseTTLSeconds * 250_000)
+            let isDue = abs(now - leaseRenewed) > Int64(options.leaseTTLSeconds * 250_000)
             if isDue { try lease.renew(connection, now: now) }
             try connection.commit()
             if isDue { leaseRenewed = now }
@@ -298,7 +305,7 @@ public final class WriterContext {
     ///
     /// - Throws: ``StoreError`` with code `store.fenced` where another worker took the store.
     public func renewLease() throws(StoreError) {
-        guard options.now() - leaseRenewed > Int64(options.leaseTTLSeconds * 250_000) else { return }
+        guard abs(options.now() - leaseRenewed) > Int64(options.leaseTTLSeconds * 250_000) else { return }
         try undoingOnFailure("renew the lease") { try beginIfNeeded() }
         try commit()
     }

@@ -102,12 +102,15 @@ struct LeaseHolder: Sendable, Equatable {
 
     var text: String { "\(host)|\(process)|\(startTime)|\(instance)" }
 
+    private static let longestMicroseconds: Int64 = 3_600_000_000
+
     /// Tells whether the holder has to be taken for alive.
     ///
     /// A process of this host that is gone is dead at once. Whether any other still works only its lease can tell; so
     /// can one that lives but does not renew, for it may be stopped or stuck.
     func isAlive(expires: Int64, now: Int64) -> Bool {
-        if expires <= now { return false }
+        // A lease from beyond any allowed time to live was written by a clock that has since been set back.
+        if expires <= now || expires > now + Self.longestMicroseconds { return false }
         guard host == Self.hostName() else { return true }
         return Self.startTime(of: process) == startTime
     }

@@ -36,6 +36,9 @@ struct SetDeletion {
         for entity in model.entities {
             try store.runOnce(
                 "CREATE TEMP TABLE \(doomed(entity.index)) (pk INTEGER PRIMARY KEY, round INTEGER NOT NULL)")
+            // A deep cascade has many rounds, and each asks for its own keys only.
+            try store.runOnce(
+                "CREATE INDEX temp.\(doomed(entity.index))_round ON \(doomed(entity.index)) (round)")
         }
     }
 
@@ -288,6 +291,8 @@ struct SetDeletion {
     }
 
     /// Appends a change for each row of `rows`, in the order of the primary keys.
+    ///
+    /// Only keys are numbered: numbering whole rows would hold them all in memory.
     private func appendChanges(
         _ entity: Entity, _ kind: ChangeKind, from rows: String, properties: String?, into tally: inout ChangeTally
     ) throws(StoreError) {
@@ -296,8 +301,9 @@ struct SetDeletion {
         try store.runOnce(
             """
             INSERT INTO _history_change (id, token, entity, object, identity, change, properties, tombstone) \
-            SELECT ?1 + row_number() OVER (ORDER BY pk) - 1, ?2, ?3, pk, \(SQLText.quoted(entity.identity.name)), \
-            ?4, ?5, \(tombstone) FROM \(rows)
+            SELECT ?1 + _keys._number - 1, ?2, ?3, pk, \(SQLText.quoted(entity.identity.name)), ?4, ?5, \(tombstone) \
+            FROM (SELECT pk AS _pk, row_number() OVER (ORDER BY pk) AS _number FROM \(rows)) _keys \
+            CROSS JOIN \(table(entity.index)) ON pk = _keys._pk
             """
         ) {
             $0.bind(1, history.nextChange)
