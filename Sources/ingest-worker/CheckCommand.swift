@@ -21,6 +21,7 @@ struct CheckCommand: ParsableCommand {
     func run() throws {
         let loaded = try options.load()
         let configuration = loaded.configuration
+        try configuration.checkSupported()
         let logger = options.logger(configuration)
         Console.print("configuration  ok  \(loaded.file ?? "defaults")")
         if settings { Console.print(loaded.describe()) }

@@ -44,6 +44,7 @@ public final class WorkerRuntime: Sendable {
     ///
     /// - Throws: ``ModelError``, ``RouteError``, ``StoreError``, ``KafkaError``.
     public init(configuration: WorkerConfiguration, model: ObjectModel, logger: Logger, hooks: Hooks = Hooks()) throws {
+        try configuration.checkSupported()
         self.configuration = configuration
         self.logger = logger
         self.hooks = hooks
@@ -195,6 +196,16 @@ public final class WorkerRuntime: Sendable {
 }
 
 extension WorkerConfiguration {
+    /// Refuses settings that this version cannot serve.
+    ///
+    /// - Throws: ``RouteError``.
+    public func checkSupported() throws(RouteError) {
+        guard let topic = deadLetters.topic else { return }
+        throw RouteError(
+            description: "deadLetters.topic is '\(topic)', but this version keeps dead letters in the store only. "
+                + "Leave it out, and read them with 'ingest-worker dead-letters list'")
+    }
+
     /// The store's options that the configuration states.
     public var storeOptions: Store.Options {
         var options = Store.Options()

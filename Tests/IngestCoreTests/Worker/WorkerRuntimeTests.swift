@@ -208,6 +208,9 @@ import Testing
         harness.configuration.kafka.properties["enable.auto.commit"] = nil
         harness.configuration.kafka.properties["auto.offset.reset"] = "latest"
         #expect(throws: RouteError.self) { try harness.start() }
+        harness.configuration.kafka.properties["auto.offset.reset"] = nil
+        harness.configuration.deadLetters.topic = "dead"
+        #expect(throws: RouteError.self) { try harness.start() }
     }
 }
 
