@@ -41,6 +41,20 @@ import Testing
         #expect(try run(["verify", "--dump", "--set", "store.path=\(store)"]).output == before)
     }
 
+    @Test func aPipeIsAnotherStreamEachTime() throws {
+        let store = workspace.path("pipe.sqlite")
+        let pipe = workspace.path("stream")
+        _ = try Foreign.run("mkfifo", [pipe])
+        for (index, name) in ["a", "b"].enumerated() {
+            let line = "{\"specversion\":\"1.0\",\"type\":\"member.upserted\",\"data\":{\"id\":\"\(name)\"}}\n"
+            let file = try workspace.write(line, to: "\(name).jsonl")
+            let replay = try Program(["replay", pipe, "--json", "--set", "store.path=\(store)"])
+            _ = try Foreign.run("sh", ["-c", "cat \(file) > \(pipe)"])
+            #expect(try replay.wait().output.contains("\"applied\":1"), "stream \(index)")
+        }
+        #expect(try Foreign.sqlite(store, "SELECT count(*) FROM Member") == "2")
+    }
+
     @Test func theSqlite3ProgramReadsTheStore() throws {
         let store = try replaySample("work-orders.jsonl", model: "work-orders")
         #expect(try Foreign.sqlite(store, "PRAGMA integrity_check") == "ok")

@@ -97,7 +97,7 @@ public final class WorkerRuntime: Sendable {
         do {
             let group = services(signals)
             self.group.withLock { $0 = group }
-            try await group.run()
+            if !isStopping { try await group.run() }
         } catch {
             result = .failure(error)
         }

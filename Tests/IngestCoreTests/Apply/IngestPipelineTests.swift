@@ -20,6 +20,16 @@ import Testing
         #expect(fixture.pipeline.summary.chunks == 2)
     }
 
+    @Test func identitiesThatNoBrokerTakesArePutAside() throws {
+        let fixture = try PipelineFixture()
+        let long = String(repeating: "x", count: 1025)
+        let events = [Events.message(long), Events.message("m", chat: long), Events.message("n")]
+        for record in Events.records(events) { try fixture.add(record) }
+        try fixture.pipeline.finish()
+        #expect(try fixture.deadLetters().map(\.code) == ["decode.identity", "decode.identity"])
+        #expect(try fixture.identities("Message") == ["n"])
+    }
+
     @Test func aChunkClosesAtItsBytes() throws {
         let fixture = try PipelineFixture { $0.chunk.maxBytes = 500 }
         try fixture.add(TestRecord(Events.message("m0", body: "short"), offset: 0))

@@ -199,6 +199,19 @@ import Testing
         try harness.send(values, partition: Int32(partition))
     }
 
+    /// The history that waits for the publisher is held from the first moment, before anything was delivered.
+    @Test func thePublishersCursorStandsBeforeItsFirstDelivery() async throws {
+        let harness = try WorkerHarness()
+        try harness.broker.setDown()
+        try harness.start()
+        let cursors = try harness.runtime?.store.read { try $0.cursors() }
+        #expect(cursors == ["notifications:changes": 0])
+        try await harness.wait(for: "the start") {
+            harness.runtime?.health.readiness().contains { $0.name == "startup" && $0.isOK } ?? false
+        }
+        try await harness.stop()
+    }
+
     // MARK: Refusals
 
     @Test func refusesPropertiesThatBreakItsPromises() throws {
