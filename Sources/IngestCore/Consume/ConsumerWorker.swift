@@ -187,7 +187,7 @@ public final class ConsumerWorker: @unchecked Sendable {
         }
     }
 
-    /// Purges old history in small bites, one a turn while nothing else waits.
+    /// Purges old history in small bites, one a turn of the loop.
     private func purge(_ writer: WriterContext, at time: Double) throws {
         if purges.isDue(at: time) { isPurging = true }
         guard isPurging else { return }
