@@ -41,11 +41,13 @@ extension ModelBuilder {
         let destination = declaration.entities.first {
             $0.name == entity.relationships[relationship].destination.content
         }
-        guard let slot = destination?.attributes.firstIndex(where: { $0.name == path[1] }),
-            let summed = destination?.attributes[slot], summed.type.isNumeric, summed.derived == nil
+        guard let destination, let slot = slot(path[1], of: destination),
+            let summed = destination.attributes.first(where: { $0.name == path[1] }), summed.type.isNumeric,
+            summed.derived == nil
         else {
             report(
-                line, "'\(path[1])' in \(label) is no stored number of \(destination?.name ?? "")",
+                line,
+                "'\(path[1])' in \(label) is no stored number of \(entity.relationships[relationship].destination.content)",
                 "Sum over a stored numeric attribute")
             return nil
         }
@@ -65,8 +67,8 @@ extension ModelBuilder {
             else { return nil }
             return .binary(operation, left, right)
         case .name(let name):
-            guard let slot = entity.attributes.firstIndex(where: { $0.name == name }),
-                entity.attributes[slot].type.isNumeric
+            guard let slot = slot(name, of: entity),
+                entity.attributes.contains(where: { $0.name == name && $0.type.isNumeric })
             else {
                 report(line, "'\(name)' in \(label) is no numeric attribute of \(entity.name)", "Name one")
                 return nil

@@ -2,7 +2,7 @@
 public struct ModelCounts: Sendable, Equatable {
     /// How many entities there are.
     public let entities: Int
-    /// How many attributes all entities have, derived ones included.
+    /// How many attributes all entities declare, derived and transient ones included; inherited ones count once.
     public let attributes: Int
     /// Each declaration counts, so a relationship and its inverse are two.
     public let relationships: Int
@@ -10,10 +10,16 @@ public struct ModelCounts: Sendable, Equatable {
     public let deleteRules: [DeleteRule: Int]
 
     init(_ model: ObjectModel) {
-        let relationships = model.entities.flatMap(\.relationships)
+        let relationships = model.entities.flatMap(\.ownRelationships)
+        let transients = model.entities.reduce(0) { sum, entity in
+            sum + entity.transientRelationships.filter { $0.entityIndex == entity.index }.count
+        }
         entities = model.entities.count
-        attributes = model.entities.reduce(0) { $0 + $1.attributes.count }
-        self.relationships = relationships.count
+        attributes = model.entities.reduce(0) { sum, entity in
+            sum + entity.ownAttributes.count
+                + entity.transientAttributes.filter { $0.entityIndex == entity.index }.count
+        }
+        self.relationships = relationships.count + transients
         deleteRules = Dictionary(relationships.map { ($0.deleteRule, 1) }, uniquingKeysWith: +)
     }
 
@@ -28,7 +34,7 @@ extension ObjectModel {
     /// The relationships in the order of the file, each pair of inverses once.
     var relationshipPairs: [(relationship: Relationship, inverse: Relationship?)] {
         var pairs: [(relationship: Relationship, inverse: Relationship?)] = []
-        for relationship in entities.flatMap(\.relationships) {
+        for relationship in entities.flatMap(\.ownRelationships) {
             let inverse = relationship.inverseIndex.map { entities[relationship.destinationIndex].relationships[$0] }
             if let inverse {
                 let isSeen = (inverse.entityIndex, inverse.index) < (relationship.entityIndex, relationship.index)

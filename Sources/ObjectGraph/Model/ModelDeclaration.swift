@@ -14,11 +14,46 @@ struct Located<Content> {
 struct EntityDeclaration {
     var name: String
     var line: Int?
+    /// The entity whose properties this one has too.
+    var parent: Located<String>?
+    var isAbstract = false
     var identity: Located<String>?
     var version: Located<String>?
     var attributes: [AttributeDeclaration] = []
     var relationships: [RelationshipDeclaration] = []
-    var indexes: [Located<[String]>] = []
+    /// Lists of properties whose values together are unique.
+    var uniqueness: [Located<[String]>] = []
+    var indexes: [IndexDeclaration] = []
+    var mergePolicy: Located<String>?
+    /// The name that the entity had in the model's versions before.
+    var renamedFrom: Located<String>?
+    /// A text that makes the entity another one though nothing else changed.
+    var hashModifier: String?
+    /// The class that represents the objects in a program, for generators.
+    var className: String?
+    /// What the file says about the entity to people and tools.
+    var info: [String: String] = [:]
+}
+
+struct IndexDeclaration {
+    struct Element {
+        enum Content: Equatable {
+            case property(String)
+            /// As in `lowercase:(title)`.
+            case expression(String)
+        }
+
+        var content: Content
+        var isDescending = false
+        var line: Int?
+    }
+
+    /// The index's own name, or nil where its properties name it.
+    var name: String?
+    var line: Int?
+    var elements: [Element] = []
+    /// The condition on the rows that a partial index holds.
+    var predicate: Located<String>?
 }
 
 struct AttributeDeclaration {
@@ -36,6 +71,10 @@ struct AttributeDeclaration {
     var maximumLength: Int?
     var pattern: Located<String>?
     var derived: Located<String>?
+    var isTransient = false
+    var renamedFrom: Located<String>?
+    var hashModifier: String?
+    var info: [String: String] = [:]
 }
 
 struct RelationshipDeclaration {
@@ -50,4 +89,9 @@ struct RelationshipDeclaration {
     var onMissing = MissingDestination.placeholder
     var minimumCount = 0
     var maximumCount: Int?
+    var isOrdered = false
+    var isTransient = false
+    var renamedFrom: Located<String>?
+    var hashModifier: String?
+    var info: [String: String] = [:]
 }

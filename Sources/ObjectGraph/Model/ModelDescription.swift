@@ -21,13 +21,16 @@ public struct ModelDescription {
 
     private func heading(_ entity: Entity) -> String {
         let version = entity.versionSlot.map { ", version \(entity.attributes[$0].name)" } ?? ""
-        return "\(entity.name): identity \(entity.identity.name)\(version)"
+        let parent = entity.parentIndex.map { " of \(model.entities[$0].name)" } ?? ""
+        let kind = entity.isAbstract ? "abstract, " : ""
+        return "\(entity.name)\(parent): \(kind)identity \(entity.identity.name)\(version)"
     }
 
     private func properties(_ entity: Entity) -> [String] {
         let rows =
-            entity.attributes.map { ($0.name, $0.type.rawValue, options($0, entity)) }
-            + entity.relationships.map { ($0.name, destination($0), options($0)) }
+            (entity.ownAttributes + entity.transientAttributes.filter { $0.entityIndex == entity.index })
+            .map { ($0.name, $0.type.rawValue, options($0, entity)) }
+            + entity.ownRelationships.map { ($0.name, destination($0), options($0)) }
         let nameWidth = rows.map(\.0.count).max() ?? 0
         let typeWidth = rows.map(\.1.count).max() ?? 0
         return rows.map { name, type, options in
@@ -55,6 +58,7 @@ public struct ModelDescription {
         if attribute.isUnique { options.append("unique") }
         if attribute.isIndexed { options.append("indexed") }
         if attribute.isPreservedAfterDeletion { options.append("preserved after deletion") }
+        if attribute.isTransient { options.append("transient") }
         return options
     }
 
@@ -66,6 +70,7 @@ public struct ModelDescription {
         var options = ["inverse \(inverseName(relationship) ?? "none")", "delete \(relationship.deleteRule.rawValue)"]
         if relationship.isOptional, !relationship.isToMany { options.append("optional") }
         if !relationship.isOptional, relationship.isToMany { options.append("required") }
+        if relationship.isOrdered { options.append("ordered") }
         if relationship.minimumCount > 0 { options.append("minCount \(relationship.minimumCount)") }
         if let maximum = relationship.maximumCount { options.append("maxCount \(maximum)") }
         if relationship.onMissing == .reject { options.append("onMissing reject") }
@@ -77,7 +82,11 @@ public struct ModelDescription {
     }
 
     private func indexes(_ entity: Entity) -> [String] {
-        entity.indexes.map { "  index (\($0.joined(separator: ", ")))" }
+        let constraints = entity.ownUniquenessConstraints.filter { $0.properties.count > 1 }
+        return constraints.map { "  unique (\($0.properties.joined(separator: ", ")))" }
+            + entity.indexes.map { index in
+                "  index (\(index.isPlain ? index.properties.joined(separator: ", ") : index.text))"
+            }
     }
 
     // MARK: JSON
@@ -96,14 +105,39 @@ public struct ModelDescription {
 
     private func json(_ entity: Entity) -> String {
         let version = entity.versionSlot.map { entity.attributes[$0].name }
-        let indexes = entity.indexes.map { "[\($0.map(JSONText.string).joined(separator: ","))]" }
-        return object([
-            ("name", JSONText.string(entity.name)), ("identity", JSONText.string(entity.identity.name)),
-            ("version", version.map(JSONText.string) ?? "null"),
-            ("attributes", "[\(entity.attributes.map { json($0, entity) }.joined(separator: ","))]"),
-            ("relationships", "[\(entity.relationships.map(json).joined(separator: ","))]"),
-            ("indexes", "[\(indexes.joined(separator: ","))]"),
-        ])
+        let attributes =
+            entity.ownAttributes + entity.transientAttributes.filter { $0.entityIndex == entity.index }
+        var fields = [("name", JSONText.string(entity.name))]
+        if let parent = entity.parentIndex { fields.append(("parent", JSONText.string(model.entities[parent].name))) }
+        if entity.isAbstract { fields.append(("abstract", "true")) }
+        fields += [
+            ("identity", JSONText.string(entity.identity.name)), ("version", version.map(JSONText.string) ?? "null"),
+            ("attributes", "[\(attributes.map { json($0, entity) }.joined(separator: ","))]"),
+            ("relationships", "[\(entity.ownRelationships.map(json).joined(separator: ","))]"),
+        ]
+        let constraints = entity.ownUniquenessConstraints.filter { $0.properties.count > 1 }
+        if !constraints.isEmpty {
+            fields.append(("unique", "[\(constraints.map { list($0.properties) }.joined(separator: ","))]"))
+        }
+        fields.append(("indexes", "[\(entity.indexes.map(json).joined(separator: ","))]"))
+        return object(fields)
+    }
+
+    private func list(_ names: [String]) -> String { "[\(names.map(JSONText.string).joined(separator: ","))]" }
+
+    /// A mere list of properties is a list; what is more is an object.
+    private func json(_ index: EntityIndex) -> String {
+        if index.isPlain { return list(index.properties) }
+        let elements = index.elements.map { element in
+            var fields = [("property", JSONText.string(element.property))]
+            if let function = element.function { fields.append(("function", JSONText.string(function.rawValue))) }
+            if element.isDescending { fields.append(("descending", "true")) }
+            return object(fields)
+        }
+        var fields = [("on", "[\(elements.joined(separator: ","))]")]
+        if let name = index.name { fields.insert(("name", JSONText.string(name)), at: 0) }
+        if let predicate = index.predicate { fields.append(("where", JSONText.string(predicate))) }
+        return object(fields)
     }
 
     private func json(_ attribute: Attribute, _ entity: Entity) -> String {
@@ -129,6 +163,7 @@ public struct ModelDescription {
             ("unique", "\(attribute.isUnique)"), ("indexed", "\(attribute.isIndexed)"),
             ("preserveAfterDeletion", "\(attribute.isPreservedAfterDeletion)"),
         ]
+        if attribute.isTransient { fields.append(("transient", "true")) }
         return object(fields)
     }
 
@@ -141,6 +176,7 @@ public struct ModelDescription {
             ("delete", JSONText.string(relationship.deleteRule.rawValue)),
             ("onMissing", JSONText.string(relationship.onMissing.rawValue)),
         ]
+        if relationship.isOrdered { fields.append(("ordered", "true")) }
         if relationship.minimumCount > 0 { fields.append(("minCount", "\(relationship.minimumCount)")) }
         if let maximum = relationship.maximumCount { fields.append(("maxCount", "\(maximum)")) }
         return object(fields)

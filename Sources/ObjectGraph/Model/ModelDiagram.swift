@@ -12,8 +12,12 @@ public struct ModelDiagram {
         var lines = ["erDiagram"]
         for entity in model.entities {
             lines.append("    \(name(entity)) {")
-            lines += entity.attributes.map { "        \(line($0, entity))" }
+            lines += entity.ownAttributes.map { "        \(line($0, entity))" }
             lines.append("    }")
+        }
+        for entity in model.entities {
+            guard let parent = entity.parentIndex else { continue }
+            lines.append("    \(name(model.entities[parent])) ||--o| \(name(entity)) : \"is a\"")
         }
         for (relationship, inverse) in model.relationshipPairs {
             let left = leftCardinality(relationship, inverse)
@@ -73,11 +77,16 @@ public struct ModelDiagram {
         var lines = ["classDiagram"]
         for entity in model.entities {
             lines.append("    class \(className(entity)) {")
-            lines += entity.attributes.map { attribute in
+            if entity.isAbstract { lines.append("        <<abstract>>") }
+            lines += entity.ownAttributes.map { attribute in
                 let mark = attribute.isOptional ? "?" : ""
                 return "        \(attribute.isDerived ? "/" : "+")\(attribute.name) \(attribute.type.rawValue)\(mark)"
             }
             lines.append("    }")
+        }
+        for entity in model.entities {
+            guard let parent = entity.parentIndex else { continue }
+            lines.append("    \(className(model.entities[parent])) <|-- \(className(entity))")
         }
         for (relationship, inverse) in model.relationshipPairs {
             let near = multiplicity(inverse)

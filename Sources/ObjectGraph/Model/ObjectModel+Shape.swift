@@ -5,26 +5,36 @@ extension ObjectModel {
     /// store. A rule changed from or to 'no action' is kept, for it changes a column's declaration.
     var shape: String {
         entities.sorted { $0.name < $1.name }.map { entity in
-            let attributes = entity.attributes.sorted { $0.name < $1.name }.map { attribute in
+            let attributes = entity.ownAttributes.sorted { $0.name < $1.name }.map { attribute in
                 [
                     "a", attribute.name, attribute.type.rawValue, attribute.isUnique ? "unique" : "",
                     attribute.isIndexed ? "indexed" : "", attribute.derivation?.text(in: entity, self) ?? "",
-                ].joined(separator: " ")
+                ].joined(separator: " ") + suffix(attribute.hashModifier)
             }
-            let relationships = entity.relationships.sorted { $0.name < $1.name }.map { relationship in
+            let relationships = entity.ownRelationships.sorted { $0.name < $1.name }.map { relationship in
                 let destination = entities[relationship.destinationIndex]
-                let inverse = relationship.inverseIndex.map { destination.relationships[$0] }
+                let inverse = inverse(of: relationship)
                 return [
                     "r", relationship.name, relationship.isToMany ? "many" : "one", destination.name,
                     inverse?.name ?? "none", inverse?.deleteRule == .noAction ? "loose" : "",
-                ].joined(separator: " ")
+                ].joined(separator: " ") + (relationship.isOrdered ? " ordered" : "")
+                    + suffix(relationship.hashModifier)
             }
-            let indexes = entity.indexes.map { "i " + $0.joined(separator: ",") }.sorted()
+            // Unique attributes say so themselves.
+            let constraints = entity.ownUniquenessConstraints.filter { constraint in
+                constraint.slots.count > 1 || entity.attribute(named: constraint.properties[0])?.isUnique != true
+            }.map { "u " + $0.properties.joined(separator: ",") }.sorted()
+            let indexes = entity.indexes.map { "i " + $0.text }.sorted()
             let version = entity.versionSlot.map { entity.columnNames[$0] } ?? ""
-            let head = "e \(entity.name) \(entity.identity.name) \(version)"
-            return ([head] + attributes + relationships + indexes).joined(separator: "\n")
+            var head = "e \(entity.name) \(entity.identity.name) \(version)"
+            if let parent = entity.parentIndex { head += " parent \(entities[parent].name)" }
+            if entity.isAbstract { head += " abstract" }
+            head += suffix(entity.hashModifier)
+            return ([head] + attributes + relationships + constraints + indexes).joined(separator: "\n")
         }.joined(separator: "\n")
     }
+
+    private func suffix(_ modifier: String?) -> String { modifier.map { " modifier \(JSONText.string($0))" } ?? "" }
 
     /// A short text that equal shapes share and different ones do not: 64-bit FNV-1a in hexadecimal.
     public var hash: String {
@@ -32,6 +42,19 @@ extension ObjectModel {
         for byte in shape.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
         let digits = String(hash, radix: 16)
         return String(repeating: "0", count: 16 - digits.count) + digits
+    }
+}
+
+extension EntityIndex {
+    /// The index in one line; of a mere list of properties, their names with commas between.
+    var text: String {
+        if isPlain { return properties.joined(separator: ",") }
+        let elements = elements.map { element in
+            (element.function.map { "\($0.rawValue):(\(element.property))" } ?? element.property)
+                + (element.isDescending ? " descending" : "")
+        }
+        return (name.map { "\($0): " } ?? "") + elements.joined(separator: ",")
+            + (predicate.map { " where \($0)" } ?? "")
     }
 }
 

@@ -8,8 +8,17 @@ struct Schema {
     init(_ model: ObjectModel) { self.model = model }
 
     var statements: [String] {
-        Self.ownTables + model.entities.flatMap { [table($0)] + indexes($0) } + model.joinTables.flatMap(joinTable)
-            + model.entities.map(readableView)
+        Self.ownTables + entityTables + model.joinTables.flatMap(joinTable)
+            + model.entities.filter { $0.parentIndex != nil }.map(view) + model.entities.map(readableView)
+    }
+
+    /// Each hierarchy's table with the indexes of all its entities.
+    private var entityTables: [String] {
+        model.rootEntities.flatMap { root in
+            var indexes = IndexList()
+            for entity in model.entities where entity.rootIndex == root.index { add(entity, to: &indexes) }
+            return [table(root)] + indexes.statements + entityIndexes(root)
+        }
     }
 
     private static let ownTables = [
@@ -51,18 +60,45 @@ struct Schema {
 
     // MARK: Entities
 
-    private func table(_ entity: Entity) -> String {
+    private func table(_ root: Entity) -> String {
+        let members = model.entities.filter { $0.rootIndex == root.index }
         var columns = ["pk INTEGER PRIMARY KEY"]
-        columns += entity.attributes.map { "\(SQLText.quoted($0.name)) \($0.type.columnType)" }
-        columns += entity.relationships.filter { $0.slot != nil }.map(column)
+        for slot in root.columnNames.indices {
+            let name = SQLText.quoted(root.columnNames[slot])
+            let attributes = members.filter { $0.attributes.hasAttribute(at: slot) }.map { $0.attributes[slot] }
+            let relationship = members.flatMap(\.ownRelationships).first { $0.slot == slot }
+            if let relationship {
+                columns.append(column(relationship))
+            } else if let type = attributes.first?.type.columnType {
+                // Entities beside each other may mean different types by a name: then the column keeps what it is given.
+                columns.append(attributes.allSatisfy { $0.type.columnType == type } ? "\(name) \(type)" : name)
+            } else {
+                columns.append("\(name) INTEGER")
+            }
+        }
+        if root.sharesTable { columns.append("_entity TEXT NOT NULL") }
         columns.append("_placeholder INTEGER NOT NULL DEFAULT 0")
-        return "CREATE TABLE \(SQLText.quoted(entity.name)) (\(columns.joined(separator: ", ")))"
+        return "CREATE TABLE \(SQLText.quoted(root.name)) (\(columns.joined(separator: ", ")))"
+    }
+
+    /// The condition that rows of a table are objects of an entity that is not its root, or of one below it.
+    static func kindCondition(_ entity: Entity, _ model: ObjectModel, alias: String = "") -> String {
+        let names = [entity.name] + entity.subentityIndexes.map { model.entities[$0].name }
+        return "\(alias)_entity IN (\(names.map(SQLText.literal).joined(separator: ", ")))"
+    }
+
+    /// The rows of a sub-entity, with all columns of the table.
+    private func view(_ entity: Entity) -> String {
+        """
+        CREATE VIEW \(SQLText.quoted(entity.name)) AS SELECT * FROM \(SQLText.quoted(entity.tableName)) \
+        WHERE \(Self.kindCondition(entity, model))
+        """
     }
 
     private func column(_ relationship: Relationship) -> String {
         let name = "\(SQLText.quoted(relationship.name)) INTEGER"
         let destination = model.entities[relationship.destinationIndex]
-        let reference = " REFERENCES \(SQLText.quoted(destination.name))(pk)"
+        let reference = " REFERENCES \(SQLText.quoted(destination.tableName))(pk)"
         guard let inverse = relationship.inverseIndex else {
             // Nobody clears the column of a relationship without inverse, so SQLite does: it later reads null.
             return name + reference + " ON DELETE SET NULL DEFERRABLE INITIALLY DEFERRED"
@@ -72,46 +108,93 @@ struct Schema {
         return name + reference + " DEFERRABLE INITIALLY DEFERRED"
     }
 
-    private func indexes(_ entity: Entity) -> [String] {
-        var covered: Set<String> = []
+    /// The indexes of one table, each once.
+    private struct IndexList {
         var statements: [String] = []
-        var known: Set<String> = []
-        func add(_ names: [String], unique: Bool = false) {
-            covered.insert(names[0])
-            // A point is no part of any name in a model, so no table and no other index is called the same.
-            let name = ([entity.name] + names).joined(separator: ".")
+        /// The columns that an index begins with.
+        var covered: Set<String> = []
+        private var known: Set<String> = []
+
+        mutating func add(
+            _ name: String, on table: String, _ terms: [String], where condition: String? = nil, unique: Bool = false
+        ) {
             guard known.insert(name).inserted else { return }
-            let columns = names.map(SQLText.quoted).joined(separator: ", ")
+            if condition == nil { covered.insert(terms[0]) }
             statements.append(
-                "CREATE \(unique ? "UNIQUE " : "")INDEX \(SQLText.quoted(name)) "
-                    + "ON \(SQLText.quoted(entity.name)) (\(columns))")
+                "CREATE \(unique ? "UNIQUE " : "")INDEX \(SQLText.quoted(name)) ON \(SQLText.quoted(table)) "
+                    + "(\(terms.joined(separator: ", ")))\(condition.map { " WHERE \($0)" } ?? "")")
         }
-        add([entity.identity.name], unique: true)
-        for attribute in entity.attributes where attribute.isUnique && attribute.slot != entity.identitySlot {
-            add([attribute.name], unique: true)
+    }
+
+    private func add(_ entity: Entity, to list: inout IndexList) {
+        // A point is no part of any name in a model, so no table and no other index is called the same.
+        func name(_ names: [String]) -> String { ([entity.name] + names).joined(separator: ".") }
+        func quoted(_ names: [String]) -> [String] { names.map(SQLText.quoted) }
+        if entity.parentIndex == nil {
+            list.add(name([entity.identity.name]), on: entity.tableName, quoted([entity.identity.name]), unique: true)
         }
-        for names in entity.indexes { add(names) }
+        for constraint in entity.ownUniquenessConstraints {
+            // A sub-entity's constraint does not bind the objects beside it.
+            let condition = entity.parentIndex.map { _ in Self.kindCondition(entity, model) }
+            let label = constraint.properties.count > 1 ? constraint.properties + ["unique"] : constraint.properties
+            list.add(
+                name(label), on: entity.tableName, quoted(constraint.properties), where: condition, unique: true)
+        }
+        for index in entity.indexes {
+            let predicate = index.predicate.flatMap { try? IndexPredicate.sql($0, entity: entity, model: model) }
+            list.add(
+                index.isPlain
+                    ? name(index.properties) : index.name.map { "\(entity.name):\($0)" } ?? name([index.text]),
+                on: entity.tableName, index.elements.map(term), where: predicate)
+        }
         // A to-one column is searched from the other side, and by SQLite when a destination is deleted.
+        for relationship in entity.ownRelationships {
+            if let slot = model.inverse(of: relationship)?.positionSlot {
+                list.add(
+                    name([relationship.name, "position"]), on: entity.tableName,
+                    quoted([relationship.name, entity.columnNames[slot]]))
+            }
+        }
         let searched =
-            entity.attributes.filter(\.isIndexed).map(\.name)
-            + entity.relationships.filter { $0.slot != nil }.map(\.name)
-        for name in searched where !covered.contains(name) { add([name]) }
-        let table = SQLText.quoted(entity.name)
-        statements.append(
-            "CREATE INDEX \(SQLText.quoted(entity.name + "._placeholder")) ON \(table) (pk) WHERE _placeholder")
-        return statements
+            entity.ownAttributes.filter(\.isIndexed).map(\.name)
+            + entity.ownRelationships.filter { $0.slot != nil }.map(\.name)
+        for column in searched where !list.covered.contains(SQLText.quoted(column)) {
+            list.add(name([column]), on: entity.tableName, quoted([column]))
+        }
+    }
+
+    /// What an index orders rows by. SQLite's own functions change the case of ASCII letters only; a function of ours
+    /// would make a store that the `sqlite3` program cannot write.
+    private func term(_ element: EntityIndex.Element) -> String {
+        let column = SQLText.quoted(element.property)
+        let term =
+            switch element.function {
+            case nil: column
+            case .uppercase: "upper(\(column))"
+            case .lowercase, .canonical: "lower(\(column))"
+            }
+        return element.isDescending ? "\(term) DESC" : term
+    }
+
+    private func entityIndexes(_ root: Entity) -> [String] {
+        let table = SQLText.quoted(root.name)
+        let placeholders =
+            "CREATE INDEX \(SQLText.quoted(root.name + "._placeholder")) ON \(table) (pk) WHERE _placeholder"
+        guard root.sharesTable else { return [placeholders] }
+        return [placeholders, "CREATE INDEX \(SQLText.quoted(root.name + "._entity")) ON \(table) (_entity)"]
     }
 
     private func joinTable(_ join: JoinTable) -> [String] {
         let name = SQLText.quoted(join.name)
-        let owner = SQLText.quoted(model.entities[join.ownerEntity].name)
-        let destination = SQLText.quoted(model.entities[join.destinationEntity].name)
+        let owner = SQLText.quoted(model.entities[join.ownerEntity].tableName)
+        let destination = SQLText.quoted(model.entities[join.destinationEntity].tableName)
+        let positions = join.positionColumns.map { "\($0) INTEGER, " }.joined()
         return [
             """
             CREATE TABLE \(name) (\
             owner INTEGER NOT NULL REFERENCES \(owner)(pk) ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED, \
             destination INTEGER NOT NULL REFERENCES \(destination)(pk) ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED, \
-            PRIMARY KEY (owner, destination)) WITHOUT ROWID
+            \(positions)PRIMARY KEY (owner, destination)) WITHOUT ROWID
             """,
             "CREATE INDEX \(SQLText.quoted(join.name + ".destination")) ON \(name) (destination, owner)",
         ]
@@ -123,6 +206,7 @@ struct Schema {
         var columns = ["e.pk"]
         columns += entity.attributes.map { "\(readable($0)) AS \(SQLText.quoted($0.name))" }
         columns += entity.relationships.compactMap(readable)
+        if entity.sharesTable { columns.append("e._entity") }
         columns.append("e._placeholder")
         return """
             CREATE VIEW \(SQLText.quoted(entity.name + "_readable")) AS \
@@ -153,9 +237,10 @@ struct Schema {
         case .join(let index, let isOwner):
             let join = SQLText.quoted(model.joinTables[index].name)
             let (near, far) = isOwner ? ("owner", "destination") : ("destination", "owner")
+            let order = relationship.isOrdered ? "j.\(JoinTable.positionColumn(isOwner: isOwner))" : "1"
             return """
                 (SELECT json_group_array(identity) FROM (SELECT \(identity) AS identity FROM \(join) j \
-                JOIN \(table) d ON d.pk = j.\(far) WHERE j.\(near) = e.pk ORDER BY 1)) AS \(name)
+                JOIN \(table) d ON d.pk = j.\(far) WHERE j.\(near) = e.pk ORDER BY \(order))) AS \(name)
                 """
         }
     }

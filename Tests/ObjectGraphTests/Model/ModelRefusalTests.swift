@@ -58,7 +58,7 @@ import Testing
             "counts crossed", "allows fewer", "bs: { to: B, many: true, inverse: a, minCount: 3, maxCount: 2 }"),
         relationship("count of one", "leads to one object and has a count", "bs: { to: B, inverse: a, minCount: 1 }"),
         relationship("no flag", "neither true nor false", "bs: { to: B, many: perhaps, inverse: a }"),
-        relationship("later key", "not supported", "bs: { to: B, many: true, inverse: a, ordered: true }"),
+        relationship("one in order", "leads to one object and is ordered", "bs: { to: B, inverse: a, ordered: true }"),
         relationship("same name", "Two properties", "N: { to: B, many: true, inverse: none }"),
         attribute("bad type", "is no attribute type", "n: { type: number }"),
         attribute("no type", "has no type", "n: { optional: true }"),

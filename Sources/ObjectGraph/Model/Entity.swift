@@ -1,0 +1,271 @@
+/// A kind of object.
+///
+/// Entities with a common ancestor share one table, named after the topmost, and one space of primary keys and
+/// identities. So a slot means the same column for every entity of a hierarchy.
+public final class Entity: Sendable {
+    /// The entity's name, which is also the name of its table, or of a view on its root's.
+    public let name: String
+    /// The entity's position in its model.
+    public let index: Int
+    /// The position of the entity whose properties this one inherits, or nil.
+    public let parentIndex: Int?
+    /// The position of the entity at the top of the hierarchy; the entity's own where it has no parent.
+    public let rootIndex: Int
+    /// The name of the table that holds the objects: the root's.
+    public let tableName: String
+    /// The positions of the parent, its parent and so on.
+    public let ancestorIndexes: [Int]
+    /// The positions of all entities below this one, nearer ones first.
+    public let subentityIndexes: [Int]
+    /// Tells whether there are no objects of this very entity, only of its sub-entities.
+    public let isAbstract: Bool
+    /// Tells whether the table holds objects of several entities, named in its column `_entity`.
+    public let sharesTable: Bool
+    /// The attributes that are stored, inherited ones first; each one's position is its column's slot.
+    public let attributes: AttributeList
+    /// The attributes without a column: events may name them, and contexts keep them in memory.
+    public let transientAttributes: [Attribute]
+    /// The relationships, inherited ones first, so that a position means the same in all sub-entities.
+    public let relationships: [Relationship]
+    /// The relationships without a place in the store.
+    public let transientRelationships: [TransientRelationship]
+    /// The slot of the attribute that events address objects by.
+    public let identitySlot: Int
+    /// The slot of the attribute that orders an object's versions, or nil.
+    public let versionSlot: Int?
+    /// The properties whose values together no two objects may share, inherited ones first; the identity aside.
+    public let uniquenessConstraints: [UniquenessConstraint]
+    /// The indexes that this entity declares.
+    public let indexes: [EntityIndex]
+    /// The name of the policy for conflicts, or nil where the model states none.
+    public let mergePolicy: String?
+    /// The name in the model's versions before, or nil.
+    public let renamedFrom: String?
+    /// A text that makes the entity another one though nothing else changed, or nil.
+    public let hashModifier: String?
+    /// The class that represents the objects in a program, or nil.
+    public let className: String?
+    /// What the model file says to people and tools.
+    public let info: [String: String]
+    /// The slots of derived attributes in an order in which each comes after those it reads.
+    let derivedOrder: [Int]
+    /// How many slots a row of the table has: attributes first, then to-one relationships, then positions in ordered
+    /// relationships; those of all entities of the hierarchy.
+    let slotCount: Int
+    /// The number of the slots before the positions, which are no properties.
+    let propertySlotCount: Int
+    /// The names of the slots' columns.
+    let columnNames: [String]
+    /// The values of a new object, one a slot: defaults, otherwise null.
+    let defaults: [Value]
+    /// The slots that have to hold a value once the object's own event has come.
+    let requiredSlots: [Int]
+    /// How many relationships are inherited.
+    let inheritedRelationshipCount: Int
+    private let attributePositions: [String: Int]
+    private let relationshipPositions: [String: Int]
+
+    init(_ parts: EntityParts, table: TableLayout) {
+        let declared = parts.declaration
+        name = declared.name
+        index = parts.index
+        parentIndex = parts.ancestors.first
+        rootIndex = parts.ancestors.last ?? parts.index
+        tableName = table.name
+        ancestorIndexes = parts.ancestors
+        subentityIndexes = parts.subentities
+        isAbstract = declared.isAbstract
+        sharesTable = table.entityCount > 1
+        attributes = AttributeList(parts.attributes)
+        transientAttributes = parts.transientAttributes
+        relationships = parts.relationships
+        transientRelationships = parts.transientRelationships
+        identitySlot = parts.identitySlot
+        versionSlot = parts.versionSlot
+        uniquenessConstraints = parts.uniquenessConstraints
+        indexes = parts.indexes
+        mergePolicy = declared.mergePolicy?.content
+        renamedFrom = declared.renamedFrom?.content
+        hashModifier = declared.hashModifier
+        className = declared.className
+        info = declared.info
+        derivedOrder = parts.derivedOrder
+        inheritedRelationshipCount = parts.inheritedRelationshipCount
+        columnNames = table.columnNames
+        slotCount = table.columnNames.count
+        propertySlotCount = table.propertySlotCount
+        var defaults = [Value](repeating: .null, count: table.columnNames.count)
+        for attribute in parts.attributes where !attribute.isDerived {
+            defaults[attribute.slot] = attribute.defaultValue
+        }
+        self.defaults = defaults
+        requiredSlots =
+            parts.attributes.filter { !$0.isOptional && !$0.isDerived }.map(\.slot)
+            + parts.relationships.filter { !$0.isOptional }.compactMap(\.slot)
+        attributePositions = Dictionary(uniqueKeysWithValues: parts.attributes.map { ($0.name, $0.slot) })
+        relationshipPositions = Dictionary(uniqueKeysWithValues: parts.relationships.map { ($0.name, $0.index) })
+    }
+
+    /// The attribute that events address objects by.
+    public var identity: Attribute { attributes[identitySlot] }
+
+    /// Tells whether objects of this entity are objects of another one too: the same, or one of its ancestors.
+    public func isKind(of other: Entity) -> Bool {
+        index == other.index || ancestorIndexes.contains(other.index)
+    }
+
+    /// Returns the stored attribute of a name, or nil.
+    public func attribute(named name: String) -> Attribute? {
+        attributePositions[name].map { attributes[$0] }
+    }
+
+    /// Returns the attribute of a name that has no column, or nil.
+    public func transientAttribute(named name: String) -> Attribute? {
+        transientAttributes.first { $0.name == name }
+    }
+
+    /// Returns the relationship of a name, or nil.
+    public func relationship(named name: String) -> Relationship? {
+        relationshipPositions[name].map { relationships[$0] }
+    }
+
+    /// Returns the to-one relationship without inverse whose column a slot is, or nil.
+    func clearedRelationship(slot: Int) -> Relationship? {
+        attributes.hasAttribute(at: slot)
+            ? nil : relationships.first { $0.slot == slot && $0.inverseIndex == nil }
+    }
+
+    /// The stored attributes that the entity itself declares.
+    public var ownAttributes: [Attribute] { attributes.filter { $0.entityIndex == index } }
+
+    /// The relationships that the entity itself declares.
+    public var ownRelationships: ArraySlice<Relationship> { relationships[inheritedRelationshipCount...] }
+
+    /// The uniqueness constraints that the entity itself declares.
+    public var ownUniquenessConstraints: [UniquenessConstraint] {
+        uniquenessConstraints.filter { $0.entityIndex == index }
+    }
+
+    /// The property names, for messages that say what is known.
+    public var propertyNames: [String] { attributes.map(\.name) + relationships.map(\.name) }
+}
+
+/// What a model's builder finds out about an entity.
+struct EntityParts {
+    let declaration: EntityDeclaration
+    let index: Int
+    let ancestors: [Int]
+    let subentities: [Int]
+    var attributes: [Attribute] = []
+    var transientAttributes: [Attribute] = []
+    var relationships: [Relationship] = []
+    var inheritedRelationshipCount = 0
+    var transientRelationships: [TransientRelationship] = []
+    var identitySlot = 0
+    var versionSlot: Int?
+    var uniquenessConstraints: [UniquenessConstraint] = []
+    var indexes: [EntityIndex] = []
+    var derivedOrder: [Int] = []
+}
+
+/// The columns of a hierarchy's table.
+struct TableLayout {
+    let name: String
+    let entityCount: Int
+    let columnNames: [String]
+    let propertySlotCount: Int
+}
+
+/// The stored attributes of an entity, in the order of their slots.
+///
+/// A position is a slot. The slots of an entity without parent and sub-entities go from 0 up; in a hierarchy they leave
+/// out what belongs to other entities.
+public struct AttributeList: BidirectionalCollection, Sendable {
+    private let list: [Attribute]
+    /// For each slot up to the last, the position in `list` of the first attribute at it or behind it.
+    private let positions: [Int]
+
+    init(_ attributes: [Attribute]) {
+        list = attributes.sorted { $0.slot < $1.slot }
+        var positions: [Int] = []
+        for (position, attribute) in list.enumerated() {
+            while positions.count <= attribute.slot { positions.append(position) }
+        }
+        self.positions = positions
+    }
+
+    /// The slot of the first attribute.
+    public var startIndex: Int { list.first?.slot ?? 0 }
+    /// The position behind the last attribute.
+    public var endIndex: Int { positions.count }
+    /// The number of attributes.
+    public var count: Int { list.count }
+
+    /// The attribute at a slot.
+    public subscript(slot: Int) -> Attribute { list[positions[slot]] }
+
+    /// Returns the slot of the next attribute.
+    public func index(after slot: Int) -> Int {
+        let next = positions[slot] + 1
+        return next < list.count ? list[next].slot : endIndex
+    }
+
+    /// Returns the slot of the attribute before.
+    public func index(before slot: Int) -> Int {
+        list[(slot < positions.count ? positions[slot] : list.count) - 1].slot
+    }
+
+    /// Tells whether a slot is that of one of the attributes.
+    func hasAttribute(at slot: Int) -> Bool { slot < positions.count && list[positions[slot]].slot == slot }
+}
+
+/// Properties whose values together no two objects of an entity and its sub-entities may share; where one of the
+/// values is null there is no conflict, which is SQLite's rule.
+public struct UniquenessConstraint: Sendable {
+    /// The position among the model's constraints.
+    public let index: Int
+    /// The position of the entity that declares it.
+    public let entityIndex: Int
+    /// The names of the properties: attributes and to-one relationships.
+    public let properties: [String]
+    /// The slots of the properties.
+    let slots: [Int]
+}
+
+/// An index that a model declares.
+public struct EntityIndex: Sendable {
+    /// What rows are ordered by.
+    public struct Element: Sendable, Equatable {
+        /// What is computed of a property.
+        public enum Function: String, Sendable, CaseIterable {
+            case lowercase, uppercase, canonical
+        }
+
+        /// The name of an attribute or to-one relationship.
+        public let property: String
+        /// What is computed of it, or nil for the value itself.
+        public var function: Function?
+        /// Tells whether the order is descending.
+        public var isDescending = false
+    }
+
+    /// The index's own name, or nil.
+    public let name: String?
+    /// What rows are ordered by, the first most important.
+    public let elements: [Element]
+    /// The condition on the rows that a partial index holds, as the model file states it, or nil.
+    public let predicate: String?
+
+    /// The names of the properties.
+    public var properties: [String] { elements.map(\.property) }
+
+    /// Tells whether there is more to the index than a list of properties.
+    var isPlain: Bool {
+        name == nil && predicate == nil && elements.allSatisfy { $0.function == nil && !$0.isDescending }
+    }
+}
+
+extension Entity {
+    /// The slots of constraints on one attribute.
+    var uniqueSlots: [Int] { uniquenessConstraints.compactMap { $0.slots.count == 1 ? $0.slots[0] : nil } }
+}

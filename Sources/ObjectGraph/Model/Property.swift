@@ -1,0 +1,162 @@
+/// A value that each object of an entity has.
+public struct Attribute: Sendable {
+    /// The name as the model file states it.
+    public let name: String
+    /// What kind of value the attribute holds.
+    public let type: AttributeType
+    /// The position among the columns of the entity's table; of a transient attribute, the position among
+    /// ``Entity/transientAttributes``.
+    public let slot: Int
+    /// The position of the entity that declares the attribute; its sub-entities have it too.
+    public let entityIndex: Int
+    /// Tells whether an object may lack a value.
+    public let isOptional: Bool
+    /// The value of a new object whose event does not name the attribute.
+    public let defaultValue: Value
+    /// The limits on the values; without any, all values of the type pass.
+    public let constraints: ValueConstraints
+    /// How the value follows from others, or nil for a stored attribute.
+    public let derivation: DerivedExpression?
+    /// Tells whether no two objects of the entity may share a value: a constraint of its own says so too.
+    public let isUnique: Bool
+    /// Tells whether the store keeps an index on the attribute.
+    public let isIndexed: Bool
+    /// Tells whether the value of a deleted object stays readable in its history.
+    public let isPreservedAfterDeletion: Bool
+
+    /// The name in the model's versions before, or nil.
+    public var renamedFrom: String?
+    /// A text that makes the attribute another one though nothing else changed, or nil.
+    public var hashModifier: String?
+    /// What the model file says to people and tools.
+    public var info: [String: String] = [:]
+    /// Tells whether the value lives in memory only; see ``Entity/transientAttributes``.
+    public var isTransient = false
+
+    /// Tells whether the store computes the value.
+    public var isDerived: Bool { derivation != nil }
+}
+
+/// Where a relationship's links are kept.
+enum RelationshipStorage: Sendable, Equatable {
+    /// In a column of the relationship's own entity.
+    case column(slot: Int)
+    /// In the column of the destination's to-one inverse.
+    case inverseColumn(slot: Int)
+    /// In a join table; `isOwner` tells which of its two columns this side is.
+    case join(table: Int, isOwner: Bool)
+}
+
+/// What deleting an object does to the objects that a relationship leads to.
+public enum DeleteRule: String, Sendable, CaseIterable {
+    /// Lets the destinations forget the deleted object.
+    case nullify
+    /// Deletes the destinations too.
+    case cascade
+    /// Refuses the deletion while there is a destination that stays.
+    case deny
+    /// Leaves the destinations as they are, dangling references included.
+    case noAction
+}
+
+/// What becomes of a reference to an object that has not arrived.
+public enum MissingDestination: String, Sendable, CaseIterable {
+    /// An object with nothing but its identity stands in until its event comes.
+    case placeholder
+    /// The event goes to the dead letters.
+    case reject
+}
+
+/// A named way from the objects of one entity to those of another.
+public struct Relationship: Sendable {
+    /// The name as the model file states it.
+    public let name: String
+    /// The position among the entity's relationships.
+    public let index: Int
+    /// The position of the entity that declares the relationship; its sub-entities have it too.
+    public let entityIndex: Int
+    /// The position of the destination's entity.
+    public let destinationIndex: Int
+    /// Tells whether an object may have more than one destination.
+    public let isToMany: Bool
+    /// Tells whether an object may lack a destination.
+    public let isOptional: Bool
+    /// What deleting an object does to its destinations.
+    public let deleteRule: DeleteRule
+    /// What becomes of a reference to a destination that has not arrived.
+    public let onMissing: MissingDestination
+    /// The least number of destinations, 0 for none; of an optional relationship it counts once there are any.
+    public let minimumCount: Int
+    /// The greatest number of destinations, or nil.
+    public let maximumCount: Int?
+    /// The position of the inverse among the destination's relationships, or nil where there is none.
+    public let inverseIndex: Int?
+    let storage: RelationshipStorage
+    /// Tells whether the destinations of a to-many relationship have an order.
+    public var isOrdered = false
+    /// The slot of the destinations' rows that holds their place in an ordered one-to-many relationship, or nil.
+    var positionSlot: Int?
+    /// The name in the model's versions before, or nil.
+    public var renamedFrom: String?
+    /// A text that makes the relationship another one though nothing else changed, or nil.
+    public var hashModifier: String?
+    /// What the model file says to people and tools.
+    public var info: [String: String] = [:]
+
+    /// The slot of the column, for a to-one relationship.
+    var slot: Int? {
+        if case .column(let slot) = storage { return slot }
+        return nil
+    }
+
+    /// Tells whether the number of destinations is limited.
+    var hasCountLimits: Bool { minimumCount > 0 || maximumCount != nil }
+}
+
+/// A relationship that lives in memory only: the store has no place for it.
+public struct TransientRelationship: Sendable {
+    /// The name as the model file states it.
+    public let name: String
+    /// The position of the entity that declares it.
+    public let entityIndex: Int
+    /// The position of the destination's entity.
+    public let destinationIndex: Int
+    /// Tells whether an object may have more than one destination.
+    public let isToMany: Bool
+    /// Tells whether an object may lack a destination.
+    public let isOptional: Bool
+    /// The name in the model's versions before, or nil.
+    public let renamedFrom: String?
+    /// A text that makes the relationship another one though nothing else changed, or nil.
+    public let hashModifier: String?
+    /// What the model file says to people and tools.
+    public let info: [String: String]
+}
+
+/// A table of pairs: the links of a many-to-many relationship, or of a to-many one without inverse.
+struct JoinTable: Sendable {
+    let name: String
+    let index: Int
+    /// The side whose name the table has.
+    let ownerEntity: Int
+    let ownerRelationship: Int
+    let destinationEntity: Int
+    /// The relationship back, or nil.
+    let destinationRelationship: Int?
+    /// Tells whether the owner's destinations have an order, kept in the column `destinationPosition`.
+    var ordersDestinations = false
+    /// Tells whether the destination's owners have an order, kept in the column `ownerPosition`.
+    var ordersOwners = false
+
+    /// The columns that hold positions.
+    var positionColumns: [String] {
+        (ordersDestinations ? [Self.positionColumn(isOwner: true)] : [])
+            + (ordersOwners ? [Self.positionColumn(isOwner: false)] : [])
+    }
+
+    /// The column with the places of the objects that a side's relationship leads to.
+    static func positionColumn(isOwner: Bool) -> String { isOwner ? "destinationPosition" : "ownerPosition" }
+
+    /// Tells whether the relationship is its own inverse: a pair then stands for both directions.
+    var isOwnInverse: Bool { ownerEntity == destinationEntity && ownerRelationship == destinationRelationship }
+}

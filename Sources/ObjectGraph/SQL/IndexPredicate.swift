@@ -1,0 +1,76 @@
+/// Writes the condition of a partial index as SQL.
+///
+/// A schema cannot bind values, so they are written as literals; and a store has to stay writable with the plain
+/// `sqlite3` program, so nothing but SQLite's own operators is used. Comparisons with constants, nil tests, AND, OR and
+/// NOT are taken; the text of each is that of ``PredicateCompiler``, so that SQLite sees when the index serves.
+enum IndexPredicate {
+    /// Returns the SQL of a condition on the rows of an entity's table.
+    ///
+    /// - Throws: ``PredicateError`` where the condition is wrong or cannot be kept in a schema.
+    static func sql(_ text: String, entity: Entity, model: ObjectModel) throws(PredicateError) -> String {
+        let predicate = try Predicate.parse(text)
+        return try condition(try PredicateChecker.check(predicate, entity: entity, model: model))
+    }
+
+    private static func condition(_ predicate: CheckedPredicate) throws(PredicateError) -> String {
+        switch predicate {
+        case .and(let parts): return try combined(parts, "AND")
+        case .or(let parts): return try combined(parts, "OR")
+        case .not(let inner): return "((\(try condition(inner))) IS NOT TRUE)"
+        case .comparison(let comparison): return try condition(comparison)
+        default: throw refused("It says something that is no comparison of the object's own properties")
+        }
+    }
+
+    private static func combined(_ parts: [CheckedPredicate], _ word: String) throws(PredicateError) -> String {
+        var texts: [String] = []
+        for part in parts { texts.append(try condition(part)) }
+        guard !texts.isEmpty else { throw refused("It is empty") }
+        return "(\(texts.joined(separator: " \(word) ")))"
+    }
+
+    private static func condition(_ comparison: CheckedComparison) throws(PredicateError) -> String {
+        guard comparison.left.steps.isEmpty, !comparison.isCaseInsensitive, case .values(let values) = comparison.right
+        else { throw refused("It compares more than a property of the object with constants") }
+        let column: String
+        switch comparison.left.end {
+        case .attribute(let attribute):
+            if attribute.type == .decimal, comparison.relation != .equal, comparison.relation != .notEqual {
+                throw refused("Decimals are kept as texts, whose order is another")
+            }
+            column = SQLText.quoted(attribute.name)
+        case .destination(let relationship) where values.allSatisfy(\.isNull):
+            column = SQLText.quoted(relationship.name)
+        default: throw refused("It compares something that is no attribute")
+        }
+        let literals = values.map(literal)
+        let first = literals.first ?? "NULL"
+        switch comparison.relation {
+        case .equal: return first == "NULL" ? "\(column) IS NULL" : "\(column) = \(first)"
+        case .notEqual: return first == "NULL" ? "\(column) IS NOT NULL" : "\(column) IS NOT \(first)"
+        case .less, .lessOrEqual, .greater, .greaterOrEqual: return "\(column) \(comparison.relation.rawValue) \(first)"
+        case .between: return "\(column) BETWEEN \(literals.joined(separator: " AND "))"
+        case .contained where !literals.contains("NULL"): return "\(column) IN (\(literals.joined(separator: ",")))"
+        default: throw refused("It uses \(comparison.relation.rawValue)")
+        }
+    }
+
+    private static func literal(_ value: Value) -> String {
+        switch value {
+        case .null: "NULL"
+        case .integer(let number): String(number)
+        case .double(let number): "\(number)"
+        case .text(let text): SQLText.literal(text)
+        case .blob(let bytes):
+            "x'" + bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() + "'"
+        }
+    }
+
+    private static func refused(_ message: String) -> PredicateError {
+        PredicateError(
+            .unsupported, message, at: nil,
+            remedy:
+                "Compare attributes with constants by =, !=, <, <=, >, >=, BETWEEN or IN, or with nil; join with AND, "
+                + "OR, NOT")
+    }
+}
