@@ -39,8 +39,8 @@ enum ExitStatus {
 
     private static func storeCode(_ error: StoreError) -> Int32 {
         switch error.code {
-        case .modelMismatch, .newerFormat: configuration
-        case .historyExpired: badData
+        case .modelMismatch, .newerFormat, .olderFormat: configuration
+        case .historyExpired, .historyForeignToken, .historyTokenAhead, .historyMalformedToken: badData
         case .busy, .full, .fenced: tryAgain
         case .leased, .inputOutput, .corrupt, .unavailable: unavailable
         case .constraint, .database: internalError

@@ -4,18 +4,39 @@ import ObjectGraph
 
 struct HistoryCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "history", abstract: "Shows or purges what changed.",
-        subcommands: [List.self, Purge.self], defaultSubcommand: List.self)
+        commandName: "history", abstract: "Shows or purges what changed, and who has read how far.",
+        subcommands: [List.self, Cursors.self, Purge.self], defaultSubcommand: List.self)
 
     struct List: ParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Lists transactions with their changes, in order.",
-            discussion: "Example: ingest-worker history list --after 120 --limit 10")
+            discussion: """
+                Examples: ingest-worker history --after 120 --limit 10
+                          ingest-worker history --since 2026-03-01 --entity Message --object m-1 --kind delete
+                """)
 
         @OptionGroup var options: SharedOptions
 
-        @Option(help: "Only what came after this token.")
-        var after: Int64?
+        @Option(help: "Only what came after this token: a number, or STORE:NUMBER.")
+        var after: String?
+
+        @Option(help: "Only transactions saved at this time or later, such as 2026-03-01 or 2026-03-01T08:00:00Z.")
+        var since: String?
+
+        @Option(help: "Only changes of this entity's objects.")
+        var entity: String?
+
+        @Option(help: "Only changes of the object with this identity; needs --entity.")
+        var object: String?
+
+        @Option(help: "Only what this author saved.")
+        var author: String?
+
+        @Option(help: "Only what the context of this name saved.")
+        var context: String?
+
+        @Option(help: "Only changes of this kind: insert, update or delete. May be repeated.")
+        var kind: [String] = []
 
         @Option(help: "The greatest number of transactions.")
         var limit = 20
@@ -23,47 +44,170 @@ struct HistoryCommand: ParsableCommand {
         @Flag(help: "Prints one JSON object a line, as notifications have it.")
         var json = false
 
+        @Flag(help: "Prints the number of changes only.")
+        var count = false
+
         func run() throws {
+            guard limit >= 0 else { throw ValidationError("--limit takes a number from 0 up") }
             let store = try options.openForReading()
-            let transactions = try store.read { context in
-                try context.history(after: try after ?? context.purgedToken(), limit: limit)
+            let request = try request(store)
+            if count {
+                var request = request
+                request.resultKind = .count
+                Console.print("\(try store.read { try $0.history(request) }.count)")
+                return
             }
+            let printer = HistoryPrinter(store: store, builder: try Self.builder(store), json: json)
+            if isFiltered {
+                try printer.showMatching(request, limit: limit)
+            } else {
+                try printer.showAll(after: request.after?.number, limit: limit)
+            }
+        }
+
+        private var isFiltered: Bool {
+            since != nil || entity != nil || object != nil || author != nil || context != nil || !kind.isEmpty
+        }
+
+        private static func builder(_ store: Store) throws -> NotificationBuilder {
             var settings = NotificationConfiguration()
             settings.maxBytes = .max
-            let builder = NotificationBuilder(
+            return NotificationBuilder(
                 configuration: settings, storeIdentity: try store.identity(), model: store.model)
-            for transaction in transactions {
-                if !json { showHead(transaction) }
-                var page: HistoryTransaction? = transaction
-                var part = 1
-                while let current = page {
-                    if json {
-                        let notifications = try builder.notifications(for: current, firstPart: part)
-                        for notification in notifications { Console.print(notification.value ?? "") }
-                        part += notifications.count
-                    } else {
-                        showChanges(current, store.model)
-                    }
-                    page = try current.nextIndex.flatMap { index in
-                        try store.read { try $0.transaction(current.token, from: index, limit: 10_000) }
-                    }
+        }
+
+        private func request(_ store: Store) throws -> HistoryRequest {
+            var request = HistoryRequest()
+            if let after {
+                request.after =
+                    try Int64(after).map { HistoryToken(store: try store.identity(), number: $0) }
+                    ?? HistoryToken(after)
+            }
+            if let since {
+                guard let time = Timestamp.microseconds(since) else {
+                    throw ValidationError("--since takes a date such as 2026-03-01 or 2026-03-01T08:00:00Z")
                 }
+                request.since = time
+            }
+            request.author = author
+            request.context = context
+            if !kind.isEmpty { request.kinds = Set(try kind.map(Self.kind)) }
+            try setObject(&request, store.model)
+            return request
+        }
+
+        private func setObject(_ request: inout HistoryRequest, _ model: ObjectModel) throws {
+            guard let entity else {
+                if object != nil { throw ValidationError("--object needs --entity: identities are those of an entity") }
+                return
+            }
+            // An entity that the model does not have is named by the request itself.
+            let found = model.entity(matching: entity)
+            request.entity = found?.name ?? entity
+            guard let object, let found else { return }
+            guard let identity = found.identity.type.value(fromText: object) else {
+                throw ValidationError("--object takes \(found.identity.type.expectation)")
+            }
+            request.identity = identity
+        }
+
+        private static func kind(_ text: String) throws -> ChangeKind {
+            switch text.lowercased() {
+            case "insert": .insert
+            case "update": .update
+            case "delete": .delete
+            default: throw ValidationError("--kind takes insert, update or delete")
+            }
+        }
+    }
+
+    struct Cursors: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Lists the named readers of the history, or changes one by hand.",
+            discussion: """
+                The purge keeps what a cursor has not read. put and remove need the store's lease: stop the worker first.
+                Example: ingest-worker history cursors remove notifications:old-topic
+                """,
+            subcommands: [Show.self, Put.self, Remove.self], defaultSubcommand: Show.self)
+
+        struct Show: ParsableCommand {
+            static let configuration = CommandConfiguration(
+                commandName: "list", abstract: "Shows each cursor's token, age and lag.")
+
+            @OptionGroup var options: SharedOptions
+
+            @Flag(help: "Prints one JSON object a line.")
+            var json = false
+
+            func run() throws {
+                let store = try options.openForReading()
+                let now = WriterContext.systemTime()
+                for cursor in try store.read({ try $0.historyCursors() }) {
+                    Console.print(json ? Self.line(cursor, now) : Self.text(cursor, now))
+                }
+            }
+
+            private static func text(_ cursor: HistoryCursor, _ now: Int64) -> String {
+                let expired = cursor.isExpired ? ", expired: transactions were purged that it had not read" : ""
+                let lag =
+                    cursor.lag == 0
+                    ? "has read everything"
+                    : "\(cursor.lag) transactions behind, the oldest "
+                        + "\(Int(cursor.lagSeconds(at: now))) s old"
+                return "\(cursor.name)  token \(cursor.token)  saved \(Int(cursor.ageSeconds(at: now))) s ago  "
+                    + "\(lag)\(expired)"
+            }
+
+            private static func line(_ cursor: HistoryCursor, _ now: Int64) -> String {
+                """
+                {"name":\(JSONText.string(cursor.name)),"token":\(cursor.token),\
+                "ageSeconds":\(Int(cursor.ageSeconds(at: now))),"lag":\(cursor.lag),\
+                "lagSeconds":\(Int(cursor.lagSeconds(at: now))),"expired":\(cursor.isExpired)}
+                """
             }
         }
 
-        private func showHead(_ transaction: HistoryTransaction) {
-            let source = transaction.source.map { " from \($0)" } ?? ""
-            Console.print("\(transaction.token)  \(Timestamp.text(transaction.time))  \(transaction.author)\(source)")
+        struct Put: ParsableCommand {
+            static let configuration = CommandConfiguration(abstract: "Sets a cursor to a token.")
+
+            @OptionGroup var options: SharedOptions
+
+            @Argument(help: "The cursor's name.")
+            var name: String
+
+            @Argument(help: "The last token that its reader has finished.")
+            var token: Int64
+
+            func run() throws {
+                let store = try options.openForReading()
+                let last = try store.read { try $0.lastToken() }
+                guard (0...last).contains(token) else {
+                    throw ValidationError("The tokens are those from 0 to \(last)")
+                }
+                let writer = try options.openWriter()
+                try writer.putCursors([name: token])
+                try writer.close()
+            }
         }
 
-        private func showChanges(_ transaction: HistoryTransaction, _ model: ObjectModel) {
-            for change in transaction.changes {
-                let type = model.entity(named: change.entity)?.identity.type ?? .string
-                let properties = change.properties.isEmpty ? "" : "  " + change.properties.joined(separator: ", ")
-                let tombstone = change.tombstone.map { "  \($0)" } ?? ""
-                Console.print(
-                    "    \(change.kind.name) \(change.entity) \(type.text(of: change.identity))\(properties)\(tombstone)"
-                )
+        struct Remove: ParsableCommand {
+            static let configuration = CommandConfiguration(
+                abstract: "Forgets a cursor: it holds nothing back any more.")
+
+            @OptionGroup var options: SharedOptions
+
+            @Argument(help: "The cursor's name.")
+            var name: String
+
+            func run() throws {
+                let writer = try options.openWriter()
+                let isRemoved = try writer.removeCursor(name)
+                try writer.close()
+                if !isRemoved {
+                    throw CommandError(
+                        code: ExitStatus.badData,
+                        description: "There is no cursor '\(name)'. 'ingest-worker history cursors' lists them")
+                }
             }
         }
     }
@@ -79,24 +223,29 @@ struct HistoryCommand: ParsableCommand {
         @Option(help: "Removes what is older than this many days; history.keepDays if not given.")
         var keepDays: Int?
 
+        @Option(help: "Removes what comes before this token; its own transaction stays.")
+        var before: Int64?
+
+        @Flag(help: "Removes also what cursors have not read, and says which cursors those are.")
+        var passCursors = false
+
         func run() throws {
-            let configuration = try options.load().configuration
-            let model = try ObjectModel.load(path: configuration.model)
-            let store = try Store.open(
-                path: configuration.store.path, model: model, options: configuration.storeOptions)
-            let writer = try WriterContext(store: store, options: configuration.writerOptions)
-            let days = keepDays ?? configuration.history.keepDays
+            let loaded = try options.load().configuration
+            let days = keepDays ?? loaded.history.keepDays
             let limit = WriterContext.systemTime() - Int64(days) * 86_400_000_000
-            var count = 0
-            var result: PurgeResult
-            repeat {
-                result = try writer.purgeHistory(before: limit)
-                count += result.transactionCount
-            } while result.transactionCount > 0
+            var purge = HistoryPurge(before: before.map { .token($0) } ?? .time(limit))
+            if passCursors { purge.passesCursorsSavedBefore = .max }
+            let writer = try options.openWriter()
+            var result = PurgeResult()
+            repeat { result.add(try writer.purgeHistory(purge)) } while !result.isFinished
             try writer.close()
-            Console.print("\(count) transactions removed")
+            Console.print("\(result.transactionCount) transactions removed")
             for (name, token) in result.holdingCursors.sorted(by: { $0.key < $1.key }) {
                 Console.print("The cursor \(name) stands at token \(token) and holds what is after it")
+            }
+            for (name, token) in result.passedCursors.sorted(by: { $0.key < $1.key }) {
+                Console.print(
+                    "The cursor \(name) stood at token \(token): what it had not read is gone, read the store anew")
             }
         }
     }

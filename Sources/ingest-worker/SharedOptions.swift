@@ -29,6 +29,15 @@ struct SharedOptions: ParsableArguments {
         return Logger(label: "ingest-worker")
     }
 
+    /// Opens the configured store for writing, and takes its lease.
+    func openWriter() throws -> WriterContext {
+        let configuration = try load().configuration
+        let model = try ObjectModel.load(path: configuration.model)
+        let store = try Store.open(
+            path: configuration.store.path, model: model, options: configuration.storeOptions)
+        return try WriterContext(store: store, options: configuration.writerOptions)
+    }
+
     /// Opens the configured store for reading.
     func openForReading() throws -> Store {
         let configuration = try load().configuration

@@ -62,6 +62,12 @@ extension ConfigurationKey {
             "History that every reader has seen is purged at this age."),
         .integer(
             "history.purgeEveryMinutes", \.history.purgeEveryMinutes, 1...525_600, "The time between two purges."),
+        .boolean(
+            "history.indexObjects", \.history.indexObjects,
+            "Whether the history has an index by object; writing takes about a quarter more time with it."),
+        .integer(
+            "tombstones.keepDays", \.tombstones.keepDays, 0...36_500,
+            "Tombstones are purged at this age; keep them for longer than an event can be late. 0 keeps them for good."),
     ]
 
     private static let operation: [ConfigurationKey] = [

@@ -27,6 +27,8 @@ public struct WorkerConfiguration: Sendable, Equatable {
     public var deadLetters = DeadLetterConfiguration()
     /// How long the history is kept.
     public var history = HistoryConfiguration()
+    /// How long deleted identities are remembered.
+    public var tombstones = TombstoneConfiguration()
     /// The HTTP server.
     public var http = HTTPConfiguration()
     /// The log.
@@ -119,6 +121,17 @@ public struct HistoryConfiguration: Sendable, Equatable {
     public var keepDays = 7
     /// The time between two purges, in minutes.
     public var purgeEveryMinutes = 60
+    /// Whether the history has an index by object.
+    public var indexObjects = false
+
+    /// Creates the defaults.
+    public init() {}
+}
+
+/// Says how long deleted identities are remembered.
+public struct TombstoneConfiguration: Sendable, Equatable {
+    /// The age at which a tombstone is purged, in days; 0 keeps them for good.
+    public var keepDays = 0
 
     /// Creates the defaults.
     public init() {}

@@ -35,7 +35,7 @@ public final class ConsumerWorker: @unchecked Sendable {
     private var offsetCommits = Recurrence(everySeconds: 1)
     private var reports = Recurrence(everySeconds: 1)
     private var purges: Recurrence
-    private var isPurging = false
+    private var purge: PurgeStep?
     private var backoff = Backoff()
 
     /// Makes a worker on a writer that holds the store's lease.
@@ -187,17 +187,11 @@ public final class ConsumerWorker: @unchecked Sendable {
         }
     }
 
-    /// Purges old history in small bites, one a turn of the loop.
+    /// Purges old history, then old tombstones, in small bites, one a turn of the loop.
     private func purge(_ writer: WriterContext, at time: Double) throws {
-        if purges.isDue(at: time) { isPurging = true }
-        guard isPurging else { return }
-        let keep = Int64(configuration.history.keepDays) * 86_400_000_000
-        let result = try writer.purgeHistory(before: WriterContext.systemTime() - keep)
-        if result.transactionCount > 0 { return }
-        isPurging = false
-        for (name, token) in result.holdingCursors.sorted(by: { $0.key < $1.key }) {
-            logger.warning("a cursor holds old history", metadata: ["cursor": "\(name)", "token": "\(token)"])
-        }
+        if purges.isDue(at: time) { purge = .begin(configuration) }
+        guard var step = purge else { return }
+        purge = try step.bite(writer, now: WriterContext.systemTime(), logger) ? step : nil
     }
 
     private func committed(_ positions: [SourcePosition]) {

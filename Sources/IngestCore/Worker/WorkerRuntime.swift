@@ -211,6 +211,7 @@ extension WorkerConfiguration {
         var options = Store.Options()
         options.cacheMegabytes = store.cacheMegabytes
         options.busyTimeoutMilliseconds = store.busyTimeoutMilliseconds
+        options.indexesHistoryByObject = history.indexObjects
         return options
     }
 

@@ -328,7 +328,8 @@ struct Saver {
                 if let tombstone = entry.current {
                     registry.storeHasTombstones = true
                     // A deletion of something unknown is no change of the graph: it gets the token of the save, or 0.
-                    try store.putTombstone(entity: entity, identity: identity, tombstone, token: history.token ?? 0)
+                    try store.putTombstone(
+                        entity: entity, identity: identity, tombstone, token: history.token ?? 0, saved: history.time)
                 } else if entry.stored != nil {
                     try store.removeTombstone(entity: entity, identity: identity)
                 }

@@ -322,6 +322,15 @@ public final class WriterContext {
         }
     }
 
+    /// Forgets a reader of the history, so that it holds nothing back any more; commits what is applied with it.
+    ///
+    /// - Returns: whether there was a cursor of that name.
+    /// - Throws: ``StoreError``.
+    @discardableResult
+    public func removeCursor(_ name: String) throws(StoreError) -> Bool {
+        try write("remove a cursor") { store in try store.removeCursor(name: name) }
+    }
+
     /// Commits what is applied and gives the lease up.
     public func close() throws(StoreError) {
         try commit()

@@ -1,9 +1,62 @@
-/// What a purge did.
+/// What one bite of a purge did.
 public struct PurgeResult: Sendable, Equatable {
     /// The number of transactions that were removed.
-    public let transactionCount: Int
+    public var transactionCount = 0
+    /// The number of rows of changes that were removed.
+    public var changeRowCount = 0
     /// The cursors that held older transactions back, by name with their tokens.
-    public let holdingCursors: [String: Int64]
+    public var holdingCursors: [String: Int64] = [:]
+    /// The cursors whose unread transactions were removed, by name with their tokens: their next read is told that
+    /// the history expired.
+    public var passedCursors: [String: Int64] = [:]
+    /// Tells whether nothing is left for another bite.
+    public var isFinished = true
+
+    /// Makes the result of a bite that found nothing to do, but for what is given.
+    public init(
+        transactionCount: Int = 0, changeRowCount: Int = 0, holdingCursors: [String: Int64] = [:],
+        passedCursors: [String: Int64] = [:], isFinished: Bool = true
+    ) {
+        self.transactionCount = transactionCount
+        self.changeRowCount = changeRowCount
+        self.holdingCursors = holdingCursors
+        self.passedCursors = passedCursors
+        self.isFinished = isFinished
+    }
+
+    /// Adds what another bite did.
+    public mutating func add(_ other: PurgeResult) {
+        transactionCount += other.transactionCount
+        changeRowCount += other.changeRowCount
+        holdingCursors = other.holdingCursors
+        passedCursors.merge(other.passedCursors) { first, _ in first }
+        isFinished = other.isFinished
+    }
+}
+
+/// Which history to remove.
+public struct HistoryPurge: Sendable {
+    /// The end of what is removed; it is itself kept.
+    public enum Bound: Sendable {
+        /// Transactions saved before this time, in microseconds since 1970 UTC. Tokens order the history, not the
+        /// clock: everything before the first transaction that is young enough.
+        case time(Int64)
+        /// Transactions before this token; its own transaction is kept.
+        case token(Int64)
+    }
+
+    /// The end of what is removed; it is itself kept.
+    public var bound: Bound
+    /// The greatest number of transactions of a bite.
+    public var transactionLimit = 1000
+    /// The greatest number of rows of changes of a bite; a larger transaction takes several.
+    public var changeLimit = 20_000
+    /// Cursors that were last saved before this time, in microseconds since 1970 UTC, hold nothing back; nil lets every
+    /// cursor hold what it has not read.
+    public var passesCursorsSavedBefore: Int64?
+
+    /// Makes a purge that no cursor is passed by.
+    public init(before bound: Bound) { self.bound = bound }
 }
 
 extension WriterContext {
@@ -14,58 +67,144 @@ extension WriterContext {
     /// - Parameter time: microseconds since 1970 UTC.
     /// - Throws: ``StoreError``.
     public func purgeHistory(before time: Int64, limit: Int = 1000) throws(StoreError) -> PurgeResult {
+        var purge = HistoryPurge(before: .time(time))
+        purge.transactionLimit = limit
+        return try purgeHistory(purge)
+    }
+
+    /// Removes one bite of old history in a transaction of its own; call it until ``PurgeResult/isFinished``.
+    ///
+    /// - Throws: ``StoreError``.
+    public func purgeHistory(_ purge: HistoryPurge) throws(StoreError) -> PurgeResult {
         try commit()
-        return try write("purge the history") { store in
-            // Tokens order the history, not the clock: everything before the first transaction that is young enough.
-            let young = try store.integer(
-                "SELECT token FROM _history_transaction WHERE time >= ? ORDER BY token LIMIT 1"
-            ) { $0.bind(1, time) }
-            let last = try store.integer("SELECT max(token) FROM _history_transaction") ?? 0
-            let wanted = young.map { $0 - 1 } ?? last
-            let holding = try Self.cursors(store).filter { $0.value < wanted }
-            let allowed = min(wanted, holding.values.min() ?? wanted)
-            let removed = try Self.remove(store, through: allowed, limit: limit)
-            return PurgeResult(transactionCount: removed, holdingCursors: holding)
-        }
+        return try write("purge the history") { store in try HistoryRemoval(store: store).bite(purge) }
+    }
+}
+
+/// Removes history on the writing connection.
+///
+/// A transaction is gone for readers once its row is; its changes may follow in later bites, up to the change that
+/// `nextChange` names.
+struct HistoryRemoval {
+    let store: WriterConnection
+
+    func bite(_ purge: HistoryPurge) throws(StoreError) -> PurgeResult {
+        var result = PurgeResult()
+        let end = try removeTransactions(purge, &result)
+        try removeChanges(before: end, limit: purge.changeLimit, &result)
+        return result
     }
 
-    private static func cursors(_ store: WriterConnection) throws(StoreError) -> [String: Int64] {
-        let statement = try store.statement("SELECT name, token FROM _cursor")
-        var cursors: [String: Int64] = [:]
-        while try statement.step() { cursors[statement.text(0)] = statement.integer(1) }
-        return cursors
-    }
+    // MARK: Transactions
 
-    private static func remove(
-        _ store: WriterConnection, through token: Int64, limit: Int
-    ) throws(StoreError) -> Int {
-        let statement = try store.statement(
-            """
-            SELECT max(token), max(firstChange + changeCount), count(*) FROM (SELECT token, firstChange, changeCount \
-            FROM _history_transaction WHERE token <= ? ORDER BY token LIMIT ?)
-            """)
-        statement.bind(1, token)
-        statement.bind(2, limit)
-        guard try statement.step(), !statement.isNull(0) else {
-            statement.reset()
-            return 0
+    private func removeTransactions(_ purge: HistoryPurge, _ result: inout PurgeResult) throws(StoreError) -> Int64 {
+        let pending = try metadata("nextChange") ?? 1
+        // What an earlier bite left goes first.
+        if try store.integer("SELECT 1 FROM _history_change WHERE id < ? LIMIT 1", { $0.bind(1, pending) }) != nil {
+            result.isFinished = false
+            return pending
         }
-        let (last, nextChange, count) = (statement.integer(0), statement.integer(1), statement.integer(2))
-        statement.reset()
-        let changes = try store.statement("DELETE FROM _history_change WHERE id < ?")
-        changes.bind(1, nextChange)
-        try changes.run()
-        let transactions = try store.statement("DELETE FROM _history_transaction WHERE token <= ?")
-        transactions.bind(1, last)
-        try transactions.run()
+        let wanted = try lastWanted(purge.bound)
+        var allowed = wanted
+        for (name, cursor) in try cursors() where cursor.token < wanted {
+            if let limit = purge.passesCursorsSavedBefore, cursor.time < limit {
+                result.passedCursors[name] = cursor.token
+            } else {
+                result.holdingCursors[name] = cursor.token
+                allowed = min(allowed, cursor.token)
+            }
+        }
+        guard let chosen = try choose(through: allowed, purge) else {
+            result.passedCursors = [:]
+            return pending
+        }
+        result.passedCursors = result.passedCursors.filter { $0.value < chosen.token }
+        result.transactionCount = chosen.count
+        result.isFinished = chosen.token >= allowed
+        let removal = try store.statement("DELETE FROM _history_transaction WHERE token <= ?")
+        removal.bind(1, chosen.token)
+        try removal.run()
         let metadata = try store.statement(
             """
             INSERT INTO _metadata (key, value) VALUES ('purgedToken', ?1), ('nextChange', ?2) \
             ON CONFLICT (key) DO UPDATE SET value = excluded.value
             """)
-        metadata.bind(1, String(last))
-        metadata.bind(2, String(nextChange))
+        metadata.bind(1, String(chosen.token))
+        metadata.bind(2, String(chosen.nextChange))
         try metadata.run()
-        return Int(count)
+        return chosen.nextChange
+    }
+
+    /// The last token before the bound.
+    private func lastWanted(_ bound: HistoryPurge.Bound) throws(StoreError) -> Int64 {
+        let last = try store.integer("SELECT max(token) FROM _history_transaction") ?? 0
+        switch bound {
+        case .token(let token): return min(last, max(0, token - 1))
+        case .time(let time):
+            let young = try store.integer("SELECT min(token) FROM _history_transaction WHERE time >= ?") {
+                $0.bind(1, time)
+            }
+            // Without a row, min is null and reads as 0; tokens begin with 1.
+            return young.flatMap { $0 > 0 ? $0 - 1 : nil } ?? last
+        }
+    }
+
+    private func cursors() throws(StoreError) -> [String: (token: Int64, time: Int64)] {
+        let statement = try store.statement("SELECT name, token, time FROM _cursor")
+        var cursors: [String: (token: Int64, time: Int64)] = [:]
+        while try statement.step() { cursors[statement.text(0)] = (statement.integer(1), statement.integer(2)) }
+        return cursors
+    }
+
+    private typealias Choice = (token: Int64, nextChange: Int64, count: Int)
+
+    /// The oldest transactions within the limits, at least one.
+    private func choose(through token: Int64, _ purge: HistoryPurge) throws(StoreError) -> Choice? {
+        let statement = try store.statement(
+            """
+            SELECT token, firstChange + changeCount, changeCount FROM _history_transaction WHERE token <= ? \
+            ORDER BY token LIMIT ?
+            """)
+        statement.bind(1, token)
+        statement.bind(2, max(1, purge.transactionLimit))
+        defer { statement.reset() }
+        var choice: Choice?
+        var changeCount = 0
+        while try statement.step() {
+            changeCount += Int(statement.integer(2))
+            if choice != nil, changeCount > purge.changeLimit { break }
+            choice = (statement.integer(0), statement.integer(1), (choice?.count ?? 0) + 1)
+        }
+        return choice
+    }
+
+    // MARK: Changes
+
+    private func removeChanges(before end: Int64, limit: Int, _ result: inout PurgeResult) throws(StoreError) {
+        guard let first = try store.integer("SELECT id FROM _history_change ORDER BY id LIMIT 1"), first < end else {
+            return try removeRanges(before: end, &result)
+        }
+        // The ids of plain rows have no gaps but those that ranges fill.
+        let bound = try store.integer("SELECT id FROM _history_change WHERE id < ?1 ORDER BY id LIMIT 1 OFFSET ?2") {
+            $0.bind(1, end)
+            $0.bind(2, max(1, limit))
+        }
+        let changes = try store.statement("DELETE FROM _history_change WHERE id < ?")
+        changes.bind(1, bound ?? end)
+        try changes.run()
+        result.changeRowCount += Int(store.changedRowCount)
+        if bound != nil { result.isFinished = false }
+        try removeRanges(before: bound ?? end, &result)
+    }
+
+    private func removeRanges(before end: Int64, _ result: inout PurgeResult) throws(StoreError) {
+        let ranges = try store.statement("DELETE FROM _history_range WHERE id < ?")
+        ranges.bind(1, end)
+        try ranges.run()
+        result.changeRowCount += Int(store.changedRowCount)
+    }
+
+    private func metadata(_ key: String) throws(StoreError) -> Int64? {
+        try store.integer("SELECT CAST(value AS INTEGER) FROM _metadata WHERE key = ?") { $0.bind(1, key) }
     }
 }

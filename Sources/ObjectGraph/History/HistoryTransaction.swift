@@ -45,7 +45,8 @@ public struct HistoryChange: Sendable {
     public let entity: String
     /// The object's primary key in its table.
     public let pk: Int64
-    /// The object's identity in stored form.
+    /// The object's identity in stored form; null where an object changed by a batch request is no longer known, for
+    /// its entity is not in the model any more.
     public let identity: Value
     /// Whether the object was inserted, updated or deleted.
     public let kind: ChangeKind
@@ -53,4 +54,22 @@ public struct HistoryChange: Sendable {
     public let properties: [String]
     /// The values kept of a deleted object, as a JSON object, or nil.
     public let tombstone: String?
+    /// The number of the transaction that the change belongs to.
+    public let token: Int64
+
+    init(
+        entity: String, pk: Int64, identity: Value, kind: ChangeKind, properties: [String], tombstone: String?,
+        token: Int64 = 0
+    ) {
+        self.entity = entity
+        self.pk = pk
+        self.identity = identity
+        self.kind = kind
+        self.properties = properties
+        self.tombstone = tombstone
+        self.token = token
+    }
+
+    /// Which object the change is of.
+    public var object: ObjectReference { ObjectReference(entity: entity, pk: pk, identity: identity) }
 }

@@ -1,7 +1,8 @@
 /// Writes the history of one save: opened with its first change, so that a save without changes leaves no trace.
 final class HistoryWriter {
     private let store: WriterConnection
-    private let time: Int64
+    /// When the save is made, in microseconds since 1970 UTC.
+    let time: Int64
     private let author: String
     private let context: String?
     private let source: String?
@@ -37,6 +38,12 @@ final class HistoryWriter {
             id: nextChange, token: try openToken(), entity: entity.name, pk: pk, identity: identity, kind: kind,
             properties: properties, tombstone: tombstone)
         nextChange += 1
+    }
+
+    /// Appends a range of changes.
+    func append(_ range: HistoryRange, entity: Entity) throws(StoreError) {
+        try store.appendRange(range, id: nextChange, token: try openToken(), entity: entity.name)
+        nextChange += range.count
     }
 
     /// Counts changes that a statement wrote by itself, with the ids from `nextChange` on.

@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 
 extension ReadContext {
@@ -19,16 +20,8 @@ extension ReadContext {
     public func history(
         after token: Int64, limit: Int = 100, maximumChangeCount: Int = 10_000
     ) throws -> [HistoryTransaction] {
-        let purged = try purgedToken()
-        if token < purged {
-            throw StoreError(
-                .historyExpired, "The history up to token \(purged) was purged, token \(token) is older",
-                remedy: "Read the store itself, then go on from token \(purged)")
-        }
-        let sql = """
-            SELECT token, time, author, context, source, firstChange, changeCount FROM _history_transaction \
-            WHERE token > ? ORDER BY token LIMIT ?
-            """
+        try checkNotExpired(token)
+        let sql = "SELECT \(Self.transactionColumns) FROM _history_transaction t WHERE token > ? ORDER BY token LIMIT ?"
         var result: [HistoryTransaction] = []
         var total = 0
         let rows = try Row.fetchCursor(database, sql: sql, arguments: [token, limit])
@@ -41,13 +34,22 @@ extension ReadContext {
         return result
     }
 
+    static let transactionColumns =
+        "t.token, t.time, t.author, t.context, t.source, t.firstChange, t.changeCount"
+
+    func checkNotExpired(_ token: Int64) throws {
+        let purged = try purgedToken()
+        if token < purged {
+            throw StoreError(
+                .historyExpired, "The history up to token \(purged) was purged, token \(token) is older",
+                remedy: "Read the store itself, then go on from the token that it had: docs/history.md says how")
+        }
+    }
+
     /// Returns a page of a transaction's changes: at most `limit`, beginning with the one at `index`; nil where the
     /// history does not hold the transaction.
     public func transaction(_ token: Int64, from index: Int, limit: Int) throws -> HistoryTransaction? {
-        let sql = """
-            SELECT token, time, author, context, source, firstChange, changeCount FROM _history_transaction \
-            WHERE token = ?
-            """
+        let sql = "SELECT \(Self.transactionColumns) FROM _history_transaction t WHERE token = ?"
         return try Row.fetchOne(database, sql: sql, arguments: [token]).map {
             try transaction($0, from: index, limit: limit)
         }
@@ -62,24 +64,89 @@ extension ReadContext {
     }
 
     private func changes(first: Int64, count: Int) throws -> [HistoryChange] {
+        let end = first + Int64(count)
         let statement = try database.cachedStatement(
+            sql: "SELECT \(Self.changeColumns) FROM _history_change c WHERE id >= ? AND id < ? ORDER BY id")
+        let plain = try Row.fetchAll(statement, arguments: [first, end]).map { (id: $0[0] as Int64, Self.change($0)) }
+        if plain.count == count { return plain.map(\.1) }
+        var expanded: [(id: Int64, HistoryChange)] = []
+        let ranges = try database.cachedStatement(
             sql: """
-                SELECT entity, object, identity, change, properties, tombstone FROM _history_change \
-                WHERE id >= ? AND id < ? ORDER BY id
+                SELECT \(Self.rangeColumns) FROM _history_range r WHERE id > ? AND id < ? AND id + count > ? ORDER BY id
                 """)
-        return try Row.fetchAll(statement, arguments: [first, first + Int64(count)]).map { row in
-            let properties: String? = row[4]
-            return HistoryChange(
-                entity: row[0], pk: row[1], identity: Value(row[2] as DatabaseValue),
-                kind: ChangeKind(rawValue: row[3]) ?? .update,
-                properties: properties?.split(separator: ",").map { String($0) } ?? [], tombstone: row[5])
+        let earliest = first - Int64(HistoryRange.maximumCount)
+        for row in try Row.fetchAll(ranges, arguments: [earliest, end, first]) {
+            expanded += try expand(row).filter { $0.id >= first && $0.id < end }
+        }
+        return (plain + expanded).sorted { $0.id < $1.id }.map(\.1)
+    }
+
+    // MARK: Rows of changes
+
+    static let changeColumns =
+        "c.id, c.token, c.entity, c.object, c.identity, c.change, c.properties, c.tombstone"
+
+    static func change(_ row: Row) -> HistoryChange {
+        HistoryChange(
+            entity: row[2], pk: row[3], identity: Value(row[4] as DatabaseValue),
+            kind: ChangeKind(rawValue: row[5]) ?? .update, properties: names(row[6]), tombstone: row[7], token: row[1])
+    }
+
+    private static func names(_ properties: String?) -> [String] {
+        properties?.split(separator: ",").map { String($0) } ?? []
+    }
+
+    static let rangeColumns =
+        "r.id, r.token, r.entity, r.first, r.last, r.count, r.objects, r.change, r.properties"
+
+    /// Returns the changes that a range stands for, with their ids.
+    func expand(_ row: Row) throws -> [(id: Int64, HistoryChange)] {
+        let kind = ChangeKind(rawValue: row[7]) ?? .update
+        let range: HistoryRange
+        if let objects: String = row[6] {
+            range = HistoryRange(
+                first: row[3], last: row[4], count: row[5], objects: objects, kind: kind, properties: row[8])
+        } else {
+            range = HistoryRange(first: row[3], last: row[4], kind: kind, properties: row[8])
+        }
+        let (id, token, entity): (Int64, Int64, String) = (row[0], row[1], row[2])
+        let identities = try identities(of: range, entity: entity, after: id)
+        let names = Self.names(range.properties)
+        return range.keys.enumerated().map { index, pk in
+            let change = HistoryChange(
+                entity: entity, pk: pk, identity: identities[pk] ?? .null, kind: kind, properties: names,
+                tombstone: nil, token: token)
+            return (id + Int64(index), change)
         }
     }
 
-    /// Returns the tokens of all cursors by name.
-    public func cursors() throws -> [String: Int64] {
-        let rows = try Row.fetchAll(database, sql: "SELECT name, token FROM _cursor")
-        return Dictionary(uniqueKeysWithValues: rows.map { ($0[0], $0[1]) })
+    /// The identities of a range's objects: of those that are there from their table, of others from their deletion.
+    private func identities(of range: HistoryRange, entity name: String, after id: Int64) throws -> [Int64: Value] {
+        var identities: [Int64: Value] = [:]
+        identities.reserveCapacity(Int(range.count))
+        func add(_ sql: String, _ arguments: StatementArguments) throws {
+            let rows = try Row.fetchCursor(try database.cachedStatement(sql: sql), arguments: arguments)
+            while let row = try rows.next() { identities[row[0]] = Value(row[1] as DatabaseValue) }
+        }
+        if let entity = model.entity(named: name) {
+            let identity = SQLText.quoted(entity.identity.name)
+            let selection = "SELECT e.pk, e.\(identity) FROM"
+            if let objects = range.objects {
+                let sql = "\(selection) json_each(?) o CROSS JOIN \(SQLText.quoted(entity.name)) e ON e.pk = o.value"
+                try add(sql, [objects])
+            } else {
+                let sql = "\(selection) \(SQLText.quoted(entity.name)) e WHERE e.pk BETWEEN ? AND ?"
+                try add(sql, [range.first, range.last])
+            }
+        }
+        if identities.count < Int(range.count) {
+            let sql = """
+                SELECT object, identity FROM _history_change \
+                WHERE change = 2 AND entity = ? AND object BETWEEN ? AND ? AND id > ?
+                """
+            try add(sql, [name, range.first, range.last, id])
+        }
+        return identities
     }
 }
 
@@ -91,6 +158,16 @@ extension Value {
         case .double(let number): self = .double(number)
         case .string(let text): self = .text(text)
         case .blob(let data): self = .blob([UInt8](data))
+        }
+    }
+
+    var databaseValue: DatabaseValue {
+        switch self {
+        case .null: .null
+        case .integer(let number): number.databaseValue
+        case .double(let number): number.databaseValue
+        case .text(let text): text.databaseValue
+        case .blob(let bytes): Data(bytes).databaseValue
         }
     }
 }

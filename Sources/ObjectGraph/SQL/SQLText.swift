@@ -14,4 +14,7 @@ enum SQLText {
     static func literal(_ text: String) -> String {
         "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''") + "'"
     }
+
+    /// Returns texts of a model as a list of literals.
+    static func literals(_ texts: [String]) -> String { texts.map(literal).joined(separator: ", ") }
 }

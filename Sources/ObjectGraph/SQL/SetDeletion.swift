@@ -278,15 +278,16 @@ struct SetDeletion {
         }
         try store.runOnce(
             """
-            INSERT INTO _tombstone (entity, identity, version, time, token) \
-            SELECT ?1, \(SQLText.quoted(entity.identity.name)), \(version ?? "NULL"), ?2, ?3 FROM \(rows) \
+            INSERT INTO _tombstone (entity, identity, version, time, token, saved) \
+            SELECT ?1, \(SQLText.quoted(entity.identity.name)), \(version ?? "NULL"), ?2, ?3, ?4 FROM \(rows) \
             ON CONFLICT (entity, identity) DO UPDATE SET \
-            version = excluded.version, time = excluded.time, token = excluded.token
+            version = excluded.version, time = excluded.time, token = excluded.token, saved = excluded.saved
             """
         ) {
             $0.bind(1, entity.name)
             $0.bind(2, tombstone.time)
             $0.bind(3, token)
+            $0.bind(4, history.time)
         }
     }
 

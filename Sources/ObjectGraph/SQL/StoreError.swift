@@ -27,6 +27,14 @@ public struct StoreError: Error, Sendable, Equatable, CustomStringConvertible {
         case fenced = "store.fenced"
         /// The history after the token was purged.
         case historyExpired = "history.expired"
+        /// The token is of another store.
+        case historyForeignToken = "history.foreign_token"
+        /// The token is ahead of the history: the store was restored from an older copy.
+        case historyTokenAhead = "history.token_ahead"
+        /// The text is no token.
+        case historyMalformedToken = "history.malformed_token"
+        /// The store was made by an older version of this software and has to be opened for writing once.
+        case olderFormat = "store.older_format"
         /// Anything else that SQLite reports.
         case database = "store.database"
     }
@@ -43,6 +51,18 @@ public struct StoreError: Error, Sendable, Equatable, CustomStringConvertible {
         switch code {
         case .busy, .full, .leased: true
         default: false
+        }
+    }
+
+    /// The number that Core Data has for the kind of refusal, or nil where it has none.
+    ///
+    /// Source: CoreDataErrors.h, and for tokens of other stores what the framework was seen to return.
+    public var coreDataCode: Int? {
+        switch code {
+        case .historyExpired: 134_301
+        case .historyForeignToken: 134_501
+        case .modelMismatch: 134_100
+        default: nil
         }
     }
 

@@ -146,19 +146,20 @@ extension WriterConnection {
     }
 
     func putTombstone(
-        entity: String, identity: Value, _ tombstone: Tombstone, token: Int64
+        entity: String, identity: Value, _ tombstone: Tombstone, token: Int64, saved: Int64
     ) throws(StoreError) {
         let statement = try statement(
             """
-            INSERT INTO _tombstone (entity, identity, version, time, token) VALUES (?, ?, ?, ?, ?) \
+            INSERT INTO _tombstone (entity, identity, version, time, token, saved) VALUES (?, ?, ?, ?, ?, ?) \
             ON CONFLICT (entity, identity) DO UPDATE SET \
-            version = excluded.version, time = excluded.time, token = excluded.token
+            version = excluded.version, time = excluded.time, token = excluded.token, saved = excluded.saved
             """)
         statement.bind(1, entity)
         statement.bind(2, identity)
         statement.bind(3, tombstone.version)
         statement.bind(4, tombstone.time)
         statement.bind(5, token)
+        statement.bind(6, saved)
         try statement.run()
     }
 
@@ -232,6 +233,25 @@ extension WriterConnection {
         statement.bind(6, kind.rawValue)
         statement.bind(7, properties)
         statement.bind(8, tombstone)
+        try statement.run()
+    }
+
+    /// Appends a row that stands for many changes of one kind, with the ids from `id` on.
+    func appendRange(_ range: HistoryRange, id: Int64, token: Int64, entity: String) throws(StoreError) {
+        let statement = try statement(
+            """
+            INSERT INTO _history_range (id, count, token, entity, first, last, objects, change, properties) \
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+            """)
+        statement.bind(1, id)
+        statement.bind(2, range.count)
+        statement.bind(3, token)
+        statement.bind(4, entity)
+        statement.bind(5, range.first)
+        statement.bind(6, range.last)
+        statement.bind(7, range.objects)
+        statement.bind(8, range.kind.rawValue)
+        statement.bind(9, range.properties)
         try statement.run()
     }
 
@@ -368,6 +388,13 @@ extension WriterConnection {
         statement.bind(12, letter.headers)
         statement.bind(13, letter.attempts)
         try statement.run()
+    }
+
+    func removeCursor(name: String) throws(StoreError) -> Bool {
+        let statement = try statement("DELETE FROM _cursor WHERE name = ?")
+        statement.bind(1, name)
+        try statement.run()
+        return changedRowCount > 0
     }
 
     func putCursor(name: String, token: Int64, time: Int64) throws(StoreError) {

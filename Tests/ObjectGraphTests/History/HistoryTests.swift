@@ -89,7 +89,7 @@ import Testing
             try graph.apply(graph.upsert("Chat", .text("c\(time)")))
         }
         let result = try graph.writer.purgeHistory(before: 300)
-        #expect(result == PurgeResult(transactionCount: 2, holdingCursors: [:]))
+        #expect(result == PurgeResult(transactionCount: 2, changeRowCount: 2))
         #expect(try graph.history(after: 2) == ["insert Chat c300"])
         let error = #expect(throws: StoreError.self) { try graph.history(after: 1) }
         #expect(error?.code == .historyExpired)
@@ -120,7 +120,8 @@ import Testing
         try graph.writer.commit()
         #expect(
             try graph.writer.purgeHistory(before: .max, limit: 3)
-                == PurgeResult(transactionCount: 3, holdingCursors: ["feed": 4]))
+                == PurgeResult(
+                    transactionCount: 3, changeRowCount: 3, holdingCursors: ["feed": 4], isFinished: false))
         #expect(try graph.writer.purgeHistory(before: .max, limit: 3).transactionCount == 1)
         #expect(try graph.writer.purgeHistory(before: .max, limit: 3).transactionCount == 0)
         #expect(try graph.history(after: 4) == ["insert Chat c5", "insert Chat c6"])

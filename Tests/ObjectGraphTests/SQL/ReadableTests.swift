@@ -68,7 +68,7 @@ import Testing
         ("PRAGMA foreign_keys = 0; UPDATE Person SET manager = 99 WHERE id = 'a'", "dangles"),
         ("PRAGMA foreign_keys = 0; UPDATE Person SET manager = 99 WHERE id = 'a'", "foreign key"),
         ("UPDATE Person SET salary = NULL WHERE id = 'c'", "required and null"),
-        ("INSERT INTO _tombstone VALUES ('Person', 'a', NULL, NULL, 0)", "has a tombstone"),
+        ("INSERT INTO _tombstone VALUES ('Person', 'a', NULL, NULL, 0, 0)", "has a tombstone"),
     ]) func checkerSeesPlantedDamage(_ sql: String, _ finding: String) throws {
         let folder = try TemporaryFolder()
         let model = try ObjectModel.parse(Models.people)

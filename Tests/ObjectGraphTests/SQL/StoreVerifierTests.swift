@@ -148,8 +148,8 @@ struct StoreVerifierTests {
         Canary(
             check: "history",
             sql: "INSERT INTO _history_change (id, token, entity, object, change) VALUES (9999, 1, 'Asset', 1, 1)"),
-        Canary(check: "tombstones", sql: "INSERT INTO _tombstone VALUES ('WorkOrder', 'w1', NULL, NULL, 1)"),
-        Canary(check: "tombstones", sql: "INSERT INTO _tombstone VALUES ('Nothing', 'w1', NULL, NULL, 1)"),
+        Canary(check: "tombstones", sql: "INSERT INTO _tombstone VALUES ('WorkOrder', 'w1', NULL, NULL, 1, 0)"),
+        Canary(check: "tombstones", sql: "INSERT INTO _tombstone VALUES ('Nothing', 'w1', NULL, NULL, 1, 0)"),
         Canary(check: "positions", sql: "INSERT INTO _position VALUES ('topic', 0, -1, NULL)", property: "nextOffset"),
         Canary(check: "keys", sql: "UPDATE _sequence SET next = 3 WHERE entity = 'WorkOrder'", property: "pk"),
         Canary(check: "keys", sql: "DELETE FROM _sequence WHERE entity = 'WorkOrder'", property: "pk"),

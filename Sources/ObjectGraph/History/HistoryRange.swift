@@ -1,0 +1,77 @@
+/// Many changes of one kind in one row of the history: what a batch request did to objects of one entity.
+///
+/// Without a list the objects are all primary keys from `first` to `last`. Identities are not kept here: a reader finds
+/// them in the entity's table, or, where an object is gone, in the history of its deletion, which comes later and is
+/// therefore kept for at least as long.
+struct HistoryRange: Equatable {
+    /// The greatest number of objects of a range, so that a reader may expand any of them in memory.
+    static let maximumCount = 8192
+
+    let first: Int64
+    let last: Int64
+    let count: Int64
+    /// The primary keys as a JSON list in their order, or nil for all from `first` to `last`.
+    let objects: String?
+    let kind: ChangeKind
+    let properties: String?
+
+    /// Makes the range of primary keys that have no gap.
+    init(first: Int64, last: Int64, kind: ChangeKind, properties: String?) {
+        self.first = first
+        self.last = last
+        count = last - first + 1
+        objects = nil
+        self.kind = kind
+        self.properties = properties
+    }
+
+    /// Makes the range of a list.
+    init(first: Int64, last: Int64, count: Int64, objects: String, kind: ChangeKind, properties: String?) {
+        self.first = first
+        self.last = last
+        self.count = count
+        self.objects = objects
+        self.kind = kind
+        self.properties = properties
+    }
+
+    /// Makes the range of sorted primary keys; nil of none.
+    init?(keys: ArraySlice<Int64>, kind: ChangeKind, properties: String?) {
+        guard let first = keys.first, let last = keys.last else { return nil }
+        if last - first + 1 == Int64(keys.count) {
+            self.init(first: first, last: last, kind: kind, properties: properties)
+        } else {
+            self.init(
+                first: first, last: last, count: Int64(keys.count), objects: Self.list(keys), kind: kind,
+                properties: properties)
+        }
+    }
+
+    static func list(_ keys: ArraySlice<Int64>) -> String {
+        var text = "["
+        for key in keys {
+            if text.utf8.count > 1 { text += "," }
+            text += String(key)
+        }
+        return text + "]"
+    }
+
+    /// The primary keys in their order.
+    var keys: [Int64] {
+        guard let objects else { return Array(first...last) }
+        return objects.utf8.dropFirst().dropLast().split(separator: UInt8(ascii: ","))
+            .compactMap { Int64(Substring($0)) }
+    }
+}
+
+extension HistoryWriter {
+    /// Appends ranges for sorted primary keys, however many.
+    func append(keys: [Int64], entity: Entity, kind: ChangeKind, properties: String?) throws(StoreError) {
+        for start in stride(from: 0, to: keys.count, by: HistoryRange.maximumCount) {
+            let part = keys[start..<min(start + HistoryRange.maximumCount, keys.count)]
+            if let range = HistoryRange(keys: part, kind: kind, properties: properties) {
+                try append(range, entity: entity)
+            }
+        }
+    }
+}

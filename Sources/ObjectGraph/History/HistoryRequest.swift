@@ -1,0 +1,98 @@
+/// What to read of the history: after which token, which transactions, which of their changes, and in what form.
+///
+/// For example, the deletions of messages that the worker saved after a token:
+///
+///     var request = HistoryRequest(after: token)
+///     request.entity = "Message"
+///     request.kinds = [.delete]
+///     let page = try store.read { try $0.history(request) }
+///
+/// Everything comes in the order of the saves, never by the clock. A page is bounded by ``limit``;
+/// ``HistoryResult/next`` is the request of the next page.
+public struct HistoryRequest: Sendable {
+    /// The form of a result. Source: NSPersistentHistoryChangeRequest.h.
+    public enum ResultKind: Sendable, CaseIterable {
+        /// Only whether there is anything.
+        case status
+        /// The objects that changed, each once a page.
+        case objects
+        /// The number of changes.
+        case count
+        /// The transactions without their changes.
+        case transactionsOnly
+        /// The changes without their transactions.
+        case changesOnly
+        /// The transactions with those of their changes that are asked for.
+        case transactionsAndChanges
+    }
+
+    /// Where to begin: what comes after it is read. Nil begins with what the history still holds.
+    public var after: HistoryToken?
+    /// The least time of a transaction, in microseconds since 1970 UTC; that time itself counts.
+    public var since: Int64?
+    /// The time of a transaction has to be less than this, in microseconds since 1970 UTC.
+    public var before: Int64?
+    /// Who saved.
+    public var author: String?
+    /// The name of the context that saved.
+    public var context: String?
+    /// The name of the changed objects' entity.
+    public var entity: String?
+    /// The identity of the changed object, in stored form; needs ``entity``.
+    public var identity: Value?
+    /// What happened to the objects; all kinds where it is nil.
+    public var kinds: Set<ChangeKind>?
+    /// The form of the result.
+    public var resultKind = ResultKind.transactionsAndChanges
+    /// The greatest number of changes of a page; of transactions where only those are asked for.
+    public var limit = 1000
+    /// The first change of a page within the history; kept by ``HistoryResult/next``.
+    var firstChange: Int64 = 0
+
+    /// Makes a request for everything after a token.
+    public init(after token: HistoryToken? = nil) { after = token }
+
+    /// Tells whether some changes of a transaction may not be asked for.
+    var filtersChanges: Bool { entity != nil || identity != nil || kinds != nil }
+}
+
+/// A page of the history.
+public struct HistoryResult: Sendable {
+    /// Tells whether there is anything of what was asked for on this page.
+    public let hasChanges: Bool
+    /// The transactions; each with those of its changes that are on this page, or without where only transactions are
+    /// asked for.
+    public let transactions: [HistoryTransaction]
+    /// The changes, where they are asked for without transactions or as objects.
+    public let changes: [HistoryChange]
+    /// The number of changes; of all pages, where the number is asked for.
+    public let count: Int
+    /// The token that is reached once this page is worked off: where there is a next page, the one before the
+    /// transaction that is not finished.
+    public let token: HistoryToken
+    /// The request of the next page, or nil where this is the last.
+    public let next: HistoryRequest?
+
+    /// The objects that changed, in the order of their first change on the page.
+    public var objects: [ObjectReference] {
+        var known: Set<ObjectReference> = []
+        return (changes + transactions.flatMap(\.changes)).map(\.object).filter { known.insert($0).inserted }
+    }
+}
+
+/// Which object a change is of.
+public struct ObjectReference: Sendable, Hashable {
+    /// The name of the object's entity.
+    public let entity: String
+    /// The object's primary key in its table.
+    public let pk: Int64
+    /// The object's identity in stored form.
+    public let identity: Value
+
+    /// Makes a reference.
+    public init(entity: String, pk: Int64, identity: Value) {
+        self.entity = entity
+        self.pk = pk
+        self.identity = identity
+    }
+}

@@ -1,0 +1,81 @@
+/// A place in the sweep over all tombstones; nil values are the beginning.
+public struct TombstoneSweep: Sendable, Equatable {
+    var entity: String?
+    var identity: Value = .null
+
+    /// Makes a sweep that begins with the first tombstone.
+    public init() {}
+}
+
+/// What one bite of a purge of tombstones did.
+public struct TombstonePurgeResult: Sendable, Equatable {
+    /// The number of tombstones that were looked at.
+    public let examinedCount: Int
+    /// The number of tombstones that were removed.
+    public let removedCount: Int
+    /// Where the next bite begins, or nil where the sweep has come to its end.
+    public let next: TombstoneSweep?
+}
+
+extension WriterContext {
+    /// Removes old tombstones in small bites: looks at the next `limit` of them, and removes those that were saved
+    /// before a time.
+    ///
+    /// A tombstone keeps late events about a deleted object without effect. Once it is gone, a late event is as any
+    /// other: an upsert makes the object again, a reference makes a placeholder. So keep them for longer than an event
+    /// can be late, that is longer than the topics keep records, and than files are replayed.
+    ///
+    /// - Parameters:
+    ///   - time: microseconds since 1970 UTC, by the clock of the save that wrote the tombstone.
+    ///   - sweep: where to begin; ``TombstonePurgeResult/next`` of the bite before.
+    /// - Throws: ``StoreError``.
+    public func purgeTombstones(
+        savedBefore time: Int64, from sweep: TombstoneSweep = TombstoneSweep(), limit: Int = 10_000
+    ) throws(StoreError) -> TombstonePurgeResult {
+        try commit()
+        return try write("purge tombstones") { store in
+            let end = try Self.end(of: sweep, limit: limit, store)
+            let (condition, values) = Self.window(from: sweep, to: end)
+            let examined = try store.integer("SELECT count(*) FROM _tombstone WHERE \(condition)") { statement in
+                for (index, value) in values.enumerated() { statement.bind(index + 1, value) }
+            }
+            let removal = try store.statement("DELETE FROM _tombstone WHERE \(condition) AND saved < ?")
+            for (index, value) in values.enumerated() { removal.bind(index + 1, value) }
+            removal.bind(values.count + 1, time)
+            try removal.run()
+            return TombstonePurgeResult(
+                examinedCount: Int(examined ?? 0), removedCount: Int(store.changedRowCount), next: end)
+        }
+    }
+
+    /// The last tombstone of a bite that others follow, or nil where the bite reaches the end.
+    private static func end(
+        of sweep: TombstoneSweep, limit: Int, _ store: WriterConnection
+    ) throws(StoreError) -> TombstoneSweep? {
+        let (condition, values) = window(from: sweep, to: nil)
+        let statement = try store.statement(
+            "SELECT entity, identity FROM _tombstone WHERE \(condition) ORDER BY entity, identity LIMIT 2 OFFSET ?")
+        defer { statement.reset() }
+        for (index, value) in values.enumerated() { statement.bind(index + 1, value) }
+        statement.bind(values.count + 1, max(1, limit) - 1)
+        guard try statement.step() else { return nil }
+        var end = TombstoneSweep()
+        end.entity = statement.text(0)
+        end.identity = statement.value(1)
+        return try statement.step() ? end : nil
+    }
+
+    private static func window(from start: TombstoneSweep, to end: TombstoneSweep?) -> (String, [Value]) {
+        var conditions: [String] = []
+        var values: [Value] = []
+        if let entity = start.entity {
+            conditions.append("(entity, identity) > (?, ?)")
+            values += [.text(entity), start.identity]
+        }
+        if let entity = end?.entity {
+            conditions.append("(entity, identity) <= (?, ?)")
+            values += [.text(entity), end?.identity ?? .null]
+        }
+        return (conditions.isEmpty ? "1" : conditions.joined(separator: " AND "), values)
+    }
+}

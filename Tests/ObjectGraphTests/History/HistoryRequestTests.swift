@@ -1,0 +1,267 @@
+import Testing
+
+@testable import ObjectGraph
+
+@Suite struct HistoryRequestTests {
+    /// Two chats and a member, saved at 100, 200, 300 and 50: the clock goes back before the last.
+    private static func graph() throws -> Graph {
+        let clock = Clock(100)
+        let graph = try Graph(configuredModel("chat"), clock: clock)
+        try graph.apply(graph.upsert("Chat", "a"), graph.upsert("Member", "m"))
+        clock.now = 200
+        try graph.apply(graph.upsert("Chat", "a", ["title": "t"]), graph.upsert("Chat", "b"))
+        clock.now = 300
+        try graph.apply(graph.delete("Chat", "a"))
+        clock.now = 50
+        try graph.apply(graph.upsert("Chat", "a", ["title": "again"], time: 400))
+        return graph
+    }
+
+    private func lines(_ result: HistoryResult) -> [String] {
+        (result.changes + result.transactions.flatMap(\.changes)).map {
+            "\($0.token) \($0.kind.name) \($0.entity) \($0.identity.text ?? "?")"
+        }
+    }
+
+    private func lines(_ graph: Graph, _ edit: (inout HistoryRequest) -> Void) throws -> [String] {
+        var request = HistoryRequest()
+        edit(&request)
+        return lines(try graph.store.read { try $0.history(request) })
+    }
+
+    @Test func withoutFiltersEverythingComesInTheOrderOfTheSavesNotOfTheClock() throws {
+        let graph = try Self.graph()
+        let result = try graph.store.read { try $0.history(HistoryRequest()) }
+        #expect(
+            lines(result) == [
+                "1 insert Chat a", "1 insert Member m", "2 update Chat a", "2 insert Chat b", "3 delete Chat a",
+                "4 insert Chat a",
+            ])
+        #expect(result.transactions.map(\.time) == [100, 200, 300, 50])
+        #expect(result.next == nil)
+        #expect(result.token.number == 4)
+    }
+
+    @Test func filtersByEntityObjectAndKind() throws {
+        let graph = try Self.graph()
+        #expect(try lines(graph) { $0.entity = "Member" } == ["1 insert Member m"])
+        #expect(try lines(graph) { $0.kinds = [.delete] } == ["3 delete Chat a"])
+        // The object that was deleted and the one that came again have different primary keys, and one identity.
+        let object = try lines(graph) {
+            $0.entity = "Chat"
+            $0.identity = "a"
+        }
+        #expect(object == ["1 insert Chat a", "2 update Chat a", "3 delete Chat a", "4 insert Chat a"])
+        let none = try lines(graph) {
+            $0.entity = "Chat"
+            $0.identity = "z"
+        }
+        #expect(none == [])
+    }
+
+    @Test func sinceADateIsInclusiveAndBeforeIsNot() throws {
+        let graph = try Self.graph()
+        #expect(try lines(graph) { $0.since = 200 } == ["2 update Chat a", "2 insert Chat b", "3 delete Chat a"])
+        #expect(try lines(graph) { $0.before = 200 } == ["1 insert Chat a", "1 insert Member m", "4 insert Chat a"])
+        #expect(try lines(graph) { $0.since = 301 } == [])
+    }
+
+    @Test func filtersByAuthorAndContextName() throws {
+        let store = try Store.inMemory(model: configuredModel("chat"))
+        for (author, name) in [("one", nil), ("two", "import"), ("one", "import")] as [(String, String?)] {
+            var options = WriterContext.Options()
+            options.author = author
+            options.name = name
+            let writer = try WriterContext(store: store, options: options)
+            _ = try writer.apply(
+                .init(events: [GraphEvent(store.model.upsert("Chat", .text(author + (name ?? "")), []))]))
+            try writer.close()
+        }
+        var byAuthor = HistoryRequest()
+        byAuthor.author = "one"
+        var byBoth = byAuthor
+        byBoth.context = "import"
+        #expect(try store.read { try $0.history(byAuthor) }.transactions.map(\.token) == [1, 3])
+        #expect(try store.read { try $0.history(byBoth) }.transactions.map(\.token) == [3])
+    }
+
+    @Test func eachResultKindHasItsForm() throws {
+        let graph = try Self.graph()
+        func result(_ kind: HistoryRequest.ResultKind) throws -> HistoryResult {
+            var request = HistoryRequest()
+            request.entity = "Chat"
+            request.resultKind = kind
+            return try graph.store.read { try $0.history(request) }
+        }
+        #expect(try result(.status).hasChanges)
+        #expect(try result(.count).count == 5)
+        #expect(try result(.objects).objects.map(\.pk) == [1, 2, 3])
+        #expect(try result(.transactionsOnly).transactions.map(\.token) == [1, 2, 3, 4])
+        #expect(try result(.transactionsOnly).transactions.allSatisfy(\.changes.isEmpty))
+        #expect(try result(.changesOnly).changes.count == 5)
+        #expect(try result(.changesOnly).transactions.isEmpty)
+        #expect(try result(.transactionsAndChanges).transactions.map(\.changes.count) == [1, 2, 1, 1])
+        var nothing = HistoryRequest()
+        nothing.author = "nobody"
+        nothing.resultKind = .status
+        #expect(try !graph.store.read { try $0.history(nothing) }.hasChanges)
+    }
+
+    @Test(arguments: 1...7) func pagesOfAnySizeTogetherAreTheWhole(_ limit: Int) throws {
+        let graph = try Self.graph()
+        let whole = lines(try graph.store.read { try $0.history(HistoryRequest()) })
+        var request: HistoryRequest? = HistoryRequest()
+        request?.limit = limit
+        var paged: [String] = []
+        while let current = request {
+            let page = try graph.store.read { try $0.history(current) }
+            #expect(page.count <= limit)
+            paged += lines(page)
+            request = page.next
+            // Whoever remembers only the token sees an unfinished transaction again, and never misses one.
+            if let next = page.next { #expect(page.token == next.after) }
+        }
+        #expect(paged == whole)
+    }
+
+    // MARK: Tokens
+
+    @Test func aTokenIsReadBackFromItsText() throws {
+        let graph = try Self.graph()
+        let token = try graph.store.read { try $0.historyToken() }
+        #expect(token.number == 4)
+        let read = try HistoryToken("\(token)")
+        #expect(read == token)
+        for text in ["", "4", ":4", "s:", "s:x", "s:-1", "s:1:2"] {
+            let error = #expect(throws: StoreError.self) { try HistoryToken(text) }
+            #expect(error?.code == .historyMalformedToken)
+        }
+    }
+
+    @Test func aTokenOfAnotherStoreIsRefused() throws {
+        let graph = try Self.graph()
+        let foreign = HistoryToken(store: "other", number: 1)
+        let error = #expect(throws: StoreError.self) {
+            try graph.store.read { try $0.history(HistoryRequest(after: foreign)) }
+        }
+        #expect(error?.code == .historyForeignToken)
+        #expect(error?.coreDataCode == 134_501)
+    }
+
+    @Test func anExpiredTokenIsRefusedWithTheWayBack() throws {
+        let graph = try Self.graph()
+        _ = try graph.writer.purgeHistory(HistoryPurge(before: .token(3)))
+        let store = try graph.store.identity()
+        let error = #expect(throws: StoreError.self) {
+            try graph.store.read { try $0.history(HistoryRequest(after: HistoryToken(store: store, number: 1))) }
+        }
+        #expect(error?.code == .historyExpired)
+        #expect(error?.coreDataCode == 134_301)
+        // Nothing was missed after the last purged transaction.
+        let after = HistoryRequest(after: HistoryToken(store: store, number: 2))
+        #expect(try graph.store.read { try $0.history(after) }.transactions.map(\.token) == [3, 4])
+    }
+
+    @Test func aTokenAheadOfTheHistoryIsRefused() throws {
+        let graph = try Self.graph()
+        let ahead = HistoryToken(store: try graph.store.identity(), number: 5)
+        let error = #expect(throws: StoreError.self) {
+            try graph.store.read { try $0.history(HistoryRequest(after: ahead)) }
+        }
+        #expect(error?.code == .historyTokenAhead)
+    }
+
+    @Test func anUnknownEntityIsRefused() throws {
+        let graph = try Self.graph()
+        #expect(throws: PredicateError.self) { try lines(graph) { $0.entity = "Nothing" } }
+        #expect(throws: PredicateError.self) { try lines(graph) { $0.identity = "a" } }
+    }
+
+    // MARK: Ranges, as batch requests write them
+
+    /// Ten chats, of which the history says in one range that some were updated.
+    private static func ranged(_ keys: [Int64]) throws -> Graph {
+        let graph = try Graph(configuredModel("chat"))
+        try graph.apply((1...10).map { graph.upsert("Chat", .text("c\($0)")) })
+        try graph.writer.write("write a range") { store in
+            let history = HistoryWriter(
+                store: store, time: 0, author: "a", context: nil, source: nil, nextChange: try store.nextChangeID())
+            try history.append(keys: keys, entity: graph.model.entities[0], kind: .update, properties: "title")
+            try history.close()
+        }
+        try graph.restart()
+        return graph
+    }
+
+    @Test(arguments: [[2, 3, 4], [1, 4, 9]] as [[Int64]]) func rangesReadAsTheChangesTheyStandFor(_ keys: [Int64])
+        throws
+    {
+        let graph = try Self.ranged(keys)
+        let names = keys.map { "update Chat c\($0) title" }
+        #expect(try graph.history(after: 1) == names)
+        #expect(
+            try graph.column("SELECT identity FROM _history WHERE token = 2 ORDER BY identity").compactMap(\.text)
+                == keys.map { "c\($0)" })
+        var count = HistoryRequest()
+        count.resultKind = .count
+        count.kinds = [.update]
+        #expect(try graph.store.read { try $0.history(count) }.count == 3)
+        for key in 1...10 {
+            var object = HistoryRequest()
+            object.entity = "Chat"
+            object.identity = .text("c\(key)")
+            object.kinds = [.update]
+            let isIn = keys.contains(Int64(key))
+            #expect(try graph.store.read { try $0.history(object) }.count == (isIn ? 1 : 0))
+            object.resultKind = .transactionsOnly
+            #expect(try graph.store.read { try $0.history(object) }.transactions.map(\.token) == (isIn ? [2] : []))
+            object.resultKind = .count
+            #expect(try graph.store.read { try $0.history(object) }.count == (isIn ? 1 : 0))
+        }
+        #expect(try graph.store.verify().isSound)
+    }
+
+    @Test func aRangeKeepsTheIdentitiesOfObjectsThatWereDeletedAfterIt() throws {
+        let graph = try Self.ranged([2, 3, 5])
+        try graph.apply(graph.delete("Chat", "c3"))
+        #expect(
+            try graph.history(after: 1) == [
+                "update Chat c2 title", "update Chat c3 title", "update Chat c5 title", "delete Chat c3",
+            ])
+        #expect(
+            try graph.column("SELECT identity FROM _history WHERE token = 2").compactMap(\.text).sorted()
+                == ["c2", "c3", "c5"])
+    }
+
+    @Test func rangesAreReadPageByPage() throws {
+        let graph = try Self.ranged([2, 3, 4, 5])
+        let pages = try graph.store.read { context in
+            try (0..<4).map { try context.transaction(2, from: $0, limit: 2)?.changes.map(\.pk) ?? [] }
+        }
+        #expect(pages == [[2, 3], [3, 4], [4, 5], [5]])
+        var request: HistoryRequest? = HistoryRequest()
+        request?.limit = 3
+        var found: [Int64] = []
+        while let current = request {
+            let page = try graph.store.read { try $0.history(current) }
+            found += page.transactions.flatMap(\.changes).map(\.pk)
+            request = page.next
+        }
+        #expect(found == Array(1...10) + [2, 3, 4, 5])
+    }
+
+    @Test func theIndexByObjectIsUsedWhereItIsWished() throws {
+        var options = Store.Options()
+        options.indexesHistoryByObject = true
+        let store = try Store.inMemory(model: configuredModel("chat"), options: options)
+        let plan = try store.onWriter { handle in
+            let statement = try PreparedStatement(
+                handle,
+                sql:
+                    "EXPLAIN QUERY PLAN SELECT 1 FROM _history_change c WHERE c.id >= 1 AND c.entity = 'Chat' AND c.object IN (4)"
+            )
+            return try statement.step() ? statement.text(3) : ""
+        }
+        #expect(plan.contains("_history_change_object"))
+    }
+}
