@@ -38,9 +38,10 @@ format: ## Formats all sources.
 	swift format --in-place --recursive Package.swift Sources Tests
 
 docs: libraries ## Builds the libraries' documentation into .build/documentation.
+	mkdir -p .build/documentation
 	for target in ObjectGraph KafkaClient IngestCore; do \
 	  swift package --allow-writing-to-directory .build/documentation/$$target generate-documentation \
-	    --target $$target --output-path .build/documentation/$$target || exit 1; \
+	    --target $$target --warnings-as-errors --output-path .build/documentation/$$target || exit 1; \
 	done
 
 libraries:

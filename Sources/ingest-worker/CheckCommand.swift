@@ -30,14 +30,10 @@ struct CheckCommand: ParsableCommand {
             "model          ok  \(model.name) \(model.version), \(model.entities.count) entities, "
                 + "\(configuration.model)")
         for topic in configuration.topics {
-            _ = try EventDecoder(
-                model: model, format: topic.format, routes: topic.routes, place: "topic \(topic.name)",
-                limits: configuration.limits)
+            _ = try configuration.decoder(of: topic, model: model)
         }
         for file in configuration.files {
-            _ = try EventDecoder(
-                model: model, format: file.format, routes: file.routes, place: "file \(file.match)",
-                limits: configuration.limits)
+            _ = try configuration.decoder(of: file, place: file.match, model: model)
         }
         Console.print("routes         ok  \(configuration.topics.map(\.name).joined(separator: ", "))")
         _ = try configuration.kafka.consumerConfiguration(logger: logger)

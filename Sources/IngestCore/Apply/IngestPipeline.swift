@@ -57,7 +57,12 @@ public final class IngestPipeline {
 
     /// Makes a pipeline that writes through a context.
     ///
-    /// - Parameter now: a monotonic clock in seconds.
+    /// - Parameters:
+    ///   - writer: the store's one writer.
+    ///   - configuration: the limits of chunks and commits, and whether errors are tolerated.
+    ///   - metrics: what to count in, or nil.
+    ///   - logger: where dead letters and halts are told.
+    ///   - now: a monotonic clock in seconds.
     public init(
         writer: WriterContext, configuration: WorkerConfiguration, metrics: WorkerMetrics? = nil, logger: Logger,
         now: @escaping () -> Double = HealthMonitor.monotonicSeconds
@@ -77,11 +82,12 @@ public final class IngestPipeline {
     /// Adds a record; saves the chunk when it is full.
     ///
     /// - Parameters:
+    ///   - record: the record with its place.
     ///   - nextOffset: where the source goes on after the record.
     ///   - detail: what the position keeps besides, such as a file's fingerprint.
     ///   - hasBacklog: whether more records are waiting, so that the commit may wait too.
     ///   - decode: makes the record's event.
-    /// - Throws: ``StoreError``: everything since the last commit is undone then; or ``Halt``.
+    /// - Throws: `StoreError`: everything since the last commit is undone then; or ``Halt``.
     public func add(
         _ record: SourceRecord, nextOffset: Int64, detail: String? = nil, hasBacklog: Bool = true,
         decode: (SourceRecord) throws(DecodeError) -> GraphEvent

@@ -58,9 +58,7 @@ public final class ConsumerWorker: @unchecked Sendable {
         pipeline = IngestPipeline(writer: writer, configuration: configuration, metrics: metrics, logger: logger)
         var decoders: [String: EventDecoder] = [:]
         for topic in configuration.topics {
-            decoders[topic.name] = try EventDecoder(
-                model: writer.store.model, format: topic.format, routes: topic.routes, place: "topic \(topic.name)",
-                limits: configuration.limits)
+            decoders[topic.name] = try configuration.decoder(of: topic, model: writer.store.model)
         }
         self.decoders = decoders
     }
@@ -73,7 +71,7 @@ public final class ConsumerWorker: @unchecked Sendable {
 
     /// Consumes until it is asked to stop. Blocks its thread.
     ///
-    /// - Throws: ``StoreError``, ``KafkaError`` or ``IngestPipeline/Halt`` where going on is impossible; what was not
+    /// - Throws: `StoreError`, `KafkaError` or ``IngestPipeline/Halt`` where going on is impossible; what was not
     ///   committed is read again at the next start.
     public func run() throws {
         pipeline.onCommit = { [unowned self] in committed($0) }

@@ -14,7 +14,12 @@ public final class EventDecoder {
 
     /// Makes a decoder.
     ///
-    /// - Parameter place: names the topic or file in errors.
+    /// - Parameters:
+    ///   - model: the entities that events may name.
+    ///   - format: how a record says what it is.
+    ///   - routes: what makes events of records that do not say it themselves; the first that matches serves.
+    ///   - place: names the topic or file in errors.
+    ///   - limits: the greatest size and depth of a record.
     /// - Throws: ``RouteError`` where a route does not fit the model or the format is not supported.
     public init(
         model: ObjectModel, format: EventFormat, routes: [RouteConfiguration], place: String,

@@ -99,6 +99,7 @@ extension Response {
     /// Creates an answer that says what is wrong, as JSON (RFC 9457).
     ///
     /// - Parameters:
+    ///   - status: The answer's status, whose words are the problem's title.
     ///   - detail: One sentence; must not hold text of the request.
     ///   - paths: The known paths, when they help.
     public static func problem(_ status: HTTPResponse.Status, detail: String, paths: [String] = []) -> Response {

@@ -54,7 +54,10 @@ public final class MetricsRegistry: Sendable {
 
     /// Registers a histogram without labels.
     ///
-    /// - Parameter bounds: The upper bounds of the buckets, without infinity.
+    /// - Parameters:
+    ///   - name: The metric's name.
+    ///   - help: One sentence on what it counts.
+    ///   - bounds: The upper bounds of the buckets, without infinity.
     public func histogram(_ name: String, _ help: String, bounds: [Double]) -> Histogram {
         let histogram = Histogram(bounds: bounds)
         add(name, help, "histogram") { text in
@@ -70,7 +73,11 @@ public final class MetricsRegistry: Sendable {
 
     /// Registers a gauge, or with `isCounter` a counter, that is read when the metrics are asked for.
     ///
-    /// - Parameter read: The value, or nil when there is none to show.
+    /// - Parameters:
+    ///   - name: The metric's name.
+    ///   - help: One sentence on what it shows.
+    ///   - isCounter: Whether the value only ever grows.
+    ///   - read: The value, or nil when there is none to show.
     public func computed(
         _ name: String, _ help: String, isCounter: Bool = false, read: @escaping @Sendable () -> Double?
     ) {

@@ -29,7 +29,10 @@ public final class KafkaNotificationSink: NotificationSink {
 
     /// Makes a sink on a producer, which stays the caller's to close.
     ///
-    /// - Parameter timeoutMilliseconds: how long one wait for deliveries may take.
+    /// - Parameters:
+    ///   - producer: where notifications are sent.
+    ///   - topic: their topic.
+    ///   - timeoutMilliseconds: how long one wait for deliveries may take.
     public init(producer: Producer, topic: String, timeoutMilliseconds: Int = 10_000) {
         self.producer = producer
         self.topic = topic
@@ -45,12 +48,7 @@ public final class KafkaNotificationSink: NotificationSink {
                 topic: topic, partition: notification.key == nil ? 0 : nil,
                 key: notification.key.map { [UInt8]($0.utf8) }, value: notification.value.map { [UInt8]($0.utf8) },
                 headers: [RecordHeader("content-type", [UInt8]("application/cloudevents+json".utf8))])
-            do {
-                try producer.enqueue(record)
-            } catch let error as KafkaError where error.code == .queueFull {
-                try flush()
-                try producer.enqueue(record)
-            }
+            try producer.enqueue(record, makingRoom: flush)
         }
         try flush()
     }
@@ -116,7 +114,7 @@ public final class NotificationPublisher: Sendable {
 
     /// Makes a publisher that goes on where the store's cursor stands.
     ///
-    /// - Throws: ``StoreError``.
+    /// - Throws: `StoreError`.
     public init(
         store: Store, sink: any NotificationSink, configuration: NotificationConfiguration, mailbox: CursorMailbox,
         metrics: WorkerMetrics? = nil, health: HealthMonitor? = nil, logger: Logger

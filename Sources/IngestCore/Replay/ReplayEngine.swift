@@ -34,7 +34,14 @@ public final class ReplayEngine {
     /// Called a few times a second.
     public var onProgress: (Progress) -> Void = { _ in }
 
-    /// - Parameter isStopping: asked after each record; true ends the replay after a last commit.
+    /// Makes an engine that feeds a pipeline.
+    ///
+    /// - Parameters:
+    ///   - pipeline: where records go.
+    ///   - configuration: the mappings of files, and the limits of records.
+    ///   - logger: where a file that was exchanged is told.
+    ///   - now: a monotonic clock in seconds, for the progress.
+    ///   - isStopping: asked after each record; true ends the replay after a last commit.
     public init(
         pipeline: IngestPipeline, configuration: WorkerConfiguration, logger: Logger,
         isStopping: @escaping () -> Bool = { false }, now: @escaping () -> Double = HealthMonitor.monotonicSeconds
@@ -51,9 +58,10 @@ public final class ReplayEngine {
     /// Another file at the same path starts anew; one that has only grown goes on.
     ///
     /// - Parameters:
+    ///   - path: the file's path; `-` is standard input.
     ///   - mapping: how the file is read; nil finds it in the configuration.
     ///   - restarts: forgets the position: every record is applied again, which changes nothing where nothing changed.
-    /// - Throws: ``RecordFileError``, ``RouteError``, ``StoreError``, ``IngestPipeline/Halt``.
+    /// - Throws: ``RecordFileError``, ``RouteError``, `StoreError`, ``IngestPipeline/Halt``.
     public func replay(path: String, mapping: FileConfiguration? = nil, restarts: Bool = false) throws -> FileResult {
         let reader = try RecordFileReader(path: path, maximumRecordBytes: configuration.limits.maxRecordBytes)
         let topic = Self.topic(path)
@@ -106,10 +114,8 @@ public final class ReplayEngine {
     private typealias Decode = (FileRecord, SourceRecord) throws(DecodeError) -> GraphEvent
 
     private func decoder(for reader: RecordFileReader, _ mapping: FileConfiguration?) throws -> Decode {
-        let model = pipeline.writer.store.model
-        let decoder = try EventDecoder(
-            model: model, format: mapping?.format ?? .cloudevents, routes: mapping?.routes ?? [],
-            place: "file \(reader.path)", limits: configuration.limits)
+        let decoder = try configuration.decoder(
+            of: mapping, place: reader.path, model: pipeline.writer.store.model)
         guard reader.format == .csv else { return { _, record throws(DecodeError) in try decoder.decode(record) } }
         let rows = try decoder.rowDecoder(columns: reader.columns, path: reader.path)
         return { file, record throws(DecodeError) in

@@ -27,13 +27,10 @@ public final class ReplaySender {
 
     /// Sends a file's records and returns their number, once all are delivered.
     ///
-    /// - Throws: ``RecordFileError``, ``RouteError``, ``KafkaError``.
+    /// - Throws: ``RecordFileError``, ``RouteError``, `KafkaError`.
     public func send(path: String) throws -> Int {
         let reader = try RecordFileReader(path: path, maximumRecordBytes: configuration.limits.maxRecordBytes)
-        let mapping = configuration.fileMapping(for: path)
-        let decoder = try EventDecoder(
-            model: model, format: mapping?.format ?? .cloudevents, routes: mapping?.routes ?? [],
-            place: "file \(path)", limits: configuration.limits)
+        let decoder = try configuration.decoder(of: configuration.fileMapping(for: path), place: path, model: model)
         let rows = reader.format == .csv ? try decoder.rowDecoder(columns: reader.columns, path: path) : nil
         var progress = Recurrence(everySeconds: 0.1)
         var hasMore = true
@@ -47,7 +44,8 @@ public final class ReplaySender {
                 let source = ReplayEngine.record(file, topic: ReplayEngine.topic(path), isCSV: rows != nil)
                 let event = rows.map { rows in try? rows.decode(file) } ?? (try? decoder.decode(source))
                 let value = rows.map { [UInt8]($0.json(file, columns: reader.columns).utf8) } ?? [UInt8](file.value)
-                try enqueue(ProducerRecord(topic: topic, key: event.flatMap(key), value: value))
+                let record = ProducerRecord(topic: topic, key: event.flatMap(key), value: value)
+                try producer.enqueue(record, makingRoom: flush)
             }
             if progress.isDue(at: HealthMonitor.monotonicSeconds()) {
                 onProgress(
@@ -56,22 +54,15 @@ public final class ReplaySender {
                         totalBytes: reader.totalBytes))
             }
         }
-        try producer.flush(timeoutMilliseconds: Self.flushMilliseconds)
+        try flush()
         return reader.recordNumber
     }
+
+    private func flush() throws { try producer.flush(timeoutMilliseconds: Self.flushMilliseconds) }
 
     private func key(_ event: GraphEvent) -> [UInt8]? {
         guard let root = event.operations.last else { return nil }
         let entity = model.entities[root.entity]
         return [UInt8]("\(entity.name):\(entity.identity.type.text(of: root.identity))".utf8)
-    }
-
-    private func enqueue(_ record: ProducerRecord) throws {
-        do {
-            try producer.enqueue(record)
-        } catch let error as KafkaError where error.code == .queueFull {
-            try producer.flush(timeoutMilliseconds: Self.flushMilliseconds)
-            try producer.enqueue(record)
-        }
     }
 }

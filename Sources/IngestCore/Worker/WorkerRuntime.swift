@@ -42,7 +42,7 @@ public final class WorkerRuntime: Sendable {
 
     /// Opens the store, takes its lease and prepares everything; nothing is consumed yet.
     ///
-    /// - Throws: ``ModelError``, ``RouteError``, ``StoreError``, ``KafkaError``.
+    /// - Throws: `ModelError`, ``RouteError``, `StoreError`, `KafkaError`.
     public init(configuration: WorkerConfiguration, model: ObjectModel, logger: Logger, hooks: Hooks = Hooks()) throws {
         try configuration.checkSupported()
         self.configuration = configuration

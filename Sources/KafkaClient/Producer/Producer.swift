@@ -49,6 +49,16 @@ public final class Producer: Sendable {
         try enqueue(record, callback: nil)
     }
 
+    /// Queues a record; where the queue is full, calls `makeRoom`, which is to flush, and tries once more.
+    public func enqueue(_ record: ProducerRecord, makingRoom makeRoom: () throws -> Void) throws {
+        do {
+            try enqueue(record)
+        } catch let error as KafkaError where error.code == .queueFull {
+            try makeRoom()
+            try enqueue(record)
+        }
+    }
+
     /// Queues a record and calls `onDelivery` once, on the producer's thread, where it must not block.
     public func enqueue(
         _ record: ProducerRecord, onDelivery: @escaping @Sendable (Result<DeliveryReport, KafkaError>) -> Void

@@ -125,7 +125,9 @@ public final class WriterContext {
     ///
     /// An event that breaks a rule leaves no trace and does not harm the others.
     ///
-    /// - Parameter deadLetter: makes the dead letter of a failed event, given its position in the chunk.
+    /// - Parameters:
+    ///   - chunk: the events with what is saved beside them.
+    ///   - deadLetter: makes the dead letter of a failed event, given its position in the chunk.
     /// - Throws: ``StoreError``. Everything since the last commit is undone then: apply it again from the committed
     ///   positions.
     public func apply(

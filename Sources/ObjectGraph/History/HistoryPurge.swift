@@ -64,7 +64,9 @@ extension WriterContext {
     ///
     /// A transaction that a named cursor has not read stays, and the result names the cursor.
     ///
-    /// - Parameter time: microseconds since 1970 UTC.
+    /// - Parameters:
+    ///   - time: microseconds since 1970 UTC.
+    ///   - limit: the greatest number of transactions to remove in this bite.
     /// - Throws: ``StoreError``.
     public func purgeHistory(before time: Int64, limit: Int = 1000) throws(StoreError) -> PurgeResult {
         var purge = HistoryPurge(before: .time(time))

@@ -330,11 +330,7 @@ public struct DeadLetter: Sendable {
     /// How often it was tried.
     public var attempts: Int = 1
 
-    /// Makes a letter to be saved; the store numbers it.
-    ///
-    /// - Parameters:
-    ///   - time: when it was put aside, in microseconds since 1970 UTC.
-    ///   - valueBytes: the record's full size in bytes, also where `value` holds only the beginning.
+    /// Makes a letter to be saved; the store numbers it. The properties say what each value means.
     public init(
         time: Int64, topic: String, partition: Int32, offset: Int64, line: Int? = nil, stage: String, code: String,
         reason: String, key: [UInt8]?, value: [UInt8]?, valueBytes: Int, headers: String? = nil
