@@ -4,7 +4,8 @@ import ObjectGraph
 
 struct ModelCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "model", abstract: "Describes a model or draws it.", subcommands: [Describe.self, Diagram.self])
+        commandName: "model", abstract: "Describes a model, draws it or writes it as YAML.",
+        subcommands: [Describe.self, Diagram.self, YAML.self])
 
     struct Describe: ParsableCommand {
         static let configuration = CommandConfiguration(
@@ -47,7 +48,25 @@ struct ModelCommand: ParsableCommand {
         }
     }
 
+    struct YAML: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Writes a model as a YAML model file: the same text for the same model.",
+            discussion: "Example: ingest-worker model yaml Shop.xcdatamodeld > config/models/shop.yaml")
+
+        @OptionGroup var options: SharedOptions
+
+        @Argument(help: "The model: YAML, .xcdatamodel or .xcdatamodeld; the configured one if none is named.")
+        var path: String?
+
+        func run() throws {
+            Console.write(try ModelCommand.load(path, options).yaml)
+        }
+    }
+
+    /// Loads a model and tells what of its file has no effect here.
     fileprivate static func load(_ path: String?, _ options: SharedOptions) throws -> ObjectModel {
-        try ObjectModel.load(path: try path ?? options.load().configuration.model)
+        let model = try ObjectModel.load(path: try path ?? options.load().configuration.model)
+        for note in model.notes { Console.note("ingest-worker: \(note)") }
+        return model
     }
 }

@@ -5,6 +5,8 @@ struct ModelBuilder {
     /// What the file declares; once the hierarchies are resolved, each entity with what it inherits, inherited
     /// properties first.
     var declaration: ModelDeclaration
+    /// What the file declares, as it was read.
+    private let original: ModelDeclaration
     private let file: String
     private(set) var problems: [ModelError.Problem] = []
     var positions: [String: Int] = [:]
@@ -26,6 +28,7 @@ struct ModelBuilder {
 
     init(_ declaration: ModelDeclaration, file: String) {
         self.declaration = declaration
+        original = declaration
         self.file = file
     }
 
@@ -42,7 +45,7 @@ struct ModelBuilder {
         placeRelationships()
         guard let entities = buildEntities() else { return nil }
         let model = ObjectModel(
-            name: declaration.name, version: declaration.version, entities: entities, joinTables: joinTables)
+            declaration: original, entities: entities, joinTables: joinTables)
         checkIndexPredicates(model)
         return problems.isEmpty ? model : nil
     }
@@ -92,7 +95,8 @@ extension ModelBuilder {
         var names: Set<String> = []
         let properties = entity.attributes.map { ($0.name, $0.line) } + entity.relationships.map { ($0.name, $0.line) }
         for (name, line) in properties {
-            if !Self.isName(name) || Self.reservedNames.contains(name.lowercased()) {
+            let isHiddenIdentity = name == HiddenIdentity.name && entity.identity?.content == name
+            if !isHiddenIdentity, !Self.isName(name) || Self.reservedNames.contains(name.lowercased()) {
                 report(
                     line, "'\(name)' cannot be a property's name",
                     "Begin with a letter; use letters, digits and _; pk, rowid and oid are taken")

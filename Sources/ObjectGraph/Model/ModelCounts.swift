@@ -2,7 +2,8 @@
 public struct ModelCounts: Sendable, Equatable {
     /// How many entities there are.
     public let entities: Int
-    /// How many attributes all entities declare, derived and transient ones included; inherited ones count once.
+    /// How many attributes all entities declare, derived and transient ones included; inherited ones count once, those
+    /// that only stand in for an identity not at all.
     public let attributes: Int
     /// Each declaration counts, so a relationship and its inverse are two.
     public let relationships: Int
@@ -16,7 +17,7 @@ public struct ModelCounts: Sendable, Equatable {
         }
         entities = model.entities.count
         attributes = model.entities.reduce(0) { sum, entity in
-            sum + entity.ownAttributes.count
+            sum + entity.ownAttributes.count { $0.name != HiddenIdentity.name }
                 + entity.transientAttributes.filter { $0.entityIndex == entity.index }.count
         }
         self.relationships = relationships.count + transients

@@ -1,8 +1,12 @@
 /// What a model file says, before names are resolved. Readers of each file format make one of these.
-struct ModelDeclaration {
+struct ModelDeclaration: Sendable {
     var name = "model"
     var version = "1"
     var entities: [EntityDeclaration] = []
+    /// What the file says about the model to people and tools.
+    var info: [String: String] = [:]
+    /// What is to be told once about the file: settings that have no effect here, and what was added.
+    var notes: [String] = []
 }
 
 /// A text with the line it stands on.
@@ -11,7 +15,9 @@ struct Located<Content> {
     var line: Int?
 }
 
-struct EntityDeclaration {
+extension Located: Sendable where Content: Sendable {}
+
+struct EntityDeclaration: Sendable {
     var name: String
     var line: Int?
     /// The entity whose properties this one has too.
@@ -35,9 +41,9 @@ struct EntityDeclaration {
     var info: [String: String] = [:]
 }
 
-struct IndexDeclaration {
-    struct Element {
-        enum Content: Equatable {
+struct IndexDeclaration: Sendable {
+    struct Element: Sendable {
+        enum Content: Equatable, Sendable {
             case property(String)
             /// As in `lowercase:(title)`.
             case expression(String)
@@ -56,7 +62,7 @@ struct IndexDeclaration {
     var predicate: Located<String>?
 }
 
-struct AttributeDeclaration {
+struct AttributeDeclaration: Sendable {
     var name: String
     var line: Int?
     var type: AttributeType = .string
@@ -77,7 +83,7 @@ struct AttributeDeclaration {
     var info: [String: String] = [:]
 }
 
-struct RelationshipDeclaration {
+struct RelationshipDeclaration: Sendable {
     var name: String
     var line: Int?
     var destination: Located<String>

@@ -14,9 +14,13 @@ public final class ObjectModel: Sendable {
     public let uniquenessConstraints: [UniquenessConstraint]
     private let positions: [String: Int]
 
-    init(name: String, version: String, entities: [Entity], joinTables: [JoinTable]) {
-        self.name = name
-        self.version = version
+    /// What the model was made of.
+    let declaration: ModelDeclaration
+
+    init(declaration: ModelDeclaration, entities: [Entity], joinTables: [JoinTable]) {
+        self.declaration = declaration
+        name = declaration.name
+        version = declaration.version
         self.entities = entities
         self.joinTables = joinTables
         uniquenessConstraints = entities.flatMap(\.ownUniquenessConstraints).sorted { $0.index < $1.index }

@@ -11,10 +11,11 @@ struct YAMLModelReader {
     mutating func read(_ text: String) -> ModelDeclaration {
         var model = ModelDeclaration()
         guard let root = compose(text) else { return model }
-        let keys: Set = ["model", "version", "entities"]
+        let keys: Set = ["model", "version", "info", "entities"]
         guard let fields = mapping(root, "the model", allowed: keys) else { return model }
         if let name = fields["model"] { model.name = string(name, "model") ?? model.name }
         if let version = fields["version"] { model.version = string(version, "version") ?? model.version }
+        model.info = texts(fields["info"], "'info' of the model")
         guard let entities = fields["entities"] else {
             report(nil, "There are no entities", "Declare at least one under 'entities:'")
             return model

@@ -1,0 +1,173 @@
+/// Reads the XML of a Core Data model into a declaration, noting every mistake with its line.
+///
+/// What has no meaning here is kept under `info` and counted, to be reported once. The rules are in docs/model.md,
+/// "Models from Core Data". Source: the files that Xcode writes, and NSManagedObjectModel's headers for their meaning.
+struct CoreDataModelReader {
+    let file: CoreDataModelFile
+    private(set) var problems: [ModelError.Problem] = []
+    /// How often each setting without effect was met.
+    private var kept: [String: Int] = [:]
+    private var remarks: [String] = []
+
+    init(_ file: CoreDataModelFile) { self.file = file }
+
+    /// Where kept settings stand in `info`.
+    static let keptPrefix = "coredata."
+
+    mutating func read(_ bytes: [UInt8]) -> ModelDeclaration {
+        var model = ModelDeclaration()
+        model.name = file.name
+        model.version = file.version
+        let root: XMLElement
+        do {
+            root = try XMLScanner.read(bytes)
+        } catch {
+            report(error.line, "This is no XML as Xcode writes it: \(error.message)", "Mend the file at that line")
+            return model
+        }
+        guard root.name == "model" else {
+            report(root.line, "The file holds no Core Data model but '\(root.name)'", "Name the folder of a model")
+            return model
+        }
+        model.info = keep(root, except: [])
+        for child in root.children {
+            switch child.name {
+            case "entity": readEntity(child).map { model.entities.append($0) }
+            case "userInfo": model.info.merge(userInfo(child)) { $1 }
+            default: keep(child, in: &model.info)
+            }
+        }
+        if model.entities.isEmpty { report(root.line, "The model has no entities", "Add one in the model editor") }
+        CoreDataIdentities.give(to: &model).map { remarks.append($0) }
+        model.notes = notes
+        return model
+    }
+
+    mutating func report(_ line: Int?, _ message: String, _ remedy: String) {
+        problems.append(ModelError.Problem(file: file.contents, line: line, message: message, remedy: remedy))
+    }
+
+    mutating func remark(_ line: Int, _ text: String) { remarks.append("\(file.contents):\(line): \(text)") }
+
+    private var notes: [String] {
+        var notes = remarks
+        if !kept.isEmpty {
+            let list = kept.sorted { $0.key < $1.key }.map { "\($0.key) (\($0.value))" }.joined(separator: ", ")
+            notes.append("\(file.contents): kept as info, without effect here: \(list)")
+        }
+        return notes
+    }
+}
+
+// MARK: - What has no meaning here
+
+extension CoreDataModelReader {
+    /// Returns the attributes of an element that have no meaning here, as entries of `info`.
+    mutating func keep(_ element: XMLElement, except known: Set<String>) -> [String: String] {
+        var info: [String: String] = [:]
+        for attribute in element.attributes where !known.contains(attribute.name) {
+            info[Self.keptPrefix + attribute.name] = attribute.value
+            kept[attribute.name, default: 0] += 1
+        }
+        return info
+    }
+
+    /// Keeps an element whole, under its name and, where it has one, its own name attribute.
+    mutating func keep(_ element: XMLElement, in info: inout [String: String]) {
+        let name = element.attribute("name").map { ".\($0.value)" } ?? ""
+        info[Self.keptPrefix + element.name + name] = element.xml
+        kept[element.name, default: 0] += 1
+    }
+
+    /// Keeps one value that has no meaning here.
+    mutating func keep(_ name: String, _ value: String, in info: inout [String: String]) {
+        info[Self.keptPrefix + name] = value
+        kept[name, default: 0] += 1
+    }
+
+    mutating func userInfo(_ element: XMLElement) -> [String: String] {
+        var info: [String: String] = [:]
+        for entry in element.children(named: "entry") {
+            if let key = entry.attribute("key")?.value { info[key] = entry.attribute("value")?.value ?? "" }
+        }
+        return info
+    }
+}
+
+// MARK: - Entities
+
+extension CoreDataModelReader {
+    private static let entityKeys: Set = [
+        "name", "representedClassName", "parentEntity", "isAbstract", "elementID", "versionHashModifier",
+    ]
+
+    private mutating func readEntity(_ element: XMLElement) -> EntityDeclaration? {
+        guard let name = element.attribute("name") else {
+            report(element.line, "An entity has no name", "Give it one")
+            return nil
+        }
+        var entity = EntityDeclaration(name: name.value, line: name.line)
+        entity.parent = located(element, "parentEntity")
+        entity.isAbstract = flag(element, "isAbstract")
+        entity.className = element.attribute("representedClassName")?.value
+        entity.renamedFrom = located(element, "elementID")
+        entity.hashModifier = element.attribute("versionHashModifier")?.value
+        entity.info = keep(element, except: Self.entityKeys)
+        for child in element.children { read(child, of: &entity) }
+        // Two entries of an entity's user info say what Core Data has no word for.
+        entity.identity = entity.info.removeValue(forKey: "identity").map { Located(content: $0, line: element.line) }
+        entity.version = entity.info.removeValue(forKey: "version").map { Located(content: $0, line: element.line) }
+        return entity
+    }
+
+    private mutating func read(_ child: XMLElement, of entity: inout EntityDeclaration) {
+        switch child.name {
+        case "attribute": readAttribute(child, of: entity.name).map { entity.attributes.append($0) }
+        case "relationship": readRelationship(child, of: entity.name).map { entity.relationships.append($0) }
+        case "userInfo": entity.info.merge(userInfo(child)) { $1 }
+        case "fetchIndex": readFetchIndex(child, of: &entity)
+        case "compoundIndexes":
+            for index in child.children(named: "compoundIndex") {
+                let names = index.children(named: "index").compactMap { $0.attribute("value")?.value }
+                if !names.isEmpty {
+                    let elements = names.map { IndexDeclaration.Element(content: .property($0), line: index.line) }
+                    entity.indexes.append(IndexDeclaration(line: index.line, elements: elements))
+                }
+            }
+        case "uniquenessConstraints":
+            for constraint in child.children(named: "uniquenessConstraint") {
+                let names = constraint.children(named: "constraint").compactMap { $0.attribute("value")?.value }
+                if !names.isEmpty { entity.uniqueness.append(Located(content: names, line: constraint.line)) }
+            }
+        default: keep(child, in: &entity.info)
+        }
+    }
+}
+
+// MARK: - Values
+
+extension CoreDataModelReader {
+    func located(_ element: XMLElement, _ name: String) -> Located<String>? {
+        element.attribute(name).map { Located(content: $0.value, line: $0.line) }
+    }
+
+    /// Returns a flag; an absent one means NO.
+    mutating func flag(_ element: XMLElement, _ name: String) -> Bool {
+        guard let attribute = element.attribute(name) else { return false }
+        switch attribute.value {
+        case "YES": return true
+        case "NO": return false
+        default:
+            report(attribute.line, "'\(name)' is neither YES nor NO", "Write YES or NO")
+            return false
+        }
+    }
+
+    /// Returns a number of objects or characters; Xcode may write it as 3.0.
+    mutating func count(_ element: XMLElement, _ name: String) -> Int? {
+        guard let attribute = element.attribute(name) else { return nil }
+        if let number = Double(attribute.value).flatMap({ Int(exactly: $0) }), number >= 0 { return number }
+        report(attribute.line, "'\(name)' is no whole number from 0 up", "Write a number")
+        return nil
+    }
+}
