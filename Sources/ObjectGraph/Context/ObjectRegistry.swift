@@ -97,9 +97,9 @@ final class ObjectRegistry {
         nextKeys[entity.index] += 1
         var values = [Value](repeating: .null, count: entity.slotCount)
         values[entity.identitySlot] = identity
-        for attribute in entity.attributes {
-            // An object without destinations has a count and a sum: nought.
-            if attribute.derivation?.aggregatedRelationship != nil { values[attribute.slot] = attribute.zero }
+        // An object without destinations has a count and a sum: nought.
+        for attribute in entity.attributes where attribute.isDerived {
+            values[attribute.slot] = attribute.initialDerivedValue
         }
         let object = ContextObject(entity: entity, pk: pk, values: values)
         byKey[entity.index][pk] = object

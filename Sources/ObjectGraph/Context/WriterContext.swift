@@ -259,7 +259,7 @@ public final class WriterContext {
         var ownTally = ChangeTally(entityCount: store.model.entities.count)
         do {
             for root in deletion.roots {
-                try SetDeletion(store: connection, history: history).delete(
+                try SetDeletion(store: connection, history: history, plan: plan).delete(
                     entity: store.model.entities[root.entity], pk: root.pk,
                     tombstone: Tombstone(version: deletion.version, time: deletion.time), into: &ownTally)
             }

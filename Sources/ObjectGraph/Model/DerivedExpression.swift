@@ -1,19 +1,87 @@
-/// How a derived attribute's value follows from others: a model's `derived:` text, resolved.
-///
-/// Two forms: one aggregate over a to-many relationship (`members.@count`, `lines.amount.@sum`), or arithmetic over
-/// attributes of the same object (`price * (1 + taxRate)`), derived ones included.
-public enum DerivedExpression: Sendable {
-    case count(relationship: Int)
-    /// `slot` is the destination's attribute.
-    case sum(relationship: Int, slot: Int)
-    case arithmetic(ArithmeticExpression)
+import Foundation
 
-    /// The relationship that an aggregate counts or sums over, or nil.
+/// How a derived attribute's value follows from others: a model's `derived:` text, resolved.
+public enum DerivedExpression: Sendable {
+    /// How many destinations a to-many relationship has: `members.@count`.
+    case count(relationship: Int)
+    /// A function of the destinations' values: `lines.amount.@sum`. `slot` is the destination's attribute.
+    case aggregate(AggregateFunction, relationship: Int, slot: Int)
+    /// An attribute of the object or of one that to-one relationships lead to: `chat.title`.
+    case keyPath(DerivedKeyPath)
+    /// Arithmetic over attributes of the same object, derived ones included: `price * (1 + taxRate)`.
+    case arithmetic(ArithmeticExpression)
+    /// The time of the save that changed the object: `now()`.
+    case now
+
+    /// The relationship that an aggregate counts or computes over, or nil.
     var aggregatedRelationship: Int? {
         switch self {
-        case .count(let relationship), .sum(let relationship, _): relationship
-        case .arithmetic: nil
+        case .count(let relationship), .aggregate(_, let relationship, _): relationship
+        case .keyPath, .arithmetic, .now: nil
         }
+    }
+
+    /// Tells whether the value without destinations is nought; otherwise it is null.
+    var beginsAtZero: Bool {
+        switch self {
+        case .count, .aggregate(.sum, _, _): true
+        default: false
+        }
+    }
+}
+
+/// What an aggregate makes of the destinations' values, nulls left aside; the raw value is its operator in a model.
+public enum AggregateFunction: String, Sendable, CaseIterable {
+    case sum = "@sum"
+    case minimum = "@min"
+    case maximum = "@max"
+    case average = "@avg"
+
+    /// Tells whether the first of two values is the more extreme one.
+    func prefers(_ left: Value, to right: Value, _ type: AttributeType) -> Bool {
+        self == .minimum
+            ? Attribute.comesBefore(left, right, type) : Attribute.comesBefore(right, left, type)
+    }
+}
+
+/// A way over to-one relationships to an attribute at its end.
+public struct DerivedKeyPath: Sendable {
+    /// The relationships in order, each by its position in its entity; none where the attribute is the object's own.
+    public let relationships: [Int]
+    /// The slot of the attribute in the entity at the end.
+    public let slot: Int
+    /// What is made of the text, or nil where the value is taken as it is.
+    public let transformation: TextTransformation?
+}
+
+/// What a derived text makes of another; the raw value is its name in a model, as in `canonical:(title)`.
+public enum TextTransformation: String, Sendable, CaseIterable {
+    /// Lower case without diacritics: see ``apply(_:)``.
+    case canonical
+    case uppercase
+    case lowercase
+
+    /// Returns the transformed text, by Unicode's full case mappings and no language's own.
+    ///
+    /// Canonical: decomposed canonically (NFD), without the non-spacing marks (category Mn), composed again (NFC), in
+    /// lower case. So `Ça Ï` is `ca i`; letters of their own such as `ø` and `ß` stay.
+    func apply(_ text: String) -> String {
+        switch self {
+        case .uppercase: return text.uppercased()
+        case .lowercase: return text.lowercased()
+        case .canonical:
+            // Most texts have nothing to take apart.
+            if text.utf8.allSatisfy({ $0 < 0x80 }) { return text.lowercased() }
+            let bare = text.decomposedStringWithCanonicalMapping.unicodeScalars.filter {
+                $0.properties.generalCategory != .nonspacingMark
+            }
+            return String(String.UnicodeScalarView(bare)).precomposedStringWithCanonicalMapping.lowercased()
+        }
+    }
+
+    func apply(_ value: Value) -> Value {
+        if case .text(let text) = value { return .text(apply(text)) }
+        return value
     }
 }
 
@@ -45,7 +113,9 @@ public indirect enum ArithmeticExpression: Sendable {
 
 /// What a `derived:` text says, before names are looked up.
 enum DerivedSyntax {
-    case aggregate(path: [String], function: String)
+    case aggregate(relationship: String, function: String, attribute: String?)
+    case keyPath([String], TextTransformation?)
+    case now
     case arithmetic(Node)
 
     indirect enum Node {
@@ -69,7 +139,10 @@ struct DerivedExpressionParser {
     private init(_ text: String) { rest = text[...] }
 
     static func parse(_ text: String) throws(Failure) -> DerivedSyntax {
+        if text.filter({ !$0.isWhitespace }) == "now()" { return .now }
+        if let transformed = try transformed(text) { return transformed }
         if let aggregate = try aggregate(text) { return aggregate }
+        if let path = keyPath(text) { return .keyPath(path, nil) }
         var parser = DerivedExpressionParser(text)
         let node = try parser.sum()
         parser.skipSpaces()
@@ -77,15 +150,57 @@ struct DerivedExpressionParser {
         return .arithmetic(node)
     }
 
+    /// Reads `canonical:(title)`.
+    private static func transformed(_ text: String) throws(Failure) -> DerivedSyntax? {
+        guard let colon = text.firstIndex(of: ":") else { return nil }
+        let name = trimmed(text[..<colon])
+        guard let transformation = TextTransformation(rawValue: name) else {
+            let known = TextTransformation.allCases.map { "\($0.rawValue):" }.joined(separator: ", ")
+            throw Failure(message: "'\(name):' is no function; known are \(known) and now()")
+        }
+        let argument = trimmed(text[text.index(after: colon)...])
+        guard argument.hasPrefix("("), argument.hasSuffix(")"),
+            let path = keyPath(trimmed(argument.dropFirst().dropLast()))
+        else { throw Failure(message: "'\(name):' takes one key path in parentheses") }
+        return .keyPath(path, transformation)
+    }
+
+    private static func trimmed(_ text: some StringProtocol) -> String {
+        let start = text.drop { $0.isWhitespace }
+        return String(start.reversed().drop { $0.isWhitespace }.reversed())
+    }
+
+    private static func keyPath(_ text: String) -> [String]? {
+        let parts = trimmed(text).split(separator: ".", omittingEmptySubsequences: false).map { String($0) }
+        return parts.allSatisfy { isName($0) } ? parts : nil
+    }
+
+    /// Reads `members.@count`, `lines.amount.@sum` and its other spelling `lines.@sum.amount`.
     private static func aggregate(_ text: String) throws(Failure) -> DerivedSyntax? {
         guard text.contains("@") else { return nil }
-        let parts = text.split(separator: ".", omittingEmptySubsequences: false).map { String($0) }
-        guard let last = parts.last, last.hasPrefix("@"), parts.count >= 2,
-            parts.dropLast().allSatisfy({ isName($0) })
+        let parts = trimmed(text).split(separator: ".", omittingEmptySubsequences: false).map { String($0) }
+        let operators = parts.filter { $0.hasPrefix("@") }
+        guard operators.count == 1, let function = operators.first, let position = parts.firstIndex(of: function),
+            position > 0, parts.allSatisfy({ $0 == function || isName($0) })
         else {
-            throw Failure(message: "an aggregate ends its key path and stands alone, as in 'members.@count'")
+            throw Failure(message: "an aggregate is one operator of one key path and stands alone")
         }
-        return .aggregate(path: parts.dropLast(), function: last)
+        guard function == "@count" || AggregateFunction(rawValue: function) != nil else {
+            throw Failure(message: "'\(function)' is no operator; known are @count, @sum, @min, @max, @avg")
+        }
+        if function == "@count" {
+            guard position == parts.count - 1 else {
+                throw Failure(message: "an intermediate '@count' is not supported: it ends its key path")
+            }
+            guard parts.count == 2 else {
+                throw Failure(message: "'@count' takes one to-many relationship of the same entity")
+            }
+            return .aggregate(relationship: parts[0], function: function, attribute: nil)
+        }
+        guard parts.count == 3 else {
+            throw Failure(message: "'\(function)' takes one to-many relationship and one attribute of its destination")
+        }
+        return .aggregate(relationship: parts[0], function: function, attribute: parts[position == 1 ? 2 : 1])
     }
 
     private static func isName(_ text: some StringProtocol) -> Bool {

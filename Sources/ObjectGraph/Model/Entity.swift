@@ -47,8 +47,6 @@ public final class Entity: Sendable {
     public let className: String?
     /// What the model file says to people and tools.
     public let info: [String: String]
-    /// The slots of derived attributes in an order in which each comes after those it reads.
-    let derivedOrder: [Int]
     /// How many slots a row of the table has: attributes first, then to-one relationships, then positions in ordered
     /// relationships; those of all entities of the hierarchy.
     let slotCount: Int
@@ -89,7 +87,6 @@ public final class Entity: Sendable {
         hashModifier = declared.hashModifier
         className = declared.className
         info = declared.info
-        derivedOrder = parts.derivedOrder
         inheritedRelationshipCount = parts.inheritedRelationshipCount
         columnNames = table.columnNames
         slotCount = table.columnNames.count
@@ -165,7 +162,6 @@ struct EntityParts {
     var versionSlot: Int?
     var uniquenessConstraints: [UniquenessConstraint] = []
     var indexes: [EntityIndex] = []
-    var derivedOrder: [Int] = []
 }
 
 /// The columns of a hierarchy's table.

@@ -47,7 +47,6 @@ extension ModelBuilder {
         parts.versionSlot = versionSlot(of: declared)
         parts.uniquenessConstraints = (parent?.uniquenessConstraints ?? []) + constraints(of: declared, at: index)
         parts.indexes = declared.indexes.compactMap { buildIndex($0, of: declared) }
-        parts.derivedOrder = derivedOrder(parts.attributes, of: declared)
         guard let identity else { return nil }
         parts.identitySlot = identity
         return parts

@@ -44,6 +44,8 @@ struct ModelBuilder {
         layOutTables()
         placeRelationships()
         guard let entities = buildEntities() else { return nil }
+        checkDerivations(entities)
+        guard problems.isEmpty else { return nil }
         let model = ObjectModel(
             declaration: original, entities: entities, joinTables: joinTables)
         checkIndexPredicates(model)

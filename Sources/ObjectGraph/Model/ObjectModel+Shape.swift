@@ -76,10 +76,21 @@ extension DerivedExpression {
     public func text(in entity: Entity, _ model: ObjectModel) -> String {
         switch self {
         case .count(let relationship): return "\(entity.relationships[relationship].name).@count"
-        case .sum(let relationship, let slot):
+        case .aggregate(let function, let relationship, let slot):
             let relationship = entity.relationships[relationship]
-            let summed = model.entities[relationship.destinationIndex].attributes[slot].name
-            return "\(relationship.name).\(summed).@sum"
+            let source = model.entities[relationship.destinationIndex].attributes[slot].name
+            return "\(relationship.name).\(source).\(function.rawValue)"
+        case .keyPath(let path):
+            var names: [String] = []
+            var last = entity
+            for index in path.relationships {
+                names.append(last.relationships[index].name)
+                last = model.entities[last.relationships[index].destinationIndex]
+            }
+            names.append(last.attributes[path.slot].name)
+            let text = names.joined(separator: ".")
+            return path.transformation.map { "\($0.rawValue):(\(text))" } ?? text
+        case .now: return "now()"
         case .arithmetic(let expression): return expression.text(entity)
         }
     }

@@ -35,6 +35,9 @@ public struct Attribute: Sendable {
 
     /// Tells whether the store computes the value.
     public var isDerived: Bool { derivation != nil }
+
+    /// The value of a derived attribute before anything is known: nought for counts and sums, otherwise null.
+    var initialDerivedValue: Value { derivation?.beginsAtZero == true ? zero : .null }
 }
 
 /// Where a relationship's links are kept.

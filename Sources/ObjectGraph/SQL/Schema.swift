@@ -199,6 +199,7 @@ struct Schema {
                     ? name(index.properties) : index.name.map { "\(entity.name):\($0)" } ?? name([index.text]),
                 on: entity.tableName, index.elements.map(term), where: predicate)
         }
+        for names in extremes(entity) { list.add(name(names), on: entity.tableName, quoted(names)) }
         // A to-one column is searched from the other side, and by SQLite when a destination is deleted.
         for relationship in entity.ownRelationships {
             if let slot = model.inverse(of: relationship)?.positionSlot {
@@ -234,6 +235,25 @@ struct Schema {
             "CREATE INDEX \(SQLText.quoted(root.name + "._placeholder")) ON \(table) (pk) WHERE _placeholder"
         guard root.sharesTable else { return [placeholders] }
         return [placeholders, "CREATE INDEX \(SQLText.quoted(root.name + "._entity")) ON \(table) (_entity)"]
+    }
+
+    /// The columns by which the least and greatest values of an owner are one seek each.
+    private func extremes(_ entity: Entity) -> [[String]] {
+        var found: [[String]] = []
+        for owner in model.entities {
+            for attribute in owner.ownAttributes {
+                guard case .aggregate(let function, let index, let slot)? = attribute.derivation,
+                    function == .minimum || function == .maximum
+                else { continue }
+                let relationship = owner.relationships[index]
+                // Decimals are ordered by an order of the worker's own, which no index is to depend on.
+                guard relationship.destinationIndex == entity.index, entity.attributes[slot].type != .decimal,
+                    case .inverseColumn(let column) = relationship.storage
+                else { continue }
+                found.append([entity.columnNames[column], entity.columnNames[slot]])
+            }
+        }
+        return found
     }
 
     private func joinTable(_ join: JoinTable) -> [String] {

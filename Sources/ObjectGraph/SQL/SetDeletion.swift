@@ -5,6 +5,7 @@
 struct SetDeletion {
     let store: WriterConnection
     let history: HistoryWriter
+    let plan: DerivedPlan
 
     var model: ObjectModel { store.model }
 
@@ -18,12 +19,14 @@ struct SetDeletion {
         try store.runOnce("INSERT INTO temp.\(doomed(entity.index)) (pk, round) VALUES (?, 0)") { $0.bind(1, pk) }
         try close()
         try deny()
-        try letGoColumns(into: &tally)
+        let propagation = DerivedPropagation(store: store, plan: plan, time: history.time)
+        try markReaders(propagation)
+        try letGoColumns(propagation, into: &tally)
         try checkColumnMinimums()
-        try letGoJoins(into: &tally)
-        let owners = try affectedOwners()
+        try letGoJoins(propagation, into: &tally)
         try writeDeletions(root: (entity.index, pk), tombstone, into: &tally)
-        try recompute(owners, into: &tally)
+        try propagation.run()
+        try propagation.writeHistory(history, into: &tally)
         try drop()
     }
 
@@ -124,14 +127,14 @@ struct SetDeletion {
     // MARK: Survivors
 
     /// Clears the columns in which survivors refer to deleted objects.
-    private func letGoColumns(into tally: inout ChangeTally) throws {
+    private func letGoColumns(_ propagation: DerivedPropagation, into tally: inout ChangeTally) throws {
         for entity in model.entities {
             for relationship in entity.relationships
             where relationship.deleteRule == .nullify || relationship.deleteRule == .cascade {
                 guard let inverse = inverse(of: relationship), case .column(let slot) = inverse.storage else {
                     continue
                 }
-                try clear(inverse, slot, forgetting: relationship, into: &tally)
+                try clear(inverse, slot, forgetting: relationship, propagation, into: &tally)
             }
         }
     }
@@ -141,7 +144,8 @@ struct SetDeletion {
     }
 
     private func clear(
-        _ inverse: Relationship, _ slot: Int, forgetting relationship: Relationship, into tally: inout ChangeTally
+        _ inverse: Relationship, _ slot: Int, forgetting relationship: Relationship, _ propagation: DerivedPropagation,
+        into tally: inout ChangeTally
     ) throws {
         let entity = model.entities[inverse.entityIndex]
         let column = SQLText.quoted(entity.columnNames[slot])
@@ -155,8 +159,10 @@ struct SetDeletion {
                 reason: .missingMandatory, entity: entity.name, property: inverse.name,
                 limit: "is required and would lose its value")
         }
+        let times = try setTimes(entity, where: condition, propagation)
         try appendChanges(
-            entity, .update, from: "\(name) e WHERE \(condition)", properties: entity.columnNames[slot], into: &tally)
+            entity, .update, from: "\(name) e WHERE \(condition)",
+            properties: (times + [entity.columnNames[slot]]).joined(separator: ","), into: &tally)
         try store.runOnce("UPDATE \(name) SET \(column) = NULL WHERE \(condition)")
     }
 
@@ -177,7 +183,7 @@ struct SetDeletion {
     }
 
     /// Notes the survivors whose links in join tables go; the links themselves go with the rows.
-    private func letGoJoins(into tally: inout ChangeTally) throws {
+    private func letGoJoins(_ propagation: DerivedPropagation, into tally: inout ChangeTally) throws {
         for entity in model.entities {
             for relationship in entity.relationships {
                 guard case .join(let index, _) = relationship.storage else { continue }
@@ -193,11 +199,11 @@ struct SetDeletion {
                         inverse, relationship,
                         remaining: "\(SQLText.quoted(join.name)) j WHERE j.\(near) = s.destination AND j.\(far)")
                 }
+                let condition = "pk IN (SELECT destination FROM (\(survivors(relationship))))"
+                let times = try setTimes(survivor, where: condition, propagation)
                 try appendChanges(
-                    survivor, .update,
-                    from:
-                        "\(table(survivor.index)) e WHERE pk IN (SELECT destination FROM (\(survivors(relationship))))",
-                    properties: inverse.name, into: &tally)
+                    survivor, .update, from: "\(table(survivor.index)) e WHERE \(condition)",
+                    properties: (times + [inverse.name]).joined(separator: ","), into: &tally)
                 try removeLinks(relationship, join)
             }
         }

@@ -7,15 +7,20 @@ extension StoreVerifier {
             for attribute in entity.attributes {
                 switch attribute.derivation {
                 case .count(let index): try checkCount(attribute, entity, entity.relationships[index], &check)
-                case .sum(let index, let slot):
+                case .aggregate(let function, let index, let slot):
                     let relationship = entity.relationships[index]
-                    let summed = model.entities[relationship.destinationIndex].attributes[slot]
-                    if attribute.type.integerRange != nil, summed.type.integerRange != nil {
-                        try checkWholeSum(attribute, entity, relationship, summed, &check)
-                    } else {
-                        try checkSum(attribute, entity, relationship, summed, &check)
+                    let source = model.entities[relationship.destinationIndex].attributes[slot]
+                    switch function {
+                    case .sum where attribute.type.integerRange != nil && source.type.integerRange != nil:
+                        try checkWholeSum(attribute, entity, relationship, source, &check)
+                    case .sum, .average: try checkSum(attribute, entity, relationship, source, function, &check)
+                    case .minimum, .maximum:
+                        try checkExtreme(attribute, entity, relationship, source, function, &check)
                     }
+                case .keyPath(let path): try checkKeyPath(attribute, entity, path, &check)
                 case .arithmetic(let expression): try checkArithmetic(attribute, entity, expression, &check)
+                // When an object last changed nobody can tell from the rows.
+                case .now: break
                 case nil: break
                 }
             }
@@ -52,8 +57,9 @@ extension StoreVerifier {
         check.checkedCount += try rowCount(entity)
         let links = destinations(relationship)
         let count = "(SELECT count(*) FROM \(links.from) WHERE \(links.condition))"
-        // A decimal is a text in the store.
-        let expected = attribute.type == .decimal ? "CAST(\(count) AS TEXT)" : count
+        // A decimal is a text in the store; a count beyond the type stays at its bound.
+        let bound = attribute.type.integerRange?.upperBound ?? .max
+        let expected = attribute.type == .decimal ? "CAST(\(count) AS TEXT)" : "min(\(count), \(bound))"
         try rows(
             """
             SELECT * FROM (SELECT \(selection(attribute, entity)) AS stored, \(expected) AS expected \
@@ -85,8 +91,10 @@ extension StoreVerifier {
         ) { row in
             let (high, overflows) = row.integer(2).multipliedReportingOverflow(by: 1 << 32)
             let (sum, isOver) = high.addingReportingOverflow(row.integer(3))
-            // What leaves 64 bits stays at the bound.
-            let expected: Int64 = overflows || isOver ? (row.integer(2) < 0 ? .min : .max) : sum
+            // What leaves the type stays at its bound.
+            let unbounded: Int64 = overflows || isOver ? (row.integer(2) < 0 ? .min : .max) : sum
+            let range = attribute.type.integerRange ?? Int64.min...Int64.max
+            let expected = min(max(unbounded, range.lowerBound), range.upperBound)
             if row.value(1) == .integer(expected) { return }
             check.report(
                 entity.name, identity(row.value(0), entity), attribute.name,
@@ -94,10 +102,10 @@ extension StoreVerifier {
         }
     }
 
-    /// Sums decimals and binary fractions: one pass over owners and destinations in the order of the owners' keys.
+    /// Adds decimals and binary fractions up: one pass over owners and destinations in the order of the owners' keys.
     private func checkSum(
         _ attribute: Attribute, _ entity: Entity, _ relationship: Relationship, _ summed: Attribute,
-        _ check: inout VerificationReport.Check
+        _ function: AggregateFunction, _ check: inout VerificationReport.Check
     ) throws(StoreError) {
         let links = destinations(relationship)
         let destination = model.entities[relationship.destinationIndex]
@@ -114,10 +122,10 @@ extension StoreVerifier {
         var current: OwnerSum?
         func finish(_ owner: OwnerSum) {
             check.checkedCount += 1
-            if owner.agrees(attribute.type) { return }
+            if owner.agrees(attribute.type, function) { return }
             check.report(
                 entity.name, identity(owner.identity, entity), attribute.name,
-                mismatch(owner.stored, owner.text(attribute.type), attribute))
+                mismatch(owner.stored, owner.text(attribute.type, function), attribute))
         }
         try rows(
             """
@@ -135,6 +143,60 @@ extension StoreVerifier {
             current = owner
         }
         if let current { finish(current) }
+    }
+
+    /// Finds the least or greatest value of each owner by SQLite's own functions.
+    private func checkExtreme(
+        _ attribute: Attribute, _ entity: Entity, _ relationship: Relationship, _ source: Attribute,
+        _ function: AggregateFunction, _ check: inout VerificationReport.Check
+    ) throws(StoreError) {
+        check.checkedCount += try rowCount(entity)
+        let links = destinations(relationship)
+        var value = "d.\(SQLText.quoted(source.name))"
+        if source.type == .decimal { value += " COLLATE \(try decimalCollation())" }
+        let name = function == .minimum ? "min" : "max"
+        try rows(
+            """
+            SELECT * FROM (SELECT \(selection(attribute, entity)) AS stored, \
+            (SELECT \(name)(\(value)) FROM \(links.from) WHERE \(links.condition)) AS expected \
+            FROM \(table(entity)) o) WHERE stored IS NOT expected
+            """
+        ) { row in
+            check.report(
+                entity.name, identity(row.value(0), entity), attribute.name,
+                mismatch(row.value(1), attribute.type.text(of: row.value(2)), attribute))
+        }
+    }
+
+    /// Follows the references of each row.
+    private func checkKeyPath(
+        _ attribute: Attribute, _ entity: Entity, _ path: DerivedKeyPath, _ check: inout VerificationReport.Check
+    ) throws(StoreError) {
+        var from = "\(table(entity)) o"
+        var (last, alias) = (entity, "o")
+        for (position, index) in path.relationships.enumerated() {
+            let relationship = last.relationships[index]
+            let destination = model.entities[relationship.destinationIndex]
+            from +=
+                " LEFT JOIN \(table(destination)) d\(position) ON d\(position).pk = \(alias).\(SQLText.quoted(relationship.name))"
+            (last, alias) = (destination, "d\(position)")
+        }
+        let source = "\(alias).\(SQLText.quoted(last.attributes[path.slot].name))"
+        check.checkedCount += try rowCount(entity)
+        // What is not transformed SQLite compares by itself.
+        let condition = path.transformation == nil ? "WHERE stored IS NOT expected" : ""
+        try rows(
+            """
+            SELECT * FROM (SELECT \(selection(attribute, entity)) AS stored, \(source) AS expected FROM \(from)) \
+            \(condition)
+            """
+        ) { row in
+            let expected = path.transformation?.apply(row.value(2)) ?? row.value(2)
+            if row.value(1) == expected { return }
+            check.report(
+                entity.name, identity(row.value(0), entity), attribute.name,
+                mismatch(row.value(1), attribute.type.text(of: expected), attribute))
+        }
     }
 
     /// Computes arithmetic from the stored values of the same row.
@@ -160,8 +222,9 @@ private struct OwnerSum {
     let pk: Int64
     let identity: Value
     let stored: Value
-    private var decimal: Decimal = 0
+    private var decimal = ExactDecimalSum()
     private var double = 0.0
+    private var count = 0
 
     init(pk: Int64, identity: Value, stored: Value) {
         self.pk = pk
@@ -172,29 +235,39 @@ private struct OwnerSum {
     mutating func add(_ value: Value) {
         switch value {
         case .integer(let number):
-            decimal += Decimal(number)
+            decimal.add(number, times: 1)
             double += Double(number)
         case .double(let number):
-            decimal += DecimalText.number("\(number)") ?? 0
+            decimal.add(DecimalText.canonical("\(number)") ?? "0")
             double += number
         case .text(let text):
-            decimal += DecimalText.number(text) ?? 0
+            decimal.add(text)
             double += Double(text) ?? 0
-        case .null, .blob: break
+        case .null, .blob: return
         }
+        count += 1
     }
 
-    func agrees(_ type: AttributeType) -> Bool {
+    func agrees(_ type: AttributeType, _ function: AggregateFunction) -> Bool {
+        if function == .average, count == 0 { return stored.isNull }
+        let expected = function == .average ? double / Double(count) : double
         switch (type, stored) {
-        case (.decimal, .text(let text)): return DecimalText.number(text) == decimal
+        case (.decimal, .text(let text)): return text == self.text(type, function)
         // Binary fractions depend on the order in which they are added up.
-        case (.double, .double(let number)): return abs(number - double) <= 1e-9 * max(1, abs(double))
-        case (.float, .double(let number)): return abs(number - double) <= 1e-5 * max(1, abs(double))
+        case (.double, .double(let number)): return abs(number - expected) <= 1e-9 * max(1, abs(expected))
+        case (.float, .double(let number)): return abs(number - expected) <= 1e-5 * max(1, abs(expected))
         case (.integer16, .integer(let number)), (.integer32, .integer(let number)), (.integer64, .integer(let number)):
-            return abs(Double(number) - double) <= 0.5 + 1e-9 * abs(double)
+            let range = type.integerRange ?? Int64.min...Int64.max
+            let bounded = min(max(expected, Double(range.lowerBound)), Double(range.upperBound))
+            return abs(Double(number) - bounded) <= 0.5 + 1e-9 * abs(bounded)
         default: return false
         }
     }
 
-    func text(_ type: AttributeType) -> String { type == .decimal ? DecimalText.text(decimal) : "\(double)" }
+    func text(_ type: AttributeType, _ function: AggregateFunction) -> String {
+        if function == .average, count == 0 { return "null" }
+        guard type == .decimal else { return "\(function == .average ? double / Double(count) : double)" }
+        if function == .sum { return decimal.text }
+        return DecimalText.text((DecimalText.number(decimal.text) ?? 0) / Decimal(count))
+    }
 }

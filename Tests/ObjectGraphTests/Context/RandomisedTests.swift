@@ -8,7 +8,7 @@ import Testing
 /// The seed is printed with a failure; `INGEST_TEST_SEED=n swift test --filter RandomisedTests` runs that one again, and
 /// `INGEST_TEST_RUNS=n` makes the runs more.
 @Suite struct RandomisedTests {
-    @Test(arguments: ["rules", "people", "strict", "awkward", "chat", "work-orders"])
+    @Test(arguments: ["rules", "people", "strict", "awkward", "derived", "chat", "work-orders"])
     func everyWayOfChunkingGivesWhatTheReferenceGives(_ name: String) throws {
         let model = try Self.model(name)
         let environment = ProcessInfo.processInfo.environment
@@ -23,6 +23,7 @@ import Testing
         case "rules": try ObjectModel.parse(Models.rules)
         case "people": try ObjectModel.parse(Models.people)
         case "awkward": try ObjectModel.parse(Models.awkward)
+        case "derived": try ObjectModel.parse(Models.derived)
         case "strict": try ObjectModel.parse(Models.strict)
         default: try configuredModel(name)
         }
@@ -64,7 +65,8 @@ enum Comparison {
         let expected = events.map { reference.apply($0) }
         let lines = reference.dump()
         for way in Way.allCases {
-            let graph = try Graph(model, setDeletionThreshold: way.threshold(seed))
+            let graph = try Graph(
+                model, clock: Clock(ReferenceGraph.time), setDeletionThreshold: way.threshold(seed))
             let outcomes = try way.apply(events, to: graph, seed: seed)
             // An event that deletes too much in passing is refused where deletions are carried out in the store.
             if way == .sets, outcomes.contains("delete.too_large") { continue }
@@ -79,6 +81,8 @@ enum Comparison {
             guard way == Way.allCases[Int(seed % 5)] else { continue }
             let problems = try StoreCheck.problems(graph)
             if !problems.isEmpty { return "\(way): \(problems.joined(separator: "; "))" }
+            let report = try graph.store.verify()
+            if !report.isSound { return "\(way): \(report.text)" }
         }
         return nil
     }

@@ -74,15 +74,34 @@ import Testing
         attribute("reserved name", "cannot be a property's name", "rowid: { type: string }"),
         attribute("derived text", "derived and no number", "n: { type: string, derived: bs.@count }"),
         attribute("derived from nothing", "no to-many relationship", "n: { type: integer64, derived: cs.@count }"),
-        attribute("derived function", "not understood", "n: { type: integer64, derived: bs.m.@max }"),
-        attribute("derived sum of text", "no stored number", "n: { type: integer64, derived: bs.id.@sum }"),
+        attribute("derived function", "is no operator", "n: { type: integer64, derived: bs.m.@median }"),
+        attribute("derived sum of text", "is no number", "n: { type: integer64, derived: bs.id.@sum }"),
         attribute("derived syntax", "is wrong", "n: { type: integer64, derived: '(1 + 2' }"),
         attribute("derived name", "no numeric attribute", "n: { type: integer64, derived: 2 * id }"),
         attribute(
             "derived with default", "is derived and has a default", "n: { type: integer64, default: 1, derived: 1 + 1 }"
         ),
+        attribute("derived count between", "intermediate '@count'", "n: { type: integer64, derived: bs.@count.m }"),
+        attribute(
+            "derived sum of two steps", "one to-many relationship", "n: { type: integer64, derived: bs.a.n.@sum }"),
+        attribute("derived two operators", "one operator", "n: { type: integer64, derived: bs.@max.@count }"),
+        attribute("derived path over many", "leads to many objects", "n: { type: integer64, derived: bs.m }"),
+        attribute("derived path nowhere", "no relationship of A", "n: { type: integer64, derived: chat.title }"),
+        attribute("derived path of another type", "takes the value of a string", "n: { type: integer64, derived: id }"),
+        attribute("derived least of another type", "takes the value of", "n: { type: date, derived: bs.m.@min }"),
+        attribute("derived function of text", "is no function", "n: { type: string, derived: 'title:(id)' }"),
+        attribute(
+            "derived text of a number", "transforms what is no text",
+            "n: { type: integer64, derived: 'uppercase:(id)' }"),
+        attribute(
+            "derived function without path", "takes one key path", "n: { type: string, derived: 'canonical:(1 + 2)' }"),
+        attribute("derived time", "is now() and no date", "n: { type: integer64, derived: now() }"),
         mistake(
-            "circle", 2, "depend on each other",
+            "circle over entities", 6, "A.n reads B.m reads A.n",
+            model("n: { type: integer64, derived: bs.m.@sum }", "bs: { to: B, many: true, inverse: a }")
+                .replacing("m: { type: integer64, default: 0 }", with: "m: { type: integer64, derived: a.n }")),
+        mistake(
+            "circle", 6, "depend on each other",
             model(
                 "n: { type: double, derived: o + 1 }\n      o: { type: double, derived: n * 2 }",
                 "bs: { to: B, many: true, inverse: a }")),

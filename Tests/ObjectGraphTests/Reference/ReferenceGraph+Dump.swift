@@ -36,13 +36,50 @@ extension ReferenceGraph {
         case nil: return objects[key]?.attributes[attribute.slot] ?? .null
         case .count(let index):
             return number(Decimal(destinations(of: key, entity.relationships[index]).count), attribute)
-        case .sum(let index, let slot):
-            let summed = destinations(of: key, entity.relationships[index]).compactMap {
-                objects[$0]?.attributes[slot].decimal
+        case .aggregate(let function, let index, let slot):
+            return aggregate(function, entity.relationships[index], slot, attribute, of: key)
+        case .keyPath(let path):
+            var end: Key? = key
+            for index in path.relationships {
+                end = end.flatMap { destinations(of: $0, model.entities[$0.entity].relationships[index]).first }
             }
-            return number(summed.reduce(0, +), attribute)
+            guard let end else { return .null }
+            let value = value(model.entities[end.entity].attributes[path.slot], of: end)
+            guard case .text(let text) = value, let transformation = path.transformation else { return value }
+            switch transformation {
+            case .uppercase: return .text(text.uppercased())
+            case .lowercase: return .text(text.lowercased())
+            case .canonical: return .text(text.lowercased().folding(options: .diacriticInsensitive, locale: nil))
+            }
         case .arithmetic(let expression):
             return compute(expression, of: key).map { number($0, attribute) } ?? .null
+        // All saves of these tests have one time.
+        case .now: return .integer(Self.time)
+        }
+    }
+
+    /// The time of all saves where the reference is compared with a store.
+    static let time: Int64 = 1_000
+
+    private func aggregate(
+        _ function: AggregateFunction, _ relationship: Relationship, _ slot: Int, _ attribute: Attribute, of key: Key
+    ) -> Value {
+        let source = model.entities[relationship.destinationIndex].attributes[slot]
+        let values = destinations(of: key, relationship).map { value(source, of: $0) }.filter { !$0.isNull }
+        let numbers = values.compactMap(\.decimal)
+        switch function {
+        case .sum: return number(numbers.reduce(0, +), attribute)
+        case .average:
+            if numbers.isEmpty { return .null }
+            let total = numbers.reduce(0, +)
+            if attribute.type == .decimal { return number(total / Decimal(numbers.count), attribute) }
+            return .double(NSDecimalNumber(decimal: total).doubleValue / Double(numbers.count))
+        case .minimum, .maximum:
+            let sorted = values.sorted { left, right in
+                if let left = left.decimal, let right = right.decimal { return left < right }
+                return (left.text ?? "").utf8.lexicographicallyPrecedes((right.text ?? "").utf8)
+            }
+            return (function == .minimum ? sorted.first : sorted.last) ?? .null
         }
     }
 

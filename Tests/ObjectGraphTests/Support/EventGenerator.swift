@@ -103,7 +103,7 @@ struct EventGenerator {
         case .date: .integer(Int64.random(in: 1...99, using: &random))
         case .uuid, .binary: .blob([UInt8](repeating: 7, count: 16))
         case .transformable: "{}"
-        case .string, .uri: .text(["open", "done", "x@y.z", "p", "q"].randomElement(using: &random) ?? "p")
+        case .string, .uri: .text(["open", "done", "x@y.z", "p", "Q", "Ünï"].randomElement(using: &random) ?? "p")
         }
     }
 }

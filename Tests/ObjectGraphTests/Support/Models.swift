@@ -167,4 +167,95 @@ enum Models {
               source: { to: Group, inverse: x, optional: true, delete: deny }
               x: { to: Group, many: true, inverse: source, delete: nullify, minCount: 2 }
         """
+
+    /// Every derivation, in chains over entities, through every kind of storage and delete rule.
+    static let derived = """
+        model: derived
+        entities:
+          Team:
+            identity: id
+            attributes:
+              id: { type: string }
+              name: { type: string, optional: true }
+              chatsCount: { type: integer16, derived: chats.@count }
+              messagesCount: { type: integer64, derived: chats.count.@sum }
+              largest: { type: integer64, derived: chats.@max.largest }
+              heaviest: { type: decimal, derived: chats.price.@max }
+              mean: { type: double, derived: chats.count.@avg }
+              spread: { type: integer64, derived: largest - chatsCount }
+              savedAt: { type: date, derived: now() }
+            relationships:
+              chats: { to: Chat, many: true, inverse: team, delete: nullify }
+          Chat:
+            identity: id
+            attributes:
+              id: { type: string }
+              title: { type: string, optional: true }
+              folded: { type: string, derived: "canonical:(title)" }
+              count: { type: integer64, derived: messages.@count }
+              size: { type: integer64, derived: messages.size.@sum }
+              largest: { type: integer32, derived: messages.size.@max }
+              smallest: { type: integer64, derived: messages.@min.size }
+              meanSize: { type: double, derived: messages.size.@avg }
+              price: { type: decimal, derived: messages.price.@sum }
+              cheapest: { type: decimal, derived: messages.price.@min }
+              meanPrice: { type: decimal, derived: messages.price.@avg }
+              firstWord: { type: string, derived: messages.word.@min }
+              latest: { type: date, derived: messages.at.@max }
+              weight: { type: double, derived: messages.weight.@sum }
+              double: { type: double, derived: weight * 2 + count }
+              teamName: { type: string, derived: team.name }
+              teamSize: { type: integer16, derived: team.chatsCount }
+            relationships:
+              team: { to: Team, inverse: chats, optional: true }
+              messages: { to: Message, many: true, inverse: chat, delete: cascade }
+              tags: { to: Tag, many: true, inverse: chats }
+              marks: { to: Tag, many: true, inverse: none }
+          Message:
+            identity: id
+            attributes:
+              id: { type: string }
+              word: { type: string, optional: true }
+              size: { type: integer32, optional: true }
+              price: { type: decimal, optional: true }
+              weight: { type: double, optional: true }
+              at: { type: date, optional: true }
+              chatTitle: { type: string, derived: chat.title }
+              chatFolded: { type: string, derived: chat.folded }
+              loud: { type: string, derived: "uppercase:(chatTitle)" }
+              team: { type: string, derived: "lowercase:(chat.team.name)" }
+              teamName: { type: string, derived: chat.teamName }
+              share: { type: double, derived: size * siblings / 4 }
+              siblings: { type: integer64, derived: chat.count }
+              pinned: { type: integer64, derived: pin.total }
+              traced: { type: string, derived: trace.name }
+              authorName: { type: string, derived: author.name }
+              savedAt: { type: date, derived: now() }
+            relationships:
+              chat: { to: Chat, inverse: messages, optional: true }
+              pin: { to: Tag, inverse: none, optional: true }
+              trace: { to: Person, inverse: traces, optional: true }
+              author: { to: Person, inverse: authored, optional: true, delete: cascade }
+          Tag:
+            identity: id
+            attributes:
+              id: { type: string }
+              rate: { type: integer32, default: 1 }
+              total: { type: integer64, derived: chats.count.@sum }
+              largest: { type: integer64, derived: chats.size.@max }
+              rates: { type: integer64, derived: likes.rate.@sum }
+            relationships:
+              chats: { to: Chat, many: true, inverse: tags }
+              likes: { to: Tag, many: true, inverse: none }
+          Person:
+            identity: id
+            attributes:
+              id: { type: string }
+              name: { type: string, optional: true }
+              lastSaved: { type: date, derived: traces.savedAt.@max }
+              words: { type: string, derived: authored.word }
+            relationships:
+              traces: { to: Message, many: true, inverse: trace, delete: noAction }
+              authored: { to: Message, inverse: author, optional: true, delete: nullify }
+        """
 }

@@ -20,7 +20,9 @@ enum StoreCheck {
         let relationship = entity.relationships[index]
         let destination = graph.model.entities[relationship.destinationIndex]
         var aggregate = "count(*)"
-        if case .sum(_, let slot)? = attribute.derivation {
+        if case .aggregate(let function, _, let slot)? = attribute.derivation {
+            // The others may be null or text: the reference covers them.
+            guard function == .sum else { return [] }
             aggregate = "coalesce(sum(CAST(d.\"\(destination.attributes[slot].name)\" AS REAL)), 0)"
         }
         let source: String

@@ -1,0 +1,281 @@
+// Derived values, as far as they follow from what the chunk holds in memory: counts and sums by what was added and
+// taken away, extremes by what came, key paths by what was loaded. What only the rows can tell is noted for
+// ``DerivedPropagation``.
+extension Saver {
+    typealias Link = (table: Int, pair: Pair, isLinked: Bool)
+
+    /// An owner, by the topmost entity of its hierarchy.
+    struct OwnerKey: Hashable {
+        let entity: Int
+        let pk: Int64
+    }
+
+    struct DerivedChanges {
+        /// What to add to owners' aggregates, by owner and slot.
+        var sums: [OwnerKey: [Int: RunningSum]] = [:]
+        /// What comes to and goes from owners' extremes.
+        var extremes: [OwnerKey: [Int: (function: AggregateFunction, change: ExtremeChange)]] = [:]
+        /// The owners whose value is to be computed anew from the rows.
+        private(set) var recomputed: [DerivedNode: Set<Int64>] = [:]
+
+        mutating func recompute(_ node: DerivedNode, _ owners: some Sequence<Int64>) {
+            recomputed[node, default: []].formUnion(owners)
+        }
+    }
+
+    /// Computes all derived values in memory and notes what is left for the rows.
+    func derive(_ links: [Link]) throws(StoreError) -> DerivedChanges {
+        var changes = DerivedChanges()
+        for level in plan.levels {
+            if level.hasColumnFeeds { collect(level, &changes) }
+            if level.hasJoinFeeds {
+                collect(links, level, &changes)
+                try collectLosses(level, &changes)
+                try collectChangedValues(level, &changes)
+            }
+            try applySums(&changes)
+            try applyExtremes(&changes)
+            if !level.paths.isEmpty { try computePaths(level) }
+            if level.hasOwnSlots { computeOwn(level) }
+            if level.hasTimeSlots { setTimes(level) }
+        }
+        return changes
+    }
+
+    // MARK: What feeds aggregates
+
+    private func collect(_ level: DerivedPlan.Level, _ changes: inout DerivedChanges) {
+        for object in registry.listed where !object.state.isVoid {
+            for feed in level.columnFeeds[object.entity.index] {
+                let old = object.isNew ? nil : object.original[feed.slot].integer
+                let new = object.isAlive ? object.state.values[feed.slot].integer : nil
+                for aggregate in feed.aggregates { note(aggregate, object, old: old, new: new, &changes) }
+            }
+        }
+    }
+
+    private func note(
+        _ aggregate: DerivedPlan.Aggregate, _ object: ContextObject, old: Int64?, new: Int64?,
+        _ changes: inout DerivedChanges
+    ) {
+        let oldValue = aggregate.valueSlot.map { object.original[$0] } ?? .integer(1)
+        let newValue = aggregate.valueSlot.map { object.state.values[$0] } ?? .integer(1)
+        if old == new, oldValue == newValue { return }
+        if let old { add(oldValue, times: -1, aggregate, owner: old, &changes) }
+        if let new { add(newValue, times: 1, aggregate, owner: new, &changes) }
+    }
+
+    private func add(
+        _ value: Value, times factor: Int64, _ aggregate: DerivedPlan.Aggregate, owner: Int64,
+        _ changes: inout DerivedChanges
+    ) {
+        guard aggregate.isIncremental else { return changes.recompute(aggregate.node, CollectionOfOne(owner)) }
+        let key = OwnerKey(entity: registry.model.entities[aggregate.node.entity].rootIndex, pk: owner)
+        let slot = aggregate.node.slot
+        guard case .extreme(let function) = aggregate.kind else {
+            changes.sums[key, default: [:]][slot, default: RunningSum(for: aggregate.type)].add(value, times: factor)
+            return
+        }
+        var entry = changes.extremes[key]?[slot] ?? (function, ExtremeChange())
+        if factor > 0 { entry.change.add(value, function, aggregate.type) } else { entry.change.remove(value) }
+        changes.extremes[key, default: [:]][slot] = entry
+    }
+
+    private func collect(_ links: [Link], _ level: DerivedPlan.Level, _ changes: inout DerivedChanges) {
+        for link in links {
+            let feed = level.joinFeeds[link.table]
+            if feed.isEmpty { continue }
+            let (owner, destination) = ends(link)
+            let factor: Int64 = link.isLinked ? 1 : -1
+            for (end, aggregates) in [(owner, feed.owner), (destination, feed.destination)] {
+                guard let end, end.isAlive else { continue }
+                for aggregate in aggregates {
+                    if aggregate.valueSlot == nil {
+                        add(.integer(1), times: factor, aggregate, owner: end.pk, &changes)
+                    } else {
+                        changes.recompute(aggregate.node, CollectionOfOne(end.pk))
+                    }
+                }
+            }
+        }
+    }
+
+    /// Links without inverse go with the rows of their destinations; aggregates over them are computed anew.
+    private func collectLosses(_ level: DerivedPlan.Level, _ changes: inout DerivedChanges) throws(StoreError) {
+        for (table, feed) in level.joinFeeds.enumerated() {
+            let join = registry.pairs[table].join
+            if join.destinationRelationship != nil || feed.owner.isEmpty { continue }
+            let kin = registry.model.kin(of: join.destinationEntity)
+            let deleted = registry.listed.filter {
+                kin.contains($0.entity.index) && !$0.isNew && !$0.isAlive
+            }
+            try recompute(feed.owner, table, linkedTo: deleted, isOwner: true, &changes)
+        }
+    }
+
+    /// An aggregate over a join table changes with the value of any object that is linked.
+    private func collectChangedValues(_ level: DerivedPlan.Level, _ changes: inout DerivedChanges) throws(StoreError) {
+        for (table, feed) in level.joinFeeds.enumerated() {
+            let join = registry.pairs[table].join
+            for (aggregates, isOwner) in [(feed.owner, true), (feed.destination, false)] {
+                for aggregate in aggregates {
+                    guard let slot = aggregate.valueSlot else { continue }
+                    let kin = registry.model.kin(of: isOwner ? join.destinationEntity : join.ownerEntity)
+                    let changed = registry.listed.filter {
+                        kin.contains($0.entity.index) && !$0.isNew && $0.isAlive
+                            && $0.original[slot] != $0.state.values[slot]
+                    }
+                    try recompute([aggregate], table, linkedTo: changed, isOwner: isOwner, &changes)
+                }
+            }
+        }
+    }
+
+    private func recompute(
+        _ aggregates: [DerivedPlan.Aggregate], _ table: Int, linkedTo objects: [ContextObject], isOwner: Bool,
+        _ changes: inout DerivedChanges
+    ) throws(StoreError) {
+        var owners: Set<Int64> = []
+        try store.joins[table].pairs(keys: objects.map(\.pk), onOwnerSide: !isOwner, limit: nil) {
+            owners.insert(isOwner ? $0.owner : $0.destination)
+        }
+        if owners.isEmpty { return }
+        for aggregate in aggregates { changes.recompute(aggregate.node, owners) }
+    }
+
+    // MARK: Aggregates by what changed
+
+    private func applySums(_ changes: inout DerivedChanges) throws(StoreError) {
+        if changes.sums.isEmpty { return }
+        let sums = changes.sums
+        changes.sums = [:]
+        for owner in try owners(sums.keys) {
+            guard let slots = sums[OwnerKey(entity: owner.entity.rootIndex, pk: owner.pk)] else { continue }
+            for (slot, sum) in slots where !sum.isZero {
+                var total = RunningSum(for: owner.entity.attributes[slot].type)
+                total.add(owner.state.values[slot])
+                let isExact = total.isExact
+                total.add(sum)
+                // What is or was at a bound cannot be added to: it is computed anew from the rows.
+                guard isExact, total.isExact else {
+                    let node = owner.entity.node(of: slot)
+                    changes.recompute(node, CollectionOfOne(owner.pk))
+                    continue
+                }
+                owner.state.values[slot] = total.value
+                registry.list(owner)
+            }
+        }
+    }
+
+    private func applyExtremes(_ changes: inout DerivedChanges) throws(StoreError) {
+        if changes.extremes.isEmpty { return }
+        let extremes = changes.extremes
+        changes.extremes = [:]
+        for owner in try owners(extremes.keys) {
+            guard let slots = extremes[OwnerKey(entity: owner.entity.rootIndex, pk: owner.pk)] else { continue }
+            for (slot, entry) in slots {
+                let current = owner.state.values[slot]
+                let type = owner.entity.attributes[slot].type
+                guard let value = entry.change.value(after: current, entry.function, type) else {
+                    let node = owner.entity.node(of: slot)
+                    changes.recompute(node, CollectionOfOne(owner.pk))
+                    continue
+                }
+                if value == current { continue }
+                owner.state.values[slot] = value
+                registry.list(owner)
+            }
+        }
+    }
+
+    /// The living owners of some keys, loaded together, in a fixed order.
+    private func owners(_ keys: some Collection<OwnerKey>) throws(StoreError) -> [ContextObject] {
+        let sorted = keys.sorted { ($0.entity, $0.pk) < ($1.entity, $1.pk) }
+        for (entity, keys) in Dictionary(grouping: sorted, by: \.entity) {
+            try registry.load(entity: entity, primaryKeys: keys.map(\.pk))
+        }
+        return sorted.compactMap { registry.byKey[$0.entity][$0.pk] }.filter(\.isAlive)
+    }
+
+    // MARK: Values of single objects
+
+    /// Follows the key paths of objects that are new or whose own reference changed.
+    private func computePaths(_ level: DerivedPlan.Level) throws(StoreError) {
+        for index in level.paths {
+            let path = plan.paths[index]
+            let slot = path.steps[0].slot
+            let kin = registry.model.kin(of: path.node.entity)
+            let objects = registry.listed.filter {
+                kin.contains($0.entity.index) && $0.isAlive
+                    && ($0.isNew || $0.original[slot] != $0.state.values[slot])
+            }
+            if objects.isEmpty { continue }
+            var ends: [ContextObject?] = objects
+            for step in path.steps {
+                let keys = ends.map { $0?.state.values[step.slot].integer }
+                try registry.load(entity: step.destination, primaryKeys: Array(Set(keys.compactMap { $0 })))
+                ends = keys.map { key in
+                    key.flatMap { registry.byKey[step.destination][$0] }.flatMap { $0.isAlive ? $0 : nil }
+                }
+            }
+            for (object, end) in zip(objects, ends) {
+                let value = end?.state.values[path.slot] ?? .null
+                object.state.values[path.node.slot] = path.transformation?.apply(value) ?? value
+            }
+        }
+    }
+
+    private func computeOwn(_ level: DerivedPlan.Level) {
+        for object in registry.listed where object.isAlive {
+            for slot in level.ownSlots[object.entity.index] {
+                object.state.values[slot] = object.entity.attributes[slot].ownDerivedValue(object.state.values)
+            }
+        }
+    }
+
+    private func setTimes(_ level: DerivedPlan.Level) {
+        for object in registry.listed {
+            let slots = level.timeSlots[object.entity.index]
+            guard !slots.isEmpty, object.isAlive, changeKind(object) != nil else { continue }
+            for slot in slots { object.state.values[slot] = .integer(history.time) }
+        }
+    }
+
+    // MARK: What the rows have to tell
+
+    /// Marks what has to be computed anew, before rows are written: references that SQLite clears are still there.
+    ///
+    /// The stored references lead from a changed object to too many readers rather than too few: whoever was led
+    /// elsewhere by this chunk has been computed in memory, and is computed once more.
+    func propagation(of changes: DerivedChanges) throws(StoreError) -> DerivedPropagation? {
+        var sources: [PathKey: [Int64]] = [:]
+        for object in registry.listed where !plan.paths.isEmpty && !object.isNew {
+            for reader in plan.pathReaders[object.entity.index]
+            where !object.isAlive || object.original[reader.slot] != object.state.values[reader.slot] {
+                sources[PathKey(path: reader.path, depth: reader.depth), default: []].append(object.pk)
+            }
+        }
+        if changes.recomputed.isEmpty, sources.isEmpty { return nil }
+        let propagation = DerivedPropagation(store: store, plan: plan, time: history.time)
+        for (node, owners) in changes.recomputed { try propagation.mark(node, owners.sorted()) }
+        for (key, keys) in sources { try propagation.markReaders(path: key.path, depth: key.depth, of: keys) }
+        return propagation
+    }
+
+    private struct PathKey: Hashable {
+        let path: Int
+        let depth: Int
+    }
+}
+
+extension Attribute {
+    /// Computes a derived value that follows from the object's own values.
+    func ownDerivedValue(_ values: [Value]) -> Value {
+        switch derivation {
+        case .arithmetic(let expression): return expression.value(values, of: self)
+        case .keyPath(let path): return path.transformation?.apply(values[path.slot]) ?? values[path.slot]
+        default: return values[slot]
+        }
+    }
+}

@@ -1,0 +1,105 @@
+extension WriterConnection {
+    /// Computes an aggregate of some owners from the rows, all of them in one statement.
+    ///
+    /// Sums and averages of binary fractions are added up in the order of the primary keys, so that the same rows give
+    /// the same sum. Owners without destinations may be absent from the result.
+    func aggregates(of node: DerivedNode, owners: [Int64]) throws(StoreError) -> [Int64: Value] {
+        let entity = model.entities[node.entity]
+        let derived = entity.attributes[node.slot]
+        switch derived.derivation {
+        case .count(let index): return try counts(entity.relationships[index], derived, owners)
+        case .aggregate(let function, let index, let slot):
+            let relationship = entity.relationships[index]
+            let source = model.entities[relationship.destinationIndex].attributes[slot]
+            switch function {
+            case .sum:
+                var sums: [Int64: RunningSum] = [:]
+                try forEachValue(source, relationship, owners, isOrdered: derived.type.integerRange == nil) {
+                    sums[$0, default: RunningSum(for: derived.type)].add($1)
+                }
+                return sums.mapValues(\.value)
+            case .average:
+                var averages: [Int64: RunningAverage] = [:]
+                try forEachValue(source, relationship, owners, isOrdered: true) {
+                    averages[$0, default: RunningAverage(of: source.type, for: derived.type)].add($1)
+                }
+                return averages.mapValues(\.value)
+            case .minimum, .maximum: return try extremes(function, source, relationship, owners)
+            }
+        case .keyPath, .arithmetic, .now, nil: return [:]
+        }
+    }
+
+    private func counts(
+        _ relationship: Relationship, _ derived: Attribute, _ owners: [Int64]
+    ) throws(StoreError) -> [Int64: Value] {
+        var counts: [Int64: Value] = [:]
+        let members = members(relationship, selecting: "count(*)")
+        try forEachPage(owners, { "\(members.select) IN (\($0)) GROUP BY 1" }) { statement in
+            var sum = RunningSum(for: derived.type)
+            sum.add(.integer(statement.integer(1)))
+            counts[statement.integer(0)] = sum.value
+        }
+        return counts
+    }
+
+    /// An owner's extreme is one seek where the index of its reference holds the value too.
+    private func extremes(
+        _ function: AggregateFunction, _ source: Attribute, _ relationship: Relationship, _ owners: [Int64]
+    ) throws(StoreError) -> [Int64: Value] {
+        var value = "d." + SQLText.quoted(source.name)
+        if source.type == .decimal {
+            try DecimalCollation.install(connection)
+            value += " COLLATE \(DecimalCollation.name)"
+        }
+        let name = function == .minimum ? "min" : "max"
+        let owner = SQLText.quoted(model.entities[relationship.entityIndex].tableName)
+        let members = members(relationship, selecting: "\(name)(\(value))", isOfOneOwner: true)
+        var extremes: [Int64: Value] = [:]
+        try forEachPage(owners, { "SELECT o.pk, (\(members.select) = o.pk) FROM \(owner) o WHERE o.pk IN (\($0))" }) {
+            extremes[$0.integer(0)] = $0.value(1)
+        }
+        return extremes
+    }
+
+    private func forEachValue(
+        _ source: Attribute, _ relationship: Relationship, _ owners: [Int64], isOrdered: Bool,
+        _ each: (Int64, Value) -> Void
+    ) throws(StoreError) {
+        let members = members(relationship, selecting: "d." + SQLText.quoted(source.name))
+        try forEachPage(owners, { "\(members.select) IN (\($0))" + (isOrdered ? " ORDER BY \(members.key)" : "") }) {
+            each($0.integer(0), $0.value(1))
+        }
+    }
+
+    private func forEachPage(
+        _ keys: [Int64], _ sql: (String) -> String, _ each: (PreparedStatement) -> Void
+    ) throws(StoreError) {
+        let keys = keys.map { Value.integer($0) }
+        for start in stride(from: 0, to: keys.count, by: KeyList.maximumWidth) {
+            let part = keys[start..<min(start + KeyList.maximumWidth, keys.count)]
+            let statement = try statement(sql(SQLText.parameters(KeyList.width(for: part.count))))
+            KeyList.bind(part, to: statement)
+            while try statement.step() { each(statement) }
+        }
+    }
+
+    /// A query of owners and members `d`, up to the condition on the owner's key; `key` is the member's key.
+    private func members(
+        _ relationship: Relationship, selecting value: String, isOfOneOwner: Bool = false
+    ) -> (select: String, key: String) {
+        let destination = model.entities[relationship.destinationIndex]
+        let table = SQLText.quoted(destination.tableName)
+        switch relationship.storage {
+        case .join(let index, let isOwner):
+            let (near, far) = isOwner ? ("owner", "destination") : ("destination", "owner")
+            let join = SQLText.quoted(model.joinTables[index].name)
+            let selected = isOfOneOwner ? value : "j.\(near), \(value)"
+            return ("SELECT \(selected) FROM \(join) j JOIN \(table) d ON d.pk = j.\(far) WHERE j.\(near)", "d.pk")
+        case .column(let slot), .inverseColumn(let slot):
+            let column = "d." + SQLText.quoted(destination.columnNames[slot])
+            let selected = isOfOneOwner ? value : "\(column), \(value)"
+            return ("SELECT \(selected) FROM \(table) d WHERE \(column)", "d.pk")
+        }
+    }
+}

@@ -1,0 +1,139 @@
+import Testing
+
+@testable import ObjectGraph
+
+@Suite struct DerivedAggregateTests {
+    private static let yaml = """
+        entities:
+          Box:
+            identity: id
+            attributes:
+              id: { type: string }
+              least: { type: integer16, derived: items.@min.size }
+              greatest: { type: integer16, derived: items.size.@max }
+              mean: { type: double, derived: items.size.@avg }
+              meanPrice: { type: decimal, derived: items.price.@avg }
+              dearest: { type: decimal, derived: items.price.@max }
+              price: { type: decimal, derived: items.price.@sum }
+              total: { type: integer16, derived: items.size.@sum }
+              lastWord: { type: string, derived: items.word.@max }
+            relationships:
+              items: { to: Item, many: true, inverse: box, delete: cascade }
+              room: { to: Room, inverse: boxes, optional: true }
+          Item:
+            identity: id
+            attributes:
+              id: { type: string }
+              size: { type: integer16, optional: true }
+              price: { type: decimal, optional: true }
+              word: { type: string, optional: true }
+            relationships: { box: { to: Box, inverse: items, optional: true } }
+          Room:
+            identity: id
+            attributes:
+              id: { type: string }
+              items: { type: integer64, derived: boxes.total.@sum }
+              greatest: { type: integer64, derived: boxes.greatest.@max }
+            relationships: { boxes: { to: Box, many: true, inverse: room } }
+        """
+
+    private func graph(_ sizes: [Int64]) throws -> Graph {
+        let graph = try Graph(yaml: Self.yaml)
+        try graph.apply(graph.upsert("Box", "b", ["room": "r"]), graph.upsert("Room", "r"))
+        try graph.apply(
+            sizes.enumerated().map {
+                graph.upsert("Item", .text("i\($0)"), ["box": "b", "size": .value(.integer($1))])
+            })
+        return graph
+    }
+
+    @Test func withoutValuesOnlySumsAreNought() throws {
+        let graph = try graph([])
+        try graph.apply(graph.upsert("Item", "i", ["box": "b"]))
+        #expect(
+            try graph.rows("SELECT least, greatest, mean, meanPrice, dearest, price, total, lastWord FROM Box") == [
+                [nil, nil, nil, nil, nil, "0", 0, nil]
+            ])
+    }
+
+    @Test func extremesFollowWhatComesChangesAndGoes() throws {
+        let graph = try graph([3, 7, 5])
+        #expect(try graph.rows("SELECT least, greatest, mean FROM Box") == [[3, 7, 5.0]])
+        try graph.apply(graph.delete("Item", "i1"), graph.upsert("Item", "i0", ["size": nil]))
+        #expect(try graph.rows("SELECT least, greatest, mean FROM Box") == [[5, 5, 5.0]])
+        #expect(try graph.rows("SELECT items, greatest FROM Room") == [[5, 5]])
+        try graph.apply(graph.upsert("Item", "i2", ["box": "c"]))
+        #expect(
+            try graph.rows("SELECT least, greatest, mean FROM Box ORDER BY id") == [[nil, nil, nil], [5, 5, 5.0]])
+    }
+
+    @Test func twoGreatestOfWhichOneGoesLeaveTheOther() throws {
+        let graph = try graph([7, 7, 1])
+        try graph.apply(graph.delete("Item", "i0"))
+        #expect(try graph.value("Box", "b", "greatest") == 7)
+        try graph.apply(graph.delete("Item", "i1"), graph.upsert("Item", "i9", ["box": "b", "size": 9]))
+        #expect(try graph.value("Box", "b", "greatest") == 9)
+    }
+
+    @Test func decimalsCompareAsNumbersAndAverageTo38Digits() throws {
+        let graph = try graph([])
+        try graph.apply(
+            ["9", "10.5", "-1"].enumerated().map {
+                graph.upsert(
+                    "Item", .text("i\($0)"), ["box": "b", "price": .value(.text($1)), "word": .value(.text($1))])
+            })
+        #expect(try graph.value("Box", "b", "dearest") == "10.5")
+        #expect(try graph.value("Box", "b", "lastWord") == "9")
+        #expect(try graph.value("Box", "b", "price") == "18.5")
+        let mean = try graph.value("Box", "b", "meanPrice")?.text ?? ""
+        #expect(mean.hasPrefix("6.1666666666666666666") && mean.filter(\.isNumber).count == 38)
+    }
+
+    @Test func decimalSumsLoseNothingInAnyOrder() throws {
+        let graph = try graph([])
+        try graph.apply(
+            graph.upsert("Item", "i", ["box": "b", "price": "10000000000000000000000000000"]),
+            graph.upsert("Item", "j", ["box": "b", "price": "0.00000001"]))
+        #expect(try graph.value("Box", "b", "price") == "10000000000000000000000000000.00000001")
+        try graph.apply(graph.delete("Item", "i"))
+        #expect(try graph.value("Box", "b", "price") == "0.00000001")
+    }
+
+    @Test func sumBeyondItsTypeStaysAtTheBoundAndComesBack() throws {
+        let graph = try graph([30_000, 30_000])
+        #expect(try graph.value("Box", "b", "total") == 32_767)
+        try graph.apply(graph.upsert("Item", "i0", ["size": -30_000]))
+        #expect(try graph.value("Box", "b", "total") == 0)
+        try graph.apply(graph.upsert("Item", "i1", ["size": -30_000]))
+        #expect(try graph.value("Box", "b", "total") == -32_768)
+        #expect(try graph.store.verify().isSound)
+    }
+
+    @Test func sumOfDerivedSumsFollowsOverEntities() throws {
+        let graph = try graph([1, 2])
+        try graph.apply(graph.upsert("Item", "k", ["box": "c", "size": 4]), graph.upsert("Box", "c", ["room": "r"]))
+        #expect(try graph.rows("SELECT items, greatest FROM Room") == [[7, 4]])
+        let before = try graph.history().count
+        try graph.apply(graph.upsert("Item", "k", ["size": 3]))
+        #expect(try graph.rows("SELECT items, greatest FROM Room") == [[6, 3]])
+        #expect(
+            try graph.history().dropFirst(before).sorted() == [
+                "update Box c least,greatest,mean,total", "update Item k size",
+                "update Room r items,greatest",
+            ])
+    }
+
+    @Test func eachObjectHasOneChangeHoweverManyOfItsValuesFollow() throws {
+        let graph = try graph([1, 2, 3])
+        let changes = try graph.history(after: 1)
+        #expect(changes.filter { $0.contains("Box b") }.count == 1)
+        #expect(changes.filter { $0.contains("Room r") }.count == 1)
+    }
+
+    @Test func greatestValueOfAnOwnerIsOneSeek() throws {
+        let graph = try graph([])
+        let indexes = try graph.column("SELECT name FROM sqlite_master WHERE type = 'index' AND tbl_name = 'Item'")
+        #expect(indexes.contains("Item.box.size"))
+        #expect(!indexes.contains("Item.box"), "the longer index serves for it")
+    }
+}

@@ -1,0 +1,134 @@
+import Testing
+
+@testable import ObjectGraph
+
+@Suite struct DerivedKeyPathTests {
+    private static let yaml = """
+        entities:
+          Team:
+            identity: id
+            attributes: { id: { type: string }, name: { type: string, optional: true } }
+            relationships: { chats: { to: Chat, many: true, inverse: team } }
+          Chat:
+            identity: id
+            attributes:
+              id: { type: string }
+              title: { type: string, optional: true }
+              folded: { type: string, derived: "canonical: ( title )" }
+              lastSaved: { type: date, derived: messages.savedAt.@max }
+            relationships:
+              team: { to: Team, inverse: chats, optional: true }
+              messages: { to: Message, many: true, inverse: chat, delete: nullify }
+          Message:
+            identity: id
+            attributes:
+              id: { type: string }
+              text: { type: string, optional: true }
+              chatTitle: { type: string, derived: chat.title }
+              loud: { type: string, derived: "uppercase:(chatTitle)" }
+              team: { type: string, derived: "lowercase:(chat.team.name)" }
+              savedAt: { type: date, derived: now() }
+            relationships: { chat: { to: Chat, inverse: messages, optional: true } }
+        """
+
+    private func graph(setDeletionThreshold: Int = 1000, clock: Clock = Clock(10)) throws -> Graph {
+        let graph = try Graph(
+            ObjectModel.parse(Self.yaml), clock: clock, setDeletionThreshold: setDeletionThreshold)
+        try graph.apply(
+            graph.upsert("Team", "t", ["name": "Ärzte"]), graph.upsert("Chat", "c", ["title": "Café", "team": "t"]),
+            graph.upsert("Message", "m", ["chat": "c"]), graph.upsert("Message", "n", ["chat": "c"]))
+        return graph
+    }
+
+    @Test(
+        arguments: [
+            ("Ça Ï", "ca i"), ("Å\u{030A}ngström", "angstrom"), ("straße Øl", "straße øl"), ("ＡＢ", "ａｂ"),
+            ("İstanbul", "istanbul"), ("plain", "plain"),
+        ])
+    func canonicalIsLowerCaseWithoutDiacritics(_ text: String, _ expected: String) {
+        #expect(TextTransformation.canonical.apply(text) == expected)
+    }
+
+    @Test func caseFollowsUnicodesFullMappings() {
+        #expect(TextTransformation.uppercase.apply("straße") == "STRASSE")
+        #expect(TextTransformation.lowercase.apply("ÀB") == "àb")
+        #expect(TextTransformation.uppercase.apply(.null) == .null)
+    }
+
+    @Test func valueAtTheEndIsRead() throws {
+        let graph = try graph()
+        #expect(
+            try graph.rows("SELECT chatTitle, loud, team FROM Message WHERE id = 'm'") == [["Café", "CAFÉ", "ärzte"]])
+        #expect(try graph.value("Chat", "c", "folded") == "cafe")
+    }
+
+    @Test func valueChangedAtTheEndReachesAllWhoReadIt() throws {
+        let graph = try graph()
+        try graph.apply(graph.upsert("Team", "t", ["name": "B"]), graph.upsert("Chat", "c", ["title": "X"]))
+        #expect(
+            try graph.rows("SELECT chatTitle, loud, team FROM Message") == [["X", "X", "b"], ["X", "X", "b"]])
+        #expect(
+            try graph.history(after: 1) == [
+                "update Team t name", "update Chat c title,folded", "update Message m chatTitle,loud,team",
+                "update Message n chatTitle,loud,team",
+            ])
+    }
+
+    @Test func referenceChangedOnTheWayReachesAllWhoReadThroughIt() throws {
+        let graph = try graph()
+        try graph.apply(graph.upsert("Chat", "c", ["team": "u"]), graph.upsert("Team", "u", ["name": "U"]))
+        #expect(try graph.column("SELECT team FROM Message") == ["u", "u"])
+        try graph.apply(graph.upsert("Message", "m", ["chat": nil]))
+        #expect(
+            try graph.rows("SELECT chatTitle, loud, team FROM Message ORDER BY id") == [
+                [nil, nil, nil], ["Café", "CAFÉ", "u"],
+            ])
+    }
+
+    @Test(arguments: [1000, 0]) func destinationDeletedLeavesNull(_ threshold: Int) throws {
+        let graph = try graph(setDeletionThreshold: threshold)
+        try graph.apply(graph.delete("Team", "t"))
+        #expect(try graph.column("SELECT team FROM Message") == [nil, nil])
+        try graph.apply(graph.delete("Chat", "c"))
+        #expect(try graph.rows("SELECT chatTitle, loud FROM Message") == [[nil, nil], [nil, nil]])
+        #expect(try graph.store.verify().isSound)
+    }
+
+    @Test func timeIsThatOfTheSaveThatChangedTheObject() throws {
+        let clock = Clock(10)
+        let graph = try graph(clock: clock)
+        clock.now = 20
+        try graph.apply(graph.upsert("Message", "m", ["text": "a"]))
+        #expect(try graph.column("SELECT savedAt FROM Message ORDER BY id") == [20, 10])
+        #expect(try graph.column("SELECT lastSaved FROM Chat") == [20])
+        clock.now = 30
+        try graph.apply(graph.upsert("Message", "m", ["text": "a"]))
+        #expect(try graph.column("SELECT savedAt FROM Message ORDER BY id") == [20, 10], "nothing else changed")
+        #expect(
+            try graph.history(after: 1) == ["update Message m text,savedAt", "update Chat c lastSaved"])
+        clock.now = 40
+        try graph.apply(graph.upsert("Chat", "c", ["title": "Y"]))
+        #expect(try graph.column("SELECT savedAt FROM Message") == [40, 40], "what they read of the chat changed")
+        #expect(try graph.column("SELECT lastSaved FROM Chat") == [40])
+    }
+
+    @Test(arguments: [1000, 0]) func timeFollowsADeletionThatChangesTheObject(_ threshold: Int) throws {
+        let clock = Clock(10)
+        let graph = try graph(setDeletionThreshold: threshold, clock: clock)
+        clock.now = 20
+        try graph.apply(graph.delete("Chat", "c"))
+        #expect(try graph.column("SELECT savedAt FROM Message") == [20, 20])
+    }
+
+    @Test func thousandsOfReadersFollowInOneSave() throws {
+        let graph = try graph()
+        for start in stride(from: 0, to: 3000, by: 500) {
+            try graph.apply(
+                (start..<start + 500).map { graph.upsert("Message", .text("x\($0)"), ["chat": "c"]) })
+        }
+        let token = try #require(try graph.apply([graph.upsert("Chat", "c", ["title": "New"])]).token)
+        #expect(try graph.column("SELECT DISTINCT loud FROM Message") == ["NEW"])
+        #expect(try graph.history(after: token - 1).count == 3003)
+        #expect(try graph.store.verify().isSound)
+    }
+}
