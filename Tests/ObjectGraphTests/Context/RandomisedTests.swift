@@ -18,6 +18,20 @@ import Testing
         for seed in first..<first + count { run(name, model, seed: seed) }
     }
 
+    /// Models are made at random too; a failure prints the model, and its seed makes both again.
+    @Test func everyModelKeepsTheRules() throws {
+        let environment = ProcessInfo.processInfo.environment
+        if let seed = environment["INGEST_TEST_SEED"].flatMap({ UInt64($0) }) { return try runRandomModel(seed) }
+        let count = environment["INGEST_TEST_RUNS"].flatMap { UInt64($0) } ?? 60
+        let first = UInt64.random(in: 0..<1_000_000_000)
+        for seed in first..<first + count { try runRandomModel(seed) }
+    }
+
+    private func runRandomModel(_ seed: UInt64) throws {
+        let yaml = ModelGenerator.yaml(seed: seed)
+        run("random:\n" + yaml, try ObjectModel.parse(yaml), seed: seed)
+    }
+
     private static func model(_ name: String) throws -> ObjectModel {
         switch name {
         case "rules": try ObjectModel.parse(Models.rules)
