@@ -21,9 +21,16 @@ extension EventApplier {
         } catch is ObjectRegistry.TooManyDestinations {
             throw LargeDeletion(roots: roots.map { LargeDeletion.Root($0) }, version: version, time: time)
         }
+        try carryOut(plan, rootCount: roots.count, at: time, version: version)
+    }
+
+    /// Lets survivors forget the objects of a plan and buries these.
+    func carryOut(
+        _ plan: DeletePropagation.Plan, rootCount: Int, at time: Int64?, version: Value = .null
+    ) throws {
         for effect in plan.letGo { try unlinkOrClear(effect) }
         for (index, object) in plan.deleted.enumerated() {
-            let isRoot = index < roots.count
+            let isRoot = index < rootCount
             let tombstone = Tombstone(
                 version: isRoot && !version.isNull ? version : tombstoneVersion(object, at: time), time: time)
             willChange(object)

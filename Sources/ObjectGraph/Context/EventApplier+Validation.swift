@@ -23,7 +23,7 @@ extension EventApplier {
         for slot in object.entity.uniqueSlots { try validateUnique(object, slot) }
     }
 
-    private func validateUnique(_ object: ContextObject, _ slot: Int) throws {
+    func validateUnique(_ object: ContextObject, _ slot: Int) throws {
         let value = object.state.values[slot]
         let key = ObjectRegistry.Unique(entity: object.entity.index, slot: slot)
         guard !value.isNull, let holders = registry.byUniqueValue[key]?[value] else { return }
@@ -34,7 +34,7 @@ extension EventApplier {
         }
     }
 
-    private func validateCount(of object: ContextObject, _ relationship: Relationship) throws {
+    func validateCount(of object: ContextObject, _ relationship: Relationship) throws {
         let count: Int
         do {
             let limit = max(relationship.maximumCount ?? 0, ObjectRegistry.maximumListedDestinations)

@@ -4,7 +4,7 @@
 /// saved alone.
 final class EventApplier {
     let registry: ObjectRegistry
-    private(set) var journal: [JournalEntry] = []
+    var journal: [JournalEntry] = []
     private var eventNumber = 0
     /// How many placeholders there were before the event.
     private var placeholdersBefore = 0
@@ -46,10 +46,7 @@ final class EventApplier {
     /// - Throws: ``LargeDeletion`` where a deletion has to be carried out in the store (nothing was changed then), or
     ///   ``StoreError``.
     func apply(_ event: GraphEvent) throws -> EventOutcome {
-        eventNumber += 1
-        placeholdersBefore = registry.placeholderCount
-        journal.removeAll(keepingCapacity: true)
-        countChecks.removeAll(keepingCapacity: true)
+        begin()
         do {
             if let root = event.operations.last, isStale(root) { return .stale }
             for operation in event.operations { try apply(operation) }
@@ -68,6 +65,14 @@ final class EventApplier {
             undo()
             throw error
         }
+    }
+
+    /// Begins an event: what it changes from here on can be undone.
+    func begin() {
+        eventNumber += 1
+        placeholdersBefore = registry.placeholderCount
+        journal.removeAll(keepingCapacity: true)
+        countChecks.removeAll(keepingCapacity: true)
     }
 
     private func apply(_ operation: Operation) throws {
@@ -94,7 +99,7 @@ final class EventApplier {
             stored: known?.stored, current: tombstone, isChanged: true)
     }
 
-    private func undo() {
+    func undo() {
         registry.placeholderCount = placeholdersBefore
         for entry in journal.reversed() {
             switch entry {
@@ -116,9 +121,14 @@ final class EventApplier {
     func create(entity: Entity, identity: Value) -> ContextObject {
         let replaced = registry.byIdentity[entity.index][identity]
         let object = registry.makeObject(entity: entity, identity: identity)
+        noteCreated(object, replaced: replaced)
+        return object
+    }
+
+    /// Notes that the event made an object.
+    func noteCreated(_ object: ContextObject, replaced: ContextObject? = nil) {
         object.journaledBy = eventNumber
         journal.append(.created(object, replaced: replaced))
-        return object
     }
 
     // MARK: Versions
@@ -170,7 +180,7 @@ final class EventApplier {
     }
 
     /// Turns a placeholder into an object of its own event: defaults are set, its tombstone is lifted.
-    private func complete(_ object: ContextObject) {
+    func complete(_ object: ContextObject) {
         object.state.isPlaceholder = false
         for (slot, value) in object.entity.defaults.enumerated() where !value.isNull && object.state.values[slot].isNull
         {
@@ -347,7 +357,7 @@ final class EventApplier {
         relationship.inverseIndex.map { registry.model.entities[relationship.destinationIndex].relationships[$0] }
     }
 
-    private func link(_ object: ContextObject, _ relationship: Relationship, _ destination: ContextObject) throws {
+    func link(_ object: ContextObject, _ relationship: Relationship, _ destination: ContextObject) throws {
         switch relationship.storage {
         case .column: return
         case .inverseColumn:

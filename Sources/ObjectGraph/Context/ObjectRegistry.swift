@@ -6,7 +6,7 @@ final class ObjectRegistry {
     let model: ObjectModel
     let store: WriterConnection
     /// The number of destinations above which a deletion is carried out inside the store.
-    let setDeletionThreshold: Int
+    var setDeletionThreshold: Int
 
     var byIdentity: [[Value: ContextObject]]
     var byKey: [[Int64: ContextObject]]
@@ -144,6 +144,49 @@ final class ObjectRegistry {
         guard let relationship = object.entity.clearedRelationship(slot: slot) else { return false }
         // A destination that the chunk deletes is known to the registry.
         return byKey[relationship.destinationIndex][pk]?.isAlive == false
+    }
+
+    // MARK: Reading again
+
+    /// Forgets which to-many relationships are known as a whole: they are read again when they are asked for.
+    func forgetLists() {
+        loadedMembers.removeAll(keepingCapacity: true)
+        for index in pairs.indices { pairs[index].forgetUnchanged() }
+    }
+
+    /// Forgets the objects that are as they were read, and all lists.
+    func forgetUnchanged(keeping isKept: (ContextObject) -> Bool) {
+        let kept = byKey.map { $0.values.filter(isKept) }
+        members.removeAll()
+        forgetLists()
+        for index in byKey.indices {
+            byKey[index].removeAll()
+            byIdentity[index].removeAll()
+        }
+        for object in kept.joined() { replace(with: object) }
+        listed = listed.filter { byKey[$0.entity.index][$0.pk] === $0 }
+    }
+
+    /// Puts an object in the place of the one with its key, and notes what its columns lead to.
+    func replace(with object: ContextObject) {
+        byKey[object.entity.index][object.pk] = object
+        byIdentity[object.entity.index][object.identity] = object
+        for relationship in object.entity.relationships {
+            guard case .column(let slot) = relationship.storage, let inverse = relationship.inverseIndex,
+                case .integer(let pk) = object.state.values[slot]
+            else { continue }
+            noteMember(
+                object.pk, of: LinkKey(entity: relationship.destinationIndex, relationship: inverse, pk: pk))
+        }
+    }
+
+    /// Makes a new object under a key that it had before: it was deleted in the meantime.
+    func makeObject(entity: Entity, identity: Value, pk: Int64) -> ContextObject {
+        let next = nextKeys[entity.index]
+        nextKeys[entity.index] = pk
+        let object = makeObject(entity: entity, identity: identity)
+        nextKeys[entity.index] = max(next, pk + 1)
+        return object
     }
 
     // MARK: Links kept in the destinations' columns

@@ -71,6 +71,25 @@ struct PairRegistry {
         }
     }
 
+    /// Forgets which objects' links are all known, and the links that are as in the store: they are read again.
+    mutating func forgetUnchanged() {
+        loadedOwners.removeAll()
+        loadedDestinations.removeAll()
+        let changed = states.filter { $0.value.original != $0.value.current }
+        states.removeAll()
+        byOwner.removeAll()
+        byDestination.removeAll()
+        for (pair, state) in changed { insert(pair, state) }
+    }
+
+    /// Puts the links of an object back to what they were in the store.
+    mutating func revert(_ pk: Int64, isOwner: Bool) {
+        for other in (isOwner ? byOwner[pk] : byDestination[pk]) ?? [] {
+            let pair = isOwner ? Pair(owner: pk, destination: other) : Pair(owner: other, destination: pk)
+            if let state = states[pair] { states[pair]?.current = state.original }
+        }
+    }
+
     /// The links that differ from the store.
     var changes: [(pair: Pair, isLinked: Bool)] {
         states.compactMap { $0.value.original == $0.value.current ? nil : ($0.key, $0.value.current) }

@@ -143,7 +143,7 @@ struct Prefetch {
         }
     }
 
-    private func loadDestinations(
+    func loadDestinations(
         of objects: [ContextObject], _ relationship: Relationship, limit: Int?
     ) throws(StoreError) -> Bool {
         switch relationship.storage {

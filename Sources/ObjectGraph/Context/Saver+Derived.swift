@@ -237,7 +237,7 @@ extension Saver {
     private func setTimes(_ level: DerivedPlan.Level) {
         for object in registry.listed {
             let slots = level.timeSlots[object.entity.index]
-            guard !slots.isEmpty, object.isAlive, changeKind(object) != nil else { continue }
+            guard !slots.isEmpty, object.isAlive, Self.changeKind(object) != nil else { continue }
             for slot in slots { object.state.values[slot] = .integer(history.time) }
         }
     }

@@ -121,7 +121,7 @@ struct Saver {
 
     private func writeHistory(_ tally: inout ChangeTally) throws(StoreError) {
         for object in registry.listed {
-            guard let kind = changeKind(object) else { continue }
+            guard let kind = Self.changeKind(object) else { continue }
             tally.note(kind, entity: object.entity.index)
             try history.append(
                 entity: object.entity, pk: object.pk, identity: object.identity, kind: kind,
@@ -130,7 +130,8 @@ struct Saver {
         }
     }
 
-    func changeKind(_ object: ContextObject) -> ChangeKind? {
+    /// Returns what the save does to an object, or nil for nothing.
+    static func changeKind(_ object: ContextObject) -> ChangeKind? {
         if object.isNew { return object.isAlive ? .insert : nil }
         if !object.isAlive { return .delete }
         let isChanged =

@@ -2,9 +2,13 @@ import Foundation
 
 /// The private context that writes a store: applies events in chunks, saves each with its history, then forgets it.
 ///
-/// Chunks gather in one database transaction until ``commit()``: what a crash interrupts was never there. Use it from
-/// one thread at a time; making it takes the store's lease.
-public final class WriterContext {
+/// Chunks gather in one database transaction until ``commit()``: what a crash interrupts was never there. Making it takes
+/// the store's lease, so it is also what the editing contexts of a process save through: calls from several threads
+/// come one after the other.
+public final class WriterContext: @unchecked Sendable {
+    // Everything that changes is guarded by the lock; a call may lead to others of the same context.
+    private let lock = NSRecursiveLock()
+
     /// How a writer context works.
     public struct Options {
         /// Who writes, for the history.
@@ -59,20 +63,31 @@ public final class WriterContext {
 
     /// The store that the context writes.
     public let store: Store
-    private let options: Options
-    private let connection: WriterConnection
-    private let registry: ObjectRegistry
-    private let applier: EventApplier
-    private let plan: DerivedPlan
+    let options: Options
+    let connection: WriterConnection
+    let registry: ObjectRegistry
+    let applier: EventApplier
+    let plan: DerivedPlan
     private var lease: Lease
     private var leaseRenewed: Int64
-    private var nextChange: Int64
+    var nextChange: Int64
+    var uncommittedCount = 0
+    private var lastCommittedToken: Int64?
+    var savedToken: Int64?
+    /// Why applied chunks were undone by somebody else's save; whoever applied them has to be told.
+    var undoneChunks: StoreError?
 
     /// The number of rows written since the last commit.
-    public private(set) var uncommittedRows = 0
+    public var uncommittedRows: Int { exclusively { uncommittedCount } }
     /// The last token that was committed by this context, or nil.
-    public private(set) var committedToken: Int64?
-    private var savedToken: Int64?
+    public var committedToken: Int64? { exclusively { lastCommittedToken } }
+
+    /// Calls `body` while no other thread uses the writer.
+    func exclusively<Result>(_ body: () throws -> Result) rethrows -> Result {
+        lock.lock()
+        defer { lock.unlock() }
+        return try body()
+    }
 
     /// Makes the writer of a store.
     ///
@@ -134,6 +149,7 @@ public final class WriterContext {
         _ chunk: Chunk, deadLetter: (Int, EventFailure) -> DeadLetter? = { _, _ in nil }
     ) throws(StoreError) -> ChunkResult {
         try undoingOnFailure("save the chunk") {
+            try reportUndoneChunks()
             try beginIfNeeded()
             try connection.setSavepoint()
             do {
@@ -175,7 +191,7 @@ public final class WriterContext {
         try history.close()
         if history.hasChanges { savedToken = history.token }
         nextChange = history.nextChange
-        uncommittedRows += tally.total + chunk.positions.count
+        uncommittedCount += tally.total + chunk.positions.count
         return ChunkResult(
             outcomes: run.outcomes, changes: tally, placeholderCount: run.placeholderCount,
             token: history.hasChanges ? history.token : nil)
@@ -282,32 +298,41 @@ public final class WriterContext {
     /// - Throws: ``StoreError``; everything since the last commit is undone then.
     public func commit() throws(StoreError) {
         try undoingOnFailure("commit") {
+            try reportUndoneChunks()
             guard connection.isInTransaction else { return }
             let now = options.now()
             let isDue = abs(now - leaseRenewed) > Int64(options.leaseTTLSeconds * 250_000)
             if isDue { try lease.renew(connection, now: now) }
             try connection.commit()
             if isDue { leaseRenewed = now }
-            committedToken = savedToken
-            uncommittedRows = 0
+            lastCommittedToken = savedToken
+            uncommittedCount = 0
         }
     }
 
     /// Undoes everything since the last commit.
     public func rollback() throws(StoreError) {
         try perform("roll back") {
+            undoneChunks = nil
             try connection.rollback()
             try restart()
+            savedToken = lastCommittedToken
+            uncommittedCount = 0
         }
-        savedToken = committedToken
-        uncommittedRows = 0
+    }
+
+    private func reportUndoneChunks() throws(StoreError) {
+        guard let reason = undoneChunks else { return }
+        undoneChunks = nil
+        throw reason
     }
 
     /// Keeps the lease while there is nothing to write; call it more often than the lease's time to live.
     ///
     /// - Throws: ``StoreError`` with code `store.fenced` where another worker took the store.
     public func renewLease() throws(StoreError) {
-        guard abs(options.now() - leaseRenewed) > Int64(options.leaseTTLSeconds * 250_000) else { return }
+        let isDue = exclusively { abs(options.now() - leaseRenewed) > Int64(options.leaseTTLSeconds * 250_000) }
+        guard isDue else { return }
         try undoingOnFailure("renew the lease") { try beginIfNeeded() }
         try commit()
     }
@@ -320,7 +345,7 @@ public final class WriterContext {
             for (name, token) in cursors.sorted(by: { $0.key < $1.key }) {
                 try connection.putCursor(name: name, token: token, time: options.now())
             }
-            uncommittedRows += cursors.count
+            uncommittedCount += cursors.count
         }
     }
 
@@ -335,6 +360,8 @@ public final class WriterContext {
 
     /// Commits what is applied and gives the lease up.
     public func close() throws(StoreError) {
+        lock.lock()
+        defer { lock.unlock() }
         try commit()
         try undoingOnFailure("give up the lease") {
             try beginIfNeeded()
@@ -344,7 +371,7 @@ public final class WriterContext {
         }
     }
 
-    private func beginIfNeeded() throws {
+    func beginIfNeeded() throws {
         if connection.isInTransaction { return }
         try connection.begin()
         try lease.check(connection)
@@ -359,6 +386,8 @@ public final class WriterContext {
     }
 
     private func perform<Result>(_ action: String, _ body: () throws -> Result) throws(StoreError) -> Result {
+        lock.lock()
+        defer { lock.unlock() }
         do {
             return try store.onWriter { _ in try body() }
         } catch {
@@ -366,9 +395,11 @@ public final class WriterContext {
         }
     }
 
-    private func undoingOnFailure<Result>(
+    func undoingOnFailure<Result>(
         _ action: String, _ body: () throws -> Result
     ) throws(StoreError) -> Result {
+        lock.lock()
+        defer { lock.unlock() }
         do {
             return try perform(action, body)
         } catch {
@@ -382,6 +413,8 @@ public final class WriterContext {
 
     /// Calls `body` with the connection inside a transaction that holds the lease, and commits it.
     func write<Result>(_ action: String, _ body: (WriterConnection) throws -> Result) throws(StoreError) -> Result {
+        lock.lock()
+        defer { lock.unlock() }
         let result = try undoingOnFailure(action) {
             try beginIfNeeded()
             return try body(connection)

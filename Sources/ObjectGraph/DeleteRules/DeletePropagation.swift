@@ -26,43 +26,63 @@ struct DeletePropagation {
     /// - Throws: ``ValidationFailure`` with code 1600 where a rule 'deny' refuses;
     ///   ``ObjectRegistry/TooManyDestinations`` where the deletion reaches too far for memory.
     func plan(_ roots: [ContextObject]) throws -> Plan {
-        var plan = Plan(deleted: roots)
+        let deleted = try closure(of: roots)
+        if let refusal = try refusals(of: deleted).first { throw refusal }
+        return Plan(deleted: deleted, letGo: try lettingGo(of: deleted))
+    }
+
+    /// Returns the objects that go with others by the rule 'cascade', the given ones first.
+    func closure(of roots: [ContextObject]) throws -> [ContextObject] {
+        var deleted = roots
         var doomed = Set(roots.map(ObjectIdentifier.init))
         var next = 0
-        while next < plan.deleted.count {
-            let object = plan.deleted[next]
+        while next < deleted.count {
+            let object = deleted[next]
             next += 1
             for relationship in object.entity.relationships where relationship.deleteRule == .cascade {
                 for destination in try destinations(of: object, relationship)
                 where doomed.insert(ObjectIdentifier(destination)).inserted {
-                    plan.deleted.append(destination)
+                    deleted.append(destination)
                 }
             }
-            if plan.deleted.count > registry.setDeletionThreshold { throw ObjectRegistry.TooManyDestinations() }
+            if deleted.count > registry.setDeletionThreshold { throw ObjectRegistry.TooManyDestinations() }
         }
-        for object in plan.deleted { try deny(object, doomed) }
-        for object in plan.deleted {
+        return deleted
+    }
+
+    /// Returns what survivors have to forget of deleted objects.
+    func lettingGo(of deleted: [ContextObject]) throws -> [LettingGo] {
+        let doomed = Set(deleted.map(ObjectIdentifier.init))
+        var letGo: [LettingGo] = []
+        for object in deleted {
             for relationship in object.entity.relationships where letsGo(relationship) {
                 for destination in try destinations(of: object, relationship)
                 where !doomed.contains(ObjectIdentifier(destination)) {
-                    plan.letGo.append(LettingGo(deleted: object, relationship: relationship, destination: destination))
+                    letGo.append(LettingGo(deleted: object, relationship: relationship, destination: destination))
                 }
             }
         }
-        return plan
+        return letGo
+    }
+
+    /// Returns the deletions that a rule 'deny' refuses, once the whole deleted set is known.
+    func refusals(of deleted: [ContextObject]) throws -> [ValidationFailure] {
+        let doomed = Set(deleted.map(ObjectIdentifier.init))
+        return try deleted.flatMap { try refusals(of: $0, doomed) }
     }
 
     private func destinations(of object: ContextObject, _ relationship: Relationship) throws -> [ContextObject] {
         try registry.destinations(of: object, relationship, limit: registry.setDeletionThreshold)
     }
 
-    private func deny(_ object: ContextObject, _ doomed: Set<ObjectIdentifier>) throws {
-        for relationship in object.entity.relationships where relationship.deleteRule == .deny {
+    private func refusals(of object: ContextObject, _ doomed: Set<ObjectIdentifier>) throws -> [ValidationFailure] {
+        try object.entity.relationships.compactMap { relationship in
+            guard relationship.deleteRule == .deny else { return nil }
             let remaining = try destinations(of: object, relationship).filter {
                 !doomed.contains(ObjectIdentifier($0))
             }
-            if remaining.isEmpty { continue }
-            throw ValidationFailure(
+            if remaining.isEmpty { return nil }
+            return ValidationFailure(
                 reason: .deniedDelete, entity: object.entity.name, property: relationship.name,
                 limit: "forbids the deletion while there are objects in it")
         }

@@ -49,6 +49,7 @@ struct Schema {
             token INTEGER NOT NULL, saved INTEGER, PRIMARY KEY (entity, identity)) WITHOUT ROWID
             """,
             "CREATE TABLE _cursor (name TEXT PRIMARY KEY, token INTEGER NOT NULL, time INTEGER NOT NULL) WITHOUT ROWID",
+            conflictTable,
             """
             CREATE TABLE _lease (id INTEGER PRIMARY KEY CHECK (id = 1), epoch INTEGER NOT NULL, holder TEXT NOT NULL, \
             expires INTEGER NOT NULL)

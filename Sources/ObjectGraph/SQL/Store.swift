@@ -98,6 +98,8 @@ public final class Store: Sendable {
                     if try checkMetadata(database, model: model, path: path) < Schema.formatVersion {
                         for statement in Schema(model).upgradeFromFirst { try database.execute(sql: statement) }
                     }
+                    // Stores that were made before conflicts were kept have no table for them.
+                    try database.execute(sql: Schema.conflictTable)
                 } else {
                     try create(database, model: model, path: path)
                 }

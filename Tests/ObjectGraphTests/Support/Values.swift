@@ -1,14 +1,6 @@
 @testable import ObjectGraph
 
-extension Value: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral,
-    ExpressibleByFloatLiteral, ExpressibleByNilLiteral
-{
-    /// Makes a text.
-    public init(stringLiteral text: String) { self = .text(text) }
-    /// Makes a whole number.
-    public init(integerLiteral number: Int64) { self = .integer(number) }
-    /// Makes a number.
-    public init(floatLiteral number: Double) { self = .double(number) }
+extension Value: ExpressibleByNilLiteral {
     /// Makes null.
     public init(nilLiteral: ()) { self = .null }
 }

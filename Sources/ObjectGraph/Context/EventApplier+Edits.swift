@@ -1,0 +1,82 @@
+// What editing contexts ask of the applier: edits that can be undone and done again, and all failures at once.
+extension EventApplier {
+    /// Carries out an edit and returns what undoes it; an edit that fails leaves no trace.
+    func edit(_ body: () throws -> Void) throws -> [JournalEntry] {
+        begin()
+        do {
+            try body()
+        } catch {
+            undo()
+            throw error
+        }
+        // A new object that is undone is void but stays known: it may be made again.
+        return journal.map { entry in
+            guard case .created(let object, _) = entry else { return entry }
+            var state = object.state
+            state.isVoid = true
+            return .state(object, state)
+        }
+    }
+
+    /// Undoes edits and returns what does them again.
+    static func revert(_ entries: [JournalEntry], in registry: ObjectRegistry) -> [JournalEntry] {
+        var inverse: [JournalEntry] = []
+        for entry in entries.reversed() {
+            switch entry {
+            case .state(let object, let state):
+                inverse.append(.state(object, object.state))
+                object.state = state
+            case .created: break
+            case .pair(let table, let pair, let wasLinked):
+                let isLinked = registry.pairs[table].state(pair)?.current ?? false
+                inverse.append(.pair(table: table, pair, wasLinked: isLinked))
+                registry.pairs[table].set(pair, wasLinked)
+            case .tombstone(let entity, let identity, let entry):
+                inverse.append(.tombstone(entity: entity, identity: identity, registry.tombstones[entity][identity]))
+                registry.tombstones[entity][identity] = entry
+            }
+        }
+        return inverse
+    }
+
+    /// Returns every rule that objects break: their values, their counts, the deletions that 'deny' refuses.
+    ///
+    /// - Parameter checksUniqueness: whether the registry knows all that could claim the objects' unique values.
+    func failures(
+        of objects: [ContextObject], counts: [(object: ContextObject, relationship: Relationship)],
+        deleted: [ContextObject], checksUniqueness: Bool
+    ) throws -> [ValidationFailure] {
+        var failures: [ValidationFailure] = []
+        func collect(_ body: () throws -> Void) throws {
+            do { try body() } catch let failure as ValidationFailure { failures.append(failure) }
+        }
+        for object in objects where object.isAlive && !object.state.isPlaceholder {
+            let entity = object.entity
+            for attribute in entity.attributes where !attribute.isDerived && !attribute.constraints.isEmpty {
+                let value = object.state.values[attribute.slot]
+                if !object.isNew, object.original[attribute.slot] == value { continue }
+                try collect { try attribute.check(value, entity: entity.name) }
+            }
+            for slot in entity.requiredSlots where registry.readsNull(object, slot) {
+                failures.append(
+                    ValidationFailure(
+                        reason: .missingMandatory, entity: entity.name, property: entity.columnNames[slot],
+                        limit: "is required and has no value"))
+            }
+            if !checksUniqueness { continue }
+            for slot in entity.uniqueSlots { try collect { try validateUnique(object, slot) } }
+        }
+        var seen: Set<CountCheck> = []
+        for check in counts where check.object.isAlive && !check.object.state.isPlaceholder {
+            let key = CountCheck(object: ObjectKey(check.object), relationship: check.relationship.index)
+            guard seen.insert(key).inserted else { continue }
+            try collect { try validateCount(of: check.object, check.relationship) }
+        }
+        return failures + (try DeletePropagation(registry: registry).refusals(of: deleted))
+    }
+
+    private struct CountCheck: Hashable {
+        let object: ObjectKey
+        let relationship: Int
+    }
+}

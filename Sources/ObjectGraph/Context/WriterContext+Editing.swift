@@ -1,0 +1,68 @@
+// How editing contexts save: between the chunks of the events, in transactions of their own.
+extension WriterContext {
+    /// Saves what an editing context changed, all of it or nothing.
+    ///
+    /// Chunks that are not committed yet are committed first, so that neither can undo the other.
+    ///
+    /// - Throws: ``EditingError``, ``StoreError``; what a policy throws.
+    func save(_ edits: EditSet, author: String?, name: String?) throws -> EditOutcome {
+        try exclusively {
+            try commitChunks()
+            var refusal: (any Error)?
+            var outcome: EditOutcome?
+            try undoingOnFailure("save the changes") {
+                try beginIfNeeded()
+                do {
+                    outcome = try write(edits, author: author, name: name)
+                } catch let error where !(error is StoreError) {
+                    refusal = error
+                }
+            }
+            if let refusal {
+                try rollback()
+                throw refusal
+            }
+            try commit()
+            guard let outcome else { return EditOutcome(result: SaveResult()) }
+            return outcome
+        }
+    }
+
+    /// Commits the chunks of events; whoever applied them is told by the next call if that fails.
+    private func commitChunks() throws(StoreError) {
+        guard uncommittedRows > 0 else { return try commit() }
+        do {
+            try commit()
+        } catch {
+            undoneChunks = error
+            throw error
+        }
+    }
+
+    private func write(_ edits: EditSet, author: String?, name: String?) throws -> EditOutcome {
+        registry.reset()
+        defer { registry.reset() }
+        let time = options.now()
+        let replay = EditReplay(edits, registry: registry, applier: applier, time: time)
+        try replay.run()
+        let history = HistoryWriter(
+            store: connection, time: time, author: author ?? options.author, context: name ?? options.name,
+            source: nil, nextChange: nextChange)
+        var tally = ChangeTally(entityCount: store.model.entities.count)
+        try Saver(registry: registry, plan: plan, history: history).save(into: &tally)
+        try history.close()
+        let token = history.hasChanges ? history.token : nil
+        var outcome = replay.outcome()
+        outcome.result.token = token
+        outcome.result.conflicts = replay.notes.map { note in
+            var note = note
+            (note.token, note.time, note.source) = (token ?? 0, time, name)
+            return note
+        }
+        for note in outcome.result.conflicts { try connection.append(note) }
+        if let token { savedToken = token }
+        nextChange = history.nextChange
+        uncommittedCount += tally.total
+        return outcome
+    }
+}

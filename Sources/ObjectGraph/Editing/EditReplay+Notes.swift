@@ -1,0 +1,112 @@
+// Conflicts in words: for policies, for errors, for the store's notes.
+extension EditReplay {
+    func conflict(
+        _ kind: MergeConflict.Kind, _ edit: EditSet.Edit, _ decision: MergeDecision
+    ) throws -> MergeConflict {
+        let (here, there) = (Set(decision.changedHere), Set(decision.changedThere))
+        let properties = try here.union(there).sorted().map { slot in
+            MergeConflict.Property(
+                name: edit.object.entity.columnNames[slot],
+                snapshot: try shown(decision.snapshot[slot], slot, edit.object.entity, inContext: true),
+                local: try shown(decision.local[slot], slot, edit.object.entity, inContext: true),
+                stored: kind == .deletedInStore
+                    ? .null : try shown(decision.stored[slot], slot, edit.object.entity, inContext: false),
+                isChangedInContext: here.contains(slot), isChangedInStore: there.contains(slot))
+        }
+        return MergeConflict(
+            kind: kind, objectID: ManagedObjectID(edit.object), identity: edit.object.identity, properties: properties,
+            constraint: [])
+    }
+
+    func conflict(_ edit: EditSet.Edit, _ collision: Collision) throws -> MergeConflict {
+        let entity = edit.object.entity
+        let differing = edit.slots.filter { edit.object.state.values[$0] != collision.holder.state.values[$0] }
+        let properties = try differing.map { slot in
+            MergeConflict.Property(
+                name: entity.columnNames[slot], snapshot: .null,
+                local: try shown(edit.object.state.values[slot], slot, entity, inContext: true),
+                stored: try shown(collision.holder.state.values[slot], slot, entity, inContext: false),
+                isChangedInContext: true, isChangedInStore: false)
+        }
+        return MergeConflict(
+            kind: .uniqueness, objectID: ManagedObjectID(edit.object), identity: edit.object.identity,
+            properties: properties, constraint: collision.slots.map { entity.columnNames[$0] })
+    }
+
+    /// Returns a value as people know it: of a to-one relationship the destination's identity.
+    private func shown(_ value: Value, _ slot: Int, _ entity: Entity, inContext: Bool) throws -> Value {
+        guard let relationship = entity.relationship(at: slot), case .integer(let pk) = value else { return value }
+        let destination = relationship.destinationIndex
+        if inContext, let known = edits.registry.byKey[destination][pk] { return known.identity }
+        return try registry.object(entity: destination, pk: pk)?.identity ?? .null
+    }
+
+    /// Returns values that a program gave by name, in stored form.
+    func slots(_ values: [String: Value], _ entity: Entity) throws -> [Int: Value] {
+        var slots: [Int: Value] = [:]
+        for (name, value) in values {
+            if let attribute = entity.attribute(named: name), !attribute.isDerived,
+                attribute.slot != entity.identitySlot
+            {
+                guard let stored = attribute.type.value(given: value) else {
+                    throw EditingError(.type, "\(entity.name).\(name) has to be \(attribute.type.expectation)")
+                }
+                slots[attribute.slot] = stored
+            } else if let relationship = entity.relationship(named: name), let slot = relationship.slot {
+                let destination = model.entities[relationship.destinationIndex]
+                try registry.store.entities[destination.index].rows(identities: [value]) {
+                    registry.register($0, entity: destination)
+                }
+                let found = registry.byIdentity[destination.index][value]
+                slots[slot] = found.map { .integer($0.pk) } ?? .null
+            } else {
+                throw EditingError.unknownProperty(name, "attribute or to-one relationship that can be set", entity)
+            }
+        }
+        return slots
+    }
+
+    // MARK: Notes for review
+
+    func note(
+        _ kind: MergeConflict.Kind, _ edit: EditSet.Edit, _ row: ContextObject, _ slot: Int,
+        _ winner: MergeDecision.Winner
+    ) throws {
+        let entity = edit.object.entity
+        notes.append(
+            ConflictNote(
+                kind: kind, entity: entity.name, identity: row.identity, property: entity.columnNames[slot],
+                local: json(try shown(edit.object.state.values[slot], slot, entity, inContext: true), slot, entity),
+                stored: json(try shown(row.original[slot], slot, entity, inContext: false), slot, entity),
+                policy: edit.policy.name, decision: winner))
+    }
+
+    /// Notes what became of a whole object.
+    func note(
+        _ kind: MergeConflict.Kind, _ edit: EditSet.Edit, _ winner: MergeDecision.Winner, of identity: Value? = nil
+    ) {
+        notes.append(
+            ConflictNote(
+                kind: kind, entity: edit.object.entity.name, identity: identity ?? edit.object.identity, property: nil,
+                local: nil, stored: nil, policy: edit.policy.name, decision: winner))
+    }
+
+    private func json(_ value: Value, _ slot: Int, _ entity: Entity) -> String {
+        entity.json(value, slot: slot, in: model)
+    }
+}
+
+extension Entity {
+    /// Returns a slot's value as JSON; a to-one relationship's is the identity of its destination.
+    func json(_ value: Value, slot: Int, in model: ObjectModel) -> String {
+        var type = AttributeType.string
+        if attributes.hasAttribute(at: slot) {
+            type = attributes[slot].type
+        } else if let relationship = relationship(at: slot) {
+            type = model.entities[relationship.destinationIndex].identity.type
+        }
+        var text = ""
+        type.appendJSON(value, to: &text)
+        return text
+    }
+}

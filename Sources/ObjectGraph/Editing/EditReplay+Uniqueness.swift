@@ -1,0 +1,166 @@
+// Values that have to be unique, after the conflicts with what others saved are resolved.
+extension EditReplay {
+    /// Makes the new objects, or merges them into those that have their identity or unique values already.
+    ///
+    /// - Returns: the conflicts that the policy `error` refuses.
+    func insertObjects() throws -> [MergeConflict] {
+        var refused: [MergeConflict] = []
+        for edit in edits.inserted {
+            let collisions = collisions(of: edit)
+            guard let first = collisions.first else {
+                insert(edit)
+                continue
+            }
+            try meet(edit, first, collisions, &refused)
+        }
+        return refused
+    }
+
+    struct Collision {
+        let holder: ContextObject
+        /// The slots that together have to be unique.
+        let slots: [Int]
+    }
+
+    /// Returns the objects that have the identity or a unique value of another one.
+    private func collisions(of edit: EditSet.Edit) -> [Collision] {
+        let object = edit.object
+        var found: [Collision] = []
+        if let holder = registry.byIdentity[object.entity.index][object.identity], holder.isAlive,
+            !holder.state.isPlaceholder, !isDoomed(holder)
+        {
+            found.append(Collision(holder: holder, slots: [object.entity.identitySlot]))
+        }
+        return found + collisions(object.state.values, object.entity, except: nil)
+    }
+
+    private func collisions(_ values: [Value], _ entity: Entity, except own: ContextObject?) -> [Collision] {
+        entity.uniqueSlots.compactMap { slot in
+            let value = values[slot]
+            let holders = registry.byUniqueValue[ObjectRegistry.Unique(entity: entity.index, slot: slot)]?[value] ?? []
+            let holder = holders.first {
+                $0 !== own && $0.isAlive && !isDoomed($0) && $0.state.values[slot] == value
+            }
+            return value.isNull ? nil : holder.map { Collision(holder: $0, slots: [slot]) }
+        }
+    }
+
+    private func insert(_ edit: EditSet.Edit) {
+        let object = edit.object
+        let known = registry.byIdentity[object.entity.index][object.identity]
+        let made: ContextObject
+        // A placeholder of the same identity is the object itself, which has arrived now.
+        if let known, known.isAlive, known.state.isPlaceholder {
+            made = known
+            applier.willChange(made)
+        } else {
+            made = applier.create(entity: object.entity, identity: object.identity)
+        }
+        makeOwn(made)
+        targets[ObjectKey(object)] = made
+        var values: [Int: Value] = [:]
+        for slot in object.entity.editableSlots {
+            // What is not set leaves alone what a placeholder was given by its inverses.
+            if object.entity.relationship(at: slot) != nil, !edit.slots.contains(slot) { continue }
+            values[slot] = object.state.values[slot]
+        }
+        set(values, of: made)
+    }
+
+    private func meet(
+        _ edit: EditSet.Edit, _ collision: Collision, _ all: [Collision], _ refused: inout [MergeConflict]
+    ) throws {
+        var policy = edit.policy
+        if case .custom(let closure) = policy {
+            switch try closure(try conflict(edit, collision)) {
+            case .policy(let chosen): policy = chosen
+            case .values(let values):
+                let written = try slots(values, edit.object.entity)
+                try merge(edit, into: collision.holder, written, .custom)
+                return
+            }
+        }
+        if case .lastWriterWins(let attribute) = policy {
+            let slot = try MergeDecision.decidingSlot(attribute, edit.object.entity)
+            let isLater = MergeDecision.isLater(
+                edit.object.state.values[slot], than: collision.holder.state.values[slot],
+                edit.object.entity.attributes[slot].type)
+            policy = isLater ? .objectTrump : .storeTrump
+        }
+        let given = edit.slots.filter { !collision.slots.contains($0) }
+        switch policy {
+        case .error, .custom, .lastWriterWins: refused.append(try conflict(edit, collision))
+        case .objectTrump: try merge(edit, into: collision.holder, values(edit, given), .context)
+        case .storeTrump:
+            let empty = given.filter { collision.holder.state.values[$0].isNull }
+            try merge(edit, into: collision.holder, values(edit, empty), .store)
+        case .rollback: try merge(edit, into: collision.holder, [:], .store)
+        case .overwrite:
+            for other in all {
+                displace(other.holder)
+                note(.uniqueness, edit, .context, of: other.holder.identity)
+            }
+            insert(edit)
+        }
+    }
+
+    private func values(_ edit: EditSet.Edit, _ slots: [Int]) -> [Int: Value] {
+        Dictionary(uniqueKeysWithValues: slots.map { ($0, edit.object.state.values[$0]) })
+    }
+
+    /// Lets an object that is there already stand for a new one, and gives it some of its values.
+    private func merge(
+        _ edit: EditSet.Edit, into holder: ContextObject, _ values: [Int: Value], _ winner: MergeDecision.Winner
+    ) throws {
+        applier.willChange(holder)
+        for slot in edit.slots where values[slot] != nil || winner == .store {
+            if edit.object.state.values[slot] == holder.state.values[slot] { continue }
+            let taken = values[slot] == nil ? MergeDecision.Winner.store : winner == .custom ? .custom : .context
+            try note(.uniqueness, edit, holder, slot, taken)
+        }
+        targets[ObjectKey(edit.object)] = holder
+        set(values, of: holder)
+    }
+
+    /// Looks at the objects of the store whose changes claim unique values of others.
+    ///
+    /// Two rows cannot become one, so where the context should win they are refused all the same, but for `overwrite`.
+    func claimUniqueValues() throws -> [MergeConflict] {
+        var refused: [MergeConflict] = []
+        for update in plannedUpdates where update.target.isAlive {
+            let claimed = update.target.entity.uniqueSlots.filter { update.values[$0] != nil }
+            if claimed.isEmpty { continue }
+            for collision in collisions(update.target.state.values, update.target.entity, except: update.target)
+            where claimed.contains(collision.slots[0]) {
+                try meet(update, collision, &refused)
+            }
+        }
+        return refused
+    }
+
+    private func meet(_ update: Update, _ collision: Collision, _ refused: inout [MergeConflict]) throws {
+        var policy = update.edit.policy
+        if case .custom(let closure) = policy {
+            switch try closure(try conflict(update.edit, collision)) {
+            case .policy(let chosen): policy = chosen
+            case .values(let values):
+                set(try slots(values, update.target.entity), of: update.target)
+                return
+            }
+        }
+        switch policy {
+        case .storeTrump:
+            for slot in collision.slots {
+                update.target.state.values[slot] = update.target.original[slot]
+                try note(.uniqueness, update.edit, update.target, slot, .store)
+            }
+        case .rollback:
+            for slot in update.edit.slots { try note(.uniqueness, update.edit, update.target, slot, .store) }
+            drop(update)
+        case .overwrite:
+            displace(collision.holder)
+            note(.uniqueness, update.edit, .context, of: collision.holder.identity)
+        default: refused.append(try conflict(update.edit, collision))
+        }
+    }
+}

@@ -1,0 +1,365 @@
+/// Carries the changes of an editing context over to the writer's objects, as the store has them now.
+///
+/// Conflicts are resolved on the way. Links, inverses, delete rules and validation are those of the events: see
+/// ``EventApplier``.
+final class EditReplay {
+    let edits: EditSet
+    let registry: ObjectRegistry
+    let applier: EventApplier
+    private let time: Int64
+    /// The writer's objects that stand for the context's own.
+    var targets: [ObjectKey: ContextObject] = [:]
+    var notes: [ConflictNote] = []
+    /// The changes of objects that the store has, after the conflicts were resolved.
+    private var updates: [Update] = []
+    /// The objects to delete.
+    private var doomed: [ContextObject] = []
+    private var links: [(object: ContextObject, slot: Int, value: Value)] = []
+
+    /// The changes of one object of the store.
+    final class Update {
+        let edit: EditSet.Edit
+        let target: ContextObject
+        var values: [Int: Value]
+
+        init(_ edit: EditSet.Edit, _ target: ContextObject, _ values: [Int: Value]) {
+            self.edit = edit
+            self.target = target
+            self.values = values
+        }
+    }
+
+    init(_ edits: EditSet, registry: ObjectRegistry, applier: EventApplier, time: Int64) {
+        self.edits = edits
+        self.registry = registry
+        self.applier = applier
+        self.time = time
+    }
+
+    var model: ObjectModel { registry.model }
+
+    /// Changes the writer's objects.
+    ///
+    /// - Throws: ``EditingError``, ``StoreError``; what a policy throws. Nothing is written then.
+    func run() throws {
+        let threshold = registry.setDeletionThreshold
+        // The context has seen what its deletions reach; it cannot be carried out in the store half-way.
+        registry.setDeletionThreshold = .max
+        defer { registry.setDeletionThreshold = threshold }
+        applier.begin()
+        try load()
+        try meetChanges()
+        try setAttributes()
+        let refused = try insertObjects() + claimUniqueValues()
+        if !refused.isEmpty { throw EditingError(conflicts: refused, isUniqueness: true) }
+        try setLinks()
+        try deleteObjects()
+        try validate()
+    }
+
+    // MARK: Looking up
+
+    private func load() throws {
+        var keys: [Set<Int64>] = Array(repeating: [], count: model.entities.count)
+        func note(_ entity: Int, _ pk: Int64) { if pk > 0 { keys[entity].insert(pk) } }
+        for edit in edits.updated + edits.deleted { note(edit.object.entity.index, edit.object.pk) }
+        for edit in edits.inserted + edits.updated {
+            for relationship in edit.object.entity.relationships {
+                guard let slot = relationship.slot, case .integer(let pk) = edit.object.state.values[slot] else {
+                    continue
+                }
+                note(relationship.destinationIndex, pk)
+            }
+        }
+        for link in edits.links {
+            let join = model.joinTables[link.table]
+            note(join.ownerEntity, link.pair.owner)
+            note(join.destinationEntity, link.pair.destination)
+        }
+        for (entity, pks) in keys.enumerated() { try registry.load(entity: entity, primaryKeys: Array(pks)) }
+        // What is foreseen by identity and unique value: the events' own look-up does it.
+        try Prefetch(registry: registry).load([GraphEvent(foreseen())])
+        for (table, links) in Dictionary(grouping: edits.links, by: \.table) {
+            let pairs = links.map(\.pair).filter { $0.owner > 0 && $0.destination > 0 }
+            try registry.loadPairStates(pairs.filter { registry.pairs[table].state($0) == nil }, table: table)
+        }
+    }
+
+    private func foreseen() -> [Operation] {
+        (edits.inserted + edits.updated).map { edit in
+            let entity = edit.object.entity
+            var operation = Operation(.upsert, entity: entity.index, identity: edit.object.identity)
+            operation.attributes = entity.uniqueSlots.map {
+                Operation.AttributeValue(slot: $0, value: edit.object.state.values[$0])
+            }
+            return operation
+        }
+    }
+
+    /// Returns the writer's object of one of the context's keys, or nil where it is gone.
+    func target(entity: Int, _ pk: Int64) throws -> ContextObject? {
+        if let known = targets[ObjectKey(entity: entity, pk: pk)] { return known.isAlive ? known : nil }
+        guard pk > 0, let found = try registry.object(entity: entity, pk: pk), found.isAlive else { return nil }
+        return found
+    }
+
+    // MARK: Conflicts with what others saved
+
+    private func meetChanges() throws {
+        var refused: [MergeConflict] = []
+        for edit in edits.updated { try meet(edit, &refused) }
+        for edit in edits.deleted { try meetDeletion(edit, &refused) }
+        if !refused.isEmpty { throw EditingError(conflicts: refused, isUniqueness: false) }
+    }
+
+    private func meet(_ edit: EditSet.Edit, _ refused: inout [MergeConflict]) throws {
+        let object = edit.object
+        let byIdentity = registry.byIdentity[object.entity.index][object.identity]
+        // An object that was deleted and made anew has another row, and is the same for whoever changes it.
+        guard let row = registry.byKey[object.entity.index][object.pk] ?? byIdentity, row.isAlive else {
+            return try meetLoss(edit, &refused)
+        }
+        targets[ObjectKey(object)] = row
+        let decision = MergeDecision(
+            entity: object.entity, snapshot: object.original, local: object.state.values, stored: row.original,
+            changedHere: edit.slots)
+        guard decision.isConflict else {
+            updates.append(Update(edit, row, decision.localValues))
+            return
+        }
+        var outcome = try decision.outcome(edit.policy)
+        if case .asked(let closure) = outcome {
+            let conflict = try conflict(.changed, edit, decision)
+            switch try closure(conflict) {
+            case .policy(let policy): outcome = try decision.outcome(policy)
+            case .values(let values):
+                let written = try slots(values, edit.object.entity)
+                outcome = .written(written, notes: written.keys.sorted().map { ($0, .custom) })
+            }
+        }
+        switch outcome {
+        case .refused, .asked: refused.append(try conflict(.changed, edit, decision))
+        case .written(let values, let won):
+            updates.append(Update(edit, row, values))
+            for (slot, winner) in won { try note(.changed, edit, row, slot, winner) }
+        }
+    }
+
+    /// Meets an object that the context changed and somebody else deleted.
+    private func meetLoss(_ edit: EditSet.Edit, _ refused: inout [MergeConflict]) throws {
+        let decision = MergeDecision(
+            entity: edit.object.entity, snapshot: edit.object.original, local: edit.object.state.values,
+            stored: edit.object.original, changedHere: edit.slots)
+        var policy = edit.policy
+        var given: [Int: Value] = [:]
+        if case .custom(let closure) = policy {
+            switch try closure(try conflict(.deletedInStore, edit, decision)) {
+            case .policy(let chosen): policy = chosen
+            case .values(let values):
+                given = try slots(values, edit.object.entity)
+                policy = .overwrite
+            }
+        }
+        switch policy {
+        case .error, .custom: refused.append(try conflict(.deletedInStore, edit, decision))
+        case .storeTrump, .rollback: note(.deletedInStore, edit, .store)
+        case .objectTrump, .overwrite: try insertAgain(edit, given)
+        case .lastWriterWins(let attribute):
+            let slot = try MergeDecision.decidingSlot(attribute, edit.object.entity)
+            let tombstone = registry.tombstones[edit.object.entity.index][edit.object.identity]?.current
+            let isLater = MergeDecision.isLater(
+                edit.object.state.values[slot], than: tombstone?.version ?? .null,
+                edit.object.entity.attributes[slot].type)
+            if isLater, tombstone?.version.isNull == false {
+                try insertAgain(edit, given)
+            } else {
+                note(.deletedInStore, edit, .store)
+            }
+        }
+    }
+
+    /// Makes an object anew that somebody else deleted, as the context has it, under its own key.
+    private func insertAgain(_ edit: EditSet.Edit, _ given: [Int: Value]) throws {
+        let object = edit.object
+        let made = registry.makeObject(entity: object.entity, identity: object.identity, pk: object.pk)
+        applier.noteCreated(made)
+        targets[ObjectKey(object)] = made
+        var values = Dictionary(uniqueKeysWithValues: object.entity.editableSlots.map { ($0, object.state.values[$0]) })
+        for (slot, value) in given { values[slot] = value }
+        updates.append(Update(edit, made, values))
+        note(.deletedInStore, edit, .context)
+    }
+
+    private func meetDeletion(_ edit: EditSet.Edit, _ refused: inout [MergeConflict]) throws {
+        // What somebody else has deleted too is no conflict.
+        guard let row = registry.byKey[edit.object.entity.index][edit.object.pk], row.isAlive else { return }
+        let decision = MergeDecision(
+            entity: edit.object.entity, snapshot: edit.object.original, local: edit.object.state.values,
+            stored: row.original, changedHere: [])
+        if decision.changedThere.isEmpty {
+            doomed.append(row)
+            return
+        }
+        var policy = edit.policy
+        if case .custom(let closure) = policy {
+            switch try closure(try conflict(.deletedInContext, edit, decision)) {
+            case .policy(let chosen): policy = chosen
+            case .values(let values):
+                updates.append(Update(edit, row, try slots(values, edit.object.entity)))
+                note(.deletedInContext, edit, .custom)
+                return
+            }
+        }
+        switch policy {
+        case .error, .custom: refused.append(try conflict(.deletedInContext, edit, decision))
+        case .storeTrump, .rollback: note(.deletedInContext, edit, .store)
+        case .objectTrump, .overwrite:
+            doomed.append(row)
+            note(.deletedInContext, edit, .context)
+        case .lastWriterWins(let attribute):
+            let slot = try MergeDecision.decidingSlot(attribute, edit.object.entity)
+            let isLater = MergeDecision.isLater(
+                edit.object.state.values[slot], than: row.original[slot], edit.object.entity.attributes[slot].type)
+            if isLater { doomed.append(row) }
+            note(.deletedInContext, edit, isLater ? .context : .store)
+        }
+    }
+
+    // MARK: Values
+
+    private func setAttributes() throws {
+        for update in updates {
+            let target = update.target
+            applier.willChange(target)
+            if target.state.isPlaceholder, !update.edit.object.state.isPlaceholder { makeOwn(target) }
+            set(update.values, of: target)
+        }
+    }
+
+    /// Sets attributes at once and keeps to-one relationships for later, when all destinations are there.
+    func set(_ values: [Int: Value], of target: ContextObject) {
+        for (slot, value) in values.sorted(by: { $0.key < $1.key }) {
+            guard target.entity.attributes.hasAttribute(at: slot) else {
+                links.append((target, slot, value))
+                continue
+            }
+            target.state.values[slot] = value
+            if target.entity.attributes[slot].isUnique { registry.noteUniqueValue(of: target, slot: slot) }
+        }
+    }
+
+    /// Makes an object one that has arrived; its values are the context's, defaults included.
+    func makeOwn(_ target: ContextObject) {
+        target.state.isPlaceholder = false
+        registry.noteUniqueValues(of: target)
+        for relationship in target.entity.relationships where relationship.hasCountLimits {
+            applier.countChecks.append((target, relationship))
+        }
+    }
+
+    /// Drops the changes of one object, as if it had none.
+    func drop(_ update: Update) {
+        for slot in update.target.entity.editableSlots where update.target.entity.attributes.hasAttribute(at: slot) {
+            update.target.state.values[slot] = update.target.original[slot]
+        }
+        links.removeAll { $0.object === update.target }
+        update.values = [:]
+    }
+
+    /// Deletes an object that another one displaces.
+    func displace(_ object: ContextObject) { doomed.append(object) }
+
+    func isDoomed(_ object: ContextObject) -> Bool { doomed.contains { $0 === object } }
+
+    /// The changes of objects of the store that are to be written.
+    var plannedUpdates: [Update] { updates }
+
+    // MARK: Links
+
+    private func setLinks() throws {
+        for (object, slot, value) in links where object.isAlive {
+            guard let relationship = object.entity.relationship(at: slot) else { continue }
+            var destination: ContextObject?
+            // A reference to what somebody else deleted is empty.
+            if case .integer(let pk) = value { destination = try target(entity: relationship.destinationIndex, pk) }
+            try applier.setDestination(destination, relationship, of: object)
+        }
+        for link in edits.links {
+            let join = model.joinTables[link.table]
+            guard let owner = try target(entity: join.ownerEntity, link.pair.owner),
+                let destination = try target(entity: join.destinationEntity, link.pair.destination)
+            else { continue }
+            let relationship = model.entities[join.ownerEntity].relationships[join.ownerRelationship]
+            if link.isLinked {
+                try applier.link(owner, relationship, destination)
+            } else {
+                try applier.unlink(owner, relationship, destination)
+            }
+        }
+        for check in edits.countChecks {
+            if let object = try target(entity: check.object.entity, check.object.pk) {
+                applier.countChecks.append((object, check.relationship))
+            }
+        }
+    }
+
+    // MARK: Deletions and validation
+
+    private var deleted: [ContextObject] = []
+
+    private func deleteObjects() throws {
+        let propagation = DeletePropagation(registry: registry)
+        deleted = try propagation.closure(of: doomed.filter(\.isAlive))
+        let plan = DeletePropagation.Plan(deleted: deleted, letGo: try propagation.lettingGo(of: deleted))
+        try applier.carryOut(plan, rootCount: deleted.count, at: time)
+        // An object made here lives, whatever had its identity before.
+        for object in targets.values where object.isAlive && !object.state.isPlaceholder {
+            registry.byIdentity[object.entity.index][object.identity] = object
+            if registry.tombstones[object.entity.index][object.identity]?.current != nil {
+                applier.setTombstone(nil, entity: object.entity.index, identity: object.identity)
+            }
+        }
+    }
+
+    private func validate() throws {
+        let touched = applier.journal.compactMap { entry -> ContextObject? in
+            switch entry {
+            case .state(let object, _), .created(let object, _): object
+            case .pair, .tombstone: nil
+            }
+        }
+        let failures = try applier.failures(
+            of: touched, counts: applier.countChecks, deleted: deleted, checksUniqueness: true)
+        if !failures.isEmpty { throw EditingError(failures) }
+    }
+
+    // MARK: Outcome
+
+    /// What the save made of the context's objects; asked after the rows are written.
+    func outcome() -> EditOutcome {
+        var outcome = EditOutcome(result: SaveResult())
+        for (key, object) in targets {
+            outcome.keys[key] = ObjectKey(object)
+            if object.isAlive { outcome.rows[ObjectKey(object)] = row(object) }
+        }
+        for object in registry.listed {
+            if object.isAlive { outcome.rows[ObjectKey(object)] = row(object) }
+            switch Saver.changeKind(object) {
+            case .insert: outcome.result.inserted.append(ManagedObjectID(object))
+            case .update: outcome.result.updated.append(ManagedObjectID(object))
+            case .delete: outcome.result.deleted.append(ManagedObjectID(object))
+            case nil: break
+            }
+        }
+        return outcome
+    }
+
+    private func row(_ object: ContextObject) -> StoredRow {
+        StoredRow(pk: object.pk, isPlaceholder: object.state.isPlaceholder, values: object.state.values)
+    }
+}
+
+extension MergeDecision {
+    /// The context's values of what it changed.
+    var localValues: [Int: Value] { Dictionary(uniqueKeysWithValues: changedHere.map { ($0, local[$0]) }) }
+}

@@ -1,0 +1,260 @@
+// From changes in memory to a save.
+extension EditingContext {
+    // MARK: What has changed
+
+    /// The objects that the next save inserts, in the order in which they were made.
+    public var insertedObjects: [ManagedObject] { changedRows { $0.isNew && $0.isAlive }.map(handle) }
+    /// The objects that the next save changes.
+    public var updatedObjects: [ManagedObject] { updatedRows().map(handle) }
+    /// The objects that the next save deletes; those that go by a rule are known after ``processPendingChanges()``.
+    public var deletedObjects: [ManagedObject] { deletedRows().map(handle) }
+
+    /// Tells whether there is anything to save.
+    public var hasChanges: Bool {
+        !pending.deletions.isEmpty
+            || registry.listed.contains { $0.isNew && $0.isAlive || !$0.isNew && !$0.isAlive || isChanged($0) }
+            || registry.pairs.contains { !$0.changes.isEmpty }
+    }
+
+    private func changedRows(_ isIncluded: (ContextObject) -> Bool) -> [ContextObject] {
+        // An object that was read anew stands in the list once more.
+        var seen: Set<ObjectKey> = []
+        return registry.listed.filter {
+            registry.byKey[$0.entity.index][$0.pk] === $0 && isIncluded($0) && seen.insert(ObjectKey($0)).inserted
+        }
+    }
+
+    private func updatedRows() -> [ContextObject] {
+        let linked = linkedKeys()
+        return changedRows { !$0.isNew && $0.isAlive && (hasChangedValues($0) || linked.contains(ObjectKey($0))) }
+    }
+
+    private func deletedRows() -> [ContextObject] {
+        let doomed = pending.deletions.compactMap { registry.byKey[$0.entity][$0.pk] }.filter {
+            !$0.isNew && $0.isAlive
+        }
+        return changedRows { !$0.isNew && !$0.isAlive } + doomed
+    }
+
+    func isDoomed(_ row: ContextObject) -> Bool {
+        row.state.deletion != nil && !row.isNew || pending.deletions.contains(ObjectKey(row))
+    }
+
+    func isChanged(_ row: ContextObject) -> Bool {
+        hasChangedValues(row) || linkedKeys().contains(ObjectKey(row))
+    }
+
+    func hasChangedValues(_ row: ContextObject) -> Bool {
+        row.isAlive && (row.wasPlaceholder && !row.state.isPlaceholder || !changedSlots(row).isEmpty)
+    }
+
+    func changedSlots(_ row: ContextObject) -> [Int] {
+        row.entity.editableSlots.filter { row.original[$0] != row.state.values[$0] }
+    }
+
+    /// The objects at the ends of changed links that have the relationship.
+    func linkedKeys() -> Set<ObjectKey> {
+        var keys: Set<ObjectKey> = []
+        for registry in registry.pairs {
+            for change in registry.changes {
+                keys.insert(ObjectKey(entity: registry.join.ownerEntity, pk: change.pair.owner))
+                if registry.join.destinationRelationship != nil {
+                    keys.insert(ObjectKey(entity: registry.join.destinationEntity, pk: change.pair.destination))
+                }
+            }
+        }
+        return keys
+    }
+
+    /// Returns values by the names of their properties, to-one destinations by their identities.
+    func values(of row: ContextObject, _ values: [Value], slots: [Int]) throws -> [String: Value] {
+        var named: [String: Value] = [:]
+        for slot in slots { named[row.entity.columnNames[slot]] = try shown(values[slot], slot, row.entity) }
+        return named
+    }
+
+    private func shown(_ value: Value, _ slot: Int, _ entity: Entity) throws -> Value {
+        guard let relationship = entity.relationship(at: slot), case .integer(let pk) = value else { return value }
+        return try registry.object(entity: relationship.destinationIndex, pk: pk)?.identity ?? .null
+    }
+
+    // MARK: The end of a change cycle
+
+    /// Applies the delete rules to the objects that were marked for deletion; a save does so by itself.
+    ///
+    /// A rule 'deny' does not stop this; it fails the validation of the save, unless what it protects goes too.
+    ///
+    /// - Throws: ``EditingError`` with code `editing.too_large`; ``StoreError``; what the hook throws.
+    public func processPendingChanges() throws {
+        var prepared: Set<ObjectKey> = []
+        let propagation = DeletePropagation(registry: registry)
+        var closure: [ContextObject] = []
+        repeat {
+            let roots = pending.deletions.compactMap { registry.byKey[$0.entity][$0.pk] }.filter(\.isAlive)
+            if roots.isEmpty {
+                pending.deletions = []
+                return
+            }
+            do {
+                closure = try propagation.closure(of: roots)
+            } catch is ObjectRegistry.TooManyDestinations {
+                throw EditingError(
+                    .tooLarge,
+                    "The deletion reaches more than \(options.maximumDeletionCount) objects; delete them by a batch request, "
+                        + "or raise maximumDeletionCount")
+            }
+            let new = closure.filter { !prepared.contains(ObjectKey($0)) }
+            guard let hook = options.hooks.prepareForDeletion, !new.isEmpty else { break }
+            // What a hook changes may change what goes.
+            for row in new {
+                prepared.insert(ObjectKey(row))
+                try hook(handle(row))
+            }
+        } while true
+        let letGo = try propagation.lettingGo(of: closure)
+        let plan = DeletePropagation.Plan(deleted: closure, letGo: letGo)
+        let entries = try applier.edit { try applier.carryOut(plan, rootCount: closure.count, at: nil) }
+        for check in applier.countChecks {
+            pending.countChecks.append(CountCheck(object: ObjectKey(check.object), relationship: check.relationship))
+        }
+        pending.deletions = []
+        editCount += 1
+        undoStack.amend(entries)
+    }
+
+    // MARK: Saving
+
+    /// Saves all changes in one transaction of the history, or none.
+    ///
+    /// In this order: the delete rules, the hook of the context, validation, the hooks of the objects until they change
+    /// nothing, primary keys, conflicts with what others saved, conflicts of unique values, validation of what follows
+    /// from both, the write. A save that fails leaves the context as it was and harms no later one.
+    ///
+    /// - Throws: ``EditingError``: `editing.validation` with all failures, `editing.merge_conflict`,
+    ///   `editing.constraint_conflict`, `editing.unstable_hooks`; ``StoreError``; what hooks and policies throw.
+    @discardableResult
+    public func save() throws -> SaveResult {
+        try processPendingChanges()
+        guard hasChanges else { return SaveResult() }
+        try options.hooks.contextWillSave?(self)
+        try processPendingChanges()
+        try validate()
+        try callWillSaveHooks()
+        let held = heldObjects
+        let outcome = try writer.save(
+            try editSet(), author: options.author, name: options.name)
+        rebuild(outcome, held)
+        callDidSaveHooks(outcome.result)
+        return outcome.result
+    }
+
+    /// Checks all changes against the model, as far as that can be done without asking others.
+    ///
+    /// - Throws: ``EditingError`` with code `editing.validation` and all failures; ``StoreError``.
+    public func validate() throws {
+        try processPendingChanges()
+        let changed = changedRows { $0.isAlive }
+        let checks = pending.countChecks.compactMap { check in
+            registry.byKey[check.object.entity][check.object.pk].map { (object: $0, relationship: check.relationship) }
+        }
+        let failures = try applier.failures(
+            of: changed, counts: checks, deleted: changedRows { $0.state.deletion != nil && !$0.state.isVoid },
+            checksUniqueness: false)
+        if !failures.isEmpty { throw EditingError(failures) }
+    }
+
+    private func callWillSaveHooks() throws {
+        guard let hook = options.hooks.willSave else { return }
+        for _ in 0..<100 {
+            let before = editCount
+            for row in changedRows({ $0.isNew && $0.isAlive }) + updatedRows() + deletedRows() { try hook(handle(row)) }
+            try processPendingChanges()
+            if editCount == before { return }
+        }
+        throw EditingError(
+            .unstableHooks, "The will-save hooks still change objects after 100 rounds; let them set only what differs")
+    }
+
+    private func callDidSaveHooks(_ result: SaveResult) {
+        if let hook = options.hooks.didSave {
+            for id in result.inserted + result.updated + result.deleted { hook(handle(id)) }
+        }
+        options.hooks.contextDidSave?(self, result)
+    }
+
+    /// Gathers what is to be saved.
+    private func editSet() throws -> EditSet {
+        var edits = EditSet(registry: registry)
+        for row in changedRows({ $0.isNew && $0.isAlive }) {
+            let set = pending.assigned[ObjectKey(row)] ?? []
+            let slots = row.entity.editableSlots.filter {
+                set.contains($0) || row.entity.relationship(at: $0) != nil && !row.state.values[$0].isNull
+            }
+            edits.inserted.append(EditSet.Edit(object: row, policy: policy(of: row.entity), slots: slots))
+        }
+        for row in changedRows({ !$0.isNew && hasChangedValues($0) }) {
+            let slots = changedSlots(row).filter { !isClearedByDeletion(row, $0) }
+            if slots.isEmpty, row.wasPlaceholder == row.state.isPlaceholder { continue }
+            edits.updated.append(EditSet.Edit(object: row, policy: policy(of: row.entity), slots: slots))
+        }
+        for row in changedRows({ !$0.isNew && $0.state.deletion != nil }) {
+            edits.deleted.append(EditSet.Edit(object: row, policy: policy(of: row.entity), slots: []))
+        }
+        for (table, pairs) in registry.pairs.enumerated() {
+            for change in pairs.changes where change.isLinked || !isCutByDeletion(change.pair, pairs.join) {
+                edits.links.append(EditSet.Link(table: table, pair: change.pair, isLinked: change.isLinked))
+            }
+        }
+        edits.links.sort {
+            ($0.table, $0.pair.owner, $0.pair.destination) < ($1.table, $1.pair.owner, $1.pair.destination)
+        }
+        edits.countChecks = pending.countChecks.map { ($0.object, $0.relationship) }
+        return edits
+    }
+
+    /// Tells whether a to-one relationship is empty only because its destination goes: the delete rules do that again
+    /// when they are applied to the store, and it is no change of the object's own.
+    private func isClearedByDeletion(_ row: ContextObject, _ slot: Int) -> Bool {
+        guard row.state.values[slot].isNull, case .integer(let pk) = row.original[slot],
+            let relationship = row.entity.relationship(at: slot)
+        else { return false }
+        return registry.byKey[relationship.destinationIndex][pk]?.state.deletion != nil
+    }
+
+    /// Tells the same of a link of a join table.
+    private func isCutByDeletion(_ pair: Pair, _ join: JoinTable) -> Bool {
+        registry.byKey[join.ownerEntity][pair.owner]?.state.deletion != nil
+            || registry.byKey[join.destinationEntity][pair.destination]?.state.deletion != nil
+    }
+
+    private func policy(of entity: Entity) -> MergePolicy {
+        options.mergePolicies[entity.name] ?? entity.mergePolicy.flatMap { MergePolicy(named: $0) }
+            ?? options.mergePolicy
+    }
+
+    // MARK: After a save
+
+    /// Begins anew with the rows that the save left, of the objects that somebody holds.
+    ///
+    /// - Parameter outcome: what the save did; nil for the rows as they were read.
+    func rebuild(_ outcome: EditOutcome?, _ objects: [ManagedObject]? = nil) {
+        let held = objects ?? heldObjects
+        var rows: [(StoredRow, Entity)] = []
+        for object in held {
+            let key = ObjectKey(entity: object.objectID.entityIndex, pk: object.objectID.pk)
+            let row = registry.byKey[key.entity][key.pk]
+            let now = outcome?.keys[key] ?? key
+            if now != key { object.objectID = ManagedObjectID(model.entities[now.entity], now.pk) }
+            if let saved = outcome?.rows[now] {
+                rows.append((saved, model.entities[now.entity]))
+            } else if let row, !row.isNew, outcome == nil || row.isAlive && !hasChangedValues(row) {
+                let stored = StoredRow(pk: row.pk, isPlaceholder: row.wasPlaceholder, values: row.original)
+                rows.append((stored, row.entity))
+            }
+        }
+        clearPending()
+        registry.reset()
+        keepHandles(held)
+        for (row, entity) in rows { registry.register(row, entity: entity) }
+    }
+}

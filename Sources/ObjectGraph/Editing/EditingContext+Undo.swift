@@ -1,0 +1,137 @@
+// Taking changes back, and reading anew.
+extension EditingContext {
+    /// Tells whether there is a change to undo.
+    public var canUndo: Bool { !undoStack.done.isEmpty }
+    /// Tells whether there is an undone change to do again.
+    public var canRedo: Bool { !undoStack.undone.isEmpty }
+
+    /// Makes one group of the changes in `body`: they are undone together.
+    public func undoGroup<Result>(_ body: () throws -> Result) rethrows -> Result {
+        undoStack.begin()
+        defer { undoStack.end() }
+        return try body()
+    }
+
+    /// Takes the last group of changes back; without one, nothing happens.
+    ///
+    /// Saving, refreshing and resetting end what can be undone.
+    public func undo() {
+        guard let group = undoStack.takeDone() else { return }
+        undoStack.pushUndone(reverted(group))
+    }
+
+    /// Does the group of changes that was undone last again.
+    public func redo() {
+        guard let group = undoStack.takeUndone() else { return }
+        undoStack.pushDone(reverted(group))
+    }
+
+    private func reverted(_ group: UndoStack.Group) -> UndoStack.Group {
+        let now = pending
+        let inverse = EventApplier.revert(group.entries, in: registry)
+        pending = group.before
+        editCount += 1
+        return UndoStack.Group(entries: inverse, before: now)
+    }
+
+    /// Drops all changes that are not saved; objects have the values again that were last read or saved.
+    public func rollback() {
+        rebuild(nil)
+    }
+
+    /// Forgets everything, changes that are not saved included; objects that are still held become faults.
+    public func reset() {
+        let held = heldObjects
+        clearPending()
+        registry.reset()
+        keepHandles(held)
+    }
+
+    func clearPending() {
+        pending = Pending()
+        undoStack.clear()
+    }
+
+    /// Reads an object's row anew. What is not saved of it is kept on top of it (`mergeChanges`), or dropped.
+    ///
+    /// After a merge the snapshot is the new row: the next save meets no conflict with what was read.
+    ///
+    /// - Throws: ``EditingError`` with code `editing.object_gone` where the row is gone, unless changes of it are kept;
+    ///   ``StoreError``.
+    public func refresh(_ object: ManagedObject, mergeChanges: Bool) throws {
+        let id = object.objectID
+        if id.isTemporary { return }
+        undoStack.clear()
+        registry.forgetLists()
+        guard try refresh([id], mergeChanges: mergeChanges).isEmpty else { throw EditingError.gone(id) }
+    }
+
+    /// Turns all objects without changes into faults; those that nobody holds are forgotten.
+    ///
+    /// What is not saved stays, on top of the rows as they were read.
+    public func refreshAll() {
+        undoStack.clear()
+        let linked = linkedKeys()
+        let doomed = Set(pending.deletions)
+        registry.forgetUnchanged {
+            $0.isNew || !$0.isAlive || hasChangedValues($0) || linked.contains(ObjectKey($0))
+                || doomed.contains(ObjectKey($0))
+        }
+        keepHandles(heldObjects)
+    }
+
+    /// Takes up what another context has saved: objects known here are read anew, with changes kept on top.
+    ///
+    /// - Throws: ``StoreError``.
+    public func mergeChanges(from result: SaveResult) throws {
+        undoStack.clear()
+        registry.forgetLists()
+        let known = (result.inserted + result.updated + result.deleted).filter {
+            registry.byKey[$0.entityIndex][$0.pk] != nil
+        }
+        _ = try refresh(known, mergeChanges: true)
+    }
+
+    /// Reads rows anew and returns the ids of those that are gone and have no changes here.
+    private func refresh(_ ids: [ManagedObjectID], mergeChanges: Bool) throws -> [ManagedObjectID] {
+        var gone: [ManagedObjectID] = []
+        for (index, group) in Dictionary(grouping: ids, by: \.entityIndex).sorted(by: { $0.key < $1.key }) {
+            let entity = model.entities[index]
+            var rows: [Int64: StoredRow] = [:]
+            try registry.store.entities[index].rows(primaryKeys: group.map(\.pk)) { rows[$0.pk] = $0 }
+            for id in group {
+                let old = registry.byKey[index][id.pk]
+                if let row = rows[id.pk] {
+                    take(row, entity, over: mergeChanges ? old : nil)
+                } else if let old, mergeChanges, isChanged(old) {
+                    continue
+                } else {
+                    registry.byKey[index][id.pk] = nil
+                    if let old, registry.byIdentity[index][old.identity] === old {
+                        registry.byIdentity[index][old.identity] = nil
+                    }
+                    gone.append(id)
+                }
+            }
+        }
+        return gone
+    }
+
+    private func take(_ row: StoredRow, _ entity: Entity, over old: ContextObject?) {
+        let fresh = ContextObject(row: row, entity: entity)
+        if let old {
+            for slot in changedSlots(old) { fresh.state.values[slot] = old.state.values[slot] }
+            if old.wasPlaceholder, !old.state.isPlaceholder { fresh.state.isPlaceholder = false }
+            fresh.state.deletion = old.state.deletion
+        } else {
+            pending.deletions.removeAll { $0 == ObjectKey(fresh) }
+            for join in registry.pairs.indices {
+                let table = registry.pairs[join].join
+                if table.ownerEntity == entity.index { registry.pairs[join].revert(row.pk, isOwner: true) }
+                if table.destinationEntity == entity.index { registry.pairs[join].revert(row.pk, isOwner: false) }
+            }
+        }
+        registry.replace(with: fresh)
+        if isChanged(fresh) || !fresh.isAlive { registry.list(fresh) }
+    }
+}

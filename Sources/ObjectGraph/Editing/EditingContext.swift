@@ -1,0 +1,353 @@
+import Foundation
+
+/// A scratch pad of objects: read, change, insert and delete them, then save all of it or none.
+///
+/// What NSManagedObjectContext is to Core Data. Contexts of one process save through one ``WriterContext`` and so share
+/// its lease with the worker; each has objects and snapshots of its own, and knows nothing of the others until it saves
+/// or refreshes. A context is confined to the isolation that made it.
+///
+/// Memory: a context holds the rows that were read until the next ``save()``, ``rollback()`` or ``refreshAll()``, after
+/// which only those remain whose ``ManagedObject`` somebody holds, and until ``reset()``, after which none remain.
+public final class EditingContext {
+    /// How a context works.
+    public struct Options {
+        /// Who saves, for the history; nil for the writer's author.
+        public var author: String?
+        /// The context's name, for the history and the notes of conflicts.
+        public var name: String?
+        /// Who wins where others changed the same objects, and neither the entity nor ``mergePolicies`` says so.
+        public var mergePolicy = MergePolicy.error
+        /// Policies by the names of entities; they go before those of the model.
+        public var mergePolicies: [String: MergePolicy] = [:]
+        /// How many groups of changes can be undone; 0 remembers none.
+        public var undoLevels = 100
+        /// The number of objects that one deletion may reach in memory.
+        public var maximumDeletionCount = 10_000
+        /// What is called around the objects' life.
+        public var hooks = EditingHooks()
+
+        /// Makes options with their defaults.
+        public init() {}
+    }
+
+    /// The writer that saves what the context changes.
+    public let writer: WriterContext
+    /// How the context works; may be changed at any time.
+    public var options: Options
+    let registry: ObjectRegistry
+    let applier: EventApplier
+    private let reader: ReaderConnection
+    private var handles: [ManagedObjectID: WeakObject] = [:]
+
+    /// What is not saved besides the registry's objects.
+    struct Pending {
+        /// The objects to delete, before the delete rules are applied to them.
+        var deletions: [ObjectKey] = []
+        /// The slots of new objects that were set.
+        var assigned: [ObjectKey: Set<Int>] = [:]
+        var countChecks: [CountCheck] = []
+    }
+
+    struct CountCheck {
+        let object: ObjectKey
+        let relationship: Relationship
+    }
+
+    struct WeakObject {
+        weak var object: ManagedObject?
+    }
+
+    var pending = Pending()
+    var undoStack = UndoStack()
+    /// Counts edits, so that hooks are known to have changed nothing.
+    var editCount = 0
+
+    /// The model of the context's store.
+    public var model: ObjectModel { registry.model }
+
+    /// Makes a context that reads a writer's store and saves through the writer.
+    ///
+    /// - Throws: ``StoreError`` where the store cannot be read.
+    public init(_ writer: WriterContext, options: Options = Options()) throws(StoreError) {
+        self.writer = writer
+        self.options = options
+        reader = try ReaderConnection(writer.store)
+        registry = try ObjectRegistry(store: reader.tables, setDeletionThreshold: options.maximumDeletionCount)
+        registry.nextKeys = registry.nextKeys.map { _ in ManagedObjectID.firstTemporaryKey }
+        registry.storeHasTombstones = false
+        applier = EventApplier(registry: registry)
+    }
+
+    // MARK: Objects
+
+    /// Returns the handle of an object, the same one as long as somebody holds it.
+    func handle(_ id: ManagedObjectID) -> ManagedObject {
+        if let known = handles[id]?.object { return known }
+        let made = ManagedObject(context: self, id: id)
+        if handles.count > 2 * handlesAfterCleaning + 1000 { cleanHandles() }
+        handles[id] = WeakObject(object: made)
+        return made
+    }
+
+    private var handlesAfterCleaning = 0
+
+    private func cleanHandles() {
+        handles = handles.filter { $0.value.object != nil }
+        handlesAfterCleaning = handles.count
+    }
+
+    func handle(_ object: ContextObject) -> ManagedObject { handle(ManagedObjectID(object)) }
+
+    /// The handles that somebody holds.
+    var heldObjects: [ManagedObject] { handles.values.compactMap(\.object) }
+
+    /// Forgets all handles but these, under the ids that they have now.
+    func keepHandles(_ objects: [ManagedObject]) {
+        handles = [:]
+        // Two handles may have become one object; the later ones are then reached by those who hold them only.
+        for object in objects where handles[object.objectID] == nil {
+            handles[object.objectID] = WeakObject(object: object)
+        }
+        handlesAfterCleaning = handles.count
+    }
+
+    /// Returns an object's row, reading it where the object is a fault.
+    func row(of object: ManagedObject) throws -> ContextObject {
+        if object.context !== self {
+            throw EditingError(
+                .otherContext, "The object \(object.objectID) belongs to another context; pass its objectID instead")
+        }
+        let id = object.objectID
+        if let known = registry.byKey[id.entityIndex][id.pk] {
+            if known.state.isVoid { throw EditingError.gone(id) }
+            return known
+        }
+        if id.isTemporary { throw EditingError.gone(id) }
+        try registry.load(
+            entity: id.entityIndex, primaryKeys: object.batch.map { Array($0.neighbours(of: id.pk)) } ?? [id.pk])
+        object.batch = nil
+        guard let found = registry.byKey[id.entityIndex][id.pk] else { throw EditingError.gone(id) }
+        return found
+    }
+
+    /// Returns an object's row in order to change it.
+    private func changeableRow(of object: ManagedObject) throws -> ContextObject {
+        let row = try row(of: object)
+        if !row.isAlive { throw EditingError.gone(object.objectID) }
+        return row
+    }
+
+    /// Inserts a new object with its defaults and, where given, values of attributes.
+    ///
+    /// - Parameter identity: what addresses the object; nil for a new UUID, where the identity is a uuid or a text. It
+    ///   cannot be changed later.
+    /// - Throws: ``EditingError``: `editing.unknown_entity`, `editing.unknown_property`, `editing.type`; what the hook
+    ///   throws.
+    @discardableResult
+    public func insert(
+        _ entity: String, identity: Value? = nil, _ values: [String: Value] = [:]
+    ) throws -> ManagedObject {
+        guard let entity = model.entity(named: entity) else { throw EditingError.unknownEntity(entity, model) }
+        if entity.isAbstract {
+            throw EditingError(
+                .unknownEntity,
+                "\(entity.name) is abstract: there are objects of its sub-entities only; insert one of those")
+        }
+        let given = identity ?? values[entity.identity.name] ?? entity.identity.generatedIdentity
+        guard let identity = given.flatMap({ entity.identity.type.value(given: $0) }), !identity.isNull else {
+            throw EditingError(
+                .type, "A new \(entity.name) needs an identity: \(entity.identity.type.expectation)")
+        }
+        return try undoGroup {
+            let object = try insert(entity, identity)
+            for (name, value) in values where name != entity.identity.name { try object.set(name, value) }
+            return object
+        }
+    }
+
+    private func insert(_ entity: Entity, _ identity: Value) throws -> ManagedObject {
+        var made: ContextObject?
+        try perform {
+            let object = applier.create(entity: entity, identity: identity)
+            applier.complete(object)
+            made = object
+        }
+        guard let made else { throw EditingError.unknownEntity(entity.name, model) }
+        let object = handle(made)
+        try options.hooks.awakeFromInsert?(object)
+        return object
+    }
+
+    /// Returns the object of an id as a fault, without asking the store.
+    ///
+    /// - Throws: ``EditingError`` with code `editing.unknown_entity` where the id is of another model.
+    public func object(with id: ManagedObjectID) throws -> ManagedObject {
+        guard id.entityIndex < model.entities.count, model.entities[id.entityIndex].name == id.entity else {
+            throw EditingError.unknownEntity(id.entity, model)
+        }
+        return handle(id)
+    }
+
+    /// Returns the object that an identity addresses, one that is not saved included, or nil.
+    ///
+    /// - Throws: ``EditingError``: `editing.unknown_entity`, `editing.type`; ``StoreError``.
+    public func object(_ entity: String, identity: Value) throws -> ManagedObject? {
+        guard let entity = model.entity(named: entity) else { throw EditingError.unknownEntity(entity, model) }
+        guard let identity = entity.identity.type.value(given: identity) else {
+            throw EditingError(
+                .type, "The identity of \(entity.name) is none of its type: \(entity.identity.type.expectation)")
+        }
+        if let known = registry.byIdentity[entity.index][identity], known.isAlive { return handle(known) }
+        var found: ContextObject?
+        try registry.store.entities[entity.index].rows(identities: [identity]) {
+            let object = registry.register($0, entity: entity)
+            if object.isAlive { found = object }
+        }
+        return found.map(handle)
+    }
+
+    // MARK: Changes
+
+    /// Carries out an edit: whole or not at all, and so that it can be undone.
+    func perform(_ body: () throws -> Void) throws {
+        let before = pending
+        do {
+            let entries = try applier.edit(body)
+            for check in applier.countChecks {
+                pending.countChecks.append(
+                    CountCheck(object: ObjectKey(check.object), relationship: check.relationship))
+            }
+            editCount += 1
+            undoStack.record(entries, before: before, levels: options.undoLevels)
+        } catch {
+            pending = before
+            throw error
+        }
+    }
+
+    /// Makes an object one of its own: a placeholder that a program changes is complete.
+    private func touch(_ row: ContextObject) {
+        applier.willChange(row)
+        if row.state.isPlaceholder { applier.complete(row) }
+    }
+
+    func set(_ attribute: Attribute, _ value: Value, of object: ManagedObject) throws {
+        let row = try changeableRow(of: object)
+        if attribute.isDerived || attribute.slot == row.entity.identitySlot {
+            throw EditingError(
+                .readOnly,
+                attribute.isDerived
+                    ? "\(row.entity.name).\(attribute.name) is computed by the store and cannot be set"
+                    : "\(row.entity.name).\(attribute.name) addresses the object and cannot be changed; insert another")
+        }
+        guard let stored = attribute.type.value(given: value) else {
+            throw EditingError(
+                .type, "\(row.entity.name).\(attribute.name) has to be \(attribute.type.expectation)")
+        }
+        let isKnown = !row.isNew || pending.assigned[ObjectKey(row)]?.contains(attribute.slot) == true
+        // What changes nothing is no change: a hook may say what is so already.
+        if row.state.values[attribute.slot] == stored, isKnown, !row.state.isPlaceholder { return }
+        try perform {
+            touch(row)
+            note(attribute.slot, of: row)
+            row.state.values[attribute.slot] = stored
+        }
+    }
+
+    private func note(_ slot: Int, of row: ContextObject) {
+        if row.isNew { pending.assigned[ObjectKey(row), default: []].insert(slot) }
+    }
+
+    func lead(_ object: ManagedObject, _ relationship: Relationship, to destination: ManagedObject?) throws {
+        let row = try changeableRow(of: object)
+        let target = try destination.map { try self.destination($0, relationship) }
+        try perform {
+            touch(row)
+            if let slot = relationship.slot { note(slot, of: row) }
+            try applier.setDestination(target, relationship, of: row)
+        }
+    }
+
+    func add(_ destination: ManagedObject, to relationship: Relationship, of object: ManagedObject) throws {
+        let row = try changeableRow(of: object)
+        let target = try self.destination(destination, relationship)
+        try perform {
+            touch(row)
+            try applier.link(row, relationship, target)
+        }
+    }
+
+    func remove(_ destination: ManagedObject, from relationship: Relationship, of object: ManagedObject) throws {
+        let row = try changeableRow(of: object)
+        let target = try self.row(of: destination)
+        try perform {
+            touch(row)
+            try applier.unlink(row, relationship, target)
+        }
+    }
+
+    func replace(_ relationship: Relationship, of object: ManagedObject, with destinations: [ManagedObject]) throws {
+        let row = try changeableRow(of: object)
+        let targets = try destinations.map { try destination($0, relationship) }
+        let wanted = Set(targets.map(\.pk))
+        let old = try currentDestinations(of: row, relationship)
+        try perform {
+            touch(row)
+            for other in old where !wanted.contains(other.pk) { try applier.unlink(row, relationship, other) }
+            for target in targets { try applier.link(row, relationship, target) }
+        }
+    }
+
+    private func destination(_ object: ManagedObject, _ relationship: Relationship) throws -> ContextObject {
+        if object.objectID.entityIndex != relationship.destinationIndex {
+            let entity = model.entities[relationship.destinationIndex].name
+            throw EditingError(
+                .type, "\(relationship.name) leads to objects of \(entity), not of \(object.objectID.entity)")
+        }
+        return try changeableRow(of: object)
+    }
+
+    func currentDestinations(of row: ContextObject, _ relationship: Relationship) throws -> [ContextObject] {
+        do {
+            return try registry.destinations(
+                of: row, relationship,
+                limit: max(options.maximumDeletionCount, ObjectRegistry.maximumListedDestinations))
+        } catch is ObjectRegistry.TooManyDestinations {
+            throw EditingError(
+                .tooLarge,
+                "\(row.entity.name).\(relationship.name) has too many objects to be listed; fetch them by a request with a "
+                    + "limit instead")
+        }
+    }
+
+    func destinations(of object: ManagedObject, _ relationship: Relationship) throws -> [ManagedObject] {
+        let found = try currentDestinations(of: try row(of: object), relationship)
+        return (relationship.isToMany ? found.sorted { $0.pk < $1.pk } : found).map(handle)
+    }
+
+    /// Marks an object for deletion; the delete rules are applied by ``processPendingChanges()`` or the save.
+    ///
+    /// - Throws: ``EditingError``, ``StoreError``.
+    public func delete(_ object: ManagedObject) throws {
+        let row = try row(of: object)
+        let key = ObjectKey(row)
+        if !row.isAlive || pending.deletions.contains(key) { return }
+        try perform { pending.deletions.append(key) }
+    }
+}
+
+extension Attribute {
+    /// A new identity, or nil where the type has none that is sure to be unique.
+    var generatedIdentity: Value? {
+        switch type {
+        case .uuid: Value(UUID())
+        case .string: .text(UUID().uuidString.lowercased())
+        default: nil
+        }
+    }
+}
+
+extension ManagedObjectID {
+    /// Temporary keys grow from here and stay negative.
+    static let firstTemporaryKey: Int64 = -(1 << 40)
+}

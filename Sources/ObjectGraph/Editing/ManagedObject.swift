@@ -1,0 +1,154 @@
+/// An object of an ``EditingContext``: a handle by which its properties are read and set.
+///
+/// An object whose row is not in memory is a *fault*: its first use reads the row, together with those of other faults
+/// of the same fetch. Objects are used where their context is used and nowhere else; pass ``objectID`` instead.
+public final class ManagedObject {
+    /// The context that the object belongs to.
+    public let context: EditingContext
+    /// The object's name in the store; temporary until its first save.
+    public internal(set) var objectID: ManagedObjectID
+    var batch: FaultBatch?
+
+    init(context: EditingContext, id: ManagedObjectID) {
+        self.context = context
+        objectID = id
+    }
+
+    /// The object's entity.
+    public var entity: Entity { context.model.entities[objectID.entityIndex] }
+
+    // MARK: State
+
+    /// Tells whether the object's values are still to be read.
+    public var isFault: Bool { known == nil }
+    /// Tells whether the next save inserts the object.
+    public var isInserted: Bool { known.map { $0.isNew && $0.isAlive } ?? false }
+    /// Tells whether the next save changes the object.
+    public var isUpdated: Bool { known.map { !$0.isNew && $0.isAlive && context.isChanged($0) } ?? false }
+    /// Tells whether the next save deletes the object.
+    public var isDeleted: Bool { known.map { context.isDoomed($0) } ?? false }
+    /// Tells whether the object has changes that are not saved.
+    public var hasChanges: Bool { isInserted || isUpdated || isDeleted }
+    /// Tells whether the object was mentioned, but has not arrived; setting a property completes it.
+    public var isPlaceholder: Bool { get throws { try context.row(of: self).state.isPlaceholder } }
+
+    private var known: ContextObject? { context.registry.byKey[objectID.entityIndex][objectID.pk] }
+
+    /// The object's identity in stored form.
+    ///
+    /// - Throws: ``EditingError`` with code `editing.object_gone`; ``StoreError``.
+    public var identity: Value { get throws { try context.row(of: self).identity } }
+
+    /// The values that differ from those last read or saved: attributes, and the identities of to-one destinations.
+    ///
+    /// - Throws: ``EditingError``, ``StoreError``.
+    public func changedValues() throws -> [String: Value] {
+        let row = try context.row(of: self)
+        return try context.values(of: row, row.state.values, slots: context.changedSlots(row))
+    }
+
+    /// The values last read or saved, or those a new object began with; of properties that can be set, without to-many.
+    ///
+    /// - Throws: ``EditingError``, ``StoreError``.
+    public func committedValues() throws -> [String: Value] {
+        let row = try context.row(of: self)
+        return try context.values(of: row, row.original, slots: [entity.identitySlot] + entity.editableSlots)
+    }
+
+    // MARK: Attributes
+
+    /// An attribute's value in stored form; of a derived one, as the store last had it.
+    ///
+    /// - Throws: ``EditingError`` with code `editing.unknown_property` or `editing.object_gone`; ``StoreError``.
+    public subscript(name: String) -> Value {
+        get throws {
+            guard let attribute = entity.attribute(named: name) else {
+                throw EditingError.unknownProperty(name, "attribute", entity)
+            }
+            return try context.row(of: self).state.values[attribute.slot]
+        }
+    }
+
+    /// Sets an attribute; null clears it. A text is read as the attribute's type, so a date may be `"2026-01-02"`.
+    ///
+    /// Limits are checked when the context saves.
+    ///
+    /// - Throws: ``EditingError`` with code `editing.unknown_property`, `editing.read_only` for identities and derived
+    ///   attributes, `editing.type`, `editing.object_gone`; ``StoreError``.
+    public func set(_ name: String, _ value: Value) throws {
+        guard let attribute = entity.attribute(named: name) else {
+            throw EditingError.unknownProperty(name, "attribute", entity)
+        }
+        try context.set(attribute, value, of: self)
+    }
+
+    // MARK: Relationships
+
+    /// Returns the destination of a to-one relationship, or nil.
+    ///
+    /// - Throws: ``EditingError``, ``StoreError``.
+    public func object(_ name: String) throws -> ManagedObject? {
+        try context.destinations(of: self, try relationship(name, isToMany: false)).first
+    }
+
+    /// Returns the destinations of a to-many relationship: in their order where it is ordered, else by primary key.
+    ///
+    /// - Throws: ``EditingError``, ``StoreError``.
+    public func objects(_ name: String) throws -> [ManagedObject] {
+        try context.destinations(of: self, try relationship(name, isToMany: true))
+    }
+
+    /// Leads a to-one relationship to an object, or nowhere; the inverse follows at once.
+    ///
+    /// - Throws: ``EditingError``, ``StoreError``.
+    public func setObject(_ name: String, _ object: ManagedObject?) throws {
+        try context.lead(self, try relationship(name, isToMany: false), to: object)
+    }
+
+    /// Replaces the destinations of a to-many relationship; the inverses follow at once.
+    ///
+    /// - Throws: ``EditingError``, ``StoreError``.
+    public func setObjects(_ name: String, _ objects: [ManagedObject]) throws {
+        try context.replace(try relationship(name, isToMany: true), of: self, with: objects)
+    }
+
+    /// Adds a destination to a to-many relationship; the inverse follows at once.
+    ///
+    /// - Throws: ``EditingError``, ``StoreError``.
+    public func add(_ object: ManagedObject, to name: String) throws {
+        try context.add(object, to: try relationship(name, isToMany: true), of: self)
+    }
+
+    /// Removes a destination from a to-many relationship; the inverse follows at once.
+    ///
+    /// - Throws: ``EditingError``, ``StoreError``.
+    public func remove(_ object: ManagedObject, from name: String) throws {
+        try context.remove(object, from: try relationship(name, isToMany: true), of: self)
+    }
+
+    private func relationship(_ name: String, isToMany: Bool) throws -> Relationship {
+        guard let found = entity.relationship(named: name), found.isToMany == isToMany else {
+            throw EditingError.unknownProperty(name, isToMany ? "to-many relationship" : "to-one relationship", entity)
+        }
+        return found
+    }
+}
+
+/// The objects of one fetch, so that touching a fault reads its neighbours too.
+final class FaultBatch {
+    let pks: [Int64]
+    let size: Int
+    private let positions: [Int64: Int]
+
+    init(pks: [Int64], size: Int) {
+        self.pks = pks
+        self.size = size
+        positions = Dictionary(pks.enumerated().map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    /// Returns the keys that are read when one of them is touched.
+    func neighbours(of pk: Int64) -> ArraySlice<Int64> {
+        let start = positions[pk] ?? 0
+        return pks[start..<min(start + size, pks.count)]
+    }
+}

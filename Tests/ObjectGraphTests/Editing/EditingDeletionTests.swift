@@ -1,0 +1,172 @@
+import Foundation
+import Testing
+
+@testable import ObjectGraph
+
+@Suite struct EditingDeletionTests {
+    let fixture: EditingFixture
+
+    init() throws {
+        fixture = try EditingFixture()
+        try fixture.seed()
+    }
+
+    @Test func propagationRunsAtTheEndOfTheChangeCycle() throws {
+        let context = try fixture.context()
+        let chat = try context.require("Chat", "c")
+        let message = try context.require("Message", "m1")
+        try context.delete(chat)
+        #expect(chat.isDeleted && !message.isDeleted)
+        #expect(try chat.objects("messages").count == 3)
+        try context.processPendingChanges()
+        #expect(message.isDeleted)
+        #expect(context.deletedObjects.count == 4)
+        try context.save()
+        #expect(try fixture.graph.identities("Message").isEmpty && fixture.graph.identities("Chat").isEmpty)
+        #expect(try fixture.graph.tombstones().count == 4)
+    }
+
+    @Test func cascadeTakesWhatOthersAddedInTheMeantime() throws {
+        let context = try fixture.context()
+        try context.delete(try context.require("Chat", "c"))
+        try context.processPendingChanges()
+        try fixture.graph.apply(fixture.graph.upsert("Message", "late", ["chat": "c", "body": "late"]))
+        try context.save()
+        #expect(try fixture.graph.identities("Message").isEmpty)
+    }
+
+    @Test func anObjectThatMovesAwayBeforeTheEndOfTheCycleStays() throws {
+        let context = try fixture.context()
+        try context.delete(try context.require("Chat", "c"))
+        try context.require("Message", "m1").setObject("chat", try context.insert("Chat", identity: "d"))
+        try context.save()
+        #expect(try fixture.graph.identities("Message") == ["m1"])
+    }
+
+    @Test func theHookBeforeDeletionSeesRelationshipsIntact() throws {
+        let context = try fixture.context()
+        var seen: [String] = []
+        context.options.hooks.prepareForDeletion = { object in
+            if object.objectID.entity == "Chat" {
+                seen.append("chat with \(try object.objects("messages").count)")
+            } else {
+                seen.append(
+                    "\(try object.identity.text ?? "") of \(try object.object("chat")?.identity.text ?? "none")")
+            }
+        }
+        try context.delete(try context.require("Chat", "c"))
+        try context.save()
+        #expect(seen == ["chat with 3", "m1 of c", "m2 of c", "m3 of c"])
+    }
+
+    @Test func theHookBeforeDeletionMaySaveAnObjectFromTheCascade() throws {
+        let context = try fixture.context()
+        let shelter = try context.insert("Chat", identity: "d")
+        context.options.hooks.prepareForDeletion = { object in
+            guard object.objectID.entity == "Chat" else { return }
+            try object.objects("messages").last?.setObject("chat", shelter)
+        }
+        try context.delete(try context.require("Chat", "c"))
+        try context.save()
+        #expect(try fixture.graph.identities("Message") == ["m3"])
+    }
+
+    @Test func denyFailsTheSaveWith1600AndTheContextGoesOn() throws {
+        let context = try fixture.context()
+        let chat = try context.require("Chat", "c")
+        let lock = try context.insert("Lock", identity: "l")
+        try lock.setObject("chat", chat)
+        try context.save()
+        try context.delete(chat)
+        let error = editingError { try context.save() }
+        #expect(error?.code == .validation && error?.coreDataCode == 1600)
+        #expect(try fixture.graph.identities("Chat") == ["c"])
+        context.rollback()
+        try chat.set("title", "Fine")
+        try context.save()
+        #expect(try fixture.value("Chat", "c", "title") == "Fine")
+    }
+
+    @Test func denyIsLiftedWhenTheDestinationIsDeletedInTheSameSave() throws {
+        let context = try fixture.context()
+        let chat = try context.require("Chat", "c")
+        let lock = try context.insert("Lock", identity: "l")
+        try lock.setObject("chat", chat)
+        try context.save()
+        try context.delete(chat)
+        try context.delete(lock)
+        try context.save()
+        #expect(try fixture.graph.identities("Chat").isEmpty && fixture.graph.identities("Lock").isEmpty)
+    }
+
+    @Test func nullifyClearsTheInverse() throws {
+        let context = try fixture.context()
+        let message = try context.require("Message", "m1")
+        try context.delete(try context.require("Member", "ann"))
+        try context.processPendingChanges()
+        #expect(try message.object("sender") == nil)
+        try context.save()
+        #expect(try fixture.value("Message", "m1", "sender") == .null)
+        #expect(try fixture.value("Chat", "c", "members") == #"["bob"]"#)
+    }
+
+    @Test func nullifyOfARequiredInverseFailsUnlessItIsReassigned() throws {
+        let model = try ObjectModel.parse(
+            EditingFixture.model.replacingFirst("delete: cascade", "delete: nullify"))
+        let graph = try Graph(model)
+        let context = try EditingContext(graph.writer)
+        let (one, two) = (try context.insert("Chat", identity: "a"), try context.insert("Chat", identity: "b"))
+        let message = try context.insert("Message", identity: "m")
+        try message.setObject("chat", one)
+        try context.save()
+        try context.delete(one)
+        #expect(editingError { try context.save() }?.coreDataCode == 1570)
+        try message.setObject("chat", two)
+        try context.save()
+        #expect(try graph.identities("Chat") == ["b"])
+    }
+
+    @Test func withoutInverseTheOwnerIsNotChangedAndReadsNilLater() throws {
+        let context = try fixture.context()
+        let ann = try context.require("Member", "ann")
+        let chat = try context.require("Chat", "c")
+        try ann.setObject("home", chat)
+        try context.save()
+        let last = try fixture.store.read { try $0.lastToken() }
+        try context.delete(chat)
+        try context.processPendingChanges()
+        try context.save()
+        #expect(try ann.object("home") == nil)
+        #expect(try !fixture.graph.history(after: last).contains { $0.hasPrefix("update Member ann home") })
+    }
+
+    @Test func anInsertedObjectThatIsDeletedLeavesNoTrace() throws {
+        let context = try fixture.context()
+        let member = try context.insert("Member", identity: "x")
+        try context.delete(member)
+        try context.save()
+        #expect(!context.hasChanges)
+        #expect(try fixture.graph.tombstones().isEmpty)
+    }
+
+    @Test func deletingWhatSomebodyElseDeletedIsNoConflict() throws {
+        let context = try fixture.context()
+        try context.delete(try context.require("Message", "m1"))
+        try fixture.deleteElsewhere("Message", "m1")
+        try context.save()
+        #expect(try fixture.graph.identities("Message") == ["m2", "m3"])
+    }
+
+    @Test func aDeletionThatReachesTooFarIsRefusedWithARemedy() throws {
+        let context = try fixture.context { $0.maximumDeletionCount = 2 }
+        try context.delete(try context.require("Chat", "c"))
+        #expect(editingError { try context.save() }?.code == .tooLarge)
+    }
+}
+
+extension String {
+    func replacingFirst(_ text: String, _ other: String) -> String {
+        guard let range = range(of: text) else { return self }
+        return replacingCharacters(in: range, with: other)
+    }
+}

@@ -1,0 +1,93 @@
+import Testing
+
+@testable import ObjectGraph
+
+@Suite struct EditingRelationshipTests {
+    let fixture: EditingFixture
+    let context: EditingContext
+
+    init() throws {
+        fixture = try EditingFixture()
+        try fixture.seed()
+        context = try fixture.context()
+    }
+
+    @Test func settingAToOneChangesBothSidesAtOnce() throws {
+        let chat = try context.require("Chat", "c")
+        let other = try context.insert("Chat", identity: "d")
+        let message = try context.require("Message", "m1")
+        #expect(try chat.objects("messages").count == 3)
+        try message.setObject("chat", other)
+        #expect(try context.ids(chat.objects("messages")) == ["m2", "m3"])
+        #expect(try other.objects("messages").map(\.objectID) == [message.objectID])
+    }
+
+    @Test func addingToAToManySetsTheToOne() throws {
+        let message = try context.insert("Message", identity: "m4")
+        let chat = try context.require("Chat", "c")
+        try chat.add(message, to: "messages")
+        #expect(try message.object("chat") === chat)
+        try chat.remove(message, from: "messages")
+        #expect(try message.object("chat") == nil)
+    }
+
+    @Test func manyToManyChangesBothSidesAtOnce() throws {
+        let carl = try context.insert("Member", identity: "carl")
+        let chat = try context.require("Chat", "c")
+        try carl.add(chat, to: "chats")
+        #expect(try context.ids(chat.objects("members")).sorted() == ["ann", "bob", "carl"])
+        #expect(chat.isUpdated)
+        try chat.remove(try context.require("Member", "bob"), from: "members")
+        #expect(try context.require("Member", "bob").objects("chats").isEmpty)
+        try context.save()
+        #expect(try fixture.value("Chat", "c", "members") == #"["ann","carl"]"#)
+    }
+
+    @Test func oneToOneLetsGoOfBothFormerPartners() throws {
+        let (ann, bob) = (try context.require("Member", "ann"), try context.require("Member", "bob"))
+        let (carl, dora) = (
+            try context.insert("Member", identity: "carl"), try context.insert("Member", identity: "dora")
+        )
+        try ann.setObject("spouse", bob)
+        try carl.setObject("spouse", dora)
+        try context.save()
+        try ann.setObject("spouse", dora)
+        #expect(try dora.object("spouse") === ann)
+        #expect(try bob.object("spouse") == nil && carl.object("spouse") == nil)
+        try context.save()
+        #expect(try fixture.value("Member", "dora", "spouse") == "ann")
+        #expect(try fixture.value("Member", "carl", "spouse") == .null)
+        #expect(try StoreCheck.problems(fixture.graph).isEmpty)
+    }
+
+    @Test func replacingAToManyLetsTheOthersGo() throws {
+        let chat = try context.require("Chat", "c")
+        let message = try context.insert("Message", identity: "m9")
+        let kept = try context.require("Message", "m2")
+        let other = try context.insert("Chat", identity: "d")
+        try chat.setObjects("messages", [message, kept])
+        #expect(try context.require("Message", "m1").object("chat") == nil)
+        for identity in ["m1", "m3"] as [Value] { try context.require("Message", identity).setObject("chat", other) }
+        try context.save()
+        #expect(
+            try fixture.graph.column("SELECT id FROM Message_readable WHERE chat = 'c' ORDER BY id") == ["m2", "m9"])
+    }
+
+    @Test func membersAddedByTwoContextsAreBothKept() throws {
+        let other = try fixture.context()
+        try other.require("Chat", "c").add(try other.insert("Member", identity: "carl"), to: "members")
+        try context.require("Chat", "c").remove(try context.require("Member", "bob"), from: "members")
+        try other.save()
+        try context.save()
+        #expect(try fixture.value("Chat", "c", "members") == #"["ann","carl"]"#)
+    }
+
+    @Test func aReferenceToWhatSomebodyElseDeletedIsEmpty() throws {
+        let message = try context.require("Message", "m1")
+        try message.setObject("sender", try context.require("Member", "bob"))
+        try fixture.deleteElsewhere("Member", "bob")
+        try context.save()
+        #expect(try fixture.value("Message", "m1", "sender") == .null)
+        #expect(try StoreCheck.problems(fixture.graph).isEmpty)
+    }
+}

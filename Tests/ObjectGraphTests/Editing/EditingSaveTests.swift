@@ -1,0 +1,142 @@
+import Testing
+
+@testable import ObjectGraph
+
+/// The order of a save, its validation, and what a failed one leaves.
+@Suite struct EditingSaveTests {
+    let fixture: EditingFixture
+
+    init() throws {
+        fixture = try EditingFixture()
+        try fixture.seed()
+    }
+
+    @Test func oneFailureHasItsOwnCode() throws {
+        let context = try fixture.context()
+        try context.require("Chat", "c").set("title", "much too long")
+        let error = try #require(editingError { try context.save() })
+        #expect(error.coreDataCode == 1660 && error.failures.map(\.property) == ["title"])
+    }
+
+    @Test func severalFailuresAre1560WithAllDetails() throws {
+        let context = try fixture.context()
+        let message = try context.insert("Message", identity: "m9", ["body": "x", "seq": -1])
+        let error = try #require(editingError { try context.save() })
+        #expect(error.coreDataCode == 1560)
+        #expect(error.failures.map(\.code).sorted() == [1570, 1620, 1670])
+        #expect(message.isInserted)
+    }
+
+    @Test func countsAreChecked() throws {
+        let context = try fixture.context()
+        let chat = try context.require("Chat", "c")
+        for name in ["x", "y"] as [Value] { try chat.add(try context.insert("Member", identity: name), to: "members") }
+        #expect(editingError { try context.save() }?.coreDataCode == 1590)
+    }
+
+    @Test func countsAreCheckedWithWhatOthersAdded() throws {
+        let context = try fixture.context()
+        try context.require("Chat", "c").add(try context.insert("Member", identity: "x"), to: "members")
+        try context.validate()
+        try fixture.graph.apply(fixture.graph.upsert("Chat", "c", ["members": .add("y")]))
+        #expect(editingError { try context.save() }?.coreDataCode == 1590)
+        #expect(try fixture.graph.identities("Member") == ["ann", "bob", "y"])
+    }
+
+    @Test func aFailedSaveHarmsNoLaterOne() throws {
+        let context = try fixture.context()
+        let bad = try context.insert("Message", identity: "bad")
+        let last = try fixture.store.read { try $0.lastToken() }
+        for _ in 0..<3 { #expect(editingError { try context.save() } != nil) }
+        let other = try fixture.context()
+        try other.require("Member", "bob").set("name", "Rob")
+        try other.save()
+        try fixture.graph.apply(fixture.graph.upsert("Member", "eve", ["name": "Eve"]))
+        try bad.setObject("chat", try context.require("Chat", "c"))
+        try context.save()
+        #expect(
+            try fixture.graph.history(after: last) == [
+                "update Member bob name", "insert Member eve", "insert Message bad", "update Chat c messagesCount",
+            ])
+        #expect(try fixture.value("Member", "bob", "name") == "Rob")
+    }
+
+    @Test func theOrderOfASaveIsCoreDatas() throws {
+        let context = try fixture.context()
+        var order: [String] = []
+        let member = try context.insert("Member", identity: "x")
+        context.options.hooks.contextWillSave = { context in
+            order.append("context will save, \(context.deletedObjects.count) deleted")
+            // Invalid until the object's own hook has run: that one comes after the validation.
+            try member.set("name", "from the context")
+        }
+        context.options.hooks.willSave = { object in
+            if object === member { order.append("will save") }
+            #expect(object !== member || object.objectID.isTemporary)
+        }
+        context.options.hooks.didSave = { object in if object === member { order.append("did save") } }
+        context.options.hooks.contextDidSave = { _, result in order.append("context did save \(result.inserted.count)")
+        }
+        try context.delete(try context.require("Chat", "c"))
+        try context.save()
+        #expect(
+            order == ["context will save, 4 deleted", "will save", "did save", "context did save 1"])
+        #expect(try fixture.value("Member", "x", "name") == "from the context")
+    }
+
+    @Test func validationComesBeforeTheWillSaveHooks() throws {
+        let context = try fixture.context()
+        var isCalled = false
+        context.options.hooks.willSave = { _ in isCalled = true }
+        try context.insert("Message", identity: "bad")
+        #expect(editingError { try context.save() } != nil)
+        #expect(!isCalled)
+    }
+
+    @Test func whatTheWillSaveHooksLeaveIsValidatedToo() throws {
+        let context = try fixture.context()
+        context.options.hooks.willSave = { try $0.set("title", "much too long") }
+        try context.require("Chat", "c").set("title", "short")
+        #expect(editingError { try context.save() }?.coreDataCode == 1660)
+        #expect(try fixture.value("Chat", "c", "title") == "Chat")
+    }
+
+    @Test func willSaveHooksRunUntilNothingChanges() throws {
+        let context = try fixture.context()
+        var calls = 0
+        context.options.hooks.willSave = { object in
+            calls += 1
+            let seq = try object["seq"].integer ?? 0
+            if seq < 5 { try object.set("seq", .integer(seq + 1)) }
+        }
+        let message = try context.require("Message", "m1")
+        try message.set("seq", 2)
+        try context.save()
+        #expect(try fixture.value("Message", "m1", "seq") == 5)
+        #expect(calls == 4)
+    }
+
+    @Test func willSaveHooksThatNeverRestAreStopped() throws {
+        let context = try fixture.context()
+        context.options.hooks.willSave = { try $0.set("seq", .integer(((try $0["seq"].integer) ?? 0) + 1)) }
+        try context.require("Message", "m1").set("body", "changed")
+        #expect(editingError { try context.save() }?.code == .unstableHooks)
+        #expect(try fixture.value("Message", "m1", "body") == "hello")
+    }
+
+    @Test func aHookThatThrowsFailsTheSave() throws {
+        let context = try fixture.context()
+        context.options.hooks.willSave = { _ in throw Missing() }
+        try context.require("Chat", "c").set("title", "new")
+        #expect(throws: Missing.self) { try context.save() }
+        context.options.hooks.willSave = nil
+        try context.save()
+        #expect(try fixture.value("Chat", "c", "title") == "new")
+    }
+
+    @Test func awakeFromInsertSeesDefaults() throws {
+        let context = try fixture.context()
+        context.options.hooks.awakeFromInsert = { try $0.set("seq", .integer(((try $0["seq"].integer) ?? 0) + 1)) }
+        #expect(try context.insert("Message", identity: "n")["seq"] == 8)
+    }
+}

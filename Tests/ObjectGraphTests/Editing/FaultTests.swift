@@ -1,0 +1,71 @@
+import Testing
+
+@testable import ObjectGraph
+
+@Suite struct FaultTests {
+    let fixture: EditingFixture
+    let context: EditingContext
+
+    init() throws {
+        fixture = try EditingFixture()
+        try fixture.seed()
+        context = try fixture.context()
+    }
+
+    private func insertMembers(_ count: Int) throws {
+        let members = (0..<count).map {
+            fixture.graph.upsert("Member", .text("n\($0)"), ["name": "N", "age": .value(.integer(Int64($0)))])
+        }
+        try fixture.graph.apply(members)
+    }
+
+    @Test func withoutABatchSizeAllRowsAreRead() throws {
+        #expect(try context.fetch(FetchRequest("Message")).allSatisfy { !$0.isFault })
+    }
+
+    @Test func touchingAFaultReadsItsBatch() throws {
+        try insertMembers(250)
+        var request = FetchRequest("Member", where: "name = 'N'")
+        request.sort = ["age"]
+        let members = try context.fetch(request, batchSize: 100)
+        #expect(members.count == 250 && members.allSatisfy(\.isFault))
+        #expect(try members[120]["age"] == 120)
+        #expect(members.filter { !$0.isFault }.count == 100)
+        #expect(!members[219].isFault && members[220].isFault && members[119].isFault)
+        _ = try members[0]["age"]
+        #expect(members.filter { !$0.isFault }.count == 200)
+    }
+
+    @Test func prefetchedKeyPathsLeaveNoFaults() throws {
+        let chats = try context.fetch(FetchRequest("Chat"), prefetch: ["messages.sender", "members"])
+        let registry = context.registry
+        #expect(registry.byKey.map(\.count).reduce(0, +) == 6)
+        #expect(
+            try chats[0].objects("messages").allSatisfy { try !$0.isFault && $0.object("sender")?.isFault == false })
+        #expect(
+            editingError { _ = try context.fetch(FetchRequest("Chat"), prefetch: ["messages.body"]) }?.code
+                == .unknownProperty)
+    }
+
+    @Test func objectsToBeDeletedAreLeftOut() throws {
+        let message = try context.require("Message", "m1")
+        try context.delete(message)
+        #expect(try context.ids(context.fetch(FetchRequest("Message"))) == ["m2", "m3"])
+    }
+
+    @Test func fetchingAgainKeepsWhatTheContextKnows() throws {
+        let chat = try context.require("Chat", "c")
+        try chat.set("title", "mine")
+        try fixture.elsewhere("Chat", "c", ["topic": "new"])
+        let again = try context.fetch(FetchRequest("Chat"))
+        #expect(again[0] === chat)
+        #expect(try chat["title"] == "mine" && chat["topic"] == "old")
+    }
+
+    @Test func aFaultWhoseRowIsGoneSaysSo() throws {
+        let messages = try context.fetch(FetchRequest("Message"), batchSize: 10)
+        try fixture.deleteElsewhere("Message", "m2")
+        #expect(try messages[0]["body"] == "hello")
+        #expect(editingError { _ = try messages[1]["body"] }?.code == .objectGone)
+    }
+}

@@ -1,0 +1,268 @@
+import Testing
+
+@testable import ObjectGraph
+
+/// Conflicts with what others saved, policy by policy.
+@Suite struct MergePolicyTests {
+    let fixture: EditingFixture
+
+    init() throws {
+        fixture = try EditingFixture()
+        try fixture.seed()
+    }
+
+    /// A context that changed title and topic of the chat, while somebody else changed title and updatedAt.
+    private func conflicting(_ policy: MergePolicy) throws -> (EditingContext, ManagedObject) {
+        let context = try fixture.context(policy)
+        let chat = try context.require("Chat", "c")
+        try chat.set("title", "mine")
+        try chat.set("topic", "mine")
+        try fixture.elsewhere("Chat", "c", ["title": "theirs", "updatedAt": .integer(5)])
+        return (context, chat)
+    }
+
+    private func chat() throws -> [Value] {
+        try fixture.graph.rows("SELECT title, topic, updatedAt FROM Chat WHERE id = 'c'")[0]
+    }
+
+    @Test func errorFailsWith133020AndTheListOfConflicts() throws {
+        let (context, chat) = try conflicting(.error)
+        let error = try #require(editingError { try context.save() })
+        #expect(error.code == .mergeConflict && error.coreDataCode == 133_020)
+        let conflict = try #require(error.conflicts.first)
+        #expect(conflict.kind == .changed && conflict.objectID == chat.objectID && conflict.identity == "c")
+        let title = try #require(conflict.properties.first { $0.name == "title" })
+        #expect(title.snapshot == "Chat" && title.local == "mine" && title.stored == "theirs" && title.isDisputed)
+        let topic = try #require(conflict.properties.first { $0.name == "topic" })
+        #expect(topic.isChangedInContext && !topic.isChangedInStore && !topic.isDisputed)
+        #expect(try self.chat() == ["theirs", "old", 5])
+        #expect(try fixture.notes().isEmpty)
+    }
+
+    @Test func afterAnErrorTheContextKeepsItsChangesAndSavesAfterARefresh() throws {
+        let (context, chat) = try conflicting(.error)
+        #expect(editingError { try context.save() } != nil)
+        #expect(try chat["title"] == "mine" && context.hasChanges)
+        try context.refresh(chat, mergeChanges: true)
+        try context.save()
+        #expect(try self.chat() == ["mine", "mine", 5])
+    }
+
+    @Test func afterAnErrorAnotherPolicySaves() throws {
+        let (context, _) = try conflicting(.error)
+        #expect(editingError { try context.save() } != nil)
+        context.options.mergePolicy = .storeTrump
+        try context.save()
+        #expect(try chat() == ["theirs", "mine", 5])
+    }
+
+    @Test func storeTrumpKeepsTheStoresValueWhereBothChanged() throws {
+        let (context, chat) = try conflicting(.storeTrump)
+        try context.save()
+        #expect(try self.chat() == ["theirs", "mine", 5])
+        #expect(try chat["title"] == "theirs" && chat["updatedAt"] == 5)
+        #expect(try fixture.notes() == ["changed Chat c title store"])
+    }
+
+    @Test func objectTrumpKeepsTheContextsValueWhereBothChanged() throws {
+        let (context, _) = try conflicting(.objectTrump)
+        try context.save()
+        #expect(try chat() == ["mine", "mine", 5])
+        #expect(try fixture.notes() == ["changed Chat c title context"])
+    }
+
+    @Test func overwriteRevertsWhatOthersChanged() throws {
+        let (context, _) = try conflicting(.overwrite)
+        try context.save()
+        #expect(try chat() == ["mine", "mine", .null])
+        #expect(try fixture.notes() == ["changed Chat c title context", "changed Chat c updatedAt context"])
+    }
+
+    @Test func rollbackDropsTheContextsChanges() throws {
+        let (context, chat) = try conflicting(.rollback)
+        try context.save()
+        #expect(try self.chat() == ["theirs", "old", 5])
+        #expect(try chat["title"] == "theirs" && !chat.hasChanges)
+        #expect(try fixture.notes() == ["changed Chat c title store", "changed Chat c topic store"])
+    }
+
+    @Test(arguments: [(4, "theirs"), (5, "theirs"), (6, "mine")])
+    func lastWriterWinsByANamedAttribute(_ time: Int64, _ winner: String) throws {
+        let (context, chat) = try conflicting(.lastWriterWins(attribute: "updatedAt"))
+        try chat.set("updatedAt", .integer(time))
+        try context.save()
+        #expect(try self.chat() == [.text(winner), "mine", .integer(max(5, time))])
+    }
+
+    @Test func lastWriterWinsWithoutAnAttributeSaysWhatIsMissing() throws {
+        let (context, _) = try conflicting(.lastWriterWins())
+        #expect(editingError { try context.save() }?.code == .unknownProperty)
+    }
+
+    @Test func aProgramDecidesByValuesOrByAnotherPolicy() throws {
+        let (context, _) = try conflicting(
+            .custom { conflict in
+                let title = conflict.properties.first { $0.name == "title" }
+                return .values(["title": .text((title?.local.text ?? "") + (title?.stored.text ?? ""))])
+            })
+        try context.save()
+        #expect(try chat() == ["minetheirs", "old", 5])
+        #expect(try fixture.notes() == ["changed Chat c title custom"])
+        let (second, chat) = try conflicting(.custom { _ in .policy(.objectTrump) })
+        try chat.set("title", "again")
+        try second.save()
+        #expect(try self.chat()[0] == "again")
+    }
+
+    @Test func whatAProgramThrowsFailsTheSave() throws {
+        let (context, _) = try conflicting(.custom { _ in throw Missing() })
+        #expect(throws: Missing.self) { try context.save() }
+        context.options.mergePolicy = .objectTrump
+        try context.save()
+        #expect(try chat()[0] == "mine")
+    }
+
+    @Test func changesOfDifferentPropertiesConflictUnderErrorAndMergeUnderTheTrumps() throws {
+        for (policy, isRefused) in [(MergePolicy.error, true), (.storeTrump, false), (.objectTrump, false)] {
+            let context = try fixture.context(policy)
+            try context.require("Chat", "c").set("topic", .text("\(policy.name)"))
+            try fixture.elsewhere("Chat", "c", ["updatedAt": .integer(Int64(policy.name.count))])
+            #expect((editingError { try context.save() } != nil) == isRefused)
+        }
+        #expect(try chat()[1] == "objectTrump")
+        #expect(try fixture.notes().isEmpty)
+    }
+
+    @Test func derivedValuesAndToManyAreNoConflict() throws {
+        let context = try fixture.context()
+        try context.require("Chat", "c").set("title", "mine")
+        try fixture.graph.apply(fixture.graph.upsert("Message", "m9", ["chat": "c", "body": "more"]))
+        try context.save()
+        #expect(try fixture.graph.rows("SELECT title, messagesCount FROM Chat") == [["mine", 4]])
+    }
+
+    @Test func toOneRelationshipsAreInTheSnapshot() throws {
+        let context = try fixture.context(.storeTrump)
+        let message = try context.require("Message", "m1")
+        try message.setObject("sender", nil)
+        let other = try fixture.context()
+        try other.require("Message", "m1").setObject("sender", try other.require("Member", "bob"))
+        try other.save()
+        try context.save()
+        #expect(try message.object("sender")?.identity == "bob")
+        let note = try #require(try fixture.store.read { try $0.conflicts() }.first)
+        #expect(
+            note.local == "null" && note.stored == "\"bob\"" && note.policy == "storeTrump" && note.source == "test")
+    }
+
+    @Test func theSameValueOnBothSidesIsNotDisputed() throws {
+        let context = try fixture.context(.storeTrump)
+        try context.require("Chat", "c").set("title", "same")
+        try fixture.elsewhere("Chat", "c", ["title": "same"])
+        try context.save()
+        #expect(try fixture.notes().isEmpty)
+    }
+
+    @Test func anEntitysPolicyGoesBeforeTheContexts() throws {
+        let context = try fixture.context(.error) { $0.mergePolicies["Chat"] = .objectTrump }
+        try context.require("Chat", "c").set("title", "mine")
+        try fixture.elsewhere("Chat", "c", ["title": "theirs"])
+        try context.save()
+        #expect(try chat()[0] == "mine")
+    }
+
+    @Test func theModelNamesAnEntitysPolicy() throws {
+        let yaml = EditingFixture.model.replacingFirst("identity: id", "identity: id\n    mergePolicy: storeTrump")
+        let graph = try Graph(yaml: yaml)
+        try graph.apply(graph.upsert("Chat", "c", ["title": "old"]))
+        let context = try EditingContext(graph.writer)
+        try context.require("Chat", "c").set("title", "mine")
+        try graph.apply(graph.upsert("Chat", "c", ["title": "theirs"]))
+        try context.save()
+        #expect(try graph.value("Chat", "c", "title") == "theirs")
+    }
+
+    // MARK: Deletions
+
+    @Test(arguments: ["error", "storeTrump", "rollback", "objectTrump", "overwrite"])
+    func aChangedObjectThatSomebodyDeleted(_ name: String) throws {
+        let policy = try #require(MergePolicy(named: name))
+        let context = try fixture.context(policy)
+        let ann = try context.require("Member", "ann")
+        try ann.set("name", "Anna")
+        try fixture.deleteElsewhere("Member", "ann")
+        switch name {
+        case "error":
+            #expect(editingError { try context.save() }?.conflicts.map(\.kind) == [.deletedInStore])
+            #expect(try fixture.graph.identities("Member") == ["bob"])
+        case "storeTrump", "rollback":
+            try context.save()
+            #expect(try fixture.graph.identities("Member") == ["bob"])
+            #expect(editingError { _ = try ann["name"] }?.code == .objectGone)
+            #expect(try fixture.notes() == ["deletedInStore Member ann - store"])
+        default:
+            let id = ann.objectID
+            try context.save()
+            #expect(try fixture.value("Member", "ann", "name") == "Anna")
+            #expect(try fixture.value("Member", "ann", "email") == "ann@x.y")
+            #expect(ann.objectID == id)
+            #expect(try fixture.graph.tombstones().isEmpty)
+            #expect(try StoreCheck.problems(fixture.graph).isEmpty)
+        }
+    }
+
+    @Test(arguments: ["error", "storeTrump", "rollback", "objectTrump", "overwrite"])
+    func aDeletedObjectThatSomebodyChanged(_ name: String) throws {
+        let policy = try #require(MergePolicy(named: name))
+        let context = try fixture.context(policy)
+        let ann = try context.require("Member", "ann")
+        try context.delete(ann)
+        try fixture.elsewhere("Member", "ann", ["name": "Anna"])
+        switch name {
+        case "error":
+            #expect(editingError { try context.save() }?.conflicts.map(\.kind) == [.deletedInContext])
+            context.rollback()
+            try context.save()
+        case "storeTrump", "rollback":
+            try context.save()
+            #expect(try fixture.graph.identities("Member") == ["ann", "bob"])
+            #expect(try !ann.isDeleted && ann["name"] == "Anna")
+            #expect(try context.ids(context.require("Chat", "c").objects("members")) == ["ann", "bob"])
+        default:
+            try context.save()
+            #expect(try fixture.graph.identities("Member") == ["bob"])
+            #expect(try fixture.notes() == ["deletedInContext Member ann - context"])
+        }
+        #expect(try StoreCheck.problems(fixture.graph).isEmpty)
+    }
+
+    @Test(arguments: [(5, false), (50, true)])
+    func lastWriterWinsAgainstADeletion(_ time: Int64, _ lives: Bool) throws {
+        let yaml = EditingFixture.model.replacingFirst(
+            "Member:\n    identity: id", "Member:\n    identity: id\n    version: updatedAt")
+        let graph = try Graph(yaml: yaml)
+        try graph.apply(graph.upsert("Member", "a", ["updatedAt": 1]))
+        var options = EditingContext.Options()
+        options.mergePolicy = .lastWriterWins()
+        let context = try EditingContext(graph.writer, options: options)
+        try context.require("Member", "a").set("updatedAt", .integer(time))
+        try graph.apply(graph.delete("Member", "a", version: 10))
+        try context.save()
+        #expect(try graph.identities("Member") == (lives ? ["a"] : []))
+    }
+
+    // MARK: Notes
+
+    @Test func notesAreReadInOrderAndDropped() throws {
+        for _ in 0..<2 {
+            let (context, _) = try conflicting(.storeTrump)
+            try context.save()
+            try fixture.elsewhere("Chat", "c", ["title": "Chat", "topic": "old", "updatedAt": .null])
+        }
+        let notes = try fixture.store.read { try $0.conflicts() }
+        #expect(notes.count == 2 && notes[0].id < notes[1].id && notes[0].token > 0 && notes[0].time == 1_000)
+        #expect(try fixture.store.read { try $0.conflicts(after: notes[0].id) }.count == 1)
+        #expect(try fixture.graph.writer.dropConflicts(through: notes[0].id) == 1)
+        #expect(try fixture.store.read { try $0.conflicts() }.map(\.id) == [notes[1].id])
+    }
+}

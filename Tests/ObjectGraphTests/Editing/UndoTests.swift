@@ -1,0 +1,95 @@
+import Testing
+
+@testable import ObjectGraph
+
+@Suite struct UndoTests {
+    let fixture: EditingFixture
+    let context: EditingContext
+
+    init() throws {
+        fixture = try EditingFixture()
+        try fixture.seed()
+        context = try fixture.context()
+    }
+
+    @Test func undoAndRedoGoThroughChangesOneByOne() throws {
+        let chat = try context.require("Chat", "c")
+        try chat.set("title", "one")
+        try chat.set("title", "two")
+        context.undo()
+        #expect(try chat["title"] == "one")
+        context.undo()
+        #expect(try chat["title"] == "Chat" && !chat.isUpdated && !context.canUndo)
+        context.redo()
+        context.redo()
+        #expect(try chat["title"] == "two" && !context.canRedo)
+        context.undo()
+        try chat.set("topic", "x")
+        #expect(!context.canRedo)
+    }
+
+    @Test func undoTakesInversesBackToo() throws {
+        let chat = try context.require("Chat", "c")
+        let carl = try context.insert("Member", identity: "carl")
+        try carl.add(chat, to: "chats")
+        context.undo()
+        #expect(try context.ids(chat.objects("members")) == ["ann", "bob"])
+        context.redo()
+        #expect(try context.ids(chat.objects("members")).sorted() == ["ann", "bob", "carl"])
+        try context.save()
+        #expect(try fixture.value("Chat", "c", "members") == #"["ann","bob","carl"]"#)
+    }
+
+    @Test func anUndoneInsertionIsGoneAndComesBackByRedo() throws {
+        let member = try context.insert("Member", identity: "x", ["name": "X"])
+        context.undo()
+        #expect(!member.isInserted && !context.hasChanges)
+        #expect(try context.object("Member", identity: "x") == nil)
+        context.redo()
+        #expect(try member.isInserted && member["name"] == "X")
+        try context.save()
+        #expect(try fixture.value("Member", "x", "name") == "X")
+    }
+
+    @Test func anUndoneDeletionBringsBackWhatTheRulesTook() throws {
+        let chat = try context.require("Chat", "c")
+        let message = try context.require("Message", "m1")
+        try context.delete(chat)
+        try context.processPendingChanges()
+        #expect(message.isDeleted)
+        context.undo()
+        #expect(!chat.isDeleted && !message.isDeleted && !context.hasChanges)
+        #expect(try message.object("chat") === chat)
+        #expect(try context.ids(chat.objects("members")) == ["ann", "bob"])
+        context.redo()
+        #expect(chat.isDeleted)
+        try context.save()
+        #expect(try fixture.graph.identities("Message").isEmpty)
+    }
+
+    @Test func aGroupIsUndoneAsAWhole() throws {
+        let chat = try context.require("Chat", "c")
+        try context.undoGroup {
+            try chat.set("title", "one")
+            try chat.set("topic", "two")
+        }
+        context.undo()
+        #expect(try !chat.isUpdated && chat["topic"] == "old")
+    }
+
+    @Test func aSaveEndsWhatCanBeUndone() throws {
+        try context.require("Chat", "c").set("title", "one")
+        try context.save()
+        #expect(!context.canUndo && !context.canRedo)
+    }
+
+    @Test func onlySoManyGroupsAreRemembered() throws {
+        context.options.undoLevels = 2
+        let chat = try context.require("Chat", "c")
+        for title in ["1", "2", "3"] as [Value] { try chat.set("title", title) }
+        context.undo()
+        context.undo()
+        context.undo()
+        #expect(try chat["title"] == "1")
+    }
+}
