@@ -15,7 +15,7 @@ struct IngestWorker: AsyncParsableCommand {
         version: WorkerRuntime.version,
         subcommands: [
             DemoCommand.self, RunCommand.self, ReplayCommand.self, CheckCommand.self, ModelCommand.self,
-            FetchCommand.self, HistoryCommand.self, DeadLettersCommand.self, VerifyCommand.self,
+            FetchCommand.self, HistoryCommand.self, DeadLettersCommand.self, ConflictsCommand.self, VerifyCommand.self,
         ])
 
     static func main() async {

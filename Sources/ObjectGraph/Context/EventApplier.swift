@@ -6,6 +6,9 @@ final class EventApplier {
     let registry: ObjectRegistry
     var journal: [JournalEntry] = []
     private var eventNumber = 0
+    /// The conflicts of the applied events that a policy resolved, until they are saved.
+    var notes: [ConflictNote] = []
+    private var notesBefore = 0
     /// How many placeholders there were before the event.
     private var placeholdersBefore = 0
     /// The objects whose relationships with count limits the event changed.
@@ -71,6 +74,7 @@ final class EventApplier {
     func begin() {
         eventNumber += 1
         placeholdersBefore = registry.placeholderCount
+        notesBefore = notes.count
         journal.removeAll(keepingCapacity: true)
         countChecks.removeAll(keepingCapacity: true)
     }
@@ -101,6 +105,7 @@ final class EventApplier {
 
     func undo() {
         registry.placeholderCount = placeholdersBefore
+        notes.removeLast(notes.count - notesBefore)
         for entry in journal.reversed() {
             switch entry {
             case .state(let object, let state):
@@ -158,6 +163,11 @@ final class EventApplier {
         // A nested object may be older than what is known of it; only the event's own object makes the event stale.
         if isStale(operation) { return }
         let entity = registry.model.entities[operation.entity]
+        guard entity.mergePolicy != nil else { return try upsert(operation, entity) }
+        if let operation = try meetUniqueValues(operation, entity) { try upsert(operation, entity) }
+    }
+
+    private func upsert(_ operation: Operation, _ entity: Entity) throws {
         let object: ContextObject
         if let known = registry.byIdentity[operation.entity][operation.identity], known.isAlive {
             object = known

@@ -54,11 +54,7 @@ extension WriterContext {
         let token = history.hasChanges ? history.token : nil
         var outcome = replay.outcome()
         outcome.result.token = token
-        outcome.result.conflicts = replay.notes.map { note in
-            var note = note
-            (note.token, note.time, note.source) = (token ?? 0, time, name)
-            return note
-        }
+        outcome.result.conflicts = replay.notes.map { $0.saved(token, at: time, source: name ?? options.name) }
         for note in outcome.result.conflicts { try connection.append(note) }
         if let token { savedToken = token }
         nextChange = history.nextChange

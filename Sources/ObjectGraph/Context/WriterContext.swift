@@ -263,6 +263,12 @@ public final class WriterContext: @unchecked Sendable {
     private func flush(_ history: HistoryWriter, _ tally: inout ChangeTally, _ run: inout ChunkRun) throws(StoreError) {
         try Saver(registry: registry, plan: plan, history: history).save(into: &tally)
         run.placeholderCount += registry.placeholderCount
+        if applier.notes.isEmpty { return }
+        let notes = applier.notes
+        applier.notes = []
+        for note in notes {
+            try connection.append(note.saved(history.token, at: options.now(), source: history.source))
+        }
     }
 
     /// Carries a deletion out inside the store; what the chunk held before it is saved already.
@@ -380,6 +386,7 @@ public final class WriterContext: @unchecked Sendable {
     /// Forgets what memory holds and reads the counters anew.
     private func restart() throws {
         registry.reset()
+        applier.notes = []
         registry.nextKeys = try connection.primaryKeySequences()
         registry.storeHasTombstones = try connection.hasTombstones()
         nextChange = try connection.nextChangeID()

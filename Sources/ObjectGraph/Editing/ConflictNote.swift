@@ -34,6 +34,13 @@ public struct ConflictNote: Sendable {
             policy: policy, decision: decision.rawValue)
     }
 
+    /// Returns the note with what is known once its save is under way.
+    func saved(_ token: Int64?, at time: Int64, source: String?) -> ConflictNote {
+        var note = self
+        (note.token, note.time, note.source) = (token ?? 0, time, source)
+        return note
+    }
+
     init(
         kind: String, entity: String, identity: Value, property: String?, local: String?, stored: String?,
         policy: String, decision: String

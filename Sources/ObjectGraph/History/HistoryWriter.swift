@@ -5,7 +5,7 @@ final class HistoryWriter {
     let time: Int64
     private let author: String
     private let context: String?
-    private let source: String?
+    let source: String?
     private let firstChange: Int64
     private(set) var nextChange: Int64
     /// The transaction's token, or nil while there is no change.

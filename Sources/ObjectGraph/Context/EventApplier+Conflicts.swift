@@ -1,0 +1,113 @@
+// Events whose values collide with those of other objects, where the model says who wins.
+extension EventApplier {
+    /// Returns the operation as the entity's merge policy lets it through, or nil where it changes nothing.
+    ///
+    /// Whether the event's own object is known decides, not whether it is stored: so chunks make no difference.
+    ///
+    /// - Throws: ``ValidationFailure`` where the deletion of a displaced object is refused. Collisions that the policy
+    ///   does not resolve are left to the validation.
+    func meetUniqueValues(_ operation: Operation, _ entity: Entity) throws -> Operation? {
+        guard let policy = entity.mergePolicy.flatMap({ MergePolicy(named: $0) }) else { return operation }
+        if case .error = policy { return operation }
+        var operation = operation
+        // Each collision is resolved at most once: an object that was displaced or merged into collides no more.
+        for slot in entity.uniqueSlots {
+            guard let attribute = operation.attributes.last(where: { $0.slot == slot }), !attribute.value.isNull,
+                let holder = holder(of: attribute.value, slot, entity, except: operation.identity)
+            else { continue }
+            guard let resolved = try resolve(operation, entity, slot, holder, policy) else { return nil }
+            operation = resolved
+        }
+        return operation
+    }
+
+    private func holder(of value: Value, _ slot: Int, _ entity: Entity, except identity: Value) -> ContextObject? {
+        registry.byUniqueValue[ObjectRegistry.Unique(entity: entity.index, slot: slot)]?[value]?.first {
+            $0.isAlive && $0.state.values[slot] == value && $0.identity != identity
+        }
+    }
+
+    private func resolve(
+        _ operation: Operation, _ entity: Entity, _ slot: Int, _ holder: ContextObject, _ policy: MergePolicy
+    ) throws -> Operation? {
+        let isKnown = registry.byIdentity[entity.index][operation.identity]?.isAlive == true
+        let writer = EventConflict(operation: operation, entity: entity, holder: holder, policy: policy)
+        switch writer.effectivePolicy {
+        case .overwrite:
+            try delete([holder], at: operation.time)
+            note(writer, nil, .context)
+            return operation
+        case .rollback:
+            for slot in writer.changedSlots { note(writer, slot, .store) }
+            return nil
+        case .storeTrump where isKnown:
+            note(writer, slot, .store)
+            var rest = operation
+            rest.attributes.removeAll { $0.slot == slot }
+            return rest
+        case .storeTrump:
+            let merged = writer.filled()
+            let kept = Set(merged.attributes.map(\.slot))
+            for slot in writer.changedSlots { note(writer, slot, kept.contains(slot) ? .context : .store) }
+            return merged
+        case .objectTrump where !isKnown:
+            for slot in writer.changedSlots { note(writer, slot, .context) }
+            var merged = operation
+            merged.identity = holder.identity
+            return merged
+        // Two objects that are both there cannot become one.
+        default: return operation
+        }
+    }
+
+    private func note(_ conflict: EventConflict, _ slot: Int?, _ winner: MergeDecision.Winner) {
+        let entity = conflict.entity
+        func json(_ value: Value) -> String { slot.map { entity.json(value, slot: $0, in: registry.model) } ?? "" }
+        notes.append(
+            ConflictNote(
+                kind: .uniqueness, entity: entity.name, identity: conflict.holder.identity,
+                property: slot.map { entity.columnNames[$0] },
+                local: slot.map { json(conflict.value($0)) },
+                stored: slot.map { json(conflict.holder.state.values[$0]) }, policy: conflict.policy.name,
+                decision: winner))
+    }
+}
+
+/// An event's object that claims a unique value, and the one that has it.
+private struct EventConflict {
+    let operation: Operation
+    let entity: Entity
+    let holder: ContextObject
+    let policy: MergePolicy
+
+    /// The policy, with the last writer decided by the versions.
+    var effectivePolicy: MergePolicy {
+        guard case .lastWriterWins = policy else { return policy }
+        let isLater = !operation.version.isNull && holder.version.isOlder(than: operation.version) != false
+        return isLater ? .objectTrump : .storeTrump
+    }
+
+    /// The attributes that the event gives another value than the holder's.
+    var changedSlots: [Int] {
+        operation.attributes.map(\.slot).filter {
+            $0 != entity.identitySlot && !entity.attributes[$0].isDerived && value($0) != holder.state.values[$0]
+        }
+    }
+
+    func value(_ slot: Int) -> Value {
+        operation.attributes.last { $0.slot == slot }?.value ?? .null
+    }
+
+    /// The operation on the holder, with what the holder lacks.
+    func filled() -> Operation {
+        var merged = operation
+        merged.identity = holder.identity
+        merged.version = .null
+        merged.attributes.removeAll { !holder.state.values[$0.slot].isNull }
+        merged.relationships.removeAll { change in
+            guard let slot = entity.relationships[change.relationship].slot else { return true }
+            return !holder.state.values[slot].isNull
+        }
+        return merged
+    }
+}

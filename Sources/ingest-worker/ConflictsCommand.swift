@@ -1,0 +1,80 @@
+import ArgumentParser
+import IngestCore
+import ObjectGraph
+
+struct ConflictsCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "conflicts", abstract: "Shows the conflicts that merge policies resolved.",
+        subcommands: [List.self, Drop.self], defaultSubcommand: List.self)
+
+    struct List: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Lists resolved conflicts with both values and what was decided.",
+            discussion: "Example: ingest-worker conflicts list --limit 20")
+
+        @OptionGroup var options: SharedOptions
+
+        @Option(help: "Only those after this number.")
+        var after: Int64 = 0
+
+        @Option(help: "The greatest number of conflicts.")
+        var limit = 100
+
+        @Flag(help: "Prints one JSON object a line.")
+        var json = false
+
+        func run() throws {
+            let store = try options.openForReading()
+            for note in try store.read({ try $0.conflicts(after: after, limit: limit) }) {
+                Console.print(json ? note.json(store.model) : note.summary(store.model))
+            }
+        }
+    }
+
+    struct Drop: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Removes conflicts that were reviewed.",
+            discussion:
+                "Needs the store's lease: stop the worker first. Example: ingest-worker conflicts drop --through 12")
+
+        @OptionGroup var options: SharedOptions
+
+        @Option(help: "Removes those up to this number.")
+        var through: Int64
+
+        func run() throws {
+            let configuration = try options.load().configuration
+            let model = try ObjectModel.load(path: configuration.model)
+            let store = try Store.open(
+                path: configuration.store.path, model: model, options: configuration.storeOptions)
+            let writer = try WriterContext(store: store, options: configuration.writerOptions)
+            let count = try writer.dropConflicts(through: through)
+            try writer.close()
+            Console.print("\(count) conflicts removed")
+        }
+    }
+}
+
+extension ConflictNote {
+    private func name(_ model: ObjectModel) -> String {
+        let type = model.entity(named: entity)?.identity.type ?? .string
+        return type.text(of: identity)
+    }
+
+    func summary(_ model: ObjectModel) -> String {
+        let place = "\(entity) \(name(model))\(property.map { ".\($0)" } ?? "")"
+        let values = local.map { "  context \($0), store \(stored ?? "null")" } ?? ""
+        return "\(id)  \(Timestamp.text(time))  \(kind)  \(place)\(values)  \(policy): \(decision)"
+    }
+
+    func json(_ model: ObjectModel) -> String {
+        func text(_ value: String?) -> String { value.map { JSONText.string($0) } ?? "null" }
+        let fields = [
+            "\"id\":\(id)", "\"token\":\(token)", "\"time\":\(JSONText.string(Timestamp.text(time)))",
+            "\"kind\":\(text(kind))", "\"entity\":\(text(entity))", "\"identity\":\(text(name(model)))",
+            "\"property\":\(text(property))", "\"local\":\(local ?? "null")", "\"stored\":\(stored ?? "null")",
+            "\"policy\":\(text(policy))", "\"decision\":\(text(decision))", "\"source\":\(text(source))",
+        ]
+        return "{\(fields.joined(separator: ","))}"
+    }
+}

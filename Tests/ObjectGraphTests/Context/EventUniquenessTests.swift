@@ -1,0 +1,130 @@
+import Testing
+
+@testable import ObjectGraph
+
+/// Events whose unique values are taken, policy by policy.
+@Suite struct EventUniquenessTests {
+    private func graph(_ policy: String?) throws -> Graph {
+        let graph = try Graph(
+            yaml: """
+                model: unique
+                entities:
+                  Team:
+                    identity: id
+                    attributes: { id: { type: string } }
+                    relationships: { members: { to: Member, many: true, inverse: team, delete: cascade } }
+                  Member:
+                    identity: id
+                    version: at
+                    \(policy.map { "mergePolicy: \($0)" } ?? "")
+                    attributes:
+                      id: { type: string }
+                      at: { type: integer64, optional: true }
+                      name: { type: string, optional: true }
+                      email: { type: string, optional: true, unique: true }
+                      age: { type: integer64, default: 18 }
+                    relationships: { team: { to: Team, inverse: members, optional: true } }
+                """)
+        try graph.apply(
+            graph.upsert("Member", "ann", ["email": "a@x", "name": "Ann", "age": 40, "team": "t", "at": 5]))
+        return graph
+    }
+
+    private func members(_ graph: Graph) throws -> [[Value]] {
+        try graph.rows("SELECT id, name, email, age, team IS NOT NULL, at FROM Member ORDER BY id")
+    }
+
+    private func notes(_ graph: Graph) throws -> [String] {
+        try graph.store.read { try $0.conflicts() }.map {
+            [$0.identity.text ?? "?", $0.property ?? "-", $0.local ?? "-", $0.stored ?? "-", $0.decision]
+                .joined(separator: " ")
+        }
+    }
+
+    private func newcomer(_ graph: Graph, at version: Int64 = 6) -> GraphEvent {
+        graph.upsert("Member", "new", ["email": "a@x", "name": "New", "at": .value(.integer(version))])
+    }
+
+    @Test(arguments: [nil, "error"])
+    func withoutAPolicyTheEventIsRefused(_ policy: String?) throws {
+        let graph = try graph(policy)
+        #expect(try graph.apply(newcomer(graph)) == ["validation.1551"])
+        #expect(try notes(graph).isEmpty)
+    }
+
+    @Test func objectTrumpMergesIntoThePersistedObject() throws {
+        let graph = try graph("objectTrump")
+        #expect(try graph.apply(newcomer(graph)) == ["applied"])
+        #expect(try members(graph) == [["ann", "New", "a@x", 40, 1, 6]])
+        #expect(try notes(graph) == ["ann name \"New\" \"Ann\" context", "ann at 6 5 context"])
+        #expect(try graph.store.read { try $0.conflicts() }[0].source == "test")
+    }
+
+    @Test func storeTrumpFillsWhatIsMissing() throws {
+        let graph = try graph("storeTrump")
+        try graph.apply(graph.upsert("Member", "ann", ["name": nil, "at": 5]))
+        try graph.apply(newcomer(graph))
+        #expect(try members(graph) == [["ann", "New", "a@x", 40, 1, 5]])
+    }
+
+    @Test func rollbackChangesNothing() throws {
+        let graph = try graph("rollback")
+        #expect(try graph.apply(newcomer(graph)) == ["applied"])
+        #expect(try members(graph) == [["ann", "Ann", "a@x", 40, 1, 5]])
+        #expect(try notes(graph).count == 2)
+    }
+
+    @Test func overwriteDeletesTheOtherObject() throws {
+        let graph = try graph("overwrite")
+        try graph.apply(newcomer(graph))
+        #expect(try members(graph) == [["new", "New", "a@x", 18, 0, 6]])
+        #expect(try graph.tombstones().map { $0[1] } == ["ann"])
+        #expect(try StoreCheck.problems(graph).isEmpty)
+    }
+
+    @Test(arguments: [(4, "Ann"), (6, "New")])
+    func lastWriterWinsByTheVersion(_ version: Int64, _ name: String) throws {
+        let graph = try graph("lastWriterWins")
+        try graph.apply(newcomer(graph, at: version))
+        #expect(try members(graph)[0][1] == .text(name))
+    }
+
+    @Test(arguments: [("objectTrump", "validation.1551"), ("storeTrump", "applied"), ("overwrite", "applied")])
+    func twoObjectsThatAreThereDoNotBecomeOne(_ policy: String, _ outcome: String) throws {
+        let graph = try graph(policy)
+        try graph.apply(graph.upsert("Member", "bob", ["name": "Bob", "at": 1]))
+        #expect(try graph.apply(graph.upsert("Member", "bob", ["email": "a@x", "name": "Rob", "at": 7])) == [outcome])
+        switch policy {
+        case "objectTrump": #expect(try graph.value("Member", "bob", "name") == "Bob")
+        case "storeTrump": #expect(try graph.rows("SELECT name, email FROM Member WHERE id = 'bob'") == [["Rob", nil]])
+        default: #expect(try graph.identities("Member") == ["bob"])
+        }
+    }
+
+    @Test func chunksMakeNoDifference() throws {
+        for policy in ["objectTrump", "storeTrump", "rollback", "overwrite", "lastWriterWins"] {
+            let (one, two) = (try graph(policy), try graph(policy))
+            let events = [
+                one.upsert("Member", "x", ["email": "x@x", "name": "X"]), newcomer(one),
+                one.upsert("Member", "y", ["email": "x@x", "age": 3]), one.upsert("Member", "x", ["email": "z@x"]),
+                one.upsert("Member", "y", ["email": "x@x", "name": "Y"]), one.delete("Member", "x"),
+                one.upsert("Member", "z", ["email": "z@x"]),
+            ]
+            let together = try one.apply(events).outcomes.map(\.word)
+            let apart = try events.flatMap { try two.apply([$0]).outcomes.map(\.word) }
+            #expect(together == apart)
+            #expect(try StoreDump.lines(one) == StoreDump.lines(two))
+            #expect(try notes(one) == notes(two))
+        }
+    }
+
+    @Test func anEventThatFailsLeavesNoNote() throws {
+        let graph = try graph("objectTrump")
+        let event = GraphEvent([
+            graph.model.upsert("Member", "new", [("email", "a@x"), ("name", "New")]),
+            graph.model.upsert("Member", "ann", [("age", nil), ("at", 9)]),
+        ])
+        #expect(try graph.apply(event) == ["validation.1570"])
+        #expect(try notes(graph).isEmpty)
+    }
+}

@@ -1,0 +1,122 @@
+import Foundation
+import Testing
+
+@testable import ObjectGraph
+
+/// The same operations, as events and as saves of editing contexts, have the same results.
+///
+/// The seed is printed with a failure.
+@Suite struct EditingEquivalenceTests {
+    @Test(arguments: ["rules", "people", "strict", "chat", "work-orders"])
+    func savesDoWhatEventsDo(_ name: String) throws {
+        let model = try Self.model(name)
+        let first = UInt64.random(in: 0..<1_000_000_000)
+        for seed in first..<first + 15 { try run(name, model, seed: seed) }
+    }
+
+    private static func model(_ name: String) throws -> ObjectModel {
+        switch name {
+        case "rules": try ObjectModel.parse(Models.rules)
+        case "people": try ObjectModel.parse(Models.people)
+        case "strict": try ObjectModel.parse(Models.strict)
+        default: try configuredModel(name)
+        }
+    }
+
+    private func run(_ name: String, _ model: ObjectModel, seed: UInt64) throws {
+        var generator = EventGenerator(model, seed: seed)
+        let clock = Clock(1_000)
+        let (events, edits) = (try Graph(model, clock: clock), try Graph(model, clock: clock))
+        let context = try EditingContext(edits.writer)
+        for event in generator.events(30) {
+            // Later than any deletion: an insertion of a deleted identity is meant as a new object.
+            clock.now += 1
+            guard let event = try plain(event, in: events, time: clock.now) else { continue }
+            let outcome = try events.apply(event)[0]
+            let saved = try Self.save(event, in: context)
+            let label = "model \(name), seed \(seed): \(model.text(event))"
+            let isSame = outcome == "applied" ? saved == nil : saved != nil
+            #expect(isSame, "\(label) is \(outcome) as an event and \(saved ?? "saved") as a save")
+            let difference = StoreDump.difference(try StoreDump.lines(events), try StoreDump.lines(edits))
+            #expect(difference == nil, "\(label)\n\(difference ?? "")")
+            if !isSame || difference != nil { return }
+        }
+        #expect(try StoreCheck.problems(edits).isEmpty, "model \(name), seed \(seed)")
+    }
+
+    /// Makes an event one that a save can express: one operation, no version, references to objects that are there.
+    private func plain(_ event: GraphEvent, in graph: Graph, time: Int64) throws -> GraphEvent? {
+        guard var operation = event.operations.last else { return nil }
+        let model = graph.model
+        operation.version = .null
+        operation.time = time
+        let entity = model.entities[operation.entity]
+        operation.attributes.removeAll { $0.slot == entity.versionSlot }
+        func isThere(_ entity: Entity, _ identity: Value) throws -> Bool {
+            let sql = "SELECT 1 FROM \"\(entity.name)\" WHERE \"\(entity.identity.name)\" = \(Self.literal(identity))"
+            return try graph.value(sql) != nil
+        }
+        if operation.kind == .delete, try !isThere(entity, operation.identity) { return nil }
+        for change in operation.relationships {
+            let destination = model.entities[entity.relationships[change.relationship].destinationIndex]
+            for identity in change.change.identities
+            where try !isThere(destination, identity)
+                && (destination.index != entity.index || identity != operation.identity)
+            {
+                return nil
+            }
+        }
+        return GraphEvent(operation)
+    }
+
+    private static func literal(_ value: Value) -> String {
+        switch value {
+        case .blob(let bytes): "X'" + bytes.map { String(format: "%02X", $0) }.joined() + "'"
+        case .integer(let number): String(number)
+        default: "'\(value.text ?? "")'"
+        }
+    }
+
+    /// Does an event's operation in a context and saves; returns the code of the refusal, or nil.
+    private static func save(_ event: GraphEvent, in context: EditingContext) throws -> String? {
+        let operation = event.operations[0]
+        let entity = context.model.entities[operation.entity]
+        do {
+            let known = try context.object(entity.name, identity: operation.identity)
+            if operation.kind == .delete {
+                if let known { try context.delete(known) }
+            } else {
+                let object = try known ?? context.insert(entity.name, identity: operation.identity)
+                try apply(operation, to: object, entity, context)
+            }
+            try context.save()
+            return nil
+        } catch let error as EditingError {
+            context.rollback()
+            return error.coreDataCode.map(String.init) ?? error.code.rawValue
+        }
+    }
+
+    private static func apply(
+        _ operation: ObjectGraph.Operation, to object: ManagedObject, _ entity: Entity, _ context: EditingContext
+    ) throws {
+        for attribute in operation.attributes where !entity.attributes[attribute.slot].isDerived {
+            try object.set(entity.attributes[attribute.slot].name, attribute.value)
+        }
+        for value in operation.relationships {
+            let relationship = entity.relationships[value.relationship]
+            let destination = context.model.entities[relationship.destinationIndex].name
+            func objects(_ identities: [Value]) throws -> [ManagedObject] {
+                try identities.map { try context.require(destination, $0) }
+            }
+            switch value.change {
+            case .one(let identity):
+                try object.setObject(relationship.name, identity.isNull ? nil : context.require(destination, identity))
+            case .replace(let identities): try object.setObjects(relationship.name, try objects(identities))
+            case .edit(let add, let remove):
+                for other in try objects(add) { try object.add(other, to: relationship.name) }
+                for other in try objects(remove) { try object.remove(other, from: relationship.name) }
+            }
+        }
+    }
+}
