@@ -97,6 +97,33 @@ import Testing
 
     // MARK: Mistakes
 
+    @Test func listsAndDropsResolvedConflicts() throws {
+        let model = try workspace.write(
+            """
+            model: members
+            entities:
+              Member:
+                identity: id
+                mergePolicy: objectTrump
+                attributes:
+                  id: { type: string }
+                  name: { type: string, optional: true }
+                  email: { type: string, optional: true, unique: true }
+            """, to: "members.yaml")
+        let lines = ["Ann", "Anna"].enumerated().map { number, name in
+            #"{"specversion":"1.0","type":"member.created","data":{"id":"m\#(number)","name":"\#(name)","email":"a@x.y"}}"#
+        }
+        let file = try workspace.write(lines.joined(separator: "\n"), to: "members.jsonl")
+        let settings = ["--set", "model=\(model)", "--set", "store.path=\(workspace.path("members.sqlite"))"]
+        #expect(try run(["replay", file] + settings).status == 0)
+        let list = try run(["conflicts", "list"] + settings)
+        #expect(list.output.contains("Member m0.name  context \"Anna\", store \"Ann\"  objectTrump: context"))
+        let json = try run(["conflicts", "list", "--json"] + settings)
+        #expect(json.output.contains(#""property":"name","local":"Anna","stored":"Ann""#))
+        #expect(try run(["conflicts", "drop", "--through", "9"] + settings).output.contains("1 conflicts removed"))
+        #expect(try run(["conflicts"] + settings).output.isEmpty)
+    }
+
     @Test func refusesAWrongConfigurationWithItsPlace() throws {
         let file = try workspace.write("chunk:\n  maxOperatoins: 5\n", to: "worker.yaml")
         let result = try run(["check", "--offline", "--config", file])

@@ -28,6 +28,8 @@ public final class WorkerRuntime: Sendable {
     public let metrics: WorkerMetrics
     /// What the readiness and liveness checks go by.
     public let health: HealthMonitor
+    /// The store's writer: a program makes its editing contexts with it, and saves between the worker's chunks.
+    public let writer: WriterContext
     private let configuration: WorkerConfiguration
     private let logger: Logger
     private let worker: ConsumerWorker
@@ -57,7 +59,7 @@ public final class WorkerRuntime: Sendable {
         health.report(.starting(step: "opening the store"))
         let consumer = try configuration.kafka.consumerConfiguration(logger: logger)
         store = try Store.open(path: configuration.store.path, model: model, options: configuration.storeOptions)
-        let writer = try WriterContext(store: store, options: configuration.writerOptions)
+        writer = try WriterContext(store: store, options: configuration.writerOptions)
         health.report(.storeOK)
         health.report(.starting(step: "joining the consumer group"))
         let client = configuration.kafka.clientConfiguration(logger: logger)

@@ -42,12 +42,7 @@ extension EditingContext {
 
     private func load(_ path: RelationshipPath, from pks: [Int64], _ entity: Entity) throws {
         var objects = pks.compactMap { registry.byKey[entity.index][$0] }
-        for step in path.steps {
-            _ = try Prefetch(registry: registry).loadDestinations(of: objects, step, limit: nil)
-            var seen: Set<ObjectKey> = []
-            objects = try objects.flatMap { try registry.destinations(of: $0, step) }
-                .filter { seen.insert(ObjectKey($0)).inserted }
-        }
+        for step in path.steps { objects = try registry.follow(step, from: objects) }
     }
 }
 

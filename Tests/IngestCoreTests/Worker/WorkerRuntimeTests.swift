@@ -155,6 +155,23 @@ import Testing
         #expect(try harness.read { try $0.count(FetchRequest("Chat", where: "messagesCount = 300")) } == 1)
     }
 
+    @Test func aProgramSavesBesideTheWorker() async throws {
+        let harness = try WorkerHarness()
+        try harness.start()
+        try harness.send([WorkerHarness.message("one")])
+        try await harness.waitForPosition(1)
+        let writer = try #require(harness.runtime?.writer)
+        let context = try EditingContext(writer)
+        let message = try context.insert("Message", identity: "mine", ["body": "by hand"])
+        try message.setObject("chat", try context.object("Chat", identity: "c"))
+        try context.save()
+        try harness.send([WorkerHarness.message("two")])
+        try await harness.waitForPosition(2)
+        try await harness.stop()
+        let messages = try harness.read { try $0.fetch(FetchRequest("Message")) }
+        #expect(messages.compactMap { $0["id"]?.text } == ["one", "mine", "two"])
+    }
+
     @Test func readinessTellsOfTheBrokersEndAndReturn() async throws {
         let harness = try WorkerHarness()
         try harness.start()

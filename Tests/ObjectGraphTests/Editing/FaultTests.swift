@@ -47,6 +47,35 @@ import Testing
                 == .unknownProperty)
     }
 
+    @Test func whatWasPrefetchedIsNotAskedOfTheStoreAgain() throws {
+        try insertMembers(300)
+        try fixture.graph.apply(
+            (0..<300).map {
+                fixture.graph.upsert(
+                    "Message", .text("x\($0)"), ["chat": "c", "body": "text", "sender": .value(.text("n\($0)"))])
+            })
+        let chats = try context.fetch(FetchRequest("Chat"), prefetch: ["messages.sender"])
+        try fixture.deleteElsewhere("Chat", "c")
+        let messages = try chats[0].objects("messages")
+        #expect(messages.count == 303)
+        for message in messages { #expect(try message.object("sender")?.identity != nil) }
+    }
+
+    @Test func snapshotsPrefetchToo() throws {
+        let snapshot = try fixture.store.read {
+            try $0.fetch(FetchRequest("Chat"), prefetch: ["messages.sender", "members"])
+        }
+        let chat = try #require(snapshot.objects.first)
+        #expect(chat["title"] == "Chat" && chat.identity == "c" && chat["colour"] == nil)
+        let messages = try #require(snapshot.objects("messages", of: chat))
+        #expect(messages.map(\.identity) == ["m1", "m2", "m3"])
+        #expect(messages.allSatisfy { snapshot.object("sender", of: $0)?["name"] == "Ann" })
+        #expect(snapshot.objects("members", of: chat)?.count == 2)
+        // What no key path led to is not known to be empty.
+        #expect(snapshot.objects("locks", of: chat) == nil)
+        #expect(try context.object(with: messages[0].objectID)["body"] == "hello")
+    }
+
     @Test func objectsToBeDeletedAreLeftOut() throws {
         let message = try context.require("Message", "m1")
         try context.delete(message)
