@@ -5,9 +5,12 @@ import ObjectGraph
 struct VerifyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify",
-        abstract: "Checks a store: the file, foreign keys, inverses, required values, derived values, history.",
-        discussion: "Exits with 65 where something is wrong. "
-            + "Example: ingest-worker verify --set store.path=data/chat.sqlite")
+        abstract: "Checks a store: the file, foreign keys, inverses, values, counts, derived values, history.",
+        discussion: """
+            Exits with 65 where something is wrong, or was left wrong by --repair, which needs the store's lease: stop \
+            the worker first.
+            Example: ingest-worker verify --set store.path=data/chat.sqlite
+            """)
 
     @OptionGroup var options: SharedOptions
 
@@ -17,7 +20,15 @@ struct VerifyCommand: ParsableCommand {
     @Flag(help: "Prints the store's canonical dump instead: the same text for equal contents.")
     var dump = false
 
+    @Flag(help: "Mends derived values, references and links that lead nowhere, with history, then checks.")
+    var repair = false
+
+    func validate() throws {
+        if repair, dump { throw ValidationError("--repair and --dump exclude each other") }
+    }
+
     func run() throws {
+        if repair { return try mend() }
         let store = try options.openForReading()
         if dump {
             try store.read { try $0.canonicalDump { Console.write($0) } }
@@ -31,11 +42,26 @@ struct VerifyCommand: ParsableCommand {
         } else {
             Console.print(report.text)
         }
-        if !report.isSound {
-            throw CommandError(
-                code: ExitStatus.badData,
-                description: "The store has \(report.problemCount) problems. "
-                    + "Stop the worker and restore a copy, or rebuild it by replay")
+        try judge(report, remedy: "Stop the worker and run it with --repair, restore a copy, or rebuild it by replay")
+    }
+
+    private func mend() throws {
+        let writer = try options.openWriter()
+        let report = try writer.repair()
+        try writer.close()
+        if json {
+            var text = ""
+            report.appendJSON(to: &text)
+            Console.print(text)
+        } else {
+            Console.print(report.text)
         }
+        try judge(report.remaining, remedy: "What is left cannot be mended: restore a copy, or rebuild it by replay")
+    }
+
+    private func judge(_ report: VerificationReport, remedy: String) throws {
+        if report.isSound { return }
+        throw CommandError(
+            code: ExitStatus.badData, description: "The store has \(report.problemCount) problems. \(remedy)")
     }
 }

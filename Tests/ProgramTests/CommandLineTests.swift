@@ -32,6 +32,23 @@ import Testing
         #expect(letters.output.contains("line "))
     }
 
+    @Test func mendsWhatFollowsAndSaysWhatIsLeft() throws {
+        let store = try replaySample()
+        let arguments = ["verify", "--repair", "--set", "store.path=\(store)"]
+        #expect(try run(arguments).output.contains("nothing to mend"))
+        _ = try Foreign.sqlite(store, "UPDATE Chat SET membersCount = 99")
+        #expect(try run(["verify", "--set", "store.path=\(store)"]).status == 65)
+        let mended = try run(arguments)
+        #expect(mended.status == 0, "\(mended.output)")
+        #expect(
+            mended.output.contains("with wrong derived values") || mended.output.contains("with a wrong derived value"))
+        _ = try Foreign.sqlite(store, "UPDATE _sequence SET next = 1 WHERE entity = 'Chat'")
+        let left = try run(arguments + ["--json"])
+        #expect(left.status == 65)
+        #expect(left.output.contains("\"mended\":{\"derivedObjects\":0"))
+        #expect(try run(["verify", "--repair", "--dump", "--set", "store.path=\(store)"]).status == 64)
+    }
+
     @Test func aSecondReplayChangesNothing() throws {
         let store = try replaySample()
         let before = try run(["verify", "--dump", "--set", "store.path=\(store)"]).output

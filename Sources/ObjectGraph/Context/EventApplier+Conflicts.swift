@@ -4,7 +4,7 @@ extension EventApplier {
     ///
     /// Whether the event's own object is known decides, not whether it is stored: so chunks make no difference.
     ///
-    /// - Throws: ``ValidationFailure`` where the deletion of a displaced object is refused. Collisions that the policy
+    /// - Throws: ``ValidationFailures`` where the deletion of a displaced object is refused. Collisions that the policy
     ///   does not resolve are left to the validation.
     func meetUniqueValues(_ operation: Operation, _ entity: Entity) throws -> Operation? {
         guard let policy = entity.mergePolicy.flatMap({ MergePolicy(named: $0) }) else { return operation }

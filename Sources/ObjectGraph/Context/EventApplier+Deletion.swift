@@ -1,5 +1,23 @@
 // Deletions and what the delete rules make of them.
 extension EventApplier {
+    /// Signals that a deletion reaches more objects than memory should hold.
+    struct LargeDeletion: Error {
+        struct Root {
+            let entity: Int
+            let pk: Int64
+
+            init(_ object: ContextObject) {
+                entity = object.entity.index
+                pk = object.pk
+            }
+        }
+
+        let roots: [Root]
+        /// The version that the event states, or null.
+        let version: Value
+        let time: Int64?
+    }
+
     func delete(_ operation: Operation) throws {
         if isStale(operation) { return }
         let known = registry.byIdentity[operation.entity][operation.identity]
@@ -18,6 +36,9 @@ extension EventApplier {
         let plan: DeletePropagation.Plan
         do {
             plan = try DeletePropagation(registry: registry).plan(roots)
+        } catch let denied as ValidationFailures {
+            failures.add(denied)
+            throw failures
         } catch is ObjectRegistry.TooManyDestinations {
             throw LargeDeletion(roots: roots.map { LargeDeletion.Root($0) }, version: version, time: time)
         }

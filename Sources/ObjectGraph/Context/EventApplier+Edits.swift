@@ -47,15 +47,12 @@ extension EventApplier {
         deleted: [ContextObject], checksUniqueness: Bool
     ) throws -> [ValidationFailure] {
         var failures: [ValidationFailure] = []
-        func collect(_ body: () throws -> Void) throws {
-            do { try body() } catch let failure as ValidationFailure { failures.append(failure) }
-        }
         for object in objects where object.isAlive && !object.state.isPlaceholder {
             let entity = object.entity
-            for attribute in entity.attributes where !attribute.isDerived && !attribute.constraints.isEmpty {
+            for attribute in entity.attributes where !attribute.isDerived {
                 let value = object.state.values[attribute.slot]
                 if !object.isNew, object.original[attribute.slot] == value { continue }
-                try collect { try attribute.check(value, entity: entity.name) }
+                attribute.check(value, entity: entity.name) { failures.append($0) }
             }
             for slot in entity.requiredSlots where registry.readsNull(object, slot) {
                 failures.append(
@@ -64,13 +61,13 @@ extension EventApplier {
                         limit: "is required and has no value"))
             }
             if !checksUniqueness { continue }
-            for slot in entity.uniqueSlots { try collect { try validateUnique(object, slot) } }
+            failures += entity.uniqueSlots.compactMap { uniquenessFailure(of: object, $0) }
         }
         var seen: Set<CountCheck> = []
         for check in counts where check.object.isAlive && !check.object.state.isPlaceholder {
             let key = CountCheck(object: ObjectKey(check.object), relationship: check.relationship.index)
             guard seen.insert(key).inserted else { continue }
-            try collect { try validateCount(of: check.object, check.relationship) }
+            if let failure = try countFailure(of: check.object, check.relationship) { failures.append(failure) }
         }
         return failures + (try DeletePropagation(registry: registry).refusals(of: deleted))
     }

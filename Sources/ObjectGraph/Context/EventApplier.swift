@@ -4,6 +4,7 @@
 /// saved alone.
 final class EventApplier {
     let registry: ObjectRegistry
+    let validators: Validators
     var journal: [JournalEntry] = []
     private var eventNumber = 0
     /// The conflicts of the applied events that a policy resolved, until they are saved.
@@ -13,6 +14,9 @@ final class EventApplier {
     private var placeholdersBefore = 0
     /// The objects whose relationships with count limits the event changed.
     var countChecks: [(object: ContextObject, relationship: Relationship)] = []
+    /// The rules that the event breaks, as far as they are known.
+    var failures = ValidationFailures()
+    var failedRules: Set<FailedRule> = []
 
     enum JournalEntry {
         case state(ContextObject, ContextObject.State)
@@ -21,28 +25,13 @@ final class EventApplier {
         case tombstone(entity: Int, identity: Value, ObjectRegistry.TombstoneEntry?)
     }
 
-    /// Signals that a deletion reaches more objects than memory should hold.
-    struct LargeDeletion: Error {
-        struct Root {
-            let entity: Int
-            let pk: Int64
-
-            init(_ object: ContextObject) {
-                entity = object.entity.index
-                pk = object.pk
-            }
-        }
-
-        let roots: [Root]
-        /// The version that the event states, or null.
-        let version: Value
-        let time: Int64?
-    }
-
     /// An event that turned out to change nothing.
     private struct Stale: Error {}
 
-    init(registry: ObjectRegistry) { self.registry = registry }
+    init(registry: ObjectRegistry, validators: Validators? = nil) {
+        self.registry = registry
+        self.validators = validators ?? .none(registry.model)
+    }
 
     /// Applies an event.
     ///
@@ -61,9 +50,9 @@ final class EventApplier {
         } catch let failure as EventFailure {
             undo()
             return .failed(failure)
-        } catch let failure as ValidationFailure {
+        } catch let failures as ValidationFailures {
             undo()
-            return .failed(EventFailure(failure))
+            return .failed(EventFailure(failures))
         } catch {
             undo()
             throw error
@@ -77,6 +66,9 @@ final class EventApplier {
         notesBefore = notes.count
         journal.removeAll(keepingCapacity: true)
         countChecks.removeAll(keepingCapacity: true)
+        if failures.isEmpty { return }
+        failures = ValidationFailures()
+        failedRules.removeAll()
     }
 
     private func apply(_ operation: Operation) throws {
@@ -136,27 +128,6 @@ final class EventApplier {
         journal.append(.created(object, replaced: replaced))
     }
 
-    // MARK: Versions
-
-    func isStale(_ operation: Operation) -> Bool {
-        let known = registry.byIdentity[operation.entity][operation.identity]
-        if let known, known.isAlive, !known.state.isPlaceholder {
-            return !operation.version.isNull && operation.version.isOlder(than: known.version) == true
-        }
-        guard let tombstone = registry.tombstones[operation.entity][operation.identity]?.current else { return false }
-        return isOlderOrEqual(operation, than: tombstone)
-    }
-
-    /// Compares with the deletion by version where both have one, else by time where both have one; otherwise the
-    /// order of arrival decides and the operation is the newer.
-    private func isOlderOrEqual(_ operation: Operation, than tombstone: Tombstone) -> Bool {
-        if !operation.version.isNull, let isNewer = tombstone.version.isOlder(than: operation.version) {
-            return !isNewer
-        }
-        if let time = operation.time, let deleted = tombstone.time { return time <= deleted }
-        return false
-    }
-
     // MARK: Upsert
 
     private func upsert(_ operation: Operation) throws {
@@ -179,7 +150,7 @@ final class EventApplier {
         for attribute in operation.attributes where attribute.slot != entity.identitySlot {
             // What the store computes no event can state.
             if entity.attributes[attribute.slot].isDerived { continue }
-            try entity.attributes[attribute.slot].check(attribute.value, entity: entity.name)
+            entity.attributes[attribute.slot].check(attribute.value, entity: entity.name) { note($0, of: object) }
             object.state.values[attribute.slot] = attribute.value
             if entity.attributes[attribute.slot].isUnique { registry.noteUniqueValue(of: object, slot: attribute.slot) }
         }

@@ -106,13 +106,20 @@ public struct EventFailure: Error, Sendable, Equatable, CustomStringConvertible 
     public let code: String
     /// What is wrong and what to do, without any value of the event.
     public let description: String
+    /// The rules of the model that are broken, the first hundred; none where the failure is of another kind.
+    ///
+    /// Several at once have the code `validation.1560`.
+    public let details: [ValidationFailure]
 
     init(code: String, _ description: String) {
         self.code = code
         self.description = description
+        details = []
     }
 
-    init(_ failure: ValidationFailure) {
-        self.init(code: "validation.\(failure.code)", failure.description)
+    init(_ failures: ValidationFailures) {
+        code = "validation.\(failures.code)"
+        description = failures.description
+        details = failures.details
     }
 }

@@ -19,6 +19,8 @@ public final class WriterContext: @unchecked Sendable {
         public var leaseTTLSeconds: Double = 10
         /// The number of objects above which a deletion is carried out inside the store, by sets of rows.
         public var setDeletionThreshold = 1000
+        /// A program's own checks by the name of the entity; those of an ancestor hold for its sub-entities too.
+        public var validators: [String: EntityValidator] = [:]
         /// The time, in microseconds since 1970 UTC.
         public var now: () -> Int64 = WriterContext.systemTime
 
@@ -95,6 +97,7 @@ public final class WriterContext: @unchecked Sendable {
     public init(store: Store, options: Options = Options()) throws(StoreError) {
         self.store = store
         self.options = options
+        let validators = try Validators(options.validators, model: store.model)
         let now = options.now()
         do {
             let parts = try store.onWriter { handle in
@@ -123,7 +126,7 @@ public final class WriterContext: @unchecked Sendable {
             throw StoreError(error, action: "take the store's lease")
         }
         leaseRenewed = now
-        applier = EventApplier(registry: registry)
+        applier = EventApplier(registry: registry, validators: validators)
         plan = DerivedPlan(store.model)
     }
 
@@ -281,7 +284,7 @@ public final class WriterContext: @unchecked Sendable {
         var ownTally = ChangeTally(entityCount: store.model.entities.count)
         do {
             for root in deletion.roots {
-                try SetDeletion(store: connection, history: history, plan: plan).delete(
+                try SetDeletion(store: connection, history: history, plan: plan, validators: applier.validators).delete(
                     entity: store.model.entities[root.entity], pk: root.pk,
                     tombstone: Tombstone(version: deletion.version, time: deletion.time), into: &ownTally)
             }
@@ -289,11 +292,11 @@ public final class WriterContext: @unchecked Sendable {
             registry.storeHasTombstones = true
             tally.add(ownTally)
             return .applied
-        } catch let failure as ValidationFailure {
+        } catch let failures as ValidationFailures {
             try connection.run("ROLLBACK TO deletion")
             try connection.run("RELEASE deletion")
             history.rewind(to: changesBefore)
-            return .failed(EventFailure(failure))
+            return .failed(EventFailure(failures))
         }
     }
 
@@ -417,6 +420,9 @@ public final class WriterContext: @unchecked Sendable {
     }
 
     // MARK: Maintenance
+
+    /// The time, in microseconds since 1970 UTC.
+    var now: Int64 { options.now() }
 
     /// Calls `body` with the connection inside a transaction that holds the lease, and commits it.
     func write<Result>(_ action: String, _ body: (WriterConnection) throws -> Result) throws(StoreError) -> Result {

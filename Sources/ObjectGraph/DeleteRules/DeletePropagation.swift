@@ -23,11 +23,13 @@ struct DeletePropagation {
 
     /// Returns what to do.
     ///
-    /// - Throws: ``ValidationFailure`` with code 1600 where a rule 'deny' refuses;
+    /// - Throws: ``ValidationFailures`` with code 1600 where rules 'deny' refuse;
     ///   ``ObjectRegistry/TooManyDestinations`` where the deletion reaches too far for memory.
     func plan(_ roots: [ContextObject]) throws -> Plan {
         let deleted = try closure(of: roots)
-        if let refusal = try refusals(of: deleted).first { throw refusal }
+        var failures = ValidationFailures()
+        failures.add(try refusals(of: deleted))
+        try failures.check()
         return Plan(deleted: deleted, letGo: try lettingGo(of: deleted))
     }
 

@@ -328,8 +328,11 @@ final class EditReplay {
             case .pair, .tombstone: nil
             }
         }
-        let failures = try applier.failures(
-            of: touched, counts: applier.countChecks, deleted: deleted, checksUniqueness: true)
+        applier.callValidators()
+        let failures =
+            try applier.failures(
+                of: touched, counts: applier.countChecks, deleted: deleted, checksUniqueness: true)
+            + applier.failures.details
         if !failures.isEmpty { throw EditingError(failures) }
     }
 

@@ -35,6 +35,12 @@ public enum Timestamp {
     private static let firstSecond: Int64 = -daysBefore1970 * 86_400
     private static let lastSecond: Int64 = 253_402_300_799
 
+    /// Tells whether a stored date lies in the years that texts can state.
+    static func isInRange(_ value: Value) -> Bool {
+        guard case .integer(let time) = value else { return false }
+        return time >= firstSecond * 1_000_000 && time < (lastSecond + 1) * 1_000_000
+    }
+
     /// Days before a month's first in a year without a 29 February.
     static func daysBefore(month: Int) -> Int {
         // (367 * month - 362) / 12 counts months of 30 and 31 days as if February had 30.

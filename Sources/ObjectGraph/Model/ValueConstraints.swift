@@ -39,70 +39,40 @@ public struct TextPattern: @unchecked Sendable {
     }
 }
 
-/// A rule of the model that a value or an object breaks, with the code that Core Data gives it.
-///
-/// Source of the codes: CoreDataErrors.h.
-public struct ValidationFailure: Error, Sendable, Equatable, CustomStringConvertible {
-    /// Why a value is refused; the raw value is Core Data's code.
-    public enum Reason: Int, Sendable {
-        case uniqueness = 1551
-        case missingMandatory = 1570
-        case tooFewDestinations = 1580
-        case tooManyDestinations = 1590
-        case deniedDelete = 1600
-        case numberTooLarge = 1610
-        case numberTooSmall = 1620
-        case dateTooLate = 1630
-        case dateTooSoon = 1640
-        case textTooLong = 1660
-        case textTooShort = 1670
-        case patternMismatch = 1680
-    }
-
-    /// The kind of rule that is broken.
-    public let reason: Reason
-    /// The name of the object's entity.
-    public let entity: String
-    /// The name of the attribute or relationship whose rule is broken.
-    public let property: String
-    /// What is allowed, without the value that broke it.
-    public let limit: String
-
-    /// Core Data's code of the failure.
-    public var code: Int { reason.rawValue }
-
-    /// The property, what is allowed and the code, without the value that broke it.
-    public var description: String {
-        "\(entity).\(property) \(limit) (\(code))"
-    }
-}
-
 extension Attribute {
-    /// Checks a value against the attribute's limits; null passes.
-    func check(_ value: Value, entity: String) throws(ValidationFailure) {
-        if constraints.isEmpty || value.isNull { return }
-        try checkRange(value, entity: entity)
-        if constraints.minimumLength != nil || constraints.maximumLength != nil {
-            try checkLength(value, entity: entity)
+    /// Checks a value against the attribute's type and limits, and reports each that it breaks; null passes.
+    func check(_ value: Value, entity: String, report: (ValidationFailure) -> Void) {
+        if constraints.isEmpty && type != .uri && type != .date || value.isNull { return }
+        func fail(_ reason: ValidationFailure.Reason, _ limit: String) {
+            report(ValidationFailure(reason: reason, entity: entity, property: name, limit: limit))
         }
+        if type == .date, !Timestamp.isInRange(value) { fail(.invalidDate, "has to lie in the years 1 to 9999") }
+        if type == .uri, let text = value.text, !URIText.isReference(text) {
+            fail(.invalidURI, "has to be a URI or a relative reference")
+        }
+        checkRange(value, fail)
+        if constraints.minimumLength != nil || constraints.maximumLength != nil { checkLength(value, fail) }
         if let pattern = constraints.pattern, let text = value.text, !pattern.matches(text) {
-            throw failure(.patternMismatch, entity, "has to match the pattern \(pattern.source)")
+            fail(.patternMismatch, "has to match the pattern \(pattern.source)")
         }
     }
 
-    private func failure(_ reason: ValidationFailure.Reason, _ entity: String, _ limit: String) -> ValidationFailure {
-        ValidationFailure(reason: reason, entity: entity, property: name, limit: limit)
+    /// Checks a value against the attribute's type and limits and throws the first that it breaks.
+    func check(_ value: Value, entity: String) throws(ValidationFailure) {
+        var first: ValidationFailure?
+        check(value, entity: entity) { if first == nil { first = $0 } }
+        if let first { throw first }
     }
 
-    private func checkRange(_ value: Value, entity: String) throws(ValidationFailure) {
+    private typealias Fail = (ValidationFailure.Reason, String) -> Void
+
+    private func checkRange(_ value: Value, _ fail: Fail) {
         let isDate = type == .date
         if !constraints.minimum.isNull, Self.comesBefore(value, constraints.minimum, type) {
-            let bound = display(constraints.minimum)
-            throw failure(isDate ? .dateTooSoon : .numberTooSmall, entity, "may not be less than \(bound)")
+            fail(isDate ? .dateTooSoon : .numberTooSmall, "may not be less than \(display(constraints.minimum))")
         }
         if !constraints.maximum.isNull, Self.comesBefore(constraints.maximum, value, type) {
-            let bound = display(constraints.maximum)
-            throw failure(isDate ? .dateTooLate : .numberTooLarge, entity, "may not be more than \(bound)")
+            fail(isDate ? .dateTooLate : .numberTooLarge, "may not be more than \(display(constraints.maximum))")
         }
     }
 
@@ -115,7 +85,7 @@ extension Attribute {
         return left.isOlder(than: right) ?? false
     }
 
-    private func checkLength(_ value: Value, entity: String) throws(ValidationFailure) {
+    private func checkLength(_ value: Value, _ fail: Fail) {
         let length: Int
         let unit: String
         switch value {
@@ -124,10 +94,10 @@ extension Attribute {
         default: return
         }
         if let maximum = constraints.maximumLength, length > maximum {
-            throw failure(.textTooLong, entity, "may have at most \(maximum) \(unit), this one has \(length)")
+            fail(.textTooLong, "may have at most \(maximum) \(unit), this one has \(length)")
         }
         if let minimum = constraints.minimumLength, length < minimum {
-            throw failure(.textTooShort, entity, "needs at least \(minimum) \(unit), this one has \(length)")
+            fail(.textTooShort, "needs at least \(minimum) \(unit), this one has \(length)")
         }
     }
 
@@ -136,5 +106,31 @@ extension Attribute {
         let bytes = text.utf8.count
         if constraints.minimumLength == nil, let maximum = constraints.maximumLength, bytes <= maximum { return bytes }
         return text.count
+    }
+}
+
+/// URIs as text.
+enum URIText {
+    /// Tells whether a text has only what a URI or a relative reference may hold, letters of other scripts included.
+    ///
+    /// Source: RFC 3986, section 2, and RFC 3987 for what is not ASCII.
+    static func isReference(_ text: String) -> Bool {
+        var bytes = text.utf8[...]
+        while let byte = bytes.popFirst() {
+            switch byte {
+            case 0x00...0x20, 0x7F, UInt8(ascii: "\""), UInt8(ascii: "<"), UInt8(ascii: ">"), UInt8(ascii: "\\"),
+                UInt8(ascii: "^"), UInt8(ascii: "`"), UInt8(ascii: "{"), UInt8(ascii: "|"), UInt8(ascii: "}"):
+                return false
+            case UInt8(ascii: "%"):
+                guard let high = bytes.popFirst(), let low = bytes.popFirst(), isHexadecimal(high), isHexadecimal(low)
+                else { return false }
+            default: break
+            }
+        }
+        return true
+    }
+
+    private static func isHexadecimal(_ byte: UInt8) -> Bool {
+        (0x30...0x39).contains(byte) || (0x61...0x66).contains(byte | 0x20)
     }
 }

@@ -6,12 +6,26 @@ struct SetDeletion {
     let store: WriterConnection
     let history: HistoryWriter
     let plan: DerivedPlan
+    let validators: Validators
+    private let failures = Failures()
+
+    /// The rules that the deletion breaks, gathered over all its steps.
+    private final class Failures {
+        var list = ValidationFailures()
+    }
+
+    init(store: WriterConnection, history: HistoryWriter, plan: DerivedPlan, validators: Validators) {
+        self.store = store
+        self.history = history
+        self.plan = plan
+        self.validators = validators
+    }
 
     var model: ObjectModel { store.model }
 
     /// Deletes one object and what hangs on it.
     ///
-    /// - Throws: ``ValidationFailure`` where a rule refuses, after which the caller rolls back; ``StoreError``.
+    /// - Throws: ``ValidationFailures`` where rules refuse, after which the caller rolls back; ``StoreError``.
     func delete(
         entity: Entity, pk: Int64, tombstone: Tombstone, into tally: inout ChangeTally
     ) throws {
@@ -19,11 +33,13 @@ struct SetDeletion {
         try store.runOnce("INSERT INTO temp.\(doomed(entity.index)) (pk, round) VALUES (?, 0)") { $0.bind(1, pk) }
         try close()
         try deny()
+        try callValidators()
         let propagation = DerivedPropagation(store: store, plan: plan, time: history.time)
         try markReaders(propagation)
         try letGoColumns(propagation, into: &tally)
         try checkColumnMinimums()
         try letGoJoins(propagation, into: &tally)
+        try failures.list.check()
         try writeDeletions(root: (entity.index, pk), tombstone, into: &tally)
         try propagation.run()
         try propagation.writeHistory(history, into: &tally)
@@ -111,11 +127,47 @@ struct SetDeletion {
     private func deny() throws {
         for entity in model.entities {
             for relationship in entity.relationships where relationship.deleteRule == .deny {
-                if try exists("SELECT 1 FROM (\(survivors(relationship))) LIMIT 1") {
-                    throw ValidationFailure(
-                        reason: .deniedDelete, entity: entity.name, property: relationship.name,
-                        limit: "forbids the deletion while there are objects in it")
+                try fail(
+                    .deniedDelete, entity, relationship, "forbids the deletion while there are objects in it",
+                    times: "SELECT DISTINCT source FROM (\(survivors(relationship)))")
+            }
+        }
+        try failures.list.check()
+    }
+
+    /// Notes a broken rule as often as a query has rows: once an object, as a deletion in memory does.
+    private func fail(
+        _ reason: ValidationFailure.Reason, _ entity: Entity, _ relationship: Relationship, _ limit: String,
+        times query: String
+    ) throws(StoreError) {
+        let most = ValidationFailures.maximumDetailCount
+        let statement = try PreparedStatement(
+            store.connection, sql: "SELECT count(*) FROM (\(query) LIMIT \(most))")
+        let count = try statement.step() ? statement.integer(0) : 0
+        let failure = ValidationFailure(
+            reason: reason, entity: entity.name, property: relationship.name, limit: limit)
+        failures.list.add(failure, times: Int(count))
+    }
+
+    /// Calls the program's own checks with each object that goes, a page at a time.
+    private func callValidators() throws(StoreError) {
+        if validators.isEmpty { return }
+        for entity in model.entities where validators.hasDelete(entity) {
+            var last = Int64.min
+            while true {
+                let statement = try PreparedStatement(
+                    store.connection,
+                    sql: "SELECT pk FROM temp.\(doomed(entity.index)) WHERE pk > ? ORDER BY pk LIMIT 512")
+                statement.bind(1, last)
+                var keys: [Int64] = []
+                while try statement.step() { keys.append(statement.integer(0)) }
+                guard let end = keys.last else { break }
+                try store.entities[entity.index].rows(primaryKeys: keys) { row in
+                    if row.isPlaceholder { return }
+                    failures.list.add(
+                        validators.failures(entity, values: row.values, oldValues: row.values, \.validateForDelete))
                 }
+                last = end
             }
         }
     }
@@ -154,10 +206,10 @@ struct SetDeletion {
             \(column) IN (SELECT pk FROM temp.\(doomed(relationship.entityIndex))) \
             AND pk NOT IN (SELECT pk FROM temp.\(doomed(entity.index)))
             """
-        if !inverse.isOptional, try exists("SELECT 1 FROM \(name) WHERE _placeholder = 0 AND \(condition) LIMIT 1") {
-            throw ValidationFailure(
-                reason: .missingMandatory, entity: entity.name, property: inverse.name,
-                limit: "is required and would lose its value")
+        if !inverse.isOptional {
+            try fail(
+                .missingMandatory, entity, inverse, "is required and has no value",
+                times: "SELECT 1 FROM \(name) WHERE _placeholder = 0 AND \(condition)")
         }
         let times = try setTimes(entity, where: condition, propagation)
         try appendChanges(
@@ -232,18 +284,16 @@ struct SetDeletion {
     private func checkMinimum(_ inverse: Relationship, _ relationship: Relationship, remaining: String) throws {
         let survivor = model.entities[inverse.entityIndex]
         let floor = inverse.isOptional ? "AND remaining > 0" : ""
-        let isBroken = try exists(
-            """
-            SELECT 1 FROM (SELECT (SELECT count(*) FROM \(remaining) NOT IN \
-            (SELECT pk FROM temp.\(doomed(relationship.entityIndex)))) AS remaining FROM (\(survivors(relationship))) s \
-            JOIN \(table(survivor.index)) o ON o.pk = s.destination WHERE o._placeholder = 0) \
-            WHERE remaining < \(inverse.minimumCount) \(floor) LIMIT 1
-            """)
-        if isBroken {
-            throw ValidationFailure(
-                reason: .tooFewDestinations, entity: survivor.name, property: inverse.name,
-                limit: "needs at least \(inverse.minimumCount) objects and would keep fewer")
-        }
+        try fail(
+            .tooFewDestinations, survivor, inverse,
+            "needs at least \(inverse.minimumCount) objects and would keep fewer",
+            times: """
+                SELECT DISTINCT destination FROM (SELECT s.destination, (SELECT count(*) FROM \(remaining) NOT IN \
+                (SELECT pk FROM temp.\(doomed(relationship.entityIndex)))) AS remaining \
+                FROM (\(survivors(relationship))) s \
+                JOIN \(table(survivor.index)) o ON o.pk = s.destination WHERE o._placeholder = 0) \
+                WHERE remaining < \(inverse.minimumCount) \(floor)
+                """)
     }
 
     // MARK: The deletion itself

@@ -4,7 +4,7 @@ import Foundation
 extension StoreVerifier {
     func checkDerived(_ check: inout VerificationReport.Check) throws(StoreError) {
         for entity in model.entities {
-            for attribute in entity.attributes {
+            for attribute in entity.ownAttributes {
                 switch attribute.derivation {
                 case .count(let index): try checkCount(attribute, entity, entity.relationships[index], &check)
                 case .aggregate(let function, let index, let slot):
@@ -28,7 +28,7 @@ extension StoreVerifier {
     }
 
     /// The destinations of the row `o`: the end of a FROM clause; `d` are their rows.
-    private func destinations(_ relationship: Relationship) -> (from: String, condition: String) {
+    func destinations(_ relationship: Relationship) -> (from: String, condition: String) {
         let destination = model.entities[relationship.destinationIndex]
         switch relationship.storage {
         case .join(let index, let isOwner):

@@ -30,7 +30,8 @@ struct StoreVerifier {
     func verify(progress: (String) -> Void) throws -> VerificationReport {
         let checks: [(name: String, body: (inout Check) throws -> Void)] = [
             ("integrity", checkIntegrity), ("foreignKeys", checkForeignKeys), ("identities", checkIdentities),
-            ("required", checkRequired), ("references", checkReferences), ("links", checkLinks),
+            ("required", checkRequired), ("limits", checkLimits), ("counts", checkCounts),
+            ("references", checkReferences), ("links", checkLinks),
             ("inverses", checkInverses), ("derived", checkDerived), ("history", checkHistory),
             ("tombstones", checkTombstones), ("positions", checkPositions), ("keys", checkKeys),
         ]

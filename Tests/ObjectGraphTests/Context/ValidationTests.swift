@@ -66,7 +66,7 @@ import Testing
         // The two updates cannot be written one after the other in either order.
         let result = try graph.apply([
             graph.upsert("Thing", "a", ["code": "3"]), graph.upsert("Thing", "b", ["code": "1"]),
-            graph.upsert("Thing", "a", ["code": "2"]), graph.upsert("Thing", "c", ["name": "?"]),
+            graph.upsert("Thing", "a", ["code": "2"]), graph.upsert("Thing", "c", ["name": "z"]),
             graph.upsert("Thing", "e"),
         ])
         #expect(result.outcomes.map(\.word) == ["applied", "applied", "applied", "validation.1670", "applied"])
@@ -91,6 +91,69 @@ import Testing
         let outcomes = try graph.apply(
             graph.upsert("Thing", "a", ["code": "2"]), graph.upsert("Thing", "b", ["code": "1"]))
         #expect(outcomes == ["validation.1551", "validation.1551"])
+    }
+
+    @Test func allFailuresOfAnObjectComeAtOnce() throws {
+        let graph = try Graph(yaml: Self.yaml)
+        let event = graph.upsert("Thing", "t", ["name": "ABCDE", "amount": 6, "must": nil])
+        let result = try graph.apply([event])
+        guard case .failed(let failure) = result.outcomes[0] else {
+            Issue.record("it was applied")
+            return
+        }
+        #expect(failure.code == "validation.1560")
+        #expect(
+            failure.details.map { "\($0.code) \($0.entity).\($0.property ?? "")" } == [
+                "1660 Thing.name", "1680 Thing.name", "1610 Thing.amount", "1570 Thing.must",
+            ])
+        #expect(failure.details[0].limit == "may have at most 4 characters, this one has 5")
+        #expect(failure.description.hasPrefix("4 rules are broken (1560): Thing.name may have at most 4 characters"))
+        #expect(!failure.description.contains("ABCDE"), "no value leaks")
+    }
+
+    @Test func failuresOfAllObjectsOfAnEventComeAtOnce() throws {
+        let graph = try Graph(yaml: Self.yaml)
+        let event = GraphEvent([
+            graph.model.upsert("Thing", "a", [("amount", 9)]), graph.model.upsert("Thing", "b", [("amount", 9)]),
+        ])
+        #expect(try graph.apply(event) == ["validation.1560"])
+        #expect(try graph.apply(graph.upsert("Thing", "a", ["amount": 9])) == ["validation.1610"])
+    }
+
+    @Test func detailsAreBoundedAndCounted() {
+        var failures = ValidationFailures()
+        failures.add(
+            ValidationFailure(reason: .missingMandatory, entity: "A", property: "b", limit: "is required"), times: 250)
+        #expect(failures.details.count == 100)
+        #expect(failures.description.hasPrefix("250 rules are broken (1560): A.b is required (1570); "))
+        #expect(failures.description.hasSuffix("and 240 more"))
+    }
+
+    @Test(
+        arguments: [
+            ("https://example.org/a?b=c#d", true), ("a/../b", true), ("", true), ("http://bücher.example/%C3%A9", true),
+            ("a b", false), ("50%", false), ("%zz", false), ("<a>", false), ("a\u{0}", false), ("a|b", false),
+        ])
+    func uriHoldsWhatAReferenceMayHold(_ text: String, _ isValid: Bool) throws {
+        #expect(URIText.isReference(text) == isValid)
+        let graph = try Graph(
+            yaml: """
+                entities:
+                  Page:
+                    identity: id
+                    attributes: { id: { type: string }, link: { type: uri } }
+                """)
+        #expect(
+            try graph.apply(graph.upsert("Page", "p", ["link": .value(.text(text))]))
+                == [isValid ? "applied" : "validation.1690"])
+    }
+
+    @Test func dateBeyondTheYearsIsInvalid() throws {
+        let graph = try Graph(yaml: Self.yaml)
+        let outcomes = try graph.apply([graph.upsert("Thing", "t", ["at": .value(.integer(.min))])]).outcomes
+        #expect(outcomes.map(\.word) == ["validation.1560"])
+        guard case .failed(let failure) = outcomes[0] else { return }
+        #expect(failure.details.map(\.code) == [1650, 1640])
     }
 }
 

@@ -34,6 +34,8 @@ struct ReferenceGraph {
     var tombstones: [Key: Tombstone] = [:]
     private var lives = 0
     private var madeByThisEvent: Set<Key> = []
+    /// The rules that the event breaks: object, property, code.
+    private var broken: Set<[String]> = []
 
     init(_ model: ObjectModel) { self.model = model }
 
@@ -50,6 +52,7 @@ struct ReferenceGraph {
     mutating func apply(_ event: GraphEvent) -> Set<String> {
         let before = self
         madeByThisEvent = []
+        broken = []
         do {
             if let root = event.operations.last, isStale(root) { return ["stale"] }
             for operation in event.operations where !isStale(operation) {
@@ -58,7 +61,7 @@ struct ReferenceGraph {
                 case .delete: try delete(operation)
                 }
             }
-            try validateEverything()
+            try validateEverything(before)
             return ["applied"]
         } catch let failure as Failure {
             self = before
@@ -116,10 +119,8 @@ struct ReferenceGraph {
             objects[key]?.attributes[entity.identitySlot] = key.identity
         }
         for given in operation.attributes where given.slot != entity.identitySlot {
-            do {
-                try entity.attributes[given.slot].check(given.value, entity: entity.name)
-            } catch {
-                throw Failure(codes: ["validation.\(error.code)"])
+            entity.attributes[given.slot].check(given.value, entity: entity.name) {
+                broken.insert(["\(key)", $0.property ?? "", "\($0.code)"])
             }
             objects[key]?.attributes[given.slot] = given.value
         }
@@ -281,13 +282,16 @@ struct ReferenceGraph {
                 }
             }
         }
+        var isDenied = false
         for key in gone {
             for relationship in model.entities[key.entity].relationships where relationship.deleteRule == .deny {
                 if !gone.isSuperset(of: destinations(of: key, relationship)) {
-                    throw Failure(codes: ["validation.1600"])
+                    broken.insert(["\(key)", relationship.name, "1600"])
+                    isDenied = true
                 }
             }
         }
+        if isDenied { throw failure }
         for key in gone {
             for relationship in model.entities[key.entity].relationships where relationship.deleteRule == .nullify {
                 guard let inverse = inverse(relationship), !inverse.isToMany else { continue }
@@ -329,35 +333,45 @@ struct ReferenceGraph {
 
     // MARK: Validation
 
-    private func validateEverything() throws {
-        var codes: Set<String> = []
+    /// One broken rule keeps its code, several have 1560.
+    private var failure: Failure {
+        Failure(codes: ["validation.\(broken.count == 1 ? broken.first?.last ?? "" : "1560")"])
+    }
+
+    private mutating func validateEverything(_ before: ReferenceGraph) throws {
         for (key, object) in objects where !object.isPlaceholder {
             let entity = model.entities[key.entity]
+            func note(_ property: String, _ code: String) { broken.insert(["\(key)", property, code]) }
             for attribute in entity.attributes where !attribute.isDerived {
                 let value = object.attributes[attribute.slot]
-                if value.isNull, !attribute.isOptional { codes.insert("validation.1570") }
-                if attribute.isUnique, !value.isNull, hasTwin(key, attribute.slot, value) {
-                    codes.insert("validation.1551")
+                if value.isNull, !attribute.isOptional { note(attribute.name, "1570") }
+                let old = before.objects[key]
+                let isChanged = old?.life != object.life || old?.attributes[attribute.slot] != value
+                // Who had the value before is in the right.
+                if attribute.isUnique, !value.isNull, isChanged, hasTwin(key, attribute.slot, value) {
+                    note(attribute.name, "1551")
                 }
             }
             for relationship in entity.relationships {
                 if !relationship.isToMany, !relationship.isOptional, object.links[relationship.index] == nil {
-                    codes.insert("validation.1570")
+                    note(relationship.name, "1570")
                 }
-                if relationship.isToMany { codes.formUnion(countFailures(of: key, relationship)) }
+                if relationship.isToMany, let code = countFailure(of: key, relationship) {
+                    note(relationship.name, code)
+                }
             }
         }
-        if !codes.isEmpty { throw Failure(codes: codes) }
+        if !broken.isEmpty { throw failure }
     }
 
     private func hasTwin(_ key: Key, _ slot: Int, _ value: Value) -> Bool {
         objects.contains { $0.key.entity == key.entity && $0.key != key && $0.value.attributes[slot] == value }
     }
 
-    private func countFailures(of key: Key, _ relationship: Relationship) -> Set<String> {
+    private func countFailure(of key: Key, _ relationship: Relationship) -> String? {
         let count = destinations(of: key, relationship).count
-        if let maximum = relationship.maximumCount, count > maximum { return ["validation.1590"] }
-        if count < relationship.minimumCount, count > 0 || !relationship.isOptional { return ["validation.1580"] }
-        return []
+        if let maximum = relationship.maximumCount, count > maximum { return "1590" }
+        if count < relationship.minimumCount, count > 0 || !relationship.isOptional { return "1580" }
+        return nil
     }
 }

@@ -86,7 +86,7 @@ struct StoreVerifierTests {
             let report = try fixture.store.verify { names.append($0) }
             #expect(report.isSound, "\(report.text)")
             #expect(names == report.checks.map(\.name))
-            #expect(report.checks.count == 12)
+            #expect(report.checks.count == 14)
         }
         let report = try Self.workOrders().store.verify()
         #expect(report.check(named: "derived")?.checkedCount == 79)
@@ -259,5 +259,40 @@ struct StoreVerifierTests {
         #expect(report.isSound, "\(report.text)")
         try fixture.damage("UPDATE _history_transaction SET token = 1")
         #expect(try fixture.store.verify().check(named: "history")?.problemCount == 2)
+    }
+
+    @Test func findsValuesBeyondTheLimitsOfToday() throws {
+        func yaml(_ limits: String, _ counts: String) -> String {
+            """
+            entities:
+              Box:
+                identity: id
+                attributes: { id: { type: string }, name: { type: string, optional: true\(limits) } }
+                relationships: { items: { to: Item, many: true, inverse: box\(counts) } }
+              Item:
+                identity: id
+                attributes: { id: { type: string } }
+                relationships: { box: { to: Box, inverse: items, optional: true } }
+            """
+        }
+        let folder = try TemporaryFolder()
+        let path = folder.path("store.sqlite")
+        let graph = try Graph(ObjectModel.parse(yaml("", "")), path: path)
+        try graph.apply(
+            graph.upsert("Box", "a", ["name": "AB", "items": ["i"]]),
+            graph.upsert("Box", "b", ["items": ["j", "k", "l"]]),
+            graph.upsert("Box", "c"))
+        #expect(try graph.store.verify().isSound)
+        let model = try ObjectModel.parse(yaml(", maxLength: 1, pattern: '^[a-z]*$'", ", minCount: 2, maxCount: 2"))
+        let report = try Store.openForReading(path: path, model: model).verify()
+        #expect(
+            report.check(named: "limits")?.problems.map { $0.what } == [
+                "may have at most 1 characters, this one has 2 (1660)", "has to match the pattern ^[a-z]*$ (1680)",
+            ])
+        #expect(
+            report.check(named: "counts")?.problems.map { $0.description } == [
+                "Box a.items: needs at least 2 objects, this one has 1 (1580)",
+                "Box b.items: may have at most 2 objects, this one has 3 (1590)",
+            ])
     }
 }

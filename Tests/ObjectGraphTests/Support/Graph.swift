@@ -22,6 +22,14 @@ final class Graph {
         writer = try WriterContext(store: store, options: options)
     }
 
+    /// Makes the writer of a store in memory with options of its own.
+    init(_ model: ObjectModel, options: WriterContext.Options) throws {
+        self.model = model
+        store = try Store.inMemory(model: model)
+        self.options = options
+        writer = try WriterContext(store: store, options: options)
+    }
+
     convenience init(yaml: String, setDeletionThreshold: Int = 1000) throws {
         try self.init(try ObjectModel.parse(yaml), setDeletionThreshold: setDeletionThreshold)
     }

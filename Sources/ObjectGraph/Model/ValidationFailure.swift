@@ -1,0 +1,98 @@
+/// A rule of the model that a value or an object breaks, with the code that Core Data gives it.
+///
+/// Source of the codes: CoreDataErrors.h.
+public struct ValidationFailure: Error, Sendable, Equatable, CustomStringConvertible {
+    /// Why a value is refused; the raw value is Core Data's code.
+    public enum Reason: Int, Sendable, CaseIterable {
+        /// A rule of a program's own; see ``EntityValidator``.
+        case generic = 1550
+        case uniqueness = 1551
+        case missingMandatory = 1570
+        case tooFewDestinations = 1580
+        case tooManyDestinations = 1590
+        case deniedDelete = 1600
+        case numberTooLarge = 1610
+        case numberTooSmall = 1620
+        case dateTooLate = 1630
+        case dateTooSoon = 1640
+        case invalidDate = 1650
+        case textTooLong = 1660
+        case textTooShort = 1670
+        case patternMismatch = 1680
+        case invalidURI = 1690
+    }
+
+    /// The kind of rule that is broken.
+    public let reason: Reason
+    /// The name of the object's entity.
+    public let entity: String
+    /// The name of the attribute or relationship whose rule is broken, or nil where the whole object is meant.
+    public let property: String?
+    /// What is allowed, without the value that broke it.
+    public let limit: String
+
+    init(reason: Reason, entity: String, property: String?, limit: String) {
+        self.reason = reason
+        self.entity = entity
+        self.property = property
+        self.limit = limit
+    }
+
+    /// Core Data's code of the failure.
+    public var code: Int { reason.rawValue }
+
+    /// The property, what is allowed and the code, without the value that broke it.
+    public var description: String {
+        "\(entity)\(property.map { ".\($0)" } ?? "") \(limit) (\(code))"
+    }
+}
+
+/// All rules that one event breaks.
+///
+/// One failure keeps its own code; several have Core Data's code 1560 and are the details.
+struct ValidationFailures: Error, Equatable, CustomStringConvertible {
+    /// Core Data's code of several failures at once.
+    static let multipleCode = 1560
+    /// How many details are kept; the others are counted.
+    static let maximumDetailCount = 100
+    private static let maximumTextCount = 10
+
+    private(set) var details: [ValidationFailure] = []
+    private(set) var count = 0
+
+    init() {}
+
+    init(_ failure: ValidationFailure) { add(failure) }
+
+    var isEmpty: Bool { count == 0 }
+
+    var code: Int { count == 1 ? details.first?.code ?? Self.multipleCode : Self.multipleCode }
+
+    mutating func add(_ failure: ValidationFailure, times: Int = 1) {
+        for _ in 0..<times {
+            count += 1
+            if details.count < Self.maximumDetailCount { details.append(failure) }
+        }
+    }
+
+    mutating func add(_ failures: [ValidationFailure]) {
+        for failure in failures { add(failure) }
+    }
+
+    mutating func add(_ other: ValidationFailures) {
+        count += other.count
+        details += other.details.prefix(Self.maximumDetailCount - details.count)
+    }
+
+    /// Throws itself where there is a failure.
+    func check() throws(ValidationFailures) {
+        if !isEmpty { throw self }
+    }
+
+    var description: String {
+        if count == 1, let only = details.first { return only.description }
+        let shown = details.prefix(Self.maximumTextCount).map(\.description).joined(separator: "; ")
+        let rest = count - min(details.count, Self.maximumTextCount)
+        return "\(count) rules are broken (\(Self.multipleCode)): \(shown)\(rest > 0 ? "; and \(rest) more" : "")"
+    }
+}

@@ -1,0 +1,116 @@
+import Testing
+
+@testable import ObjectGraph
+
+@Suite struct EntityValidatorTests {
+    private static let yaml = """
+        entities:
+          Chat:
+            identity: id
+            attributes: { id: { type: string }, title: { type: string, optional: true } }
+            relationships: { messages: { to: Message, many: true, inverse: chat, delete: cascade } }
+          Message:
+            identity: id
+            attributes: { id: { type: string }, size: { type: integer64, default: 1, max: 9 }, at: { type: date, optional: true } }
+            relationships: { chat: { to: Chat, inverse: messages, optional: true } }
+        """
+
+    /// What the validators were called with.
+    private final class Calls {
+        var lines: [String] = []
+    }
+
+    private func graph(_ calls: Calls, setDeletionThreshold: Int = 1000) throws -> Graph {
+        func line(_ kind: String, _ object: ObjectValidation) {
+            calls.lines.append(
+                "\(kind) \(object.identity.text ?? "") \(object.oldValue("size").shown)→\(object.value("size").shown)")
+        }
+        var options = WriterContext.Options()
+        options.setDeletionThreshold = setDeletionThreshold
+        options.validators["Message"] = EntityValidator(
+            validateForInsert: { line("insert", $0) },
+            validateForUpdate: { object in
+                line("update", object)
+                if let size = object.value("size").integer, let old = object.oldValue("size").integer, size < old {
+                    object.fail("size", "may not shrink")
+                }
+            },
+            validateForDelete: { object in
+                line("delete", object)
+                if object.value("size") == 7 { object.fail(nil, "is kept for good", reason: .deniedDelete) }
+            })
+        return try Graph(ObjectModel.parse(Self.yaml), options: options)
+    }
+
+    @Test func eachKindOfChangeHasItsHook() throws {
+        let calls = Calls()
+        let graph = try graph(calls)
+        try graph.apply(
+            graph.upsert("Message", "m", ["size": 2]), graph.upsert("Message", "m", ["size": 3]),
+            graph.delete("Message", "m"))
+        #expect(calls.lines == ["insert m null→2", "update m 2→3", "delete m 3→3"])
+    }
+
+    @Test func placeholderIsInsertedWhenItsOwnEventComes() throws {
+        let calls = Calls()
+        let graph = try graph(calls)
+        try graph.apply(graph.upsert("Chat", "c", ["messages": ["m"]]))
+        #expect(calls.lines.isEmpty)
+        try graph.apply(graph.upsert("Message", "m"))
+        #expect(calls.lines == ["insert m null→1"])
+    }
+
+    @Test func failureOfAHookFailsTheEventAndKeepsItsCode() throws {
+        let graph = try graph(Calls())
+        try graph.apply(graph.upsert("Message", "m", ["size": 5]))
+        #expect(try graph.apply(graph.upsert("Message", "m", ["size": 4])) == ["validation.1550"])
+        #expect(try graph.column("SELECT size FROM Message") == [5])
+    }
+
+    @Test(arguments: [1000, 0]) func deleteRuleCallsTheHookOfWhatGoesWithIt(_ threshold: Int) throws {
+        let calls = Calls()
+        let graph = try graph(calls, setDeletionThreshold: threshold)
+        try graph.apply(
+            graph.upsert("Message", "m", ["size": 7, "chat": "c"]), graph.upsert("Message", "n", ["chat": "c"]),
+            graph.upsert("Chat", "c"))
+        calls.lines = []
+        #expect(try graph.apply(graph.delete("Chat", "c")) == ["validation.1600"])
+        #expect(calls.lines.sorted() == ["delete m 7→7", "delete n 1→1"])
+        #expect(try graph.column("SELECT count(*) FROM Message") == [2])
+        try graph.apply(graph.upsert("Message", "m", ["size": 8]))
+        #expect(try graph.apply(graph.delete("Chat", "c")) == ["applied"])
+    }
+
+    @Test func hooksAndLimitsFailTogether() throws {
+        let graph = try graph(Calls())
+        try graph.apply(graph.upsert("Message", "m", ["size": 5]))
+        let result = try graph.apply([
+            graph.upsert("Message", "m", ["size": -1, "at": .value(.integer(.max))])
+        ])
+        guard case .failed(let failure) = result.outcomes[0] else {
+            Issue.record("it was applied")
+            return
+        }
+        #expect(failure.code == "validation.1560")
+        #expect(failure.details.map(\.code).sorted() == [1550, 1650])
+    }
+
+    @Test func savesOfEditingContextsAreAskedToo() throws {
+        let calls = Calls()
+        let graph = try graph(calls)
+        let context = try EditingContext(graph.writer, options: EditingContext.Options())
+        let message = try context.insert("Message", identity: "m", ["size": 5])
+        try context.save()
+        #expect(calls.lines == ["insert m null→5"])
+        try message.set("size", 4)
+        let error = #expect(throws: EditingError.self) { try context.save() }
+        #expect(error?.failures.map(\.code) == [1550])
+        #expect(try graph.column("SELECT size FROM Message") == [5])
+    }
+
+    @Test func validatorOfAnUnknownEntityIsRefused() throws {
+        var options = WriterContext.Options()
+        options.validators["Massage"] = EntityValidator()
+        #expect(throws: StoreError.self) { try Graph(ObjectModel.parse(Self.yaml), options: options) }
+    }
+}
