@@ -29,7 +29,7 @@ extension WriterContext {
     }
 
     /// Commits the chunks of events; whoever applied them is told by the next call if that fails.
-    private func commitChunks() throws(StoreError) {
+    func commitChunks() throws(StoreError) {
         guard uncommittedRows > 0 else { return try commit() }
         do {
             try commit()

@@ -200,12 +200,12 @@ public final class WriterContext: @unchecked Sendable {
             token: history.hasChanges ? history.token : nil)
     }
 
-    private struct ChunkRun {
+    struct ChunkRun {
         var outcomes: [EventOutcome]
         var placeholderCount: Int
     }
 
-    private func applyTogether(
+    func applyTogether(
         _ events: ArraySlice<GraphEvent>, _ history: HistoryWriter, _ tally: inout ChangeTally, _ run: inout ChunkRun
     ) throws {
         var rest = events
@@ -314,6 +314,7 @@ public final class WriterContext: @unchecked Sendable {
             if isDue { try lease.renew(connection, now: now) }
             try connection.commit()
             if isDue { leaseRenewed = now }
+            if lastCommittedToken != savedToken { store.signal.notify() }
             lastCommittedToken = savedToken
             uncommittedCount = 0
         }
@@ -346,27 +347,6 @@ public final class WriterContext: @unchecked Sendable {
         try commit()
     }
 
-    /// Saves how far readers of the history have come, with the next commit.
-    public func putCursors(_ cursors: [String: Int64]) throws(StoreError) {
-        if cursors.isEmpty { return }
-        try undoingOnFailure("save a cursor") {
-            try beginIfNeeded()
-            for (name, token) in cursors.sorted(by: { $0.key < $1.key }) {
-                try connection.putCursor(name: name, token: token, time: options.now())
-            }
-            uncommittedCount += cursors.count
-        }
-    }
-
-    /// Forgets a reader of the history, so that it holds nothing back any more; commits what is applied with it.
-    ///
-    /// - Returns: whether there was a cursor of that name.
-    /// - Throws: ``StoreError``.
-    @discardableResult
-    public func removeCursor(_ name: String) throws(StoreError) -> Bool {
-        try write("remove a cursor") { store in try store.removeCursor(name: name) }
-    }
-
     /// Commits what is applied and gives the lease up.
     public func close() throws(StoreError) {
         lock.lock()
@@ -387,7 +367,7 @@ public final class WriterContext: @unchecked Sendable {
     }
 
     /// Forgets what memory holds and reads the counters anew.
-    private func restart() throws {
+    func restart() throws {
         registry.reset()
         applier.notes = []
         registry.nextKeys = try connection.primaryKeySequences()

@@ -29,8 +29,25 @@ struct SetDeletion {
     func delete(
         entity: Entity, pk: Int64, tombstone: Tombstone, into tally: inout ChangeTally
     ) throws {
+        try delete(tombstone: tombstone, root: (entity.index, pk), into: &tally) { deletion throws(StoreError) in
+            try store.runOnce("INSERT INTO temp.\(deletion.doomed(entity.index)) (pk, round) VALUES (?, 0)") {
+                $0.bind(1, pk)
+            }
+        }
+    }
+
+    /// Deletes objects and what hangs on them.
+    ///
+    /// - Parameters:
+    ///   - root: the object whose tombstone gets the version of the deletion, or nil.
+    ///   - seed: puts the keys of the objects into the table of ``doomed(_:)``, with round 0.
+    /// - Throws: ``ValidationFailures`` where rules refuse, after which the caller rolls back; ``StoreError``.
+    func delete(
+        tombstone: Tombstone, root: (entity: Int, pk: Int64)?, into tally: inout ChangeTally,
+        seed: (SetDeletion) throws(StoreError) -> Void
+    ) throws {
         try prepare()
-        try store.runOnce("INSERT INTO temp.\(doomed(entity.index)) (pk, round) VALUES (?, 0)") { $0.bind(1, pk) }
+        try seed(self)
         try close()
         try deny()
         try callValidators()
@@ -40,7 +57,7 @@ struct SetDeletion {
         try checkColumnMinimums()
         try letGoJoins(propagation, into: &tally)
         try failures.list.check()
-        try writeDeletions(root: (entity.index, pk), tombstone, into: &tally)
+        try writeDeletions(root: root, tombstone, into: &tally)
         try propagation.run()
         try propagation.writeHistory(history, into: &tally)
         try drop()
@@ -299,7 +316,7 @@ struct SetDeletion {
     // MARK: The deletion itself
 
     private func writeDeletions(
-        root: (entity: Int, pk: Int64), _ tombstone: Tombstone, into tally: inout ChangeTally
+        root: (entity: Int, pk: Int64)?, _ tombstone: Tombstone, into tally: inout ChangeTally
     ) throws(StoreError) {
         for entity in model.entities {
             let doomedRows = "\(table(entity.index)) e WHERE pk IN (SELECT pk FROM temp.\(doomed(entity.index)))"
@@ -307,6 +324,14 @@ struct SetDeletion {
             try appendChanges(entity, .delete, from: doomedRows, properties: nil, into: &tally)
             try writeTombstones(entity, from: doomedRows, tombstone)
         }
+        if let root { try setVersion(of: root, tombstone) }
+        for entity in model.entities {
+            try store.runOnce(
+                "DELETE FROM \(table(entity.index)) WHERE pk IN (SELECT pk FROM temp.\(doomed(entity.index)))")
+        }
+    }
+
+    private func setVersion(of root: (entity: Int, pk: Int64), _ tombstone: Tombstone) throws(StoreError) {
         let entity = model.entities[root.entity]
         try store.runOnce(
             """
@@ -317,10 +342,6 @@ struct SetDeletion {
             $0.bind(1, tombstone.version)
             $0.bind(2, entity.name)
             $0.bind(3, root.pk)
-        }
-        for entity in model.entities {
-            try store.runOnce(
-                "DELETE FROM \(table(entity.index)) WHERE pk IN (SELECT pk FROM temp.\(doomed(entity.index)))")
         }
     }
 

@@ -28,6 +28,8 @@ public final class Store: Sendable {
     public let path: String
     let database: any DatabaseWriter
     private let isTemporary: Bool
+    /// Wakes readers of this process when its writer has committed.
+    let signal = ChangeSignal()
 
     private init(model: ObjectModel, path: String, database: any DatabaseWriter, isTemporary: Bool) {
         self.model = model

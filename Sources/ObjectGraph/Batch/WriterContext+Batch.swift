@@ -1,0 +1,296 @@
+extension WriterContext {
+    /// Sets attributes of many objects inside the store, in a transaction of its own; what was applied before is
+    /// committed first.
+    ///
+    /// - Throws: ``PredicateError`` where the request does not fit the model, ``BatchError`` where a rule refuses,
+    ///   ``StoreError``. Nothing is changed then.
+    public func execute(_ request: BatchUpdateRequest) throws -> BatchResult {
+        let checked = try request.objects.checked(with: store.model)
+        let entities = concreteEntities(checked.entity)
+        let plan = plan
+        return try batch(resultKind: request.resultKind, entities: entities) { history, tally in
+            var count = 0
+            for entity in entities {
+                let assignments = try BatchAssignments(request, entity: entity, plan: plan, time: history.time)
+                let update = try BatchUpdate(
+                    store: connection, history: history, entity: entity, assignments: assignments, request: checked,
+                    plan: plan)
+                count += try update.run(into: &tally)
+            }
+            return (count, 0)
+        }
+    }
+
+    /// Deletes many objects inside the store, and what hangs on them, in a transaction of its own; what was applied
+    /// before is committed first.
+    ///
+    /// Each deleted object leaves a tombstone with the time of the request: events that are older change nothing.
+    ///
+    /// - Throws: ``PredicateError`` where the request does not fit the model, ``BatchError`` where a delete rule or a
+    ///   minimum count refuses, ``StoreError``. Nothing is changed then.
+    public func execute(_ request: BatchDeleteRequest) throws -> BatchResult {
+        let checked = try request.objects.checked(with: store.model)
+        let entities = concreteEntities(checked.entity)
+        return try batch(resultKind: request.resultKind, entities: entities) { history, tally in
+            let selections = try entities.map { entity throws(PredicateError) in
+                (entity, try BatchSelection(checked, entity: entity, includesPlaceholders: true))
+            }
+            var count = 0
+            let deletion = SetDeletion(
+                store: connection, history: history, plan: plan, validators: applier.validators)
+            try deletion.delete(
+                tombstone: Tombstone(version: .null, time: history.time), root: nil, into: &tally
+            ) { deletion throws(StoreError) in
+                for (entity, selection) in selections {
+                    if selection.usesDecimals { try DecimalCollation.install(connection.connection) }
+                    try connection.runOnce(
+                        """
+                        INSERT INTO temp.\(deletion.doomed(entity.index)) (pk, round) \
+                        SELECT \(selection.alias).pk, 0 FROM \(selection.source) WHERE \(selection.condition)
+                        """
+                    ) { statement in
+                        for (index, value) in selection.bindings.enumerated() { statement.bind(index + 1, value) }
+                    }
+                    count += Int(connection.changedRowCount)
+                }
+            }
+            return (count, 0)
+        }
+    }
+
+    /// Inserts rows, or changes the objects that they meet, in a transaction of its own; what was applied before is
+    /// committed first. A few hundred rows are in memory at a time.
+    ///
+    /// Rows are checked like events: defaults, limits, uniqueness, relationships and their inverses, derived attributes.
+    /// The first row that breaks a rule refuses the request.
+    ///
+    /// - Throws: ``PredicateError`` where the request does not fit the model, ``BatchError`` with the number of a row
+    ///   where a rule refuses it, ``StoreError``, and what the rows throw. Nothing is changed then.
+    public func execute(_ request: BatchInsertRequest) throws -> BatchResult {
+        var insertion = try BatchInsertion(request, model: store.model)
+        return try batch(resultKind: request.resultKind, entities: [insertion.entity]) { history, tally in
+            var staleCount = 0
+            while let events = try insertion.nextEvents(connection) {
+                var run = ChunkRun(outcomes: [], placeholderCount: 0)
+                try applyTogether(events[...], history, &tally, &run)
+                staleCount += try insertion.staleCount(run.outcomes)
+            }
+            let own = insertion.entity.index
+            return (tally.count(.insert, entity: own) + tally.count(.update, entity: own), staleCount)
+        }
+    }
+
+    /// The entity and those below it that have objects.
+    private func concreteEntities(_ entity: Entity) -> [Entity] {
+        ([entity] + entity.subentityIndexes.map { store.model.entities[$0] }).filter { !$0.isAbstract }
+    }
+
+    // MARK: The transaction
+
+    private func batch(
+        resultKind: BatchResultKind, entities: [Entity],
+        _ body: (HistoryWriter, inout ChangeTally) throws -> (count: Int, staleCount: Int)
+    ) throws -> BatchResult {
+        var tally = ChangeTally(entityCount: store.model.entities.count)
+        var refusal: (any Error)?
+        var counts = (count: 0, staleCount: 0)
+        var token: Int64?
+        // Nobody else writes between: neither a chunk of events nor an editing context.
+        try exclusively {
+            try commitChunks()
+            do {
+                try undoingOnFailure("carry the batch request out") {
+                    try beginIfNeeded()
+                    do {
+                        token = try carryOut(body, &counts, &tally)
+                    } catch {
+                        refusal = Self.refusal(error)
+                        throw error
+                    }
+                }
+                try commit()
+            } catch {
+                throw refusal ?? error
+            }
+        }
+        let objects = resultKind == .objects ? try changedObjects(token, entities) : []
+        return BatchResult(
+            count: resultKind == .status ? 0 : counts.count, changes: tally, token: token, objects: objects,
+            staleCount: counts.staleCount)
+    }
+
+    /// Returns the token of what was written, or nil.
+    private func carryOut(
+        _ body: (HistoryWriter, inout ChangeTally) throws -> (count: Int, staleCount: Int),
+        _ counts: inout (count: Int, staleCount: Int), _ tally: inout ChangeTally
+    ) throws -> Int64? {
+        let history = HistoryWriter(
+            store: connection, time: options.now(), author: options.author, context: options.name, source: nil,
+            nextChange: nextChange)
+        counts = try body(history, &tally)
+        try history.close()
+        let token = history.hasChanges ? history.token : nil
+        if let token { savedToken = token }
+        try restart()
+        return token
+    }
+
+    /// The error that the caller is to see; the store's own errors pass as they are.
+    private static func refusal(_ error: any Error) -> any Error {
+        switch error {
+        case let failures as ValidationFailures: return BatchError(failures)
+        case let error as StoreError where error.code == .constraint:
+            return BatchError(
+                .refused, error.message, remedy: "Values that have to be unique would not be: nothing was changed")
+        default: return error
+        }
+    }
+
+    /// The objects of a request's entity that a transaction changed.
+    private func changedObjects(_ token: Int64?, _ entities: [Entity]) throws -> [ObjectReference] {
+        guard let token else { return [] }
+        let names = Set(entities.map(\.name))
+        var objects: [ObjectReference] = []
+        var index: Int? = 0
+        while let start = index {
+            let page = try store.read { try $0.transaction(token, from: start, limit: HistoryRange.maximumCount) }
+            objects += page?.changes.filter { names.contains($0.entity) }.map(\.object) ?? []
+            index = page?.nextIndex
+        }
+        return objects
+    }
+}
+
+/// Turns the rows of a batch insertion into events, a chunk at a time.
+struct BatchInsertion {
+    let entity: Entity
+    private let model: ObjectModel
+    private let nextRow: () throws -> [String: BatchInsertRequest.Content]?
+    private let matching: Attribute?
+    private var rowCount = 0
+
+    private static let chunkSize = 500
+
+    init(_ request: BatchInsertRequest, model: ObjectModel) throws {
+        guard let entity = model.entity(matching: request.entity) else {
+            throw PredicateError(
+                .unknownEntity, "The model has no entity '\(request.entity)'", at: nil,
+                remedy: ClosestName.remedy(request.entity, among: model.entities.map(\.name)))
+        }
+        if entity.isAbstract {
+            throw BatchError(
+                .invalid, "\(entity.name) is abstract: there are no objects of it",
+                remedy: "Name one of its sub-entities")
+        }
+        self.entity = entity
+        self.model = model
+        nextRow = request.nextRow
+        if let name = request.matching, name != entity.identity.name {
+            guard let attribute = entity.attribute(named: name), attribute.isUnique else {
+                throw BatchError(
+                    .invalid, "\(entity.name) has no unique attribute '\(name)'",
+                    remedy: "Match by the identity, or by an attribute with 'unique: true'")
+            }
+            matching = attribute
+        } else {
+            matching = nil
+        }
+    }
+
+    /// Returns the next chunk, or nil at the end.
+    mutating func nextEvents(_ store: WriterConnection) throws -> [GraphEvent]? {
+        var rows: [[String: BatchInsertRequest.Content]] = []
+        while rows.count < Self.chunkSize, let row = try nextRow() { rows.append(row) }
+        if rows.isEmpty { return nil }
+        let known = try identities(of: rows, store)
+        var events: [GraphEvent] = []
+        var seen: [Value: Value] = [:]
+        for row in rows {
+            rowCount += 1
+            events.append(GraphEvent(try operation(row, known: known, seen: &seen)))
+        }
+        return events
+    }
+
+    /// Returns how many rows were stale.
+    ///
+    /// - Throws: ``BatchError`` for the first row that a rule refused.
+    func staleCount(_ outcomes: [EventOutcome]) throws -> Int {
+        var count = 0
+        for (index, outcome) in outcomes.enumerated() {
+            switch outcome {
+            case .applied: break
+            case .stale: count += 1
+            case .failed(let failure):
+                throw BatchError(
+                    .refused, failure.description, remedy: "Nothing was inserted; mend the row",
+                    failures: failure.details, row: rowCount - outcomes.count + index + 1)
+            }
+        }
+        return count
+    }
+
+    /// The identities of the objects that have the rows' values of the matching attribute.
+    private func identities(
+        of rows: [[String: BatchInsertRequest.Content]], _ store: WriterConnection
+    ) throws(StoreError) -> [Value: Value] {
+        guard let matching else { return [:] }
+        var values: Set<Value> = []
+        for row in rows {
+            if case .value(let value)? = row[matching.name], !value.isNull { values.insert(value) }
+        }
+        var known: [Value: Value] = [:]
+        try store.entities[entity.index].rows(slot: matching.slot, keys: Array(values), limit: nil) { row in
+            known[row.values[matching.slot]] = row.values[entity.identitySlot]
+        }
+        return known
+    }
+
+    private func operation(
+        _ row: [String: BatchInsertRequest.Content], known: [Value: Value], seen: inout [Value: Value]
+    ) throws -> Operation {
+        var identity = Value.null
+        if case .value(let value)? = row[entity.identity.name] { identity = value }
+        if let matching, case .value(let value)? = row[matching.name], !value.isNull {
+            identity = known[value] ?? seen[value] ?? identity
+            seen[value] = identity
+        }
+        guard !identity.isNull else {
+            throw BatchError(
+                .refused, "\(entity.name).\(entity.identity.name) is missing", remedy: "Give each row its identity",
+                row: rowCount)
+        }
+        var operation = Operation(.upsert, entity: entity.index, identity: identity)
+        for (name, content) in row.sorted(by: { $0.key < $1.key }) { try add(content, name, to: &operation) }
+        return operation
+    }
+
+    private func add(_ content: BatchInsertRequest.Content, _ name: String, to operation: inout Operation) throws {
+        if let attribute = entity.attribute(named: name) {
+            guard case .value(let value) = content, value.isNull || attribute.type.holds(value) else {
+                throw BatchError(
+                    .refused, "\(entity.name).\(name) takes \(attribute.type.expectation)",
+                    remedy: "Give the value in stored form: docs/model.md#types", row: rowCount)
+            }
+            operation.attributes.append(Operation.AttributeValue(slot: attribute.slot, value: value))
+            if attribute.slot == entity.versionSlot { operation.version = value }
+        } else if let relationship = entity.relationship(named: name) {
+            let change: RelationshipChange
+            switch content {
+            case .value(let identity) where !relationship.isToMany: change = .one(identity)
+            case .destinations(let identities) where relationship.isToMany: change = .replace(identities)
+            default:
+                throw BatchError(
+                    .refused,
+                    "\(entity.name).\(name) takes \(relationship.isToMany ? "a list of identities" : "an identity")",
+                    remedy: "Give a to-one relationship a value, a to-many one destinations", row: rowCount)
+            }
+            operation.relationships.append(
+                Operation.RelationshipValue(relationship: relationship.index, change: change))
+        } else {
+            throw PredicateError(
+                .unknownProperty, "\(entity.name) has no property '\(name)'", at: nil,
+                remedy: ClosestName.remedy(name, among: entity.propertyNames))
+        }
+    }
+}

@@ -1,0 +1,88 @@
+/// What leads from one ordered list of objects to another: a value, computed from nothing but the lists.
+///
+/// Deletions and the sources of moves are positions in the old list, insertions and the destinations of moves positions
+/// in the new one. Source of the kinds: NSFetchedResultsController.h.
+public struct ResultsDifference: Sendable, Equatable {
+    /// An object that is in both lists, at another place among those that stay.
+    public struct Move: Sendable, Equatable {
+        /// The position in the old list.
+        public let from: Int
+        /// The position in the new list.
+        public let to: Int
+    }
+
+    /// An object that is in both lists, whose content changed.
+    public struct Update: Sendable, Equatable {
+        /// The position in the old list.
+        public let from: Int
+        /// The position in the new list.
+        public let to: Int
+    }
+
+    /// Positions in the old list, ascending.
+    public private(set) var deletions: [Int] = []
+    /// Positions in the new list, ascending.
+    public private(set) var insertions: [Int] = []
+    /// In the order of the new list; as few as can be.
+    public private(set) var moves: [Move] = []
+    /// In the order of the new list; a moved object may be among them.
+    public private(set) var updates: [Update] = []
+
+    /// Tells whether the lists are the same and nothing changed.
+    public var isEmpty: Bool { deletions.isEmpty && insertions.isEmpty && moves.isEmpty && updates.isEmpty }
+
+    /// Computes the difference of two lists in which no id comes twice.
+    ///
+    /// - Parameter changed: the ids of objects whose content changed.
+    public init<ID: Hashable>(from old: [ID], to new: [ID], changed: Set<ID> = []) {
+        let positions = Dictionary(uniqueKeysWithValues: old.enumerated().map { ($1, $0) })
+        let kept = Set(new)
+        deletions = old.indices.filter { !kept.contains(old[$0]) }
+        var common: [(from: Int, to: Int)] = []
+        for (index, id) in new.enumerated() {
+            guard let position = positions[id] else {
+                insertions.append(index)
+                continue
+            }
+            common.append((position, index))
+            if changed.contains(id) { updates.append(Update(from: position, to: index)) }
+        }
+        let staying = Self.longestRise(common.map(\.from))
+        moves = common.indices.filter { !staying.contains($0) }
+            .map { Move(from: common[$0].from, to: common[$0].to) }
+    }
+
+    /// The positions of a longest ascending part of a list without repetitions (patience sorting).
+    private static func longestRise(_ list: [Int]) -> Set<Int> {
+        var tails: [Int] = []
+        var previous = [Int](repeating: -1, count: list.count)
+        for (index, value) in list.enumerated() {
+            var (low, high) = (0, tails.count)
+            while low < high {
+                let middle = (low + high) / 2
+                if list[tails[middle]] < value { low = middle + 1 } else { high = middle }
+            }
+            if low > 0 { previous[index] = tails[low - 1] }
+            if low == tails.count { tails.append(index) } else { tails[low] = index }
+        }
+        var rise: Set<Int> = []
+        var index = tails.last ?? -1
+        while index >= 0 {
+            rise.insert(index)
+            index = previous[index]
+        }
+        return rise
+    }
+
+    /// Returns the new list, given the old one and the elements of the new one at positions.
+    ///
+    /// Deleted and moved elements are taken out first, then inserted and moved ones put in from the front.
+    public func applied<Element>(to old: [Element], element: (Int) -> Element) -> [Element] {
+        var result = old
+        for position in (deletions + moves.map(\.from)).sorted(by: >) { result.remove(at: position) }
+        let arrivals = insertions.map { ($0, element($0)) } + moves.map { ($0.to, old[$0.from]) }
+        for (position, arrival) in arrivals.sorted(by: { $0.0 < $1.0 }) { result.insert(arrival, at: position) }
+        for update in updates { result[update.to] = element(update.to) }
+        return result
+    }
+}

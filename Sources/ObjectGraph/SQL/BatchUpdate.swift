@@ -1,0 +1,268 @@
+/// Carries a batch update out: one statement for each few thousand rows, with one row of history for each of them.
+///
+/// Which objects change is decided before the first of them does: by a list of their keys, or, where many do and the
+/// condition reads nothing but the object itself, window by window along the primary key.
+struct BatchUpdate {
+    let store: WriterConnection
+    let history: HistoryWriter
+    /// The entity of the objects themselves, not of one above it.
+    let entity: Entity
+    let assignments: BatchAssignments
+    private let selection: BatchSelection
+    private let columns: [(name: String, value: String)]
+    private let constants: [Value]
+    private let function: ArithmeticFunction
+    private let plan: DerivedPlan
+    /// Keeps true what other objects derive from the changed attributes.
+    private let propagation: DerivedPropagation
+
+    /// The number of objects above which their keys are not listed where they need not be.
+    private static let listedCount = 20_000
+
+    init(
+        store: WriterConnection, history: HistoryWriter, entity: Entity, assignments: BatchAssignments,
+        request: CheckedFetchRequest, plan: DerivedPlan
+    ) throws {
+        self.plan = plan
+        propagation = DerivedPropagation(store: store, plan: plan, time: history.time)
+        self.store = store
+        self.history = history
+        self.entity = entity
+        self.assignments = assignments
+        selection = try BatchSelection(request, entity: entity, includesPlaceholders: false)
+        function = try ArithmeticFunction(store.connection, slotCount: entity.slotCount)
+        var constants: [Value] = []
+        var values: [Int: String] = [:]
+        var columns: [(String, String)] = []
+        let alias = selection.alias
+        for column in assignments.columns {
+            let slot = column.attribute.slot
+            let value: String
+            switch column.source {
+            case .constant(let constant):
+                constants.append(constant)
+                value = "?\(constants.count)"
+            case .computed(let expression):
+                // Assignments read what was there before; derived values read what is assigned.
+                value = function.sql(expression, of: column.attribute) { slot in
+                    "\(alias).\(SQLText.quoted(entity.columnNames[slot]))"
+                }
+            case .derived:
+                value = function.sql(nil, of: column.attribute) { slot in
+                    values[slot] ?? "\(alias).\(SQLText.quoted(entity.columnNames[slot]))"
+                }
+            }
+            values[slot] = value
+            columns.append((SQLText.quoted(column.attribute.name), value))
+        }
+        self.constants = constants
+        self.columns = columns
+    }
+
+    /// Updates the objects, and returns how many changed.
+    ///
+    /// - Throws: ``BatchError``, ``StoreError``.
+    func run(into tally: inout ChangeTally) throws -> Int {
+        if selection.usesDecimals { try DecimalCollation.install(store.connection) }
+        try checkValues()
+        var keys = KeySet()
+        if try listKeys(&keys) {
+            let update = try self.update("pk IN (SELECT value FROM json_each(?\(constants.count + 1)))")
+            try keys.forEachChunk(of: HistoryRange.maximumCount) { chunk in try change(chunk, update, &tally) }
+        } else {
+            try changeWindows(&tally)
+        }
+        let count = tally.count(.update, entity: entity.index)
+        try propagation.run()
+        try propagation.writeHistory(history, into: &tally)
+        return count
+    }
+
+    // MARK: Statements
+
+    /// The condition that a row would change.
+    private var differs: String {
+        let own = zip(assignments.columns, columns).filter { !$0.0.isDerived }.map(\.1)
+        return "(\(own.map { "\(selection.alias).\($0.name) IS NOT \($0.value)" }.joined(separator: " OR ")))"
+    }
+
+    private func update(_ condition: String) throws(StoreError) -> PreparedStatement {
+        let set = columns.map { "\($0.name) = \($0.value)" }.joined(separator: ", ")
+        return try PreparedStatement(
+            store.connection,
+            sql: "UPDATE \(SQLText.quoted(entity.tableName)) AS \(selection.alias) SET \(set) WHERE \(condition)")
+    }
+
+    private func bindConstants(_ statement: PreparedStatement) {
+        for (index, value) in constants.enumerated() { statement.bind(index + 1, value) }
+    }
+
+    /// Binds the selection's values behind the constants and `count` more parameters.
+    private func bindSelection(_ statement: PreparedStatement, after count: Int = 0) {
+        bindConstants(statement)
+        for (index, value) in selection.bindings.enumerated() {
+            statement.bind(constants.count + count + index + 1, value)
+        }
+    }
+
+    /// A mark that makes the next plain parameter follow the numbered ones, whether or not those are used before it.
+    private func numbered(_ count: Int = 0) -> String {
+        constants.count + count == 0 ? "1" : "(?\(constants.count + count) IS NULL OR 1)"
+    }
+
+    // MARK: Checks
+
+    /// Looks for an object that would get a value it may not have, before anything is written.
+    private func checkValues() throws {
+        for (column, sql) in zip(assignments.columns, columns) {
+            guard case .computed = column.source, !column.isDerived else { continue }
+            let attribute = column.attribute
+            if attribute.constraints.isEmpty, attribute.isOptional { continue }
+            let statement = try PreparedStatement(
+                store.connection,
+                sql: "SELECT \(sql.value) FROM \(selection.source) WHERE \(numbered()) AND \(selection.condition)")
+            bindSelection(statement)
+            while try statement.step() {
+                if let failure = BatchAssignments.failure(of: statement.value(0), attribute, entity) {
+                    throw BatchError(ValidationFailures(failure))
+                }
+            }
+        }
+    }
+
+    /// Marks what other objects derive from those whose keys a query gives; what the objects derive from their own
+    /// values is among the assignments.
+    private func markReaders(_ selection: String) throws(StoreError) {
+        for column in assignments.columns {
+            for reader in plan.readers(of: entity.node(of: column.attribute.slot)) {
+                switch reader {
+                case .own: break
+                case .path(let index):
+                    let path = plan.paths[index]
+                    let readers = propagation.readers(path: index, depth: path.steps.count, among: selection)
+                    try propagation.mark(path.node, selection: readers)
+                case .aggregate(let node):
+                    try propagation.mark(node, selection: propagation.owners(of: node, among: selection))
+                }
+            }
+        }
+    }
+
+    // MARK: By a list of keys
+
+    /// Lists what changes, and returns false where that is too much to list and need not be listed.
+    private func listKeys(_ keys: inout KeySet) throws(StoreError) -> Bool {
+        let statement = try PreparedStatement(
+            store.connection,
+            sql: """
+                SELECT \(selection.alias).pk FROM \(selection.source) \
+                WHERE \(numbered()) AND \(selection.condition) AND \(differs)
+                """)
+        bindSelection(statement)
+        while try statement.step() {
+            keys.insert(statement.integer(0))
+            if keys.count > Self.listedCount, selection.isLocal { return false }
+        }
+        return true
+    }
+
+    private func change(
+        _ keys: [Int64], _ update: PreparedStatement, _ tally: inout ChangeTally
+    ) throws(StoreError) {
+        let list = HistoryRange.list(keys[...])
+        try markReaders("SELECT value FROM json_each(\(SQLText.literal(list)))")
+        bindConstants(update)
+        update.bind(constants.count + 1, list)
+        try update.run()
+        try history.append(keys: keys, entity: entity, kind: .update, properties: assignments.properties)
+        tally.note(.update, entity: entity.index, count: keys.count)
+    }
+
+    // MARK: By windows of the primary key
+
+    private func changeWindows(_ tally: inout ChangeTally) throws(StoreError) {
+        let (first, last) = ("?\(constants.count + 1)", "?\(constants.count + 2)")
+        let condition = """
+            \(selection.alias).pk BETWEEN \(first) AND \(last) AND \(selection.condition) AND \(differs)
+            """
+        let update = try update(condition)
+        func query(_ columns: String) throws(StoreError) -> PreparedStatement {
+            try PreparedStatement(
+                store.connection,
+                sql: "SELECT \(columns) FROM \(selection.source) WHERE \(numbered(2)) AND \(condition)")
+        }
+        let pk = "\(selection.alias).pk"
+        let extent = try query("count(*), min(\(pk)), max(\(pk))")
+        let list = try query("json_group_array(\(pk))")
+        for statement in [update, extent, list] { bindSelection(statement, after: 2) }
+        let bound = try PreparedStatement(
+            store.connection,
+            sql: "SELECT pk FROM \(SQLText.quoted(entity.tableName)) WHERE pk > ? ORDER BY pk LIMIT 1 OFFSET ?")
+        var start = Int64.min
+        while start < .max {
+            bound.bind(1, start)
+            bound.bind(2, HistoryRange.maximumCount - 1)
+            let end = try bound.step() ? bound.integer(0) : .max
+            bound.reset()
+            for statement in [update, extent, list] {
+                statement.bind(constants.count + 1, start == .min ? start : start + 1)
+                statement.bind(constants.count + 2, end)
+            }
+            try changeWindow(update, extent, list, &tally)
+            start = end
+        }
+    }
+
+    private func changeWindow(
+        _ update: PreparedStatement, _ extent: PreparedStatement, _ list: PreparedStatement, _ tally: inout ChangeTally
+    ) throws(StoreError) {
+        _ = try extent.step()
+        let (count, first, last) = (extent.integer(0), extent.integer(1), extent.integer(2))
+        extent.reset()
+        if count == 0 { return }
+        let range: HistoryRange
+        if last - first + 1 == count {
+            range = HistoryRange(first: first, last: last, kind: .update, properties: assignments.properties)
+            try markReaders(
+                "SELECT pk FROM \(SQLText.quoted(entity.tableName)) WHERE pk BETWEEN \(first) AND \(last)")
+        } else {
+            _ = try list.step()
+            let objects = list.text(0)
+            list.reset()
+            range = HistoryRange(
+                first: first, last: last, count: count, objects: objects, kind: .update,
+                properties: assignments.properties)
+            try markReaders("SELECT value FROM json_each(\(SQLText.literal(objects)))")
+        }
+        try update.run()
+        try history.append(range, entity: entity)
+        tally.note(.update, entity: entity.index, count: Int(count))
+    }
+}
+
+/// The objects of a request as SQL: those of one entity, the ones below it aside.
+struct BatchSelection {
+    let alias: String
+    /// The end of a FROM clause.
+    let source: String
+    let condition: String
+    let bindings: [Value]
+    let usesDecimals: Bool
+    /// Tells whether the condition reads nothing but the object's own columns.
+    let isLocal: Bool
+
+    init(_ request: CheckedFetchRequest, entity: Entity, includesPlaceholders: Bool) throws(PredicateError) {
+        var compiler = PredicateCompiler(model: request.model)
+        var scope = try compiler.scope(entity.index)
+        var parts: [String] = []
+        if let predicate = request.predicate { parts.append(try compiler.condition(predicate, &scope)) }
+        if entity.sharesTable { parts.append("\(scope.alias)._entity = \(SQLText.literal(entity.name))") }
+        if !includesPlaceholders || !request.includesPlaceholders { parts.append("\(scope.alias)._placeholder = 0") }
+        alias = scope.alias
+        source = compiler.from(scope)
+        condition = parts.isEmpty ? "1" : "(\(parts.joined(separator: " AND ")))"
+        bindings = compiler.bindings
+        usesDecimals = compiler.usesDecimals
+        isLocal = scope.joins.isEmpty && !condition.contains("SELECT")
+    }
+}

@@ -1,0 +1,75 @@
+import Testing
+
+@testable import ObjectGraph
+
+@Suite struct BatchInsertTests {
+    @Test func insertsWithDefaultsRelationshipsAndDerivedValues() throws {
+        let graph = try Graph(configuredModel("chat"))
+        try graph.apply(graph.upsert("Chat", "c"))
+        let rows = (1...1200).map { ["id": .text("m\($0)"), "chat": "c"] as [String: Value] }
+        let result = try graph.writer.execute(BatchInsertRequest("Message", values: rows))
+        #expect(result.count == 1200)
+        #expect(result.token == 2)
+        #expect(try graph.value("SELECT count(*) FROM Message WHERE seq = 0 AND chat = 1") == 1200)
+        #expect(try graph.value("Chat", "c", "messagesCount") == 1200)
+        #expect(try graph.store.verify().isSound)
+    }
+
+    @Test func aRowThatMeetsAnObjectLeavesAbsentAttributesAlone() throws {
+        let graph = try Graph(configuredModel("chat"))
+        try graph.apply(graph.upsert("Member", "m", ["name": "n", "email": "a@b.c"]))
+        let result = try graph.writer.execute(BatchInsertRequest("Member", values: [["id": "m", "name": "new"]]))
+        #expect(result.count == 1)
+        #expect(try graph.rows("SELECT name, email FROM Member") == [["new", "a@b.c"]])
+        #expect(try graph.history(after: 1) == ["update Member m name"])
+    }
+
+    @Test func rowsMeetObjectsByAnotherUniqueAttribute() throws {
+        let graph = try Graph(
+            yaml: """
+                entities:
+                  E:
+                    identity: id
+                    attributes:
+                      id: { type: string }
+                      code: { type: integer64, optional: true, unique: true }
+                      text: { type: string, default: d }
+                """)
+        try graph.apply(graph.upsert("E", "old", ["code": 1, "text": "kept"]))
+        var request = BatchInsertRequest(
+            "E", values: [["id": "x", "code": 1], ["id": "y", "code": 2], ["id": "z", "code": 2, "text": "two"]])
+        request.matching = "code"
+        _ = try graph.writer.execute(request)
+        #expect(try graph.rows("SELECT id, code, text FROM E ORDER BY id") == [["old", 1, "kept"], ["y", 2, "two"]])
+    }
+
+    @Test func aRowThatBreaksARuleRefusesAllAndIsNamed() throws {
+        let graph = try Graph(configuredModel("chat"))
+        let rows = (1...700).map { number -> [String: Value] in
+            ["id": .text("m\(number)"), "email": number == 650 ? "no address" : "a@b.c"]
+        }
+        let error = #expect(throws: BatchError.self) {
+            try graph.writer.execute(BatchInsertRequest("Member", values: rows))
+        }
+        #expect(error?.row == 650)
+        #expect(error?.code == .refused)
+        #expect(try graph.identities("Member").isEmpty)
+        #expect(try graph.apply(graph.upsert("Member", "m1")) == ["applied"])
+    }
+
+    @Test func aRowOlderThanItsObjectIsStale() throws {
+        let graph = try Graph(configuredModel("chat"))
+        try graph.apply(graph.upsert("Chat", "c", ["updatedAt": 9, "title": "new"]))
+        let result = try graph.writer.execute(
+            BatchInsertRequest("Chat", values: [["id": "c", "updatedAt": 8, "title": "old"]]))
+        #expect(result.staleCount == 1)
+        #expect(try graph.value("Chat", "c", "title") == "new")
+    }
+
+    @Test(arguments: [["name": "n"], ["id": "x", "nothing": 1], ["id": 4]] as [[String: Value]])
+    func aRowThatDoesNotFitTheModelIsRefused(_ row: [String: Value]) throws {
+        let graph = try Graph(configuredModel("chat"))
+        #expect(throws: (any Error).self) { try graph.writer.execute(BatchInsertRequest("Member", values: [row])) }
+        #expect(try graph.identities("Member").isEmpty)
+    }
+}

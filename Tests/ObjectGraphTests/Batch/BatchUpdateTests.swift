@@ -1,0 +1,184 @@
+import Testing
+
+@testable import ObjectGraph
+
+@Suite struct BatchUpdateTests {
+    private func chats() throws -> Graph {
+        let graph = try Graph(configuredModel("chat"))
+        try graph.apply([graph.upsert("Chat", "c"), graph.upsert("Chat", "d", ["title": "kept"])])
+        try graph.apply(
+            (1...9).map { graph.upsert("Message", .text("m\($0)"), ["chat": "c", "seq": .value(.integer($0))]) })
+        return graph
+    }
+
+    @Test func setsConstantsWhereTheConditionHolds() throws {
+        let graph = try chats()
+        let result = try graph.writer.execute(
+            BatchUpdateRequest("Message", where: "seq > 6", set: ["body": .value("b"), "seq": .value(.integer(0))]))
+        #expect(result.count == 3)
+        #expect(result.token == 3)
+        #expect(
+            try graph.column("SELECT id FROM Message WHERE body = 'b' AND seq = 0 ORDER BY id") == ["m7", "m8", "m9"])
+        #expect(
+            try graph.history(after: 2) == [
+                "update Message m7 body,seq", "update Message m8 body,seq", "update Message m9 body,seq",
+            ])
+        #expect(try graph.store.verify().isSound)
+    }
+
+    @Test func objectsThatHoldTheValuesAlreadyAreLeftAloneAndNothingLeavesNoTrace() throws {
+        let graph = try chats()
+        let some = BatchUpdateRequest("Message", set: ["seq": .value(.integer(4))])
+        #expect(try graph.writer.execute(some).count == 8)
+        let again = try graph.writer.execute(some)
+        #expect(again.count == 0)
+        #expect(again.token == nil)
+        #expect(try graph.store.read { try $0.lastToken() } == 3)
+    }
+
+    @Test func expressionsReadWhatWasThereBefore() throws {
+        let graph = try Graph(
+            yaml: """
+                entities:
+                  E:
+                    identity: id
+                    attributes:
+                      id: { type: string }
+                      a: { type: integer64, default: 1 }
+                      b: { type: double, default: 2 }
+                      price: { type: decimal, optional: true }
+                      total: { type: decimal, derived: price * 2 }
+                """)
+        try graph.apply(graph.upsert("E", "x", ["price": "0.10"]), graph.upsert("E", "y", ["a": 5]))
+        let result = try graph.writer.execute(
+            BatchUpdateRequest(
+                "E", set: ["a": .expression("b + 1"), "b": .expression("a"), "price": .expression("price * 3")]))
+        #expect(result.count == 2)
+        #expect(
+            try graph.rows("SELECT a, b, price, total FROM E ORDER BY id")
+                == [[3, .double(1), "0.3", "0.6"], [3, .double(5), .null, .null]])
+        #expect(try graph.history(after: 1) == ["update E x a,b,price,total", "update E y a,b,price,total"])
+        #expect(try graph.store.verify().isSound)
+    }
+
+    @Test func sumsOverTheObjectsAndWhatFollowsFromThemAreKeptTrue() throws {
+        let graph = try Graph(configuredModel("work-orders"))
+        try graph.apply([
+            graph.upsert("Asset", "a"), graph.upsert("WorkOrder", "w", ["asset": "a", "cost": "10", "taxRate": "0.5"]),
+            graph.upsert("WorkOrder", "v", ["asset": "a", "cost": "1"]),
+            graph.upsert("ChecklistItem", "i", ["workOrder": "w", "minutes": 5]),
+        ])
+        let result = try graph.writer.execute(
+            BatchUpdateRequest("WorkOrder", where: "taxRate > 0", set: ["cost": .expression("cost + 2")]))
+        #expect(result.count == 1)
+        #expect(result.changes.total == 2)
+        #expect(try graph.value("WorkOrder", "w", "totalCost") == "18")
+        #expect(try graph.value("Asset", "a", "maintenanceCost") == "13")
+        _ = try graph.writer.execute(BatchUpdateRequest("ChecklistItem", set: ["minutes": .value(7)]))
+        #expect(try graph.value("WorkOrder", "w", "minutesPlanned") == 7)
+        #expect(try graph.store.verify().isSound)
+    }
+
+    @Test func aValueThatTheModelForbidsRefusesTheRequestAsAWhole() throws {
+        let graph = try chats()
+        func code(_ assignment: BatchUpdateRequest.Assignment) throws -> Int? {
+            let error = #expect(throws: BatchError.self) {
+                try graph.writer.execute(BatchUpdateRequest("Message", set: ["seq": assignment]))
+            }
+            #expect(error?.coreDataCode == 134_050)
+            return error?.failure?.code
+        }
+        #expect(try code(.value(.integer(-1))) == 1620)
+        #expect(try code(.value(.null)) == 1570)
+        // Only the first message would get a negative number.
+        #expect(try code(.expression("seq - 2")) == 1620)
+        #expect(try graph.column("SELECT seq FROM Message ORDER BY id") == (1...9).map { .integer($0) })
+        #expect(try graph.store.read { try $0.lastToken() } == 2)
+        #expect(try graph.apply(graph.upsert("Chat", "later")) == ["applied"])
+    }
+
+    @Test func aValueTakenTwiceRefusesTheRequestAsAWhole() throws {
+        let graph = try Graph(
+            yaml: """
+                entities:
+                  E:
+                    identity: id
+                    attributes: { id: { type: string }, code: { type: integer64, optional: true, unique: true } }
+                """)
+        try graph.apply([graph.upsert("E", "x"), graph.upsert("E", "y")])
+        let error = #expect(throws: BatchError.self) {
+            try graph.writer.execute(BatchUpdateRequest("E", set: ["code": .value(1)]))
+        }
+        #expect(error?.code == .refused)
+        #expect(try graph.column("SELECT code FROM E") == [.null, .null])
+    }
+
+    @Test(arguments: ["id", "messagesCount", "nothing", "messages"])
+    func whatCannotBeAssignedIsRefused(_ name: String) throws {
+        let graph = try chats()
+        #expect(throws: (any Error).self) {
+            try graph.writer.execute(BatchUpdateRequest("Chat", set: [name: .value("x")]))
+        }
+    }
+
+    @Test func placeholdersAreLeftAlone() throws {
+        let graph = try chats()
+        try graph.apply(graph.upsert("Message", "late", ["chat": "unknown"]))
+        let result = try graph.writer.execute(BatchUpdateRequest("Chat", set: ["title": .value("t")]))
+        #expect(result.count == 2)
+        #expect(try graph.value("Chat", "unknown", "title") == .null)
+    }
+
+    @Test func aConditionOverRelationshipsIsDecidedBeforeTheFirstChange() throws {
+        let graph = try Graph(yaml: Models.people)
+        try graph.apply(
+            (1...5).map { number in
+                graph.upsert(
+                    "Person", .text("p\(number)"),
+                    number == 1 ? ["salary": 1] : ["salary": 1, "manager": .value(.text("p\(number - 1)"))])
+            })
+        let result = try graph.writer.execute(
+            BatchUpdateRequest("Person", where: "manager.salary = 1", set: ["salary": .value(2)]))
+        #expect(result.count == 4)
+        #expect(try graph.store.verify().isSound)
+    }
+
+    @Test func theObjectsThatChangedAreToldOnWish() throws {
+        let graph = try chats()
+        var request = BatchUpdateRequest("Message", where: "seq <= 2", set: ["seq": .value(0)])
+        request.resultKind = .objects
+        #expect(try graph.writer.execute(request).objects.map(\.identity) == ["m1", "m2"])
+    }
+
+    /// More objects than keys are listed: the table is changed window by window.
+    @Test(arguments: [nil, "seq = 1", "id != 'm00004'"]) func manyObjectsAreChangedInWindows(_ condition: String?)
+        throws
+    {
+        let graph = try Graph(configuredModel("chat"))
+        try graph.apply(graph.upsert("Chat", "c"))
+        _ = try graph.rows(
+            """
+            INSERT INTO Message (pk, id, chat, seq) WITH RECURSIVE n(i) AS \
+            (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 50000) \
+            SELECT i * 2, printf('m%05d', i), 1, i % 2 FROM n
+            """)
+        _ = try graph.rows("UPDATE Chat SET messagesCount = 50000")
+        _ = try graph.rows("INSERT OR REPLACE INTO _sequence VALUES ('Message', 100001)")
+        try graph.restart()
+        let expected = try graph.column(
+            "SELECT id FROM Message WHERE seq != 7 AND \(condition ?? "1") ORDER BY pk")
+        let result = try graph.writer.execute(BatchUpdateRequest("Message", where: condition, set: ["seq": .value(7)]))
+        #expect(result.count == expected.count)
+        #expect(try graph.value("SELECT count(*) FROM Message WHERE seq = 7") == .integer(Int64(expected.count)))
+        #expect(try graph.value("SELECT count(*) FROM _history_change") == 1)
+        var found: [Value] = []
+        var index: Int? = 0
+        while let start = index {
+            let page = try graph.store.read { try $0.transaction(2, from: start, limit: 7000) }
+            found += page?.changes.map(\.identity) ?? []
+            index = page?.nextIndex
+        }
+        #expect(found == expected)
+        #expect(try graph.store.verify().isSound)
+    }
+}

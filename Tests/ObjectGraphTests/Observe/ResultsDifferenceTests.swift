@@ -1,0 +1,38 @@
+import Testing
+
+@testable import ObjectGraph
+
+@Suite struct ResultsDifferenceTests {
+    @Test(arguments: 0..<300) func appliedToTheOldListItGivesTheNewOne(_ seed: UInt64) {
+        var generator = SeededGenerator(seed: seed)
+        let size = Int.random(in: 0...40, using: &generator)
+        let old = Array(0..<size).shuffled(using: &generator)
+        var new = old.filter { _ in Int.random(in: 0..<4, using: &generator) > 0 }
+        if Bool.random(using: &generator) { new.shuffle(using: &generator) }
+        for id in 0..<Int.random(in: 0...10, using: &generator) {
+            new.insert(100 + id, at: Int.random(in: 0...new.count, using: &generator))
+        }
+        let changed = Set(new.filter { _ in Bool.random(using: &generator) })
+        let difference = ResultsDifference(from: old, to: new, changed: changed)
+        // An element is an id with its content: changed ones have another content in the new list.
+        let oldElements = old.map { [$0, 0] }
+        let newElements = new.map { [$0, changed.contains($0) && old.contains($0) ? 1 : old.contains($0) ? 0 : 2] }
+        #expect(difference.applied(to: oldElements) { newElements[$0] } == newElements)
+        #expect(difference.updates.allSatisfy { old[$0.from] == new[$0.to] && changed.contains(new[$0.to]) })
+        #expect(difference.moves.allSatisfy { old[$0.from] == new[$0.to] })
+        #expect(ResultsDifference(from: new, to: new).isEmpty)
+    }
+
+    @Test func oneObjectThatChangesItsPlaceIsOneMove() {
+        let difference = ResultsDifference(from: [1, 2, 3, 4, 5], to: [5, 1, 2, 3, 4])
+        #expect(difference.moves == [.init(from: 4, to: 0)])
+        #expect(difference.deletions.isEmpty && difference.insertions.isEmpty)
+    }
+
+    @Test func deletionsDoNotMakeOthersMove() {
+        let difference = ResultsDifference(from: [1, 2, 3], to: [2, 3, 9])
+        #expect(difference.deletions == [0])
+        #expect(difference.insertions == [2])
+        #expect(difference.moves.isEmpty)
+    }
+}
