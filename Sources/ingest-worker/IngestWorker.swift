@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import IngestCore
+import ObjectGraph
 
 /// The command line. It wires the parts together; what they do is in the libraries.
 @main
@@ -19,6 +20,7 @@ struct IngestWorker: AsyncParsableCommand {
         ])
 
     static func main() async {
+        Store.disableMemoryStatistics()
         do {
             var command = try parseAsRoot()
             if var command = command as? any AsyncParsableCommand {
