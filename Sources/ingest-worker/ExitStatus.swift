@@ -42,6 +42,7 @@ enum ExitStatus {
         case .modelMismatch, .newerFormat, .olderFormat: configuration
         case .historyExpired, .historyForeignToken, .historyTokenAhead, .historyMalformedToken: badData
         case .busy, .full, .fenced: tryAgain
+        case .tooComplex: usage
         case .leased, .inputOutput, .corrupt, .unavailable: unavailable
         case .constraint, .database: internalError
         }

@@ -6,7 +6,18 @@ struct FetchCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "fetch", abstract: "Shows objects of the store.",
         discussion: """
-            Example: ingest-worker fetch Message --where "chat.title CONTAINS[c] 'pump' AND seq > 10" --sort -sentAt --limit 20
+            Conditions are written as NSPredicate's; docs/fetching.md has the whole language. Examples:
+
+              ingest-worker fetch Message --where "chat.title CONTAINS[cd] 'pump' AND seq > 10" --sort -sentAt
+              ingest-worker fetch Message --where "sentAt > now() - 86400 AND sender != nil" --count
+              ingest-worker fetch Chat --where "ANY members.name IN {'Ada', 'Grace'}" --sort "title[cd]"
+              ingest-worker fetch Chat --where "SUBQUERY(messages, \\$m, \\$m.seq > 10).@count > 2" --fields id,title
+              ingest-worker fetch Chat --sort -messagesCount --limit 50 --explain
+              ingest-worker fetch Message --fields "chat.title, count() AS messages, max(sentAt) AS last" \\
+                --group-by chat.title --having "messages > 10" --sort -messages
+              ingest-worker fetch Message --fields sender.name --distinct --sort sender.name
+
+            Where more objects follow than --limit shows, standard error names the option --after for the next page.
             """)
 
     @OptionGroup var options: SharedOptions
@@ -20,43 +31,103 @@ struct FetchCommand: ParsableCommand {
     // -property begins like an option; it is a value all the same.
     @Option(
         parsing: .unconditionalSingleValue,
-        help: "What to sort by, the most important first; -property sorts downwards. May be repeated.")
+        help: """
+            What to sort by, the most important first, with commas between: 'chat.title[cd], -sentAt'. \
+            -property sorts downwards, [cd] disregards case and diacritics. May be repeated.
+            """)
     var sort: [String] = []
 
-    @Option(help: "The greatest number of objects.")
-    var limit = 100
+    @Option(help: "The greatest number of objects; 100 unless --count is given.")
+    var limit: Int?
 
     @Option(help: "How many objects to pass over.")
     var offset = 0
 
+    @Option(help: "Begins behind the page that named this position.")
+    var after: String?
+
+    @Option(help: "The properties to show, with commas between: key paths, or expressions as in 'cost * 2 AS twice'.")
+    var fields: String?
+
+    @Option(help: "Makes a row of the objects with equal values of these properties, with commas between.")
+    var groupBy: String?
+
+    @Option(help: "Which groups to show: a condition on what --group-by and --fields name.")
+    var having: String?
+
+    @Flag(help: "Leaves out rows that repeat another.")
+    var distinct = false
+
+    @Flag(help: "Prints the number of objects or rows only.")
+    var count = false
+
+    @Flag(help: "Leaves out objects that were mentioned and have not arrived.")
+    var withoutPlaceholders = false
+
+    @Flag(help: "Prints the statement and how indexes serve it, and reads nothing.")
+    var explain = false
+
     @Flag(help: "Prints one JSON object a line.")
     var json = false
 
-    @Flag(help: "Prints the number of objects only.")
-    var count = false
-
     func run() throws {
         let store = try options.openForReading()
-        var request = FetchRequest(entity, where: condition)
-        request.sort = sort
-        request.limit = limit
-        request.offset = offset
-        let checked = try request.checked(with: store.model)
-        if count {
+        let checked = try checkedRequest(store.model)
+        if explain {
+            Console.write(try store.read { try $0.explain(checked) }.text)
+        } else if count {
             Console.print("\(try store.read { try $0.count(checked) })")
-            return
+        } else if checked.isOfRows {
+            show(try store.read { try $0.rows(checked) })
+        } else {
+            let page = try store.read { try $0.page(checked) }
+            show(page.objects)
+            if let next = page.next { Console.note("more: --after \(next)") }
         }
+    }
+
+    private func checkedRequest(_ model: ObjectModel) throws -> CheckedFetchRequest {
+        var request = FetchRequest(entity, where: condition)
+        request.limit = limit ?? (count ? nil : 100)
+        request.offset = offset
+        request.after = after
+        request.isDistinct = distinct
+        request.includesPlaceholders = !withoutPlaceholders
+        request.having = having.map { .text($0) }
+        do {
+            request.sort = try sort.flatMap { try FetchRequest.parts(of: $0) }
+            request.properties = try fields.map { try FetchRequest.parts(of: $0) }
+            request.groupBy = try groupBy.map { try FetchRequest.parts(of: $0) } ?? []
+            return try request.checked(with: model)
+        } catch let error as PredicateError {
+            // The text with a mark below the place says more than a number.
+            if let text = text(of: error, request) { Console.note(error.excerpt(of: text)) }
+            throw error
+        }
+    }
+
+    private func text(of error: PredicateError, _ request: FetchRequest) -> String? {
+        guard error.column != nil else { return nil }
+        let texts: [String]
+        switch error.part {
+        case .condition: texts = [condition].compactMap(\.self)
+        case .having: texts = [having].compactMap(\.self)
+        case .order: texts = request.sort
+        case .properties: texts = request.properties ?? []
+        case .grouping: texts = request.groupBy
+        }
+        return texts.indices.contains(error.number - 1) ? texts[error.number - 1] : nil
+    }
+
+    private func show(_ found: [some FetchedContents]) {
         guard json else {
-            Console.print(FetchedTable().text(try store.read { try $0.fetch(checked) }))
+            Console.write(FetchedTable().text(found))
             return
         }
-        try store.read { context in
-            try context.fetch(checked) { object in
-                var line = ""
-                object.appendJSON(to: &line)
-                Console.print(line)
-                return true
-            }
+        for object in found {
+            var line = ""
+            object.appendJSON(to: &line)
+            Console.print(line)
         }
     }
 }

@@ -97,6 +97,38 @@ import Testing
         #expect(wrong.errors.contains("titel"))
     }
 
+    @Test func fetchesPagesRowsAndPlans() throws {
+        let store = ["--set", "store.path=\(try replaySample())"]
+        let all = ["--limit", "100000"]
+        let whole = try run(["fetch", "Message", "--sort", "-sentAt, id", "--fields", "id", "--json"] + store + all)
+        let first = try run(
+            ["fetch", "Message", "--sort", "-sentAt, id", "--fields", "id", "--json", "--limit", "2"] + store)
+        #expect(whole.output.hasPrefix(first.output))
+        let after = try #require(first.errors.split(separator: " ").last).trimmingCharacters(
+            in: .whitespacesAndNewlines)
+        let rest = try run(
+            ["fetch", "Message", "--sort", "-sentAt, id", "--fields", "id", "--json", "--after", after] + store + all)
+        #expect(first.output + rest.output == whole.output)
+        #expect(rest.errors.isEmpty)
+        let groups = try run(
+            [
+                "fetch", "Message", "--fields", "chat.title, count() AS messages", "--group-by", "chat.title",
+                "--having", "messages > 0", "--sort", "-messages", "--json",
+            ] + store)
+        #expect(groups.output.contains("\"messages\":"))
+        let chats = try run(["fetch", "Message", "--fields", "chat", "--distinct", "--count"] + store)
+        #expect(Int(chats.output.trimmingCharacters(in: .whitespacesAndNewlines)) ?? 0 > 1)
+        let plan = try run(["fetch", "Message", "--where", "chat = 'c1'", "--explain"] + store)
+        #expect(plan.output.contains("An index"))
+        let wrong = try run(["fetch", "Message", "--sort", "id,-setnAt"] + store)
+        #expect(wrong.status == 64)
+        #expect(wrong.errors.contains("sort key 2"))
+        #expect(wrong.errors.contains("'sentAt'"))
+        let foreign = try run(["fetch", "Message", "--after", after] + store)
+        #expect(foreign.status == 64)
+        #expect(foreign.errors.contains("predicate.cursor"))
+    }
+
     @Test func describesModels() throws {
         let described = try run(["model", "describe", "config/models/work-orders.yaml", "--json"])
         #expect(described.output.contains("\"counts\":{\"entities\":6,"))

@@ -33,7 +33,9 @@ extension WriterContext {
         let entities = concreteEntities(checked.entity)
         return try batch(resultKind: request.resultKind, entities: entities) { history, tally in
             let selections = try entities.map { entity throws(PredicateError) in
-                (entity, try BatchSelection(checked, entity: entity, includesPlaceholders: true))
+                let selection = try BatchSelection(
+                    checked, entity: entity, includesPlaceholders: true, time: history.time)
+                return (entity, selection)
             }
             var count = 0
             let deletion = SetDeletion(
@@ -42,15 +44,12 @@ extension WriterContext {
                 tombstone: Tombstone(version: .null, time: history.time), root: nil, into: &tally
             ) { deletion throws(StoreError) in
                 for (entity, selection) in selections {
-                    if selection.usesDecimals { try DecimalCollation.install(connection.connection) }
                     try connection.runOnce(
                         """
                         INSERT INTO temp.\(deletion.doomed(entity.index)) (pk, round) \
                         SELECT \(selection.alias).pk, 0 FROM \(selection.source) WHERE \(selection.condition)
                         """
-                    ) { statement in
-                        for (index, value) in selection.bindings.enumerated() { statement.bind(index + 1, value) }
-                    }
+                    ) { selection.bind(to: $0) }
                     count += Int(connection.changedRowCount)
                 }
             }

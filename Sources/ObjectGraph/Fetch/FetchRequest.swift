@@ -2,11 +2,20 @@
 ///
 /// For example:
 ///
-///     var request = FetchRequest("Message", where: "chat.title = 'Work' AND sentAt >= '2026-01-01'")
-///     request.sort = ["-sentAt"]
+///     var request = FetchRequest("Message", where: "chat.title = $chat AND sentAt > now() - 86400")
+///     request.variables = ["chat": "Work"]
+///     request.sort = ["-sentAt", "sender.name[cd]"]
 ///     request.limit = 20
+///
+/// A request for rows instead of objects groups, aggregates or leaves out repeats:
+///
+///     var request = FetchRequest("Message")
+///     request.properties = ["chat.title", "count() AS messages", "max(sentAt) AS last"]
+///     request.groupBy = ["chat.title"]
+///     request.having = .text("messages > 10")
+///     request.sort = ["-messages"]
 public struct FetchRequest: Sendable {
-    /// The condition, as text or as a tree.
+    /// A condition, as text or as a tree.
     public enum Condition: Sendable {
         case text(String)
         case tree(Predicate)
@@ -16,20 +25,34 @@ public struct FetchRequest: Sendable {
     public var entity: String
     /// Which objects, or nil for all.
     public var condition: Condition?
-    /// The order, the first most important: `title`, `title desc`, `-sentAt`, `chat.title`, `members.@count`.
+    /// The values of the `$variables` of the conditions.
+    public var variables: [String: any PredicateArgument] = [:]
+    /// The order, the first most important: `title`, `title desc`, `-sentAt`, `chat.title[cd]`, `members.@count`.
     ///
-    /// Missing values come first. Objects that are equal in it come in the order of their primary keys.
+    /// Missing values come before all others. Objects that are equal in it come in the order of their primary keys,
+    /// in the direction of the last sort key.
     public var sort: [String] = []
     /// The greatest number of objects, or nil.
     public var limit: Int?
     /// How many objects are passed over.
     public var offset = 0
+    /// The position after which the objects begin, as ``FetchedPage/next`` states it, or nil for the beginning.
+    public var after: String?
     /// Tells whether objects that have not arrived, but were mentioned, are read too.
     public var includesPlaceholders = true
-    /// The names of the properties to read; nil for all attributes and to-one relationships.
+    /// The properties to read; nil for all attributes and to-one relationships.
     ///
-    /// A to-many relationship that is named comes as the list of its destinations' identities.
+    /// A to-many relationship that is named comes as the list of its destinations' identities. Key paths and
+    /// expressions may have a name: `chat.title`, `cost * 2 AS twice`, `count() AS messages`.
     public var properties: [String]?
+    /// The expressions whose equal values make a group; each row of the result is a group.
+    public var groupBy: [String] = []
+    /// Which groups, or nil for all.
+    public var having: Condition?
+    /// Tells whether rows that are equal in all properties come once.
+    public var isDistinct = false
+    /// What `now()` is, in microseconds since 1970 UTC; nil for the time at which the request is carried out.
+    public var now: Int64?
 
     /// Makes a request for the objects of an entity that a condition's text is true of; without one, for all.
     public init(_ entity: String, where text: String? = nil) {
@@ -52,89 +75,19 @@ public struct FetchRequest: Sendable {
                 .unknownEntity, "The model has no entity '\(entity)'", at: nil,
                 remedy: ClosestName.remedy(entity, among: model.entities.map(\.name)))
         }
-        try checkRange(limit, "limit")
-        try checkRange(offset, "offset")
-        return CheckedFetchRequest(
-            model: model, entity: found, predicate: try checkedCondition(found, model),
-            sort: try checkedSort(found, model),
-            shape: try FetchShape(entity: found, properties: properties, model: model),
-            limit: limit, offset: offset, includesPlaceholders: includesPlaceholders)
-    }
-
-    private func checkRange(_ number: Int?, _ name: String) throws(PredicateError) {
-        if let number, number < 0 {
-            throw PredicateError(.range, "The \(name) is negative", at: nil, remedy: "Use a number from 0 up")
-        }
-    }
-
-    private func checkedCondition(
-        _ entity: Entity, _ model: ObjectModel
-    ) throws(PredicateError) -> CheckedPredicate? {
-        switch condition {
-        case nil: return nil
-        case .tree(let predicate): return try PredicateChecker.check(predicate, entity: entity, model: model)
-        case .text(let text):
-            return try PredicateChecker.check(try Predicate.parse(text), entity: entity, model: model)
-        }
-    }
-
-    private func checkedSort(_ entity: Entity, _ model: ObjectModel) throws(PredicateError) -> [CheckedSort] {
-        var sort: [CheckedSort] = []
-        for text in self.sort {
-            let term = try SortTerm(text)
-            var path = try PathResolver(model: model).resolveSingle(term.path, from: entity.index)
-            // Objects are ordered by their identities.
-            if case .destination(let relationship) = path.end {
-                path = ResolvedPath(
-                    origin: path.origin, steps: path.steps + [relationship],
-                    end: .attribute(model.entities[relationship.destinationIndex].identity))
-            }
-            sort.append(CheckedSort(path: path, isDescending: term.isDescending))
-        }
-        if sort.count > 16 {
-            throw PredicateError(.tooComplex, "The order has more than 16 properties", at: nil, remedy: "Name fewer")
-        }
-        return sort
+        var checking = FetchRequestChecker(self, entity: found, model: model)
+        return try checking.checked()
     }
 }
 
-/// One property of an order.
-struct SortTerm: Equatable {
-    let path: PropertyPath
-    let isDescending: Bool
-
-    /// Reads `title`, `-title`, `+title`, `title asc` or `title desc`.
-    init(_ text: String) throws(PredicateError) {
-        var words = text.split(whereSeparator: \.isWhitespace).map { String($0) }
-        var isDescending = false
-        if words.count == 2 {
-            switch words[1].lowercased() {
-            case "asc", "ascending": break
-            case "desc", "descending": isDescending = true
-            default: throw Self.malformed(text)
-            }
-            words.removeLast()
+extension FetchRequest.Condition {
+    /// Returns the predicate with values in the place of its variables.
+    func predicate(_ variables: [String: any PredicateArgument]) throws(PredicateError) -> Predicate {
+        switch self {
+        case .text(let text): try Predicate.parse(text).substituting(variables)
+        case .tree(let predicate): try predicate.substituting(variables)
         }
-        guard words.count == 1, var name = words.first else { throw Self.malformed(text) }
-        if name.hasPrefix("-") || name.hasPrefix("+") {
-            if name.hasPrefix("-") { isDescending.toggle() }
-            name.removeFirst()
-        }
-        guard !name.isEmpty else { throw Self.malformed(text) }
-        path = PropertyPath(name)
-        self.isDescending = isDescending
-        if path.names.isEmpty { throw Self.malformed(text) }
     }
-
-    private static func malformed(_ text: String) -> PredicateError {
-        PredicateError(
-            .syntax, "'\(text)' is no order", at: nil, remedy: "Write a property: title, -title or 'title desc'")
-    }
-}
-
-struct CheckedSort: Sendable {
-    let path: ResolvedPath
-    let isDescending: Bool
 }
 
 /// A fetch request that was checked against a model.
@@ -146,9 +99,28 @@ public struct CheckedFetchRequest: Sendable {
     let sort: [CheckedSort]
     /// The properties that are read.
     public let shape: FetchShape
-    let limit: Int?
+    let groupBy: [TypedExpression]
+    let having: CheckedPredicate?
+    let isDistinct: Bool
+    var limit: Int?
     let offset: Int
+    let after: FetchCursor?
     let includesPlaceholders: Bool
+    let now: Int64?
+    /// Tells this request's cursors from those of others.
+    let fingerprint: UInt64
+
+    /// Tells whether the result is rows rather than objects: groups, aggregates, or rows without repeats.
+    public var isOfRows: Bool { isDistinct || isGrouped }
+
+    /// Tells whether a row of the result stands for several objects.
+    var isGrouped: Bool { !groupBy.isEmpty || having != nil || shape.hasRowAggregates }
+}
+
+struct CheckedSort: Sendable {
+    let expression: TypedExpression
+    let options: Predicate.TextOptions
+    let isDescending: Bool
 }
 
 extension ReadContext {
@@ -157,10 +129,10 @@ extension ReadContext {
     /// - Throws: ``StoreError``.
     public func objectJSON(entity name: String, identity: Value) throws -> String? {
         guard let entity = model.entity(named: name) else { return nil }
-        let wanted: Predicate.Operand =
+        let wanted: Predicate.Expression =
             identity.integer.map { .number($0) } ?? .text(entity.identity.type.text(of: identity))
-        let isSame = Predicate.Comparison(.path(entity.identity.name), .equal, wanted)
-        guard let object = try fetch(FetchRequest(name, matching: .comparison(isSame))).first else { return nil }
+        let isSame = Predicate(entity.identity.name, .equal, wanted)
+        guard let object = try fetch(FetchRequest(name, matching: isSame)).first else { return nil }
         var json = ""
         object.appendJSON(to: &json)
         return json

@@ -6,8 +6,8 @@ public struct FetchedTable {
     /// Makes a table with the standard widths.
     public init() {}
 
-    /// Returns the table, a line each for the heading, a rule and every object; empty without objects.
-    public func text(_ objects: [FetchedObject]) -> String {
+    /// Returns the table, a line each for the heading, a rule and every object or row; empty without any.
+    public func text(_ objects: [some FetchedContents]) -> String {
         guard let shape = objects.first?.shape else { return "" }
         var rows = [shape.columns.map { cell($0.name) }]
         rows += objects.map { row($0, shape) }
@@ -17,7 +17,7 @@ public struct FetchedTable {
         return lines.joined(separator: "\n") + "\n"
     }
 
-    private func row(_ object: FetchedObject, _ shape: FetchShape) -> [String] {
+    private func row(_ object: some FetchedContents, _ shape: FetchShape) -> [String] {
         shape.columns.enumerated().map { position, column in
             switch object.contents[position] {
             case .value(let value): cell(value.isNull ? "" : column.type.text(of: value))

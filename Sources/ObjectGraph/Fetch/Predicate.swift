@@ -1,9 +1,16 @@
-/// A condition on objects, as NSPredicate states them: read from text with ``parse(_:)`` or put together in code.
+/// A condition on objects, as NSPredicate states them: read from text with ``parse(_:arguments:)`` or put together in
+/// code, and printed by ``description`` as text that reads the same.
 ///
 /// A condition is true or false, never unknown: a comparison with a missing value is false, `!=` and `NOT` are the
 /// opposites of `=` and of what they stand before.
 ///
-/// For example: `title BEGINSWITH[c] 'work' AND (chat.title = nil OR ANY members.name IN {'Ada', 'Grace'})`.
+/// For example:
+///
+///     let work = try Predicate.parse("title BEGINSWITH[c] 'work' AND ANY members.name IN {'Ada', 'Grace'}")
+///     let recent = Predicate("updatedAt", .greater, .date(microseconds))
+///     let request = FetchRequest("Chat", matching: work && !recent)
+///
+/// Source of the language: Apple's Predicate Format String Syntax; docs/fetching.md states ours.
 public indirect enum Predicate: Sendable, Hashable {
     /// True of all objects, or of none.
     case constant(Bool)
@@ -16,44 +23,76 @@ public indirect enum Predicate: Sendable, Hashable {
     /// True where two sides compare.
     case comparison(Comparison)
 
-    /// A comparison of a property with values or with another property.
+    /// Makes a comparison of a property with a value, or with another expression.
+    public init(
+        _ path: String, _ relation: Relation, _ right: Expression, options: TextOptions = [],
+        quantifier: Quantifier? = nil
+    ) {
+        self = .comparison(
+            Comparison(.path(path), relation, right, quantifier: quantifier, options: options))
+    }
+
+    /// Returns a predicate that is true where both are.
+    public static func && (left: Predicate, right: Predicate) -> Predicate { .and([left, right]) }
+
+    /// Returns a predicate that is true where one of both is.
+    public static func || (left: Predicate, right: Predicate) -> Predicate { .or([left, right]) }
+
+    /// Returns a predicate that is true where the other is not.
+    public static prefix func ! (predicate: Predicate) -> Predicate { .not(predicate) }
+
+    /// A comparison of two sides.
     public struct Comparison: Sendable, Hashable {
-        /// How many objects of a to-many relationship have to compare, or nil without one.
+        /// How many objects of the left side's to-many relationship have to compare, or nil without one.
         public var quantifier: Quantifier?
-        /// The side with the property.
-        public var left: Operand
+        /// The left side.
+        public var left: Expression
         /// How the sides compare.
         public var relation: Relation
-        /// The side with the values; `between` takes a list of two, `contained` one of any length.
-        public var right: Operand
-        /// Tells whether letters compare without regard to case.
-        public var isCaseInsensitive: Bool
+        /// The right side; `between` takes a list of two, `contained` one of any length or a to-many path.
+        public var right: Expression
+        /// What is disregarded when texts compare.
+        public var options: TextOptions
 
         /// Makes a comparison of two sides.
         public init(
-            _ left: Operand, _ relation: Relation, _ right: Operand, quantifier: Quantifier? = nil,
-            isCaseInsensitive: Bool = false
+            _ left: Expression, _ relation: Relation, _ right: Expression, quantifier: Quantifier? = nil,
+            options: TextOptions = []
         ) {
+            self.quantifier = quantifier
             self.left = left
             self.relation = relation
             self.right = right
-            self.quantifier = quantifier
-            self.isCaseInsensitive = isCaseInsensitive
+            self.options = options
         }
+    }
+
+    /// What is disregarded when texts compare or are sorted.
+    public struct TextOptions: OptionSet, Sendable, Hashable {
+        /// The bits: 1 case, 2 diacritics.
+        public let rawValue: Int
+
+        /// Makes options of their bits.
+        public init(rawValue: Int) { self.rawValue = rawValue }
+
+        /// Upper and lower case are the same: `[c]`.
+        public static let caseInsensitive = TextOptions(rawValue: 1)
+        /// Letters are the same with and without their marks: `[d]`.
+        public static let diacriticInsensitive = TextOptions(rawValue: 2)
     }
 
     /// How many objects have to compare.
     public enum Quantifier: String, Sendable, Hashable {
-        /// At least one.
+        /// At least one; without objects it is false.
         case any
         /// All; without objects it is true.
         case all
-        /// Not one.
+        /// Not one; without objects it is true.
         case none
     }
 
-    /// How two sides compare.
-    public enum Relation: String, Sendable, Hashable {
+    /// How two sides compare; the raw value is the operator's text.
+    public enum Relation: String, Sendable, Hashable, CaseIterable {
         case equal = "="
         case notEqual = "!="
         case less = "<"
@@ -66,92 +105,34 @@ public indirect enum Predicate: Sendable, Hashable {
         case contains = "CONTAINS"
         case endsWith = "ENDSWITH"
         case like = "LIKE"
+        case matches = "MATCHES"
 
         /// Tells whether the relation is one of texts only.
         var isTextual: Bool {
             switch self {
-            case .beginsWith, .contains, .endsWith, .like: true
+            case .beginsWith, .contains, .endsWith, .like, .matches: true
             default: false
             }
         }
-    }
 
-    /// A side of a comparison.
-    public enum Operand: Sendable, Hashable {
-        case path(PropertyPath)
-        case literal(Literal)
-        case list([Literal])
-
-        /// Makes an operand of a path such as `chat.title` or `members.@count`.
-        public static func path(_ text: String) -> Operand { .path(PropertyPath(text)) }
-
-        /// Makes an operand of a text, which a date, a uuid or a decimal may be stated by too.
-        public static func text(_ text: String) -> Operand { .literal(Literal(.text(text))) }
-
-        /// Makes an operand of a whole number.
-        public static func number(_ number: Int64) -> Operand { .literal(Literal(.number(String(number)))) }
-
-        /// The absent value.
-        public static var null: Operand { .literal(Literal(.null)) }
-
-        var column: Int? {
+        /// Tells whether the relation asks which side comes first.
+        var isOrdering: Bool {
             switch self {
-            case .path(let path): path.column
-            case .literal(let literal): literal.column
-            case .list(let literals): literals.first?.column
+            case .less, .lessOrEqual, .greater, .greaterOrEqual, .between: true
+            default: false
             }
         }
-    }
-}
 
-/// A way from an object to a value: relationships, then a property.
-public struct PropertyPath: Sendable, Hashable {
-    /// The names along the way.
-    public var names: [String]
-    /// What stands behind the last point with an `@`, such as `count`, or nil.
-    public var function: String?
-    /// Where it stands in the text, or nil.
-    public var column: Int?
-
-    /// Makes a path of its names.
-    public init(names: [String], function: String? = nil, column: Int? = nil) {
-        self.names = names
-        self.function = function
-        self.column = column
-    }
-
-    /// Makes a path of a text such as `chat.title` or `members.@count`.
-    public init(_ text: String, column: Int? = nil) {
-        var names = text.split(separator: ".", omittingEmptySubsequences: false).map { String($0) }
-        var function: String?
-        if let last = names.last, last.hasPrefix("@") {
-            function = String(last.dropFirst())
-            names.removeLast()
+        /// The relation with its sides exchanged, or nil where it has none.
+        var turned: Relation? {
+            switch self {
+            case .equal, .notEqual: self
+            case .less: .greater
+            case .lessOrEqual: .greaterOrEqual
+            case .greater: .less
+            case .greaterOrEqual: .lessOrEqual
+            default: nil
+            }
         }
-        self.init(names: names, function: function, column: column)
-    }
-
-    var text: String { (names + (function.map { ["@" + $0] } ?? [])).joined(separator: ".") }
-}
-
-/// A value as a predicate states it, before the property that it is compared with gives it a type.
-public struct Literal: Sendable, Hashable {
-    /// The forms that a value is written in.
-    public enum Content: Sendable, Hashable {
-        case null
-        case boolean(Bool)
-        case number(String)
-        case text(String)
-    }
-
-    /// The value.
-    public var content: Content
-    /// Where it stands in the text, or nil.
-    public var column: Int?
-
-    /// Makes a value.
-    public init(_ content: Content, column: Int? = nil) {
-        self.content = content
-        self.column = column
     }
 }

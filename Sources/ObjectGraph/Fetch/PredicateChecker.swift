@@ -1,17 +1,43 @@
-/// Checks a predicate against a model: resolves its paths and brings its values into stored form.
+/// Checks predicates and expressions against a model: resolves their paths and brings their values into stored form.
+///
+/// One checker serves all texts of a request, so that its limits hold for the request as a whole.
 struct PredicateChecker {
-    /// How many comparisons a predicate may have; SQLite limits the depth of expressions.
+    /// How many comparisons a request may have.
     static let maximumComparisonCount = 400
-    /// How many values a predicate may have; SQLite limits the number of parameters.
+    /// How many values a request may have; SQLite limits the number of parameters.
     static let maximumValueCount = 10_000
+    /// How deep a tree may be nested. A parsed text is at most so deep; a tree made by code may be deeper.
+    static let maximumDepth = 200
+
+    /// An object that a variable stands for.
+    struct Element {
+        let scope: Int
+        let entity: Int
+    }
 
     let model: ObjectModel
+    /// The position of the entity of the fetched objects.
+    let entity: Int
+    /// What the fetched properties that have a name of their own compute; conditions on groups and orders may use them.
+    var names: [String: TypedExpression] = [:]
+    /// Tells whether functions over all rows are allowed.
+    var allowsRowAggregates = false
+    var variables: [String: Element] = [:]
+    /// Takes up the to-many relationship of the left side of a quantified comparison; nil where there is none to take.
+    var capture: Capture?
     private var comparisonCount = 0
     private var valueCount = 0
+    private var scopeCount = 1
 
-    init(model: ObjectModel) { self.model = model }
+    /// The one to-many relationship that a quantified comparison leads through.
+    struct Capture {
+        var collection: CheckedCollection?
+    }
 
-    private var resolver: PathResolver { PathResolver(model: model) }
+    init(model: ObjectModel, entity: Int) {
+        self.model = model
+        self.entity = entity
+    }
 
     /// Returns the checked form.
     ///
@@ -19,78 +45,95 @@ struct PredicateChecker {
     static func check(
         _ predicate: Predicate, entity: Entity, model: ObjectModel
     ) throws(PredicateError) -> CheckedPredicate {
-        var checker = PredicateChecker(model: model)
-        return try checker.check(predicate, entity.index, depth: 0)
+        var checker = PredicateChecker(model: model, entity: entity.index)
+        return try checker.check(predicate)
     }
 
-    private mutating func check(
-        _ predicate: Predicate, _ entity: Int, depth: Int
-    ) throws(PredicateError) -> CheckedPredicate {
-        // A parsed text is at most so deep; a tree made by code may be deeper.
-        if depth > 3 * PredicateParser.maximumDepth { throw tooComplex("is nested too deeply") }
+    static func checkDepth(_ depth: Int) throws(PredicateError) {
+        if depth > maximumDepth { throw tooComplex("is nested too deeply") }
+    }
+
+    static func tooComplex(_ what: String) -> PredicateError {
+        PredicateError(.tooComplex, "The condition \(what)", at: nil, remedy: "Split it up")
+    }
+
+    mutating func newScope() -> Int {
+        scopeCount += 1
+        return scopeCount - 1
+    }
+
+    // MARK: Conditions
+
+    mutating func check(_ predicate: Predicate, depth: Int = 0) throws(PredicateError) -> CheckedPredicate {
+        try Self.checkDepth(depth)
         switch predicate {
         case .constant(let value): return .constant(value)
-        case .and(let parts): return .and(try check(parts, entity, depth: depth + 1))
-        case .or(let parts): return .or(try check(parts, entity, depth: depth + 1))
-        case .not(let inner): return .not(try check(inner, entity, depth: depth + 1))
-        case .comparison(let comparison): return try check(comparison, entity)
+        case .and(let parts): return .and(try check(parts, depth: depth + 1))
+        case .or(let parts): return .or(try check(parts, depth: depth + 1))
+        case .not(let inner): return .not(try check(inner, depth: depth + 1))
+        case .comparison(let comparison): return try check(comparison, depth: depth + 1)
         }
     }
 
-    private mutating func check(
-        _ parts: [Predicate], _ entity: Int, depth: Int
-    ) throws(PredicateError) -> [CheckedPredicate] {
+    private mutating func check(_ parts: [Predicate], depth: Int) throws(PredicateError) -> [CheckedPredicate] {
         var checked: [CheckedPredicate] = []
-        for part in parts { checked.append(try check(part, entity, depth: depth)) }
+        for part in parts { checked.append(try check(part, depth: depth)) }
         return checked
-    }
-
-    private func tooComplex(_ what: String) -> PredicateError {
-        PredicateError(.tooComplex, "The condition \(what)", at: nil, remedy: "Split it up")
     }
 
     // MARK: Comparisons
 
     private mutating func check(
-        _ comparison: Predicate.Comparison, _ entity: Int
+        _ comparison: Predicate.Comparison, depth: Int
     ) throws(PredicateError) -> CheckedPredicate {
         comparisonCount += 1
         if comparisonCount > Self.maximumComparisonCount {
-            throw tooComplex("has more than \(Self.maximumComparisonCount) comparisons")
+            throw Self.tooComplex("has more than \(Self.maximumComparisonCount) comparisons")
         }
-        let comparison = try turned(comparison)
-        guard case .path(let path) = comparison.left else {
-            throw PredicateError(
-                .syntax, "A comparison needs a property", at: comparison.left.column,
-                remedy: "Name one, as in title = 'a'; texts need quotes, names have none")
-        }
-        let resolution = try resolver.resolve(path, from: entity)
+        let comparison = try turned(spelledOut(comparison))
         guard let quantifier = comparison.quantifier else {
-            return .comparison(try check(comparison, left: try resolver.resolveSingle(path, from: entity), entity))
+            return .comparison(try check(sides: comparison, left: nil, depth: depth))
         }
-        guard case .many(let prefix, let relationship, let rest) = resolution else {
+        if comparison.left.isLiteral { throw needsProperty(comparison.left) }
+        let outer = capture
+        capture = Capture()
+        let left = try check(comparison.left, depth: depth)
+        let collection = capture?.collection
+        capture = outer
+        guard let collection else {
+            let word = quantifier.rawValue.uppercased()
             throw PredicateError(
-                .type, "'\(path.text)' has one value, \(quantifier.rawValue.uppercased()) needs many", at: path.column,
-                remedy: "Remove \(quantifier.rawValue.uppercased()), or name a to-many relationship")
+                .type, "'\(comparison.left)' has one value, \(word) needs many", at: comparison.left.column,
+                remedy: "Remove \(word), or name a to-many relationship")
         }
-        let destination = relationship.destinationIndex
-        let inner = try resolver.resolveSingle(rest, from: destination)
-        if case .path(let right) = comparison.right { throw pathOnRight(right) }
-        return .quantified(
-            quantifier, prefix: prefix, over: relationship, try check(comparison, left: inner, destination))
+        let inner = CheckedPredicate.comparison(try check(sides: comparison, left: left, depth: depth))
+        switch quantifier {
+        case .any: return .exists(collection, inner)
+        case .all: return .not(.exists(collection, .not(inner)))
+        case .none: return .not(.exists(collection, inner))
+        }
+    }
+
+    /// Spells out that a collection holds a value: `x IN members.name` and `members CONTAINS x` are `ANY … = x`.
+    private func spelledOut(_ comparison: Predicate.Comparison) throws(PredicateError) -> Predicate.Comparison {
+        guard comparison.quantifier == nil else { return comparison }
+        var spelledOut = comparison
+        spelledOut.relation = .equal
+        spelledOut.quantifier = .any
+        if comparison.relation == .contained, case .path(let path) = comparison.right, try leadsToMany(path) {
+            (spelledOut.left, spelledOut.right) = (comparison.right, comparison.left)
+            return spelledOut
+        }
+        if comparison.relation == .contains, case .path(let path) = comparison.left, try leadsToMany(path) {
+            return spelledOut
+        }
+        return comparison
     }
 
     /// Turns a comparison whose property stands on the right, as in `3 < seq`.
-    private func turned(_ comparison: Predicate.Comparison) throws(PredicateError) -> Predicate.Comparison {
-        guard case .path = comparison.right, case .literal = comparison.left else { return comparison }
-        let opposite: [Predicate.Relation: Predicate.Relation] = [
-            .equal: .equal, .notEqual: .notEqual, .less: .greater, .lessOrEqual: .greaterOrEqual, .greater: .less,
-            .greaterOrEqual: .lessOrEqual,
-        ]
-        guard let relation = opposite[comparison.relation] else {
-            throw PredicateError(
-                .unsupported, "\(comparison.relation.rawValue) needs its property on the left",
-                at: comparison.left.column, remedy: "Exchange the sides")
+    private func turned(_ comparison: Predicate.Comparison) -> Predicate.Comparison {
+        guard comparison.left.isLiteral, !comparison.right.isLiteral, let relation = comparison.relation.turned else {
+            return comparison
         }
         var turned = comparison
         turned.relation = relation
@@ -98,120 +141,182 @@ struct PredicateChecker {
         return turned
     }
 
-    private func pathOnRight(_ path: PropertyPath) -> PredicateError {
+    private func needsProperty(_ expression: Predicate.Expression) -> PredicateError {
         PredicateError(
-            .unsupported, "'\(path.text)' stands where a value was expected", at: path.column,
-            remedy: "Put texts in quotes; behind ANY, ALL and NONE only values compare")
+            .syntax, "A comparison needs a property", at: expression.column,
+            remedy: "Name one, as in title = 'a'; texts need quotes, names have none")
     }
 
     private mutating func check(
-        _ comparison: Predicate.Comparison, left: ResolvedPath, _ entity: Int
+        sides comparison: Predicate.Comparison, left known: TypedExpression?, depth: Int
     ) throws(PredicateError) -> CheckedComparison {
-        try checkRelation(comparison, left)
-        let right: CheckedComparison.Right
-        switch comparison.right {
-        case .path(let path):
-            right = .path(try other(path, comparison, left, entity))
-        case .literal(let literal):
-            if comparison.relation == .between || comparison.relation == .contained {
-                let example = comparison.relation == .between ? "BETWEEN {1, 9}" : "IN {'a', 'b'}"
-                throw PredicateError(
-                    .syntax, "\(comparison.relation.rawValue) needs a list", at: literal.column,
-                    remedy: "Write as in \(example)")
-            }
-            right = .values([try value(literal, comparison, left)])
-        case .list(let literals):
-            right = .values(try values(literals, comparison, left))
+        let left: TypedExpression
+        if let known {
+            left = known
+        } else if comparison.left.isLiteral {
+            // A text that a property is looked for in, as in `'a, b' CONTAINS title`.
+            if comparison.right.isLiteral { throw needsProperty(comparison.left) }
+            left = try check(comparison.left, expecting: .value(.string), depth: depth)
+        } else {
+            left = try check(comparison.left, depth: depth)
         }
+        try checkRelation(comparison, left.type)
         return CheckedComparison(
-            left: left, relation: comparison.relation, right: right, isCaseInsensitive: comparison.isCaseInsensitive)
+            left: left, relation: comparison.relation,
+            right: try right(comparison, left.type, depth: depth), options: comparison.options)
     }
 
-    private func checkRelation(_ comparison: Predicate.Comparison, _ left: ResolvedPath) throws(PredicateError) {
-        let type = left.type(in: model)
-        let isText = (type == .string || type == .uri || type == .transformable) && !left.isObject
-        if !isText, comparison.relation.isTextual || comparison.isCaseInsensitive {
-            let what = comparison.relation.isTextual ? comparison.relation.rawValue : "[c]"
-            throw typeError("\(what) compares texts", comparison.left, left)
+    private func checkRelation(
+        _ comparison: Predicate.Comparison, _ type: ExpressionType
+    ) throws(PredicateError) {
+        let relation = comparison.relation
+        if !Self.isText(type), relation.isTextual || !comparison.options.isEmpty {
+            let what = relation.isTextual ? relation.rawValue : comparison.options.description
+            throw typeError("\(what) compares texts", comparison.left, type)
         }
-        switch comparison.relation {
-        case .less, .lessOrEqual, .greater, .greaterOrEqual, .between:
-            guard !left.isObject, type != .boolean, type != .binary else {
-                throw typeError("\(comparison.relation.rawValue) compares what has an order", comparison.left, left)
-            }
-        default: break
+        if relation.isOrdering, !Self.hasOrder(type) {
+            throw typeError("\(relation.rawValue) compares what has an order", comparison.left, type)
         }
     }
 
-    private func typeError(_ rule: String, _ operand: Predicate.Operand, _ left: ResolvedPath) -> PredicateError {
-        let what = left.isObject ? "an object" : "of type \(left.type(in: model).rawValue)"
-        return PredicateError(.type, "\(rule), this is \(what)", at: operand.column, remedy: "Use =, != or IN")
+    private func typeError(_ rule: String, _ side: Predicate.Expression, _ type: ExpressionType) -> PredicateError {
+        PredicateError(
+            .type, "\(rule), this is \(described(type))", at: side.column, remedy: "Use =, != or IN")
+    }
+
+    func described(_ type: ExpressionType) -> String {
+        switch type {
+        case .value(let type): "of type \(type.rawValue)"
+        case .object(let entity): "an object of \(model.entities[entity].name)"
+        }
+    }
+
+    static func isText(_ type: ExpressionType) -> Bool {
+        type == .value(.string) || type == .value(.uri) || type == .value(.transformable)
+    }
+
+    static func hasOrder(_ type: ExpressionType) -> Bool {
+        !type.isObject && type != .value(.boolean) && type != .value(.binary)
     }
 
     // MARK: The right side
 
-    private func other(
-        _ path: PropertyPath, _ comparison: Predicate.Comparison, _ left: ResolvedPath, _ entity: Int
-    ) throws(PredicateError) -> ResolvedPath {
-        guard comparison.relation != .between, comparison.relation != .contained, comparison.relation != .like else {
-            throw pathOnRight(path)
+    private mutating func right(
+        _ comparison: Predicate.Comparison, _ type: ExpressionType, depth: Int
+    ) throws(PredicateError) -> CheckedComparison.Right {
+        let relation = comparison.relation
+        guard case .list(let parts) = comparison.right else {
+            if relation == .between || relation == .contained {
+                let example = relation == .between ? "BETWEEN {1, 9}" : "IN {'a', 'b'}"
+                throw PredicateError(
+                    .syntax, "\(relation.rawValue) needs a list", at: comparison.right.column,
+                    remedy: "Write as in \(example)")
+            }
+            let right = try side(comparison.right, comparison, type, depth: depth)
+            if relation == .like || relation == .matches { try checkPattern(right, comparison) }
+            return .one(right)
         }
-        let right = try resolver.resolveSingle(path, from: entity)
-        let (here, there) = (left.type(in: model), right.type(in: model))
-        let compares = here == there || Self.areNumbers(here, there)
-        guard left.objectEntity == right.objectEntity, compares else {
-            throw PredicateError(
-                .type, "The two sides are of types that do not compare", at: path.column,
-                remedy: "Compare properties of the same type; put texts in quotes")
-        }
-        return right
-    }
-
-    /// Tells whether both are numbers that the store keeps as such; decimals are kept as texts.
-    private static func areNumbers(_ left: AttributeType, _ right: AttributeType) -> Bool {
-        left.isNumeric && right.isNumeric && left != .decimal && right != .decimal
-    }
-
-    private mutating func values(
-        _ literals: [Literal], _ comparison: Predicate.Comparison, _ left: ResolvedPath
-    ) throws(PredicateError) -> [Value] {
-        switch comparison.relation {
-        case .between where literals.count == 2, .contained: break
+        switch relation {
+        case .between where parts.count == 2, .contained: break
         case .between:
             throw PredicateError(
                 .syntax, "BETWEEN needs two values", at: comparison.right.column ?? comparison.left.column,
                 remedy: "Write as in BETWEEN {1, 9}")
         default:
             throw PredicateError(
-                .syntax, "\(comparison.relation.rawValue) takes no list", at: comparison.right.column,
+                .syntax, "\(relation.rawValue) takes no list", at: comparison.right.column,
                 remedy: "Use IN for one of several values")
         }
-        var values: [Value] = []
-        for literal in literals { values.append(try value(literal, comparison, left)) }
-        return values
+        var checked: [TypedExpression] = []
+        for part in Self.flattened(parts) { checked.append(try side(part, comparison, type, depth: depth)) }
+        return .many(checked)
     }
 
-    private mutating func value(
-        _ literal: Literal, _ comparison: Predicate.Comparison, _ left: ResolvedPath
-    ) throws(PredicateError) -> Value {
-        valueCount += 1
-        if valueCount > Self.maximumValueCount { throw tooComplex("has more than \(Self.maximumValueCount) values") }
-        let type = left.type(in: model)
-        if let value = LiteralConversion.value(literal.content, as: type) {
-            if value.isNull { try checkNull(literal, comparison) }
-            return value
+    /// A list that an argument or variable brought into another is part of it.
+    private static func flattened(_ parts: [Predicate.Expression]) -> [Predicate.Expression] {
+        parts.flatMap { part in
+            if case .list(let inner) = part { inner } else { [part] }
         }
-        throw PredicateError(
-            .type, "The value is no \(type.rawValue)", at: literal.column, remedy: Self.remedy(literal, type))
     }
 
-    private func checkNull(_ literal: Literal, _ comparison: Predicate.Comparison) throws(PredicateError) {
+    private mutating func side(
+        _ expression: Predicate.Expression, _ comparison: Predicate.Comparison, _ type: ExpressionType, depth: Int
+    ) throws(PredicateError) -> TypedExpression {
+        let checked = try check(expression, expecting: type, depth: depth)
+        if let value = checked.value {
+            if value.isNull { try checkNull(expression, comparison) }
+            return checked
+        }
+        guard comparable(type, checked.type) else {
+            throw PredicateError(
+                .type,
+                "The two sides do not compare: the left is \(described(type)), the right is "
+                    + described(checked.type), at: expression.column,
+                remedy: "Compare properties of the same type; put texts in quotes")
+        }
+        return checked
+    }
+
+    private func comparable(_ left: ExpressionType, _ right: ExpressionType) -> Bool {
+        if case .object(let first) = left, case .object(let second) = right {
+            // Objects of one hierarchy share a table, and so their keys.
+            return model.entities[first].rootIndex == model.entities[second].rootIndex
+        }
+        return left == right || left.isNumeric && right.isNumeric || Self.isText(left) && Self.isText(right)
+    }
+
+    private func checkNull(
+        _ expression: Predicate.Expression, _ comparison: Predicate.Comparison
+    ) throws(PredicateError) {
         switch comparison.relation {
         case .equal, .notEqual, .contained: return
         default:
             throw PredicateError(
-                .type, "nil has no order and no text", at: literal.column, remedy: "Compare it with =, != or IN")
+                .type, "nil has no order and no text", at: expression.column, remedy: "Compare it with =, != or IN")
         }
+    }
+
+    private func checkPattern(
+        _ right: TypedExpression, _ comparison: Predicate.Comparison
+    ) throws(PredicateError) {
+        guard let pattern = right.value?.text else {
+            throw PredicateError(
+                .unsupported, "\(comparison.relation.rawValue) takes a pattern as written", at: comparison.right.column,
+                remedy: "Put the pattern in quotes")
+        }
+        if pattern.utf8.count > TextPatterns.maximumPatternBytes {
+            throw PredicateError(
+                .tooComplex, "The pattern is longer than \(TextPatterns.maximumPatternBytes) bytes",
+                at: comparison.right.column, remedy: "Shorten it")
+        }
+        if comparison.relation == .matches, RegularExpression(pattern, options: comparison.options) == nil {
+            throw PredicateError(
+                .syntax, "The pattern is no regular expression", at: comparison.right.column,
+                remedy: "Write one that ICU reads; a backslash in quotes is \\\\")
+        }
+    }
+
+    // MARK: Values
+
+    /// Returns a value as written in the stored form of a type, or of its own where none is expected.
+    mutating func value(
+        _ literal: Literal, expecting type: ExpressionType?
+    ) throws(PredicateError) -> TypedExpression {
+        valueCount += 1
+        if valueCount > Self.maximumValueCount {
+            throw Self.tooComplex("has more than \(Self.maximumValueCount) values")
+        }
+        guard let type else {
+            if let natural = LiteralConversion.natural(literal.content) { return natural }
+            throw PredicateError(
+                .type, "The value is none to compute with", at: literal.column, remedy: "Write a number or a text")
+        }
+        let wanted = type.attributeType(in: model)
+        if let value = LiteralConversion.value(literal.content, as: wanted) {
+            return TypedExpression(node: .value(value), type: type)
+        }
+        throw PredicateError(
+            .type, "The value is no \(wanted.rawValue)", at: literal.column, remedy: Self.remedy(literal, wanted))
     }
 
     private static func remedy(_ literal: Literal, _ type: AttributeType) -> String {
@@ -219,27 +324,5 @@ struct PredicateChecker {
             return "Put it in quotes: '\(number)'"
         }
         return "Write \(type.expectation)" + (type == .date || type == .uuid || type == .binary ? " in quotes" : "")
-    }
-}
-
-/// Brings a value as written into the stored form of a type.
-enum LiteralConversion {
-    /// Returns the stored form, or nil where the type has none.
-    static func value(_ content: Literal.Content, as type: AttributeType) -> Value? {
-        switch content {
-        case .null: return .null
-        case .text(let text): return type.value(fromText: text)
-        case .boolean(let flag): return type == .boolean ? .integer(flag ? 1 : 0) : nil
-        case .number(let text):
-            if type == .boolean { return text == "0" || text == "1" ? .integer(text == "1" ? 1 : 0) : nil }
-            guard type.isNumeric else { return nil }
-            // A whole number compares with a fraction, and with one that its type has no room for.
-            return type.value(fromText: text) ?? (type == .decimal ? nil : number(text))
-        }
-    }
-
-    private static func number(_ text: String) -> Value? {
-        if let whole = Int64(text) { return .integer(whole) }
-        return Double(text).flatMap { $0.isFinite ? .double($0) : nil }
     }
 }

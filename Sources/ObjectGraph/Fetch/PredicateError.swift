@@ -16,6 +16,15 @@ public struct PredicateError: Error, Sendable, Equatable, CustomStringConvertibl
         case tooComplex = "predicate.too_complex"
         /// A limit or an offset is negative.
         case range = "predicate.range"
+        /// Placeholders and arguments do not match, or a variable has no value.
+        case arguments = "predicate.arguments"
+        /// A paging cursor is broken, or belongs to another request.
+        case cursor = "predicate.cursor"
+    }
+
+    /// The part of a request in which the mistake is.
+    public enum Part: String, Sendable {
+        case condition, order, properties, grouping, having
     }
 
     /// The kind of mistake.
@@ -24,6 +33,10 @@ public struct PredicateError: Error, Sendable, Equatable, CustomStringConvertibl
     public let message: String
     /// Where in the text, counted in Unicode scalars from 1, or nil where no text was given.
     public let column: Int?
+    /// Which text the column counts in.
+    public private(set) var part = Part.condition
+    /// The number of the text in its part, counted from 1: of an order or a property, of which there may be several.
+    public private(set) var number = 1
     /// What to do.
     public let remedy: String
 
@@ -32,7 +45,25 @@ public struct PredicateError: Error, Sendable, Equatable, CustomStringConvertibl
 
     /// Everything in one line.
     public var description: String {
-        "\(message)\(column.map { " at column \($0)" } ?? ""). \(remedy) [\(code.rawValue)]"
+        "\(message)\(column.map { " at column \($0)\(place)" } ?? ""). \(remedy) [\(code.rawValue)]"
+    }
+
+    private var place: String {
+        switch part {
+        case .condition: ""
+        case .having: " of the condition on groups"
+        case .order: " of sort key \(number)"
+        case .properties: " of fetched property \(number)"
+        case .grouping: " of grouping \(number)"
+        }
+    }
+
+    /// Returns the error as one of another part's text.
+    func located(in part: Part, _ number: Int = 1) -> PredicateError {
+        var error = self
+        error.part = part
+        error.number = number
+        return error
     }
 
     init(_ code: Code, _ message: String, at column: Int?, remedy: String) {

@@ -1,41 +1,76 @@
 extension Predicate {
-    /// Reads a predicate's text.
+    /// Reads a predicate's text; placeholders take the arguments in their order: `%@` (or `%d`, `%f` …) a value, `%K`
+    /// a key path given as text.
     ///
-    /// - Throws: ``PredicateError`` with codes `predicate.syntax`, `predicate.unsupported` or `predicate.too_complex`.
-    public static func parse(_ text: String) throws(PredicateError) -> Predicate {
-        try PredicateParser.parse(text)
+    /// - Throws: ``PredicateError`` with codes `predicate.syntax`, `predicate.unsupported`, `predicate.arguments` or
+    ///   `predicate.too_complex`.
+    public static func parse(
+        _ text: String, arguments: [any PredicateArgument] = []
+    ) throws(PredicateError) -> Predicate {
+        try PredicateParser.parse(text, arguments: arguments.map(\.predicateExpression))
     }
 }
 
-/// Reads a predicate by recursive descent: OR binds loosest, then AND, then NOT; nesting is limited.
+extension Predicate.Expression {
+    /// Reads an expression's text, such as `chat.title` or `price * (1 + taxRate)`.
+    ///
+    /// - Throws: ``PredicateError``, as ``Predicate/parse(_:arguments:)``.
+    public static func parse(
+        _ text: String, arguments: [any PredicateArgument] = []
+    ) throws(PredicateError) -> Predicate.Expression {
+        var parser = try PredicateParser(text, arguments: arguments.map(\.predicateExpression))
+        let expression = try parser.expression("a property")
+        try parser.expectEnd("an operator or the end")
+        return expression
+    }
+}
+
+/// Reads predicates and expressions by recursive descent: OR binds loosest, then AND, NOT, the operators of
+/// comparisons, `+ -`, `* /` and signs. Nesting is limited.
 struct PredicateParser {
-    /// How deep conditions may be nested, in text and in trees made by code.
+    /// How deep a text may be nested.
     static let maximumDepth = 64
 
+    /// What a piece of text turned out to be; a parenthesis tells only at its end whether it held a condition.
+    enum Node {
+        case condition(Predicate)
+        case expression(Predicate.Expression)
+    }
+
     private let tokens: [PredicateToken]
+    private let arguments: [Predicate.Expression]
+    private var usedArguments = 0
     private var position = 0
     private var depth = 0
 
-    static func parse(_ text: String) throws(PredicateError) -> Predicate {
-        var parser = PredicateParser(tokens: try PredicateTokenizer.tokens(text))
-        let predicate = try parser.disjunction()
-        guard parser.current.content == .end else { throw parser.unexpected("AND, OR or the end") }
+    static func parse(_ text: String, arguments: [Predicate.Expression] = []) throws(PredicateError) -> Predicate {
+        var parser = try PredicateParser(text, arguments: arguments)
+        let node = try parser.disjunction()
+        let predicate = try parser.condition(node)
+        try parser.expectEnd("AND, OR or the end")
         return predicate
     }
 
-    private init(tokens: [PredicateToken]) { self.tokens = tokens }
+    init(_ text: String, arguments: [Predicate.Expression] = []) throws(PredicateError) {
+        tokens = try PredicateTokenizer.tokens(text)
+        self.arguments = arguments
+    }
 
     // MARK: Words
 
-    private var current: PredicateToken { tokens[position] }
+    var current: PredicateToken { tokens[position] }
 
-    private mutating func advance() { position = min(position + 1, tokens.count - 1) }
+    var next: PredicateToken { tokens[min(position + 1, tokens.count - 1)] }
 
-    private func unexpected(_ wanted: String) -> PredicateError {
+    mutating func advance() { position = min(position + 1, tokens.count - 1) }
+
+    func unexpected(_ wanted: String) -> PredicateError {
         let found: String
         switch current.content {
         case .name(let name), .escapedName(let name): found = "'\(name)'"
         case .function(let name): found = "'@\(name)'"
+        case .variable(let name): found = "'$\(name)'"
+        case .placeholder: found = "a placeholder"
         case .number(let number): found = "the number \(number)"
         case .text: found = "a text"
         case .symbol(let symbol): found = "'\(symbol)'"
@@ -46,191 +81,200 @@ struct PredicateParser {
             remedy: "Write as in: title BEGINSWITH[c] 'a' AND (seq >= 3 OR chat.title = nil)")
     }
 
-    private func isKeyword(_ words: String...) -> Bool {
+    func isKeyword(_ words: String...) -> Bool {
         guard case .name(let name) = current.content else { return false }
         return words.contains(name.uppercased())
     }
 
-    private mutating func take(keyword words: String...) -> Bool {
+    mutating func take(keyword words: String...) -> Bool {
         guard case .name(let name) = current.content, words.contains(name.uppercased()) else { return false }
         advance()
         return true
     }
 
-    private mutating func take(symbol symbols: String...) -> Bool {
+    func isSymbol(_ symbols: String...) -> Bool {
+        guard case .symbol(let symbol) = current.content else { return false }
+        return symbols.contains(symbol)
+    }
+
+    mutating func take(symbol symbols: String...) -> Bool {
         guard case .symbol(let symbol) = current.content, symbols.contains(symbol) else { return false }
         advance()
         return true
     }
 
-    private mutating func expect(symbol: String) throws(PredicateError) {
+    mutating func expect(symbol: String) throws(PredicateError) {
         guard take(symbol: symbol) else { throw unexpected("'\(symbol)'") }
     }
 
-    // MARK: Conditions
-
-    private mutating func disjunction() throws(PredicateError) -> Predicate {
-        depth += 1
-        defer { depth -= 1 }
-        try checkDepth()
-        var parts = [try conjunction()]
-        while take(keyword: "OR") || take(symbol: "||") { parts.append(try conjunction()) }
-        return parts.count == 1 ? parts[0] : .or(parts)
+    func expectEnd(_ wanted: String) throws(PredicateError) {
+        guard current.content == .end else { throw unexpected(wanted) }
+        if usedArguments < arguments.count {
+            throw PredicateError(
+                .arguments, "There are \(arguments.count) arguments and \(usedArguments) placeholders", at: nil,
+                remedy: "Give one argument for each placeholder; a placeholder in quotes is a text")
+        }
     }
 
-    private func checkDepth() throws(PredicateError) {
+    mutating func argument() throws(PredicateError) -> Predicate.Expression {
+        guard usedArguments < arguments.count else {
+            throw PredicateError(
+                .arguments, "There is no argument for this placeholder", at: current.column,
+                remedy: "Give one argument for each placeholder")
+        }
+        usedArguments += 1
+        advance()
+        return arguments[usedArguments - 1]
+    }
+
+    /// Counts a level of nesting; ``leave()`` ends it.
+    mutating func enter() throws(PredicateError) {
+        depth += 1
         guard depth <= Self.maximumDepth else {
             throw PredicateError(
-                .tooComplex, "The condition is nested more than \(Self.maximumDepth) deep", at: current.column,
-                remedy: "Remove parentheses and repeated NOTs")
+                .tooComplex, "The text is nested more than \(Self.maximumDepth) deep", at: current.column,
+                remedy: "Remove parentheses and repeated signs and NOTs")
         }
     }
 
-    private mutating func conjunction() throws(PredicateError) -> Predicate {
-        var parts = [try negation()]
-        while take(keyword: "AND") || take(symbol: "&&") { parts.append(try negation()) }
-        return parts.count == 1 ? parts[0] : .and(parts)
-    }
+    mutating func leave() { depth -= 1 }
 
-    private mutating func negation() throws(PredicateError) -> Predicate {
-        guard take(keyword: "NOT") || take(symbol: "!") else { return try primary() }
-        depth += 1
-        defer { depth -= 1 }
-        try checkDepth()
-        return .not(try negation())
-    }
+    // MARK: Conditions
 
-    private mutating func primary() throws(PredicateError) -> Predicate {
-        if take(symbol: "(") {
-            let inner = try disjunction()
-            try expect(symbol: ")")
-            return inner
+    func condition(_ node: Node) throws(PredicateError) -> Predicate {
+        switch node {
+        case .condition(let predicate): return predicate
+        case .expression: throw unexpected("an operator such as = or BEGINSWITH")
         }
-        if take(keyword: "TRUEPREDICATE") { return .constant(true) }
-        if take(keyword: "FALSEPREDICATE") { return .constant(false) }
-        return try comparison()
+    }
+
+    func expression(_ node: Node, _ wanted: String) throws(PredicateError) -> Predicate.Expression {
+        switch node {
+        case .expression(let expression): return expression
+        case .condition: throw unexpected(wanted + " instead of a condition before it")
+        }
+    }
+
+    /// Reads an expression. A node is read before it is judged, so that a mistake is placed behind it.
+    mutating func expression(_ wanted: String) throws(PredicateError) -> Predicate.Expression {
+        let node = try sum()
+        return try expression(node, wanted)
+    }
+
+    mutating func disjunction() throws(PredicateError) -> Node {
+        try enter()
+        defer { leave() }
+        let first = try conjunction()
+        guard isKeyword("OR") || isSymbol("||") else { return first }
+        var parts = [try condition(first)]
+        while take(keyword: "OR") || take(symbol: "||") {
+            let node = try conjunction()
+            parts.append(try condition(node))
+        }
+        return .condition(.or(parts))
+    }
+
+    private mutating func conjunction() throws(PredicateError) -> Node {
+        let first = try negation()
+        guard isKeyword("AND") || isSymbol("&&") else { return first }
+        var parts = [try condition(first)]
+        while take(keyword: "AND") || take(symbol: "&&") {
+            let node = try negation()
+            parts.append(try condition(node))
+        }
+        return .condition(.and(parts))
+    }
+
+    private mutating func negation() throws(PredicateError) -> Node {
+        guard take(keyword: "NOT") || take(symbol: "!") else { return try comparison() }
+        try enter()
+        defer { leave() }
+        let node = try negation()
+        return .condition(.not(try condition(node)))
     }
 
     // MARK: Comparisons
 
-    private mutating func comparison() throws(PredicateError) -> Predicate {
-        var quantifier: Predicate.Quantifier?
-        if take(keyword: "ANY", "SOME") {
-            quantifier = .any
-        } else if take(keyword: "ALL") {
-            quantifier = .all
-        } else if take(keyword: "NONE") {
-            quantifier = Predicate.Quantifier.none
+    private mutating func comparison() throws(PredicateError) -> Node {
+        let quantifier = quantifier()
+        let node = try sum()
+        if case .condition = node {
+            if quantifier != nil { throw unexpected("a property behind ANY, ALL or NONE") }
+            return node
         }
-        let left = try operand("a property")
         // NSPredicate has NOT stand before IN too.
         let isNegated = isKeyword("NOT")
         if isNegated { advance() }
         if isNegated, !isKeyword("IN") { throw unexpected("IN") }
-        let relation = try relation()
-        let isCaseInsensitive = try options()
-        let right = try operand("a value")
-        let comparison = Predicate.comparison(
-            Predicate.Comparison(left, relation, right, quantifier: quantifier, isCaseInsensitive: isCaseInsensitive))
-        return isNegated ? .not(comparison) : comparison
-    }
-
-    private mutating func relation() throws(PredicateError) -> Predicate.Relation {
-        if take(symbol: "=", "==") { return .equal }
-        if take(symbol: "!=", "<>") { return .notEqual }
-        if take(symbol: "<=", "=<") { return .lessOrEqual }
-        if take(symbol: ">=", "=>") { return .greaterOrEqual }
-        if take(symbol: "<") { return .less }
-        if take(symbol: ">") { return .greater }
-        let words: [Predicate.Relation] = [.between, .contained, .beginsWith, .contains, .endsWith, .like]
-        for relation in words where take(keyword: relation.rawValue) { return relation }
-        if isKeyword("MATCHES") {
-            throw PredicateError(
-                .unsupported, "MATCHES is not supported", at: current.column, remedy: "Use LIKE with * and ?")
+        guard let relation = relation() else {
+            // Only a comparison can follow a quantifier; elsewhere the expression may stand in parentheses.
+            if quantifier != nil { throw unexpected("an operator such as = or BEGINSWITH") }
+            return node
         }
-        throw unexpected("an operator such as = or BEGINSWITH")
+        let options = try options()
+        let right = try rightSide(relation)
+        let left = try expression(node, "a property")
+        let comparison = Predicate.comparison(
+            Predicate.Comparison(left, relation, right, quantifier: quantifier, options: options))
+        return .condition(isNegated ? .not(comparison) : comparison)
     }
 
-    /// Reads `[c]`, which ignores case.
-    private mutating func options() throws(PredicateError) -> Bool {
-        guard take(symbol: "[") else { return false }
-        guard case .name(let options) = current.content else { throw unexpected("c") }
-        guard options.lowercased() == "c" else {
-            throw PredicateError(
-                .unsupported, "The option [\(options)] is not supported", at: current.column,
-                remedy: "Only [c], without regard to case, is")
+    private mutating func quantifier() -> Predicate.Quantifier? {
+        if take(keyword: "ANY", "SOME") { return .any }
+        if take(keyword: "ALL") { return .all }
+        return take(keyword: "NONE") ? Predicate.Quantifier.none : nil
+    }
+
+    private mutating func rightSide(_ relation: Predicate.Relation) throws(PredicateError) -> Predicate.Expression {
+        let isParenthesis = isSymbol("(")
+        let right = try expression("a value")
+        // A list of one in parentheses, as in `IN ('a')`.
+        guard isParenthesis, relation == .contained || relation == .between, case .literal = right else { return right }
+        return .list([right])
+    }
+
+    private mutating func relation() -> Predicate.Relation? {
+        switch current.content {
+        case .symbol(let symbol):
+            let symbols: [String: Predicate.Relation] = [
+                "=": .equal, "==": .equal, "!=": .notEqual, "<>": .notEqual, "<=": .lessOrEqual, "=<": .lessOrEqual,
+                ">=": .greaterOrEqual, "=>": .greaterOrEqual, "<": .less, ">": .greater,
+            ]
+            guard let relation = symbols[symbol] else { return nil }
+            advance()
+            return relation
+        case .name(let name):
+            guard let relation = Predicate.Relation(rawValue: name.uppercased()) else { return nil }
+            advance()
+            return relation
+        default: return nil
+        }
+    }
+
+    /// Reads `[c]`, `[d]` or `[cd]`.
+    mutating func options() throws(PredicateError) -> Predicate.TextOptions {
+        guard take(symbol: "[") else { return [] }
+        guard case .name(let letters) = current.content else { throw unexpected("c, d or cd") }
+        var options: Predicate.TextOptions = []
+        for letter in letters.lowercased() {
+            switch letter {
+            case "c": options.insert(.caseInsensitive)
+            case "d": options.insert(.diacriticInsensitive)
+            default:
+                throw PredicateError(
+                    .unsupported, "The option [\(letters)] is not supported", at: current.column,
+                    remedy: "[c] is without regard to case, [d] to diacritics, [cd] to both")
+            }
         }
         advance()
         try expect(symbol: "]")
-        return true
+        return options
     }
 
-    // MARK: Operands
+    static func isKeyword(_ name: String) -> Bool { keywords.contains(name.uppercased()) }
 
-    private mutating func operand(_ wanted: String) throws(PredicateError) -> Predicate.Operand {
-        if take(symbol: "{") { return .list(try list(until: "}")) }
-        // An array in parentheses, as NSPredicate accepts it behind IN.
-        if take(symbol: "(") { return .list(try list(until: ")")) }
-        if let literal = try literal() { return .literal(literal) }
-        guard let path = try path() else { throw unexpected(wanted) }
-        return .path(path)
-    }
-
-    private mutating func list(until end: String) throws(PredicateError) -> [Literal] {
-        var literals: [Literal] = []
-        if take(symbol: end) { return literals }
-        repeat {
-            guard let literal = try literal() else { throw unexpected("a value") }
-            literals.append(literal)
-        } while take(symbol: ",")
-        try expect(symbol: end)
-        return literals
-    }
-
-    private mutating func literal() throws(PredicateError) -> Literal? {
-        let column = current.column
-        if take(keyword: "NIL", "NULL") { return Literal(.null, column: column) }
-        if take(keyword: "YES", "TRUE") { return Literal(.boolean(true), column: column) }
-        if take(keyword: "NO", "FALSE") { return Literal(.boolean(false), column: column) }
-        if case .text(let text) = current.content {
-            advance()
-            return Literal(.text(text), column: column)
-        }
-        let isNegative = take(symbol: "-")
-        let isSigned = isNegative || take(symbol: "+")
-        if case .number(let number) = current.content {
-            advance()
-            return Literal(.number(isNegative ? "-" + number : number), column: column)
-        }
-        if isSigned { throw unexpected("a number") }
-        return nil
-    }
-
-    private mutating func path() throws(PredicateError) -> PropertyPath? {
-        let column = current.column
-        var names: [String] = []
-        while true {
-            switch current.content {
-            case .name(let name) where names.isEmpty && Self.keywords.contains(name.uppercased()):
-                return nil
-            case .name(let name), .escapedName(let name):
-                names.append(name)
-                advance()
-            case .function(let function) where !names.isEmpty:
-                advance()
-                return PropertyPath(names: names, function: function, column: column)
-            default:
-                if names.isEmpty { return nil }
-                throw unexpected("a property")
-            }
-            guard take(symbol: ".") else { return PropertyPath(names: names, column: column) }
-            if names.count > Self.maximumDepth { throw unexpected("a shorter path") }
-        }
-    }
-
-    private static let keywords: Set = [
-        "AND", "OR", "NOT", "IN", "BETWEEN", "LIKE", "BEGINSWITH", "CONTAINS", "ENDSWITH", "MATCHES", "ANY", "SOME",
-        "ALL",
-        "NONE", "TRUEPREDICATE", "FALSEPREDICATE",
-    ]
+    private static let keywords: Set<String> = Set(Predicate.Relation.allCases.map(\.rawValue)).union([
+        "AND", "OR", "NOT", "ANY", "SOME", "ALL", "NONE", "TRUEPREDICATE", "FALSEPREDICATE", "SELF", "NIL", "NULL",
+        "YES", "NO", "TRUE", "FALSE", "SUBQUERY", "CAST", "AS",
+    ])
 }

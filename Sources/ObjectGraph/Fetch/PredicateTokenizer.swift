@@ -9,6 +9,10 @@ struct PredicateToken: Equatable {
         case function(String)
         case number(String)
         case text(String)
+        /// A name behind `$`.
+        case variable(String)
+        /// `%K`, or `%` with any other letter for a value; the letter.
+        case placeholder(String)
         case symbol(String)
         case end
     }
@@ -23,8 +27,7 @@ struct PredicateTokenizer {
     static let maximumLength = 100_000
     private static let symbols = [
         "&&", "||", "==", "!=", "<>", "<=", ">=", "=<", "=>", "=", "<", ">", "!", "(", ")", "{", "}", "[", "]", ",",
-        ".",
-        "-", "+",
+        ".", ":", "-", "+", "*", "/",
     ].map { Array($0.unicodeScalars) }
 
     private let scalars: [Unicode.Scalar]
@@ -58,10 +61,13 @@ struct PredicateTokenizer {
             return PredicateToken(content: .number(number()), column: column)
         case "'", "\"":
             return PredicateToken(content: .text(try text(scalar)), column: column)
-        case "#", "@":
+        case "#", "@", "$":
             position += 1
             guard let first = current, Self.beginsName(first) else { throw unexpected(scalar, column) }
-            return PredicateToken(content: scalar == "#" ? .escapedName(name()) : .function(name()), column: column)
+            return PredicateToken(content: Self.marked(scalar, name()), column: column)
+        case "%":
+            position += 1
+            return PredicateToken(content: .placeholder(try placeholder(column)), column: column)
         default:
             for symbol in Self.symbols where scalars[position...].starts(with: symbol) {
                 position += symbol.count
@@ -75,6 +81,30 @@ struct PredicateTokenizer {
     private func unexpected(_ scalar: Unicode.Scalar, _ column: Int) -> PredicateError {
         PredicateError(
             .syntax, "'\(scalar)' was not expected", at: column, remedy: "Put texts in quotes, as in name = 'Ada'")
+    }
+
+    private static func marked(_ mark: Unicode.Scalar, _ name: String) -> PredicateToken.Content {
+        switch mark {
+        case "#": .escapedName(name)
+        case "@": .function(name)
+        default: .variable(name)
+        }
+    }
+
+    /// Takes what stands behind `%`: `@`, `K`, or the letters of a number as in `%d` and `%ld`.
+    private mutating func placeholder(_ column: Int) throws(PredicateError) -> String {
+        if current == "@" || current == "K" {
+            position += 1
+            return scalars[position - 1] == "K" ? "K" : "@"
+        }
+        while current == "l" { position += 1 }
+        if let scalar = current, "diufgs".unicodeScalars.contains(scalar) {
+            position += 1
+            return "@"
+        }
+        throw PredicateError(
+            .syntax, "'%' is followed by what is no placeholder", at: column,
+            remedy: "Write %@ for a value and %K for a key path")
     }
 
     private static func beginsName(_ scalar: Unicode.Scalar) -> Bool {

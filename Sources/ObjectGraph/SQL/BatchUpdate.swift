@@ -29,7 +29,13 @@ struct BatchUpdate {
         self.history = history
         self.entity = entity
         self.assignments = assignments
-        selection = try BatchSelection(request, entity: entity, includesPlaceholders: false)
+        // Behind the constants come two parameters for keys: a window's ends, or a list.
+        let constantCount = assignments.columns.count { column in
+            if case .constant = column.source { true } else { false }
+        }
+        selection = try BatchSelection(
+            request, entity: entity, includesPlaceholders: false, time: history.time,
+            firstParameter: constantCount + 3)
         function = try ArithmeticFunction(store.connection, slotCount: entity.slotCount)
         var constants: [Value] = []
         var values: [Int: String] = [:]
@@ -63,7 +69,6 @@ struct BatchUpdate {
     ///
     /// - Throws: ``BatchError``, ``StoreError``.
     func run(into tally: inout ChangeTally) throws -> Int {
-        if selection.usesDecimals { try DecimalCollation.install(store.connection) }
         try checkValues()
         var keys = KeySet()
         if try listKeys(&keys) {
@@ -97,17 +102,9 @@ struct BatchUpdate {
         for (index, value) in constants.enumerated() { statement.bind(index + 1, value) }
     }
 
-    /// Binds the selection's values behind the constants and `count` more parameters.
-    private func bindSelection(_ statement: PreparedStatement, after count: Int = 0) {
+    private func bindSelection(_ statement: PreparedStatement) {
         bindConstants(statement)
-        for (index, value) in selection.bindings.enumerated() {
-            statement.bind(constants.count + count + index + 1, value)
-        }
-    }
-
-    /// A mark that makes the next plain parameter follow the numbered ones, whether or not those are used before it.
-    private func numbered(_ count: Int = 0) -> String {
-        constants.count + count == 0 ? "1" : "(?\(constants.count + count) IS NULL OR 1)"
+        selection.bind(to: statement)
     }
 
     // MARK: Checks
@@ -120,7 +117,7 @@ struct BatchUpdate {
             if attribute.constraints.isEmpty, attribute.isOptional { continue }
             let statement = try PreparedStatement(
                 store.connection,
-                sql: "SELECT \(sql.value) FROM \(selection.source) WHERE \(numbered()) AND \(selection.condition)")
+                sql: "SELECT \(sql.value) FROM \(selection.source) WHERE \(selection.condition)")
             bindSelection(statement)
             while try statement.step() {
                 if let failure = BatchAssignments.failure(of: statement.value(0), attribute, entity) {
@@ -156,7 +153,7 @@ struct BatchUpdate {
             store.connection,
             sql: """
                 SELECT \(selection.alias).pk FROM \(selection.source) \
-                WHERE \(numbered()) AND \(selection.condition) AND \(differs)
+                WHERE \(selection.condition) AND \(differs)
                 """)
         bindSelection(statement)
         while try statement.step() {
@@ -189,12 +186,12 @@ struct BatchUpdate {
         func query(_ columns: String) throws(StoreError) -> PreparedStatement {
             try PreparedStatement(
                 store.connection,
-                sql: "SELECT \(columns) FROM \(selection.source) WHERE \(numbered(2)) AND \(condition)")
+                sql: "SELECT \(columns) FROM \(selection.source) WHERE \(condition)")
         }
         let pk = "\(selection.alias).pk"
         let extent = try query("count(*), min(\(pk)), max(\(pk))")
         let list = try query("json_group_array(\(pk))")
-        for statement in [update, extent, list] { bindSelection(statement, after: 2) }
+        for statement in [update, extent, list] { bindSelection(statement) }
         let bound = try PreparedStatement(
             store.connection,
             sql: "SELECT pk FROM \(SQLText.quoted(entity.tableName)) WHERE pk > ? ORDER BY pk LIMIT 1 OFFSET ?")
@@ -246,23 +243,37 @@ struct BatchSelection {
     /// The end of a FROM clause.
     let source: String
     let condition: String
-    let bindings: [Value]
-    let usesDecimals: Bool
     /// Tells whether the condition reads nothing but the object's own columns.
     let isLocal: Bool
+    private let bindings: [Value]
+    private let firstParameter: Int
 
-    init(_ request: CheckedFetchRequest, entity: Entity, includesPlaceholders: Bool) throws(PredicateError) {
-        var compiler = PredicateCompiler(model: request.model)
-        var scope = try compiler.scope(entity.index)
+    /// Writes the selection.
+    ///
+    /// - Parameters:
+    ///   - time: what `now()` is unless the request says so, in microseconds since 1970 UTC.
+    ///   - firstParameter: the number of the first parameter; those before it are the statement's own.
+    init(
+        _ request: CheckedFetchRequest, entity: Entity, includesPlaceholders: Bool, time: Int64,
+        firstParameter: Int = 1
+    ) throws(PredicateError) {
+        var compiler = PredicateCompiler(
+            model: request.model, now: request.now ?? time, firstParameter: firstParameter)
+        try compiler.open(0, entity: entity.index)
         var parts: [String] = []
-        if let predicate = request.predicate { parts.append(try compiler.condition(predicate, &scope)) }
-        if entity.sharesTable { parts.append("\(scope.alias)._entity = \(SQLText.literal(entity.name))") }
-        if !includesPlaceholders || !request.includesPlaceholders { parts.append("\(scope.alias)._placeholder = 0") }
-        alias = scope.alias
-        source = compiler.from(scope)
+        if let predicate = request.predicate { parts.append("(\(try compiler.condition(predicate)))") }
+        alias = compiler.scope(0).alias
+        if entity.sharesTable { parts.append("\(alias)._entity = \(SQLText.literal(entity.name))") }
+        if !includesPlaceholders || !request.includesPlaceholders { parts.append("\(alias)._placeholder = 0") }
+        source = compiler.from(0)
         condition = parts.isEmpty ? "1" : "(\(parts.joined(separator: " AND ")))"
+        isLocal = compiler.scope(0).joins.isEmpty && !condition.contains("SELECT")
         bindings = compiler.bindings
-        usesDecimals = compiler.usesDecimals
-        isLocal = scope.joins.isEmpty && !condition.contains("SELECT")
+        self.firstParameter = firstParameter
+    }
+
+    /// Binds the values of the condition.
+    func bind(to statement: PreparedStatement) {
+        for (index, value) in bindings.enumerated() { statement.bind(firstParameter + index, value) }
     }
 }

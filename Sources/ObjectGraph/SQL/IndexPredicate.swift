@@ -30,10 +30,11 @@ enum IndexPredicate {
     }
 
     private static func condition(_ comparison: CheckedComparison) throws(PredicateError) -> String {
-        guard comparison.left.steps.isEmpty, !comparison.isCaseInsensitive, case .values(let values) = comparison.right
+        guard case .path(let path) = comparison.left.node, path.steps.isEmpty, comparison.options.isEmpty,
+            let values = values(comparison.right)
         else { throw refused("It compares more than a property of the object with constants") }
         let column: String
-        switch comparison.left.end {
+        switch path.end {
         case .attribute(let attribute):
             if attribute.type == .decimal, comparison.relation != .equal, comparison.relation != .notEqual {
                 throw refused("Decimals are kept as texts, whose order is another")
@@ -53,6 +54,17 @@ enum IndexPredicate {
         case .contained where !literals.contains("NULL"): return "\(column) IN (\(literals.joined(separator: ",")))"
         default: throw refused("It uses \(comparison.relation.rawValue)")
         }
+    }
+
+    /// The constants of a right side, or nil where it has to be computed.
+    private static func values(_ right: CheckedComparison.Right) -> [Value]? {
+        let expressions =
+            switch right {
+            case .one(let expression): [expression]
+            case .many(let expressions): expressions
+            }
+        let values = expressions.compactMap(\.value)
+        return values.count == expressions.count ? values : nil
     }
 
     private static func literal(_ value: Value) -> String {

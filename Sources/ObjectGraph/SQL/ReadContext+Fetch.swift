@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 import GRDBSQLite
 
@@ -13,7 +14,8 @@ extension ReadContext {
 
     /// Returns the objects that a checked request asks for.
     ///
-    /// - Throws: ``StoreError``; ``PredicateError`` where the request leads over too many relationships.
+    /// - Throws: ``StoreError``; ``PredicateError`` where the request is one for rows, or leads over too many
+    ///   relationships.
     public func fetch(_ request: CheckedFetchRequest) throws -> [FetchedObject] {
         var objects: [FetchedObject] = []
         try fetch(request) { object in
@@ -32,48 +34,117 @@ extension ReadContext {
 
     /// Calls `each` with one object after the other, until it returns false; one object is in memory at a time.
     ///
-    /// - Throws: ``StoreError``, and what `each` throws.
+    /// - Throws: as ``fetch(_:)``, and what `each` throws.
     public func fetch(_ request: CheckedFetchRequest, each: (FetchedObject) throws -> Bool) throws {
-        let query = try FetchQuery(checkedModel(request))
-        let connection = try self.connection()
-        if query.usesDecimals { try DecimalCollation.install(connection) }
-        let statement = try PreparedStatement(connection, sql: query.sql)
-        for (index, value) in query.bindings.enumerated() { statement.bind(index + 1, value) }
-        let lists = try query.listStatements.map { sql throws(StoreError) in
-            try PreparedStatement(connection, sql: sql)
-        }
-        while try statement.step() {
-            if try !each(try query.object(statement, lists)) { return }
+        try run(try ofObjects(request), .objects(withOrder: false)) { query, statement, lists in
+            try each(try query.object(statement, lists))
         }
     }
 
-    /// Returns how many objects a request asks for, its limit and offset regarded.
+    // MARK: Pages
+
+    /// Returns one page of objects, and the position after it.
+    ///
+    /// The position holds while objects come and go: the next page begins behind the last object of this one, whatever
+    /// happened before it. See docs/fetching.md.
+    ///
+    /// - Throws: as ``fetch(_:)``.
+    public func page(_ request: FetchRequest) throws -> FetchedPage {
+        try page(try request.checked(with: model))
+    }
+
+    /// Returns one page of objects, and the position after it.
+    ///
+    /// - Throws: as ``fetch(_:)``.
+    public func page(_ request: CheckedFetchRequest) throws -> FetchedPage {
+        var wider = try ofObjects(request)
+        // One more tells whether there is more.
+        wider.limit = request.limit.map { $0 == .max ? $0 : $0 + 1 }
+        var objects: [FetchedObject] = []
+        var last: [Value] = []
+        var hasMore = false
+        try run(wider, .objects(withOrder: true)) { query, statement, lists in
+            if objects.count == request.limit {
+                hasMore = true
+                return false
+            }
+            objects.append(try query.object(statement, lists))
+            last = query.order(statement)
+            return true
+        }
+        guard hasMore, let object = objects.last else { return FetchedPage(objects: objects, next: nil) }
+        let cursor = FetchCursor(fingerprint: request.fingerprint, pk: object.pk, values: last)
+        return FetchedPage(objects: objects, next: cursor.text)
+    }
+
+    // MARK: Rows
+
+    /// Returns the rows that a request asks for: dictionaries of its properties, grouped and without repeats where it
+    /// says so.
+    ///
+    /// - Throws: ``PredicateError`` where the request does not fit the model, ``StoreError``.
+    public func rows(_ request: FetchRequest) throws -> [FetchedRow] {
+        try rows(try request.checked(with: model))
+    }
+
+    /// Returns the rows that a checked request asks for.
+    ///
+    /// - Throws: ``StoreError``; ``PredicateError`` where the request leads over too many relationships, or a property
+    ///   is a list.
+    public func rows(_ request: CheckedFetchRequest) throws -> [FetchedRow] {
+        if let list = request.shape.columns.first(where: \.isToMany) {
+            throw PredicateError(
+                .unsupported, "'\(list.name)' is a list, rows have single values", at: nil,
+                remedy: "Use \(list.name).@count, or fetch objects")
+        }
+        var rows: [FetchedRow] = []
+        try run(request, .rows) { query, statement, _ in
+            rows.append(try query.row(statement))
+            return true
+        }
+        return rows
+    }
+
+    /// Returns how many objects or rows a request asks for, its limit and offset regarded, its cursor not.
     ///
     /// - Throws: ``PredicateError`` where the request does not fit the model, ``StoreError``.
     public func count(_ request: FetchRequest) throws -> Int {
         try count(try request.checked(with: model))
     }
 
-    /// Returns how many objects a checked request asks for, its limit and offset regarded.
+    /// Returns how many objects or rows a checked request asks for, its limit and offset regarded, its cursor not.
     ///
     /// - Throws: ``StoreError``.
     public func count(_ request: CheckedFetchRequest) throws -> Int {
-        let request = try checkedModel(request)
-        let query = try FetchQuery.count(request)
-        let connection = try self.connection()
-        if query.usesDecimals { try DecimalCollation.install(connection) }
-        let statement = try PreparedStatement(connection, sql: query.sql)
-        for (index, value) in query.bindings.enumerated() { statement.bind(index + 1, value) }
-        let total = try statement.step() ? Int(statement.integer(0)) : 0
+        var total = 0
+        try step(try FetchQuery(checkedModel(request), output: .count, now: now(request))) { statement in
+            total = Int(statement.integer(0))
+            return false
+        }
         return min(max(0, total - request.offset), request.limit ?? .max)
     }
 
+    // MARK: Running
+
+    func now(_ request: CheckedFetchRequest) -> Int64 {
+        request.now ?? Int64((Date().timeIntervalSince1970 * 1_000_000).rounded())
+    }
+
     /// Positions in a request mean what they mean in its own model.
-    private func checkedModel(_ request: CheckedFetchRequest) throws(StoreError) -> CheckedFetchRequest {
+    func checkedModel(_ request: CheckedFetchRequest) throws(StoreError) -> CheckedFetchRequest {
         guard request.model === model else {
             throw StoreError(
                 .modelMismatch, "The fetch request was checked with another model",
                 remedy: "Check it with the store's own model")
+        }
+        return request
+    }
+
+    func ofObjects(_ request: CheckedFetchRequest) throws(PredicateError) -> CheckedFetchRequest {
+        if request.isOfRows {
+            throw PredicateError(
+                .unsupported, "The request asks for rows, not for objects", at: nil,
+                remedy: "Read its rows, or leave out groups, aggregates and 'distinct'")
         }
         return request
     }
@@ -84,114 +155,50 @@ extension ReadContext {
         }
         return connection
     }
+
+    /// Runs a request's query, then the one of the objects that a descending order ends with, where a cursor needs it.
+    func run(
+        _ request: CheckedFetchRequest, _ output: FetchQuery.Output,
+        each: (FetchQuery, PreparedStatement, [PreparedStatement]) throws -> Bool
+    ) throws {
+        var request = try checkedModel(request)
+        let now = now(request)
+        let query = try FetchQuery(request, output: output, now: now)
+        let lists = try listStatements(query)
+        var count = 0
+        let goesOn = try step(query) { statement in
+            count += 1
+            return try each(query, statement, lists)
+        }
+        guard goesOn, request.needsMissing, request.limit.map({ count < $0 }) ?? true else { return }
+        request.limit = request.limit.map { $0 - count }
+        let missing = try FetchQuery(request, output: output, now: now, onlyMissing: true)
+        try step(missing) { try each(missing, $0, lists) }
+    }
+
+    func listStatements(_ query: FetchQuery) throws(StoreError) -> [PreparedStatement] {
+        let connection = try connection()
+        var statements: [PreparedStatement] = []
+        for sql in query.listStatements { statements.append(try PreparedStatement(connection, sql: sql)) }
+        return statements
+    }
+
+    /// Calls `each` with a statement on each row; false where it ended the rows early.
+    @discardableResult
+    private func step(_ query: FetchQuery, each: (PreparedStatement) throws -> Bool) throws -> Bool {
+        let statement = try PreparedStatement(try connection(), sql: query.sql)
+        for (index, value) in query.bindings.enumerated() { statement.bind(index + 1, value) }
+        while try statement.step() {
+            if try !each(statement) { return false }
+        }
+        return true
+    }
 }
 
-/// The SQL of a checked fetch request.
-struct FetchQuery {
-    let sql: String
-    let bindings: [Value]
-    let usesDecimals: Bool
-    /// For each to-many property a query of the destinations' identities, given a primary key.
-    let listStatements: [String]
-    private let shape: FetchShape
-
-    /// Writes the query of a request's objects: columns `pk`, `_placeholder`, then the shape's single values.
-    init(_ request: CheckedFetchRequest) throws(PredicateError) {
-        var compiler = PredicateCompiler(model: request.model)
-        var scope = try compiler.scope(request.entity.index)
-        var columns = ["\(scope.alias).pk", "\(scope.alias)._placeholder"]
-        var lists: [String] = []
-        for column in request.shape.columns {
-            switch column.source {
-            case .attribute(let attribute): columns.append("\(scope.alias).\(SQLText.quoted(attribute.name))")
-            case .toOne(let relationship):
-                let alias = try compiler.alias([relationship], &scope)
-                let identity = request.model.entities[relationship.destinationIndex].identity.name
-                columns.append("\(alias).\(SQLText.quoted(identity))")
-            case .toMany(let relationship): lists.append(Self.identities(relationship, request.model))
-            }
-        }
-        let condition = try Self.condition(request, &compiler, &scope)
-        var order: [String] = []
-        for term in request.sort {
-            order.append(try compiler.ordered(term.path, &scope) + (term.isDescending ? " DESC" : ""))
-        }
-        order.append("\(scope.alias).pk")
-        sql = """
-            SELECT \(columns.joined(separator: ", ")) FROM \(compiler.from(scope)) WHERE \(condition) \
-            ORDER BY \(order.joined(separator: ", ")) LIMIT ? OFFSET ?
-            """
-        bindings =
-            compiler.bindings + [.integer(request.limit.map { Int64($0) } ?? -1), .integer(Int64(request.offset))]
-        usesDecimals = compiler.usesDecimals
-        listStatements = lists
-        shape = request.shape
-    }
-
-    private init(sql: String, compiler: PredicateCompiler, shape: FetchShape) {
-        self.sql = sql
-        bindings = compiler.bindings
-        usesDecimals = compiler.usesDecimals
-        listStatements = []
-        self.shape = shape
-    }
-
-    /// Writes the query of the number of a request's objects, its limit and offset aside.
-    static func count(_ request: CheckedFetchRequest) throws(PredicateError) -> FetchQuery {
-        var compiler = PredicateCompiler(model: request.model)
-        var scope = try compiler.scope(request.entity.index)
-        let condition = try condition(request, &compiler, &scope)
-        return FetchQuery(
-            sql: "SELECT count(*) FROM \(compiler.from(scope)) WHERE \(condition)", compiler: compiler,
-            shape: request.shape)
-    }
-
-    private static func condition(
-        _ request: CheckedFetchRequest, _ compiler: inout PredicateCompiler, _ scope: inout PredicateCompiler.Scope
-    ) throws(PredicateError) -> String {
-        var terms: [String] = []
-        if let predicate = request.predicate { terms.append("(\(try compiler.condition(predicate, &scope)))") }
-        if !request.includesPlaceholders { terms.append("\(scope.alias)._placeholder = 0") }
-        return terms.isEmpty ? "1" : terms.joined(separator: " AND ")
-    }
-
-    /// The query of the identities that a to-many relationship leads to, sorted.
-    static func identities(_ relationship: Relationship, _ model: ObjectModel) -> String {
-        let destination = model.entities[relationship.destinationIndex]
-        let identity = "d.\(SQLText.quoted(destination.identity.name))"
-        let table = SQLText.quoted(destination.name)
-        switch relationship.storage {
-        case .join(let index, let isOwner):
-            let (near, far) = isOwner ? ("owner", "destination") : ("destination", "owner")
-            let join = SQLText.quoted(model.joinTables[index].name)
-            return "SELECT \(identity) FROM \(join) j JOIN \(table) d ON d.pk = j.\(far) WHERE j.\(near) = ? ORDER BY 1"
-        case .column(let slot), .inverseColumn(let slot):
-            let column = SQLText.quoted(destination.columnNames[slot])
-            return "SELECT \(identity) FROM \(table) d WHERE d.\(column) = ? ORDER BY 1"
-        }
-    }
-
-    func object(_ row: PreparedStatement, _ lists: [PreparedStatement]) throws(StoreError) -> FetchedObject {
-        let pk = row.integer(0)
-        var contents: [FetchedObject.Content] = []
-        contents.reserveCapacity(shape.columns.count)
-        var (column, list) = (2, 0)
-        for property in shape.columns {
-            if property.isToMany {
-                contents.append(.list(try Self.values(lists[list], pk)))
-                list += 1
-            } else {
-                contents.append(.value(row.value(column)))
-                column += 1
-            }
-        }
-        return FetchedObject(shape: shape, pk: pk, isPlaceholder: row.integer(1) != 0, contents: contents)
-    }
-
-    static func values(_ statement: PreparedStatement, _ pk: Int64) throws(StoreError) -> [Value] {
-        statement.bind(1, pk)
-        var values: [Value] = []
-        while try statement.step() { values.append(statement.value(0)) }
-        return values
+extension CheckedFetchRequest {
+    /// Tells whether objects without a value come behind the cursor's, which a query of their own reads.
+    var needsMissing: Bool {
+        guard let cursor = after, let first = sort.first, let value = cursor.values.first else { return false }
+        return first.isDescending && !value.isNull
     }
 }

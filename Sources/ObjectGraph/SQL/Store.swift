@@ -136,6 +136,7 @@ public final class Store: Sendable {
         configuration.allowsUnsafeTransactions = true
         configuration.prepareDatabase { database in
             try database.execute(sql: "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -2000")
+            if let connection = database.sqliteConnection { try SQLFunctions.install(connection) }
         }
         return configuration
     }

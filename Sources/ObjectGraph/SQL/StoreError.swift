@@ -35,6 +35,8 @@ public struct StoreError: Error, Sendable, Equatable, CustomStringConvertible {
         case historyMalformedToken = "history.malformed_token"
         /// The store was made by an older version of this software and has to be opened for writing once.
         case olderFormat = "store.older_format"
+        /// A regular expression of a request needs too many steps.
+        case tooComplex = "store.too_complex"
         /// Anything else that SQLite reports.
         case database = "store.database"
     }
@@ -101,6 +103,10 @@ extension StoreError {
             self.init(
                 .constraint, "Could not \(action): a rule of the schema was broken\(suffix)",
                 remedy: "Correct the event")
+        case SQLITE_TOOBIG where detail == SQLFunctions.exhausted:
+            self.init(
+                .tooComplex, "Could not \(action): a regular expression needs too many steps",
+                remedy: "Write a pattern without repetitions inside of repetitions")
         default:
             self.init(
                 .database, "Could not \(action): SQLite reports code \(resultCode)\(suffix)",
@@ -125,6 +131,7 @@ extension StoreError {
     static func detail(_ resultCode: Int32, _ message: String?) -> String {
         switch resultCode & 0xff {
         case SQLITE_CONSTRAINT, SQLITE_ERROR, SQLITE_NOTADB, SQLITE_CORRUPT: message ?? ""
+        case SQLITE_TOOBIG where message == SQLFunctions.exhausted: SQLFunctions.exhausted
         default: ""
         }
     }

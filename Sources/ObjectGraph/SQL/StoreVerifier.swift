@@ -52,12 +52,6 @@ struct StoreVerifier {
 
     // MARK: Reading
 
-    /// The name of the order of decimals, made known to the connection.
-    func decimalCollation() throws(StoreError) -> String {
-        try DecimalCollation.install(connection)
-        return DecimalCollation.name
-    }
-
     func statement(_ sql: String) throws(StoreError) -> PreparedStatement {
         try PreparedStatement(connection, sql: sql)
     }

@@ -1,7 +1,8 @@
-import GRDBSQLite
-
 /// Patterns of texts in SQL.
 enum TextPatterns {
+    /// SQLite takes patterns of GLOB up to 50,000 bytes; escapes make them longer.
+    static let maximumPatternBytes = 10_000
+
     /// Returns the least text above all that begin with a prefix, or nil where there is none.
     static func end(ofPrefix prefix: String) -> String? {
         var scalars = Array(prefix.unicodeScalars)
@@ -38,21 +39,6 @@ enum TextPatterns {
 /// The order of decimals in their canonical text, exact at any number of digits.
 enum DecimalCollation {
     static let name = "objectgraph_decimal"
-
-    /// Makes the collation known to a connection.
-    static func install(_ connection: OpaquePointer) throws(StoreError) {
-        let code = sqlite3_create_collation_v2(
-            connection, name, SQLITE_UTF8, nil,
-            { _, leftCount, left, rightCount, right in
-                let left = UnsafeRawBufferPointer(start: left, count: Int(leftCount))
-                let right = UnsafeRawBufferPointer(start: right, count: Int(rightCount))
-                return DecimalCollation.compare(left, right)
-            }, nil)
-        // Busy: it is known already, and a statement in use relies on it.
-        guard code == SQLITE_OK || code == SQLITE_BUSY else {
-            throw StoreError(resultCode: code, action: "order decimals")
-        }
-    }
 
     static func compare(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Int32 {
         let minus = UInt8(ascii: "-")

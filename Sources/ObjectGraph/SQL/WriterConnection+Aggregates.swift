@@ -49,7 +49,6 @@ extension WriterConnection {
     ) throws(StoreError) -> [Int64: Value] {
         var value = "d." + SQLText.quoted(source.name)
         if source.type == .decimal {
-            try DecimalCollation.install(connection)
             value += " COLLATE \(DecimalCollation.name)"
         }
         let name = function == .minimum ? "min" : "max"

@@ -206,6 +206,6 @@ struct FetchRequestTests {
         var narrow = FetchedTable()
         narrow.maximumColumnWidth = 5
         #expect(narrow.text(objects).contains("a \"q…"))
-        #expect(FetchedTable().text([]).isEmpty)
+        #expect(FetchedTable().text([FetchedObject]()).isEmpty)
     }
 }

@@ -22,6 +22,13 @@ struct PredicateCheckerTests {
         "ANY checklist.isDone = YES", "ALL checklist.isDone = 1", "ANY technicians = 't1'", "checklist.@count > 2",
         "asset.workOrders.@count = 1", "technicians.@count BETWEEN {1, 2}", "title = status", "3 <= priority",
         "NONE notes.author.name = 'x'", "asset IN {'a', nil}", "startDate < updatedAt", "checklistCount > priority",
+        "cost > priority", "checklist.minutes.@sum > 3", "checklist.@sum.minutes > 3", "ANY checklist.text = title",
+        "'x, y' CONTAINS title", "'t1' IN technicians", "technicians CONTAINS 't1'", "cost * (1 + taxRate) > 100",
+        "startDate > now() - 86400", "lowercase(title) = 'x'", "canonical:(title) BEGINSWITH 'x'",
+        "SUBQUERY(checklist, $c, $c.minutes > priority AND $c.isDone = NO).@count = 0",
+        "SUBQUERY(checklist, $c, $c.isDone = YES).minutes.@sum > 10", "title MATCHES '[a-z]+'",
+        "max(notes.writtenAt) > now()",
+        "priority BETWEEN {1, checklistCount + 1}", "-priority < 0", "SELF = 'w1'", "asset.workOrders CONTAINS SELF",
     ])
     func acceptsWhatFits(_ text: String) {
         #expect(failure(text) == nil)
@@ -30,8 +37,12 @@ struct PredicateCheckerTests {
     @Test(arguments: [
         ("priority = 'high'", 12), ("title = 3", 9), ("title = YES", 9), ("startDate = 5", 13),
         ("startDate > 'yesterday'", 13), ("cost = 'x'", 8), ("priority CONTAINS 'x'", 1), ("asset > 'a'", 1),
-        ("title < nil", 9), ("title CONTAINS nil", 16), ("title = priority", 9), ("cost > priority", 8),
+        ("title < nil", 9), ("title CONTAINS nil", 16), ("title = priority", 9),
         ("ANY title = 'x'", 5), ("asset.@count = 1", 1), ("priority = NO", 12), ("priority =[c] 3", 1),
+        ("title + 1 = 2", 1), ("startDate * 2 > now()", 1), ("lowercase(priority) = 'x'", 11),
+        ("asset = technicians.@count", 9), ("notes.text.@sum > 1", 1), ("checklist.isDone.@max = 1", 1),
+        ("ANY technicians.@count = 1", 5), ("SUBQUERY(asset, $x, $x.id = 'a').@count = 1", 1),
+        ("asset = SELF", 9), ("title MATCHES nil", 15),
     ])
     func refusesWrongTypes(_ text: String, _ column: Int) throws {
         let error = try #require(failure(text))
@@ -53,15 +64,18 @@ struct PredicateCheckerTests {
     }
 
     @Test(arguments: [
-        "technicians.name = 'x'", "ANY technicians.notes.text = 'x'", "checklist.minutes.@sum > 3",
-        "checklist.@sum > 3",
-        "title BETWEEN asset.name", "ANY checklist.text = title", "'x' CONTAINS title",
+        "technicians.name = 'x'", "ANY technicians.notes.text = 'x'", "checklist.@sum > 3", "checklist.text.@count > 3",
+        "technicians.notes.@count > 1", "title LIKE status", "title MATCHES status", "sum(1) > 3",
+        "ANY technicians.name = notes.text",
     ])
     func refusesWhatItDoesNotSupport(_ text: String) {
         #expect(failure(text)?.code == .unsupported, "\(text): \(String(describing: failure(text)))")
     }
 
-    @Test(arguments: ["1 = 1", "title IN 'x'", "title = {'x'}", "priority BETWEEN {1}", "priority BETWEEN {1, 2, 3}"])
+    @Test(arguments: [
+        "1 = 1", "title IN 'x'", "title BETWEEN asset.name", "title MATCHES '('", "title = {'x'}", "now(1) > startDate",
+        "priority BETWEEN {1}", "priority BETWEEN {1, 2, 3}",
+    ])
     func refusesWrongForms(_ text: String) {
         #expect(failure(text)?.code == .syntax)
     }
@@ -75,6 +89,19 @@ struct PredicateCheckerTests {
         #expect(throws: PredicateError.self) { try FetchRequest("Asset", matching: many).checked(with: model) }
         let list = "name IN {" + (0...10_000).map { "'\($0)'" }.joined(separator: ",") + "}"
         #expect(failure(list, "Asset")?.code == .tooComplex)
+        var sum = Predicate.Expression.path("cost")
+        for _ in 0..<300 { sum = .arithmetic(sum, .add, 1) }
+        let deepSum = Predicate.comparison(Predicate.Comparison(sum, .greater, 1))
+        #expect(throws: PredicateError.self) { try FetchRequest("WorkOrder", matching: deepSum).checked(with: model) }
+        #expect(throws: PredicateError.self) { try deep.substituting(["x": 1]) }
+        let pattern = "title LIKE '" + String(repeating: "*a", count: 6000) + "'"
+        #expect(failure(pattern)?.code == .tooComplex)
+    }
+
+    @Test func namesAVariableWithoutValue() {
+        #expect(failure("title = $wanted")?.code == .arguments)
+        #expect(failure("title = $wanted")?.column == 9)
+        #expect(failure("SUBQUERY(notes, $n, $m.text = 'x').@count = 1")?.remedy.contains("$n") == true)
     }
 
     @Test func checksLimitsSortAndProperties() {

@@ -25,7 +25,7 @@ struct PredicateParserTests {
         ("a >= 1", .greaterOrEqual), ("a => 1", .greaterOrEqual), ("a BETWEEN {1, 2}", .between),
         ("a between (1, 2)", .between), ("a IN {1}", .contained), ("a in ()", .contained),
         ("a BEGINSWITH 'x'", .beginsWith), ("a contains 'x'", .contains), ("a ENDSWITH 'x'", .endsWith),
-        ("a LIKE 'x'", .like),
+        ("a LIKE 'x'", .like), ("a MATCHES 'x'", .matches),
     ])
     func readsEveryRelation(_ text: String, _ relation: Predicate.Relation) throws {
         #expect(try comparison(text).relation == relation)
@@ -68,7 +68,8 @@ struct PredicateParserTests {
         #expect(try comparison("SOME members.name = 'x'").quantifier == .any)
         #expect(try comparison("all members.name = 'x'").quantifier == .all)
         #expect(try comparison("NONE members.name = 'x'").quantifier == Predicate.Quantifier.none)
-        #expect(try comparison("a CONTAINS[c] 'x'").isCaseInsensitive)
+        #expect(try comparison("a CONTAINS[c] 'x'").options == .caseInsensitive)
+        #expect(try comparison("a =[dC] 'x'").options == [.caseInsensitive, .diacriticInsensitive])
         #expect(try comparison("#in = 1").left == .path(PropertyPath(names: ["in"], column: 1)))
         guard case .not = try Predicate.parse("a NOT IN {1}") else {
             Issue.record("NOT IN negates")
@@ -79,7 +80,10 @@ struct PredicateParserTests {
     @Test(arguments: [
         ("", 1), ("a", 2), ("a =", 4), ("a = 1 b = 2", 7), ("(a = 1", 7), ("a = 'x", 5), ("a = 1)", 6),
         ("a = $1", 5), ("AND", 1), ("a = 1 AND", 10), ("a IN {1, }", 10), ("a. = 1", 4), ("a ~ 1", 3),
-        (#"a = '\q'"#, 6), ("a = - b", 7),
+        (#"a = '\q'"#, 6), ("a = - ,", 7), ("ANY a", 6), ("a = 1 + (b = 2)", 16), ("a + (b = 2) + 1 = 3", 13),
+        ("(a AND b)", 4),
+        ("SUBQUERY(a, x, b = 1).@count > 0", 13), ("SUBQUERY(a, $x, $x.b = 1) > 0", 27), ("a = b.@sum.@count", 12),
+        ("a = %x", 5), ("lowercase:title = 'x'", 11), ("a =[c 'x'", 7),
     ])
     func saysWhereTheTextIsWrong(_ text: String, _ column: Int) throws {
         let error = try #require(failure(text))
@@ -89,8 +93,10 @@ struct PredicateParserTests {
     }
 
     @Test func refusesWhatItDoesNotSupport() throws {
-        #expect(failure("a MATCHES 'x'")?.code == .unsupported)
-        #expect(failure("a =[cd] 'x'")?.code == .unsupported)
+        #expect(failure("a =[n] 'x'")?.code == .unsupported)
+        #expect(failure("soundex(a) = 'x'")?.code == .unsupported)
+        #expect(failure("a.@distinctUnionOfObjects = 1")?.code == .unsupported)
+        #expect(failure("CAST('x', 'NSThing') = a")?.code == .unsupported)
     }
 
     @Test func limitsNestingAndLength() throws {

@@ -62,6 +62,17 @@ struct PredicateCompilerTests {
         ("title LIKE[c] 'fix*'", "w1 w2"), ("title LIKE '?T?'", "w4"), ("title LIKE[c] 'é?é'", "w4"),
         (#"title = 'fix it\'s 100% *'"#, "w2"), ("title =[c] 'été'", "w4"), ("title IN[c] {'été'}", "w4"),
         ("title = \"' OR 1=1 --\"", ""), ("title !=[c] 'été'", "w1 w2 w3"),
+        ("title =[cd] 'ete'", "w4"), ("title =[d] 'ETE'", "w4"),
+        ("title BEGINSWITH[cd] 'e'", "w4"), ("asset.name CONTAINS[cd] 'EOL'", "w2"), ("title ENDSWITH[d] 'TE'", "w4"),
+        ("title LIKE[cd] 'e?e'", "w4"), ("title MATCHES '[Ff]ix .*'", "w1 w2"), ("title MATCHES '[Ff]ix'", ""),
+        ("title MATCHES[c] 'fix.*pump'", "w1"), ("title MATCHES[cd] 'ete|x'", "w4"),
+        ("NOT title MATCHES 'f.*'", "w1 w3 w4"),
+        ("lowercase:(title) = 'été'", "w4"), ("uppercase(title) ENDSWITH 'PUMP'", "w1"),
+        ("canonical(title) = 'ete'", "w4"),
+        ("'Fix [the] pump now' BEGINSWITH title", "w1"), ("'say ÉTÉ' ENDSWITH title", "w4"),
+        ("status CONTAINS title", ""),
+        ("'open' CONTAINS status", "w1 w2 w3"), ("title CONTAINS status", ""), ("title CONTAINS ''", "w1 w2 w4"),
+        ("title IN[cd] {'ete', 'x'}", "w4"), ("title BETWEEN[c] {'fix', 'fix j'}", "w1 w2"),
     ])
     func comparesTexts(_ condition: String, _ found: String) throws {
         #expect(try fixture.identities("WorkOrder", condition).joined(separator: " ") == found)
@@ -72,7 +83,15 @@ struct PredicateCompilerTests {
         ("cost > 123456789012345678901234567890.24", "w3"), ("cost > 123456789012345678901234567890.25", ""),
         ("cost > -1", "w1 w2 w3"), ("startDate >= '2026-02-01'", "w2"),
         ("startDate < '2026-02-01T01:00:00+01:00'", "w1"), ("cost IN {9, 10.5}", "w1 w2"),
-        ("totalCost = cost", "w1 w2 w3 w4"),
+        ("totalCost = cost", "w1 w2 w3 w4"), ("cost > priority", "w1 w2 w3"), ("priority < cost", "w1 w2 w3"),
+        ("cost + 0.5 = 9.5", "w1"), ("cost * (1 + taxRate) > 10", "w2 w3"), ("cost / 2 = 4.5", "w1"),
+        ("cost / 0 = nil", "w1 w2 w3 w4"), ("-cost < -10", "w2 w3"), ("priority / 2 = 0.5", "w1"),
+        ("priority * 2 - 1 = 3", "w2"), ("startDate + 86400 > '2026-02-01T12:00:00Z'", "w2"),
+        ("startDate = CAST('2026-01-01T00:00:00Z', 'NSDate')", "w1"), ("startDate = CAST(788918400, 'NSDate')", "w1"),
+        ("startDate - CAST('2026-01-01T00:00:00Z', 'NSDate') > 1", "w2"), ("startDate < now()", "w1 w2"),
+        ("cost BETWEEN {priority, priority + 8}", "w1"), ("priority IN {cost - 8, 3}", "w1 w3 w4"),
+        ("cost IN (9)", "w1"), ("priority = CAST('2', 'NSNumber')", "w2"),
+        ("cost = CAST('9.0', 'NSDecimalNumber')", "w1"),
     ])
     func comparesDecimalsAndDates(_ condition: String, _ found: String) throws {
         #expect(try fixture.identities("WorkOrder", condition).joined(separator: " ") == found)
@@ -97,7 +116,24 @@ struct PredicateCompilerTests {
         ("ANY checklist.isDone = NO", "w1"), ("ANY checklist.minutes > 6", "w1"),
         ("ANY notes.author.name = 'Ada'", "w1"),
         ("ANY asset.workOrders = 'w1'", "w1"), ("ANY technicians IN {'t1', 't9'} AND asset.site = 'Nord'", "w1"),
-        ("ANY technicians.workOrders.@count = 2", "w1 w2"),
+        ("ANY technicians.workOrders.@count = 2", "w1 w2"), ("'t2' IN technicians", "w1"),
+        ("technicians CONTAINS 't1'", "w1 w2"), ("'Ada' IN technicians.name", "w1 w2"),
+        ("checklist.minutes.@sum = 12", "w1"), ("checklist.@sum.minutes = 0", "w2 w3 w4"),
+        ("checklist.minutes.@max > 6", "w1"), ("checklist.minutes.@min = 5", "w1"),
+        ("checklist.minutes.@avg = 6", "w1"),
+        ("checklist.minutes.@max = nil", "w3 w4"), ("asset.workOrders.cost.@sum > 10", "w2"),
+        ("asset.workOrders.cost.@avg = 9", "w1"), ("max(asset.workOrders.cost) = 10.5", "w2"),
+        ("SUBQUERY(checklist, $c, $c.isDone = YES).@count = 1", "w1 w2"),
+        ("SUBQUERY(checklist, $c, $c.isDone = YES AND $c.minutes > priority).@count = 1", "w1"),
+        ("SUBQUERY(checklist, $c, $c.isDone = YES).minutes.@sum = 5", "w1"),
+        ("SUBQUERY(technicians, $t, ANY $t.notes.text = 'x').@count > 0", "w1 w2"),
+        ("SUBQUERY(technicians, $t, SUBQUERY($t.workOrders, $o, $o = SELF).@count = 1).@count = 2", "w1"),
+        ("SUBQUERY(technicians, $t, $t.name = 'Ada' AND $t.workOrders.@count = 2).@count = 1", "w1 w2"),
+        ("SELF = 'w2'", "w2"), ("SELF IN {'w2', 'w3'}", "w2 w3"), ("SELF != 'w2'", "w1 w3 w4"),
+        ("SELF.priority = 1", "w1"),
+        ("ANY checklist.workOrder = SELF", "w1 w2"), ("ANY asset.workOrders.title = title", "w1 w2 w4"),
+        ("ANY checklist.minutes > priority + 5", "w1"), ("ALL technicians.name BEGINSWITH[c] 'a'", "w2 w3 w4"),
+        ("NONE checklist.minutes BETWEEN {6, 9}", "w2 w3 w4"), ("ANY checklist.minutes - priority = 6", "w1"),
     ])
     func followsRelationships(_ condition: String, _ found: String) throws {
         #expect(try fixture.identities("WorkOrder", condition).joined(separator: " ") == found)
@@ -108,7 +144,7 @@ struct PredicateCompilerTests {
             "WorkOrder",
             where: "title = 'needle' OR asset = 'needle' OR ANY technicians.name LIKE 'needle' OR priority = 77"
         ).checked(with: fixture.model)
-        let query = try FetchQuery(request)
+        let query = try FetchQuery(request, now: 0)
         #expect(!query.sql.contains("needle"))
         #expect(!query.sql.contains("77"))
         #expect(query.bindings.count == query.sql.filter { $0 == "?" }.count)
@@ -121,7 +157,7 @@ struct PredicateCompilerTests {
         "startDate = nil", "startDate BETWEEN {'2026-01-01', '2026-02-01'}",
     ])
     func usesIndexes(_ condition: String) throws {
-        let query = try FetchQuery(FetchRequest("WorkOrder", where: condition).checked(with: fixture.model))
+        let query = try FetchQuery(FetchRequest("WorkOrder", where: condition).checked(with: fixture.model), now: 0)
         var plan: [String] = []
         try fixture.store.read { context in
             let statement = try PreparedStatement(try context.connection(), sql: "EXPLAIN QUERY PLAN " + query.sql)

@@ -1,0 +1,259 @@
+/// Looks everything that a fetch request names up in a model.
+struct FetchRequestChecker {
+    static let maximumSortCount = 16
+    static let maximumPropertyCount = 500
+
+    private let request: FetchRequest
+    private let entity: Entity
+    private let model: ObjectModel
+    private var checker: PredicateChecker
+    private var columns: [FetchShape.Column] = []
+    private var columnExpressions: [Predicate.Expression] = []
+    private var groups: [Predicate.Expression] = []
+    private var isGrouped = false
+
+    init(_ request: FetchRequest, entity: Entity, model: ObjectModel) {
+        self.request = request
+        self.entity = entity
+        self.model = model
+        checker = PredicateChecker(model: model, entity: entity.index)
+    }
+
+    mutating func checked() throws(PredicateError) -> CheckedFetchRequest {
+        try checkRange(request.limit, "limit")
+        try checkRange(request.offset, "offset")
+        let condition = try request.condition?.predicate(request.variables)
+        let predicate: CheckedPredicate? = if let condition { try checker.check(condition) } else { nil }
+        try readColumns()
+        let groupBy = try readGroups()
+        isGrouped = !groupBy.isEmpty || request.having != nil || columnExpressions.contains(where: \.hasRowAggregate)
+        try checkColumns()
+        let having = try checkedHaving()
+        let sort = try checkedSort()
+        let fingerprint = fingerprint(condition, sort.map(\.key))
+        return CheckedFetchRequest(
+            model: model, entity: entity, predicate: predicate, sort: sort.map(\.checked),
+            shape: FetchShape(entity: entity, columns: columns, hasRowAggregates: isGrouped && groupBy.isEmpty),
+            groupBy: groupBy, having: having, isDistinct: request.isDistinct, limit: request.limit,
+            offset: request.offset, after: try cursor(fingerprint, sort.map(\.checked)),
+            includesPlaceholders: request.includesPlaceholders, now: request.now, fingerprint: fingerprint)
+    }
+
+    private func checkRange(_ number: Int?, _ name: String) throws(PredicateError) {
+        if let number, number < 0 {
+            throw PredicateError(.range, "The \(name) is negative", at: nil, remedy: "Use a number from 0 up")
+        }
+    }
+
+    private var isOfRows: Bool { isGrouped || request.isDistinct }
+
+    // MARK: Properties
+
+    private mutating func readColumns() throws(PredicateError) {
+        checker.allowsRowAggregates = true
+        defer { checker.allowsRowAggregates = false }
+        guard let texts = request.properties else {
+            columns = FetchShape.standardColumns(entity, model)
+            columnExpressions = columns.map { .path(PropertyPath(names: [$0.name])) }
+            return
+        }
+        if texts.count > Self.maximumPropertyCount {
+            throw PredicateError(
+                .tooComplex, "There are more than \(Self.maximumPropertyCount) properties", at: nil,
+                remedy: "Name fewer")
+        }
+        for (index, text) in texts.enumerated() {
+            do throws(PredicateError) {
+                try readColumn(try FetchedProperty(text))
+            } catch {
+                throw error.located(in: .properties, index + 1)
+            }
+        }
+    }
+
+    private mutating func readColumn(_ property: FetchedProperty) throws(PredicateError) {
+        if columns.contains(where: { $0.name == property.name }) { return }
+        let column: FetchShape.Column
+        if let name = property.ownName, property.givenName ?? name == name,
+            let own = FetchShape.column(named: name, entity, model)
+        {
+            column = own
+        } else {
+            let expression = try checker.check(property.expression)
+            column = FetchShape.Column(
+                name: property.name, type: expression.type.attributeType(in: model), source: .expression(expression))
+            try register(property, expression)
+        }
+        columns.append(column)
+        columnExpressions.append(property.expression)
+    }
+
+    /// Lets orders and conditions on groups use a property's given name.
+    private mutating func register(_ property: FetchedProperty, _ expression: TypedExpression) throws(PredicateError) {
+        guard let name = property.givenName else { return }
+        if entity.propertyNames.contains(name) {
+            throw PredicateError(
+                .syntax, "\(entity.name) has a property '\(name)' itself", at: nil, remedy: "Use another name behind AS"
+            )
+        }
+        checker.names[name] = expression
+    }
+
+    // MARK: Groups
+
+    private mutating func readGroups() throws(PredicateError) -> [TypedExpression] {
+        var checked: [TypedExpression] = []
+        for (index, text) in request.groupBy.enumerated() {
+            do throws(PredicateError) {
+                let property = try FetchedProperty(text)
+                if property.expression.hasRowAggregate {
+                    throw PredicateError(
+                        .unsupported, "A group cannot be made by what is computed over it",
+                        at: property.expression.column, remedy: "Group by properties; use having for aggregates")
+                }
+                checked.append(try checker.check(property.expression))
+                groups.append(property.expression)
+            } catch {
+                throw error.located(in: .grouping, index + 1)
+            }
+        }
+        return checked
+    }
+
+    /// In a request for rows each property has one value a row.
+    private func checkColumns() throws(PredicateError) {
+        guard isOfRows else { return }
+        for (index, expression) in columnExpressions.enumerated() {
+            if columns[index].isToMany {
+                throw PredicateError(
+                    .unsupported, "'\(columns[index].name)' is a list, rows have single values", at: expression.column,
+                    remedy: "Use \(columns[index].name).@count"
+                ).located(in: .properties, index + 1)
+            }
+            if isGrouped, !isOfGroup(expression) {
+                throw notOfGroup(expression).located(in: .properties, index + 1)
+            }
+        }
+    }
+
+    private func isOfGroup(_ expression: Predicate.Expression) -> Bool {
+        expression.isGrouped { part in
+            if groups.contains(part) { return true }
+            guard case .path(let path) = part, path.root == nil, path.function == nil, path.names.count == 1 else {
+                return false
+            }
+            return checker.names[path.names[0]] != nil
+        }
+    }
+
+    private func notOfGroup(_ expression: Predicate.Expression) -> PredicateError {
+        PredicateError(
+            .unsupported, "'\(expression)' differs inside a group", at: expression.column,
+            remedy: groups.isEmpty
+                ? "Group by it, or aggregate it, as in max(…)"
+                : "Group by it, or aggregate it; groups are made by \(groups.map(\.description).joined(separator: ", "))"
+        )
+    }
+
+    private mutating func checkedHaving() throws(PredicateError) -> CheckedPredicate? {
+        guard let having = request.having else { return nil }
+        if groups.isEmpty {
+            throw PredicateError(
+                .unsupported, "A condition on groups needs groups", at: nil, remedy: "Say what to group by")
+        }
+        checker.allowsRowAggregates = true
+        defer { checker.allowsRowAggregates = false }
+        do throws(PredicateError) {
+            let predicate = try having.predicate(request.variables)
+            if let side = predicate.firstSide(failing: { isOfGroup($0) }) { throw notOfGroup(side) }
+            return try checker.check(predicate)
+        } catch {
+            throw error.located(in: .having)
+        }
+    }
+
+    // MARK: Order
+
+    private mutating func checkedSort() throws(PredicateError) -> [(key: SortKey, checked: CheckedSort)] {
+        checker.allowsRowAggregates = isGrouped
+        defer { checker.allowsRowAggregates = false }
+        if request.sort.count > Self.maximumSortCount {
+            throw PredicateError(
+                .tooComplex, "The order has more than \(Self.maximumSortCount) keys", at: nil, remedy: "Name fewer")
+        }
+        var sort: [(key: SortKey, checked: CheckedSort)] = []
+        for (index, text) in request.sort.enumerated() {
+            do throws(PredicateError) {
+                let key = try SortKey(text)
+                sort.append((key, try check(key)))
+            } catch {
+                throw error.located(in: .order, index + 1)
+            }
+        }
+        return sort
+    }
+
+    private mutating func check(_ key: SortKey) throws(PredicateError) -> CheckedSort {
+        if isGrouped, !isOfGroup(key.expression) { throw notOfGroup(key.expression) }
+        if request.isDistinct, !isFetched(key.expression) {
+            throw PredicateError(
+                .unsupported, "Rows without repeats cannot be sorted by '\(key.expression)'", at: key.expression.column,
+                remedy: "Fetch it too, or sort by a fetched property")
+        }
+        let expression = try checker.check(key.expression).identified(in: model)
+        if !key.options.isEmpty, !PredicateChecker.isText(expression.type) {
+            throw PredicateError(
+                .type, "\(key.options) sorts texts, this is \(checker.described(expression.type))",
+                at: key.expression.column, remedy: "Remove \(key.options)")
+        }
+        return CheckedSort(expression: expression, options: key.options, isDescending: key.isDescending)
+    }
+
+    private func isFetched(_ expression: Predicate.Expression) -> Bool {
+        if columnExpressions.contains(expression) { return true }
+        guard case .path(let path) = expression, path.names.count == 1 else { return false }
+        return checker.names[path.names[0]] != nil
+    }
+
+    // MARK: Cursors
+
+    private func fingerprint(_ condition: Predicate?, _ sort: [SortKey]) -> UInt64 {
+        let parts =
+            [entity.name, condition?.description ?? "", request.includesPlaceholders ? "placeholders" : ""]
+            + sort.map(\.text)
+        return FetchCursor.fingerprint(parts)
+    }
+
+    private func cursor(_ fingerprint: UInt64, _ sort: [CheckedSort]) throws(PredicateError) -> FetchCursor? {
+        guard let text = request.after else { return nil }
+        if isOfRows {
+            throw PredicateError(
+                .cursor, "Groups and rows without repeats have no cursor", at: nil, remedy: "Use limit and offset")
+        }
+        if request.offset > 0 {
+            throw PredicateError(
+                .cursor, "A cursor and an offset exclude each other", at: nil, remedy: "Leave the offset out")
+        }
+        return try FetchCursor(text, fingerprint: fingerprint, count: sort.count)
+    }
+}
+
+extension TypedExpression {
+    /// The expression with the identity in the place of an object.
+    func identified(in model: ObjectModel) -> TypedExpression {
+        guard case .path(let path) = node else { return self }
+        let identified: ResolvedPath
+        switch path.end {
+        case .attribute: return self
+        case .destination(let relationship):
+            let identity = model.entities[relationship.destinationIndex].identity
+            identified = ResolvedPath(
+                scope: path.scope, origin: path.origin, steps: path.steps + [relationship], end: .attribute(identity))
+        case .object:
+            let identity = model.entities[path.owner].identity
+            identified = ResolvedPath(
+                scope: path.scope, origin: path.origin, steps: path.steps, end: .attribute(identity))
+        }
+        return TypedExpression(node: .path(identified), type: identified.type)
+    }
+}

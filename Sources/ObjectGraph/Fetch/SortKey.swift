@@ -1,0 +1,138 @@
+/// One key of an order, as its text states it.
+struct SortKey: Equatable {
+    let expression: Predicate.Expression
+    let options: Predicate.TextOptions
+    let isDescending: Bool
+
+    /// Reads `title`, `-title`, `+title`, `title[cd]`, `title asc` or `title desc`; an expression may stand for the
+    /// property.
+    init(_ text: String) throws(PredicateError) {
+        var parser = try PredicateParser(text)
+        var isDescending = false
+        if parser.isSymbol("-", "+") {
+            isDescending = parser.isSymbol("-")
+            parser.advance()
+        }
+        expression = try parser.expression("a property")
+        options = try parser.options()
+        if parser.take(keyword: "DESC", "DESCENDING") {
+            isDescending.toggle()
+        } else {
+            _ = parser.take(keyword: "ASC", "ASCENDING")
+        }
+        try parser.expectEnd("asc, desc or the end")
+        self.isDescending = isDescending
+    }
+
+    /// The key as text that reads the same.
+    var text: String { "\(expression)\(options)\(isDescending ? " desc" : "")" }
+}
+
+/// A property to fetch, as its text states it.
+struct FetchedProperty {
+    let expression: Predicate.Expression
+    /// The name behind `AS`, or nil.
+    let givenName: String?
+
+    /// Reads `title`, `chat.title` or `count() AS messages`.
+    init(_ text: String) throws(PredicateError) {
+        var parser = try PredicateParser(text)
+        expression = try parser.expression("a property")
+        var name: String?
+        if parser.take(keyword: "AS") {
+            switch parser.current.content {
+            case .name(let given), .escapedName(let given): name = given
+            default: throw parser.unexpected("a name")
+            }
+            parser.advance()
+        }
+        try parser.expectEnd("AS or the end")
+        givenName = name
+    }
+
+    var name: String { givenName ?? expression.description }
+
+    /// The only name of a path that is a property of the object itself, or nil.
+    var ownName: String? {
+        guard case .path(let path) = expression, path.root == nil, path.function == nil, path.names.count == 1 else {
+            return nil
+        }
+        return path.names[0]
+    }
+}
+
+extension Predicate.Expression {
+    /// Tells whether every part is a group's: one of its expressions, computed over its rows, or a value.
+    ///
+    /// - Parameter isKnown: tells whether an expression is one of those that make the group.
+    func isGrouped(_ isKnown: (Predicate.Expression) -> Bool) -> Bool {
+        if isKnown(self) { return true }
+        switch self {
+        case .literal: return true
+        case .path, .subquery: return false
+        case .list(let parts): return parts.allSatisfy { $0.isGrouped(isKnown) }
+        case .negated(let operand): return operand.isGrouped(isKnown)
+        case .arithmetic(let left, _, let right): return left.isGrouped(isKnown) && right.isGrouped(isKnown)
+        case .function(let call):
+            return CollectionFunction(rawValue: call.name) != nil || call.arguments.allSatisfy { $0.isGrouped(isKnown) }
+        }
+    }
+
+    /// Tells whether a function over all rows is in it.
+    var hasRowAggregate: Bool {
+        switch self {
+        case .literal, .path, .subquery: false
+        case .list(let parts): parts.contains { $0.hasRowAggregate }
+        case .negated(let operand): operand.hasRowAggregate
+        case .arithmetic(let left, _, let right): left.hasRowAggregate || right.hasRowAggregate
+        case .function(let call):
+            CollectionFunction(rawValue: call.name) != nil || call.arguments.contains { $0.hasRowAggregate }
+        }
+    }
+}
+
+extension Predicate {
+    /// The first side of a comparison that fails a test, or nil.
+    func firstSide(failing test: (Expression) -> Bool) -> Expression? {
+        switch self {
+        case .constant: return nil
+        case .and(let parts), .or(let parts):
+            for part in parts {
+                if let found = part.firstSide(failing: test) { return found }
+            }
+            return nil
+        case .not(let inner): return inner.firstSide(failing: test)
+        case .comparison(let comparison):
+            if !test(comparison.left) { return comparison.left }
+            return test(comparison.right) ? nil : comparison.right
+        }
+    }
+}
+
+extension FetchRequest {
+    /// Cuts a list of sort keys or properties at its commas, those in parentheses, braces and quotes aside.
+    ///
+    /// - Throws: ``PredicateError`` where a text is not closed.
+    public static func parts(of text: String) throws(PredicateError) -> [String] {
+        var parts: [String] = []
+        var depth = 0
+        let scalars = Array(text.unicodeScalars)
+        var start = 0
+        func part(_ end: Int) -> String {
+            String(String.UnicodeScalarView(scalars[start..<end].drop { $0.properties.isWhitespace }))
+        }
+        for token in try PredicateTokenizer.tokens(text) {
+            guard case .symbol(let symbol) = token.content else { continue }
+            switch symbol {
+            case "(", "{": depth += 1
+            case ")", "}": depth -= 1
+            case "," where depth == 0:
+                parts.append(part(token.column - 1))
+                start = token.column
+            default: break
+            }
+        }
+        parts.append(part(scalars.count))
+        return parts
+    }
+}

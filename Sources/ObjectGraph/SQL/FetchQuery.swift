@@ -1,0 +1,303 @@
+/// The SQL of a checked fetch request, and how its rows are read.
+struct FetchQuery {
+    /// What a query delivers.
+    enum Output {
+        /// Columns `pk`, `_placeholder`, `_entity` where the table has it, the shape's single values; then, for a page,
+        /// those that order it.
+        case objects(withOrder: Bool)
+        /// The shape's values.
+        case rows
+        /// Primary keys.
+        case keys
+        /// The number of objects or rows, limit and offset aside.
+        case count
+    }
+
+    let sql: String
+    let bindings: [Value]
+    /// The entities of the aliases.
+    let tables: [String: String]
+    /// For each to-many property a query of the destinations' identities, given a primary key.
+    let listStatements: [String]
+    private let shape: FetchShape
+    private let model: ObjectModel
+    private let orderCount: Int
+
+    /// Writes the query of a request.
+    ///
+    /// - Parameters:
+    ///   - now: what `now()` is, in microseconds since 1970 UTC.
+    ///   - onlyMissing: only objects whose first sort value is missing: those that a descending order ends with.
+    init(
+        _ request: CheckedFetchRequest, output: Output = .objects(withOrder: false), now: Int64,
+        onlyMissing: Bool = false
+    ) throws(PredicateError) {
+        var builder = FetchQueryBuilder(request, now: now)
+        sql = try builder.statement(output, onlyMissing: onlyMissing)
+        bindings = builder.compiler.bindings
+        tables = builder.compiler.tables
+        listStatements = builder.lists
+        shape = request.shape
+        model = request.model
+        orderCount = if case .objects(withOrder: true) = output { request.sort.count } else { 0 }
+    }
+
+    /// Writes the query of the objects with `count` primary keys, in no order.
+    init(
+        objectsOf request: CheckedFetchRequest, count: Int, now: Int64
+    ) throws(PredicateError) {
+        var builder = FetchQueryBuilder(request, now: now)
+        sql = try builder.statement(keyCount: count)
+        bindings = builder.compiler.bindings
+        tables = builder.compiler.tables
+        listStatements = builder.lists
+        shape = request.shape
+        model = request.model
+        orderCount = 0
+    }
+
+    /// The query of the identities that a to-many relationship leads to: in their order where they have one, else
+    /// sorted.
+    static func identities(_ relationship: Relationship, _ model: ObjectModel) -> String {
+        let destination = model.entities[relationship.destinationIndex]
+        let identity = "d.\(SQLText.quoted(destination.identity.name))"
+        let table = SQLText.quoted(destination.tableName)
+        switch relationship.storage {
+        case .join(let index, let isOwner):
+            let (near, far) = isOwner ? ("owner", "destination") : ("destination", "owner")
+            let join = SQLText.quoted(model.joinTables[index].name)
+            let order = relationship.isOrdered ? "j.\(JoinTable.positionColumn(isOwner: isOwner))" : "1"
+            return """
+                SELECT \(identity) FROM \(join) j JOIN \(table) d ON d.pk = j.\(far) WHERE j.\(near) = ? ORDER BY \(order)
+                """
+        case .column(let slot), .inverseColumn(let slot):
+            let column = SQLText.quoted(destination.columnNames[slot])
+            let order = relationship.positionSlot.map { "d.\(SQLText.quoted(destination.columnNames[$0]))" } ?? "1"
+            return "SELECT \(identity) FROM \(table) d WHERE d.\(column) = ? ORDER BY \(order)"
+        }
+    }
+
+    // MARK: Reading
+
+    func object(_ row: PreparedStatement, _ lists: [PreparedStatement]) throws(StoreError) -> FetchedObject {
+        let pk = row.integer(0)
+        var entity = shape.entity
+        let sharesTable = entity.sharesTable
+        if sharesTable, let own = model.entity(named: row.text(2)) { entity = own }
+        return FetchedObject(
+            shape: shape, entity: entity, pk: pk, isPlaceholder: row.integer(1) != 0,
+            contents: try contents(row, firstColumn: sharesTable ? 3 : 2, lists, pk))
+    }
+
+    func row(_ row: PreparedStatement) throws(StoreError) -> FetchedRow {
+        FetchedRow(shape: shape, contents: try contents(row, firstColumn: 0, [], 0))
+    }
+
+    private func contents(
+        _ row: PreparedStatement, firstColumn: Int, _ lists: [PreparedStatement], _ pk: Int64
+    ) throws(StoreError) -> [FetchedContent] {
+        var contents: [FetchedContent] = []
+        contents.reserveCapacity(shape.columns.count)
+        var (column, list) = (firstColumn, 0)
+        for property in shape.columns {
+            if property.isToMany {
+                contents.append(.list(try Self.values(lists[list], pk)))
+                list += 1
+            } else {
+                contents.append(.value(row.value(column)))
+                column += 1
+            }
+        }
+        return contents
+    }
+
+    /// The values that the current row is sorted by.
+    func order(_ row: PreparedStatement) -> [Value] {
+        let count = row.columnCount
+        return (count - orderCount..<count).map { row.value($0) }
+    }
+
+    static func values(_ statement: PreparedStatement, _ pk: Int64) throws(StoreError) -> [Value] {
+        statement.bind(1, pk)
+        var values: [Value] = []
+        while try statement.step() { values.append(statement.value(0)) }
+        return values
+    }
+}
+
+/// Puts the parts of a fetch request's SQL together.
+private struct FetchQueryBuilder {
+    let request: CheckedFetchRequest
+    var compiler: PredicateCompiler
+    var lists: [String] = []
+
+    init(_ request: CheckedFetchRequest, now: Int64) {
+        self.request = request
+        compiler = PredicateCompiler(model: request.model, now: now)
+    }
+
+    private var root: String { compiler.scope(0).alias }
+
+    private var objectColumns: [String] {
+        ["\(root).pk", "\(root)._placeholder"] + (request.entity.sharesTable ? ["\(root)._entity"] : [])
+    }
+
+    mutating func statement(_ output: FetchQuery.Output, onlyMissing: Bool) throws(PredicateError) -> String {
+        try compiler.open(0, entity: request.entity.index)
+        switch output {
+        case .count: return try countStatement()
+        case .rows: return try rowsStatement()
+        case .objects(let withOrder):
+            var columns = objectColumns + (try columns())
+            let order = try order()
+            if withOrder { columns += order.map(\.text) }
+            return try select(columns, order, onlyMissing: onlyMissing)
+        case .keys: return try select(["\(root).pk"], try order(), onlyMissing: onlyMissing)
+        }
+    }
+
+    mutating func statement(keyCount: Int) throws(PredicateError) -> String {
+        try compiler.open(0, entity: request.entity.index)
+        let columns = objectColumns + (try columns())
+        let list = SQLText.parameters(keyCount)
+        return "SELECT \(columns.joined(separator: ", ")) FROM \(compiler.from(0)) WHERE \(root).pk IN (\(list))"
+    }
+
+    private mutating func select(
+        _ columns: [String], _ order: [OrderTerm], onlyMissing: Bool
+    ) throws(PredicateError) -> String {
+        var terms = try conditions()
+        if onlyMissing, let first = order.first {
+            terms.append("\(first.text) IS NULL")
+        } else if let after = request.after {
+            terms.append(position(order, after))
+        }
+        // The key goes the way of the last sort key, so that an index on it serves both.
+        let isDescending = order.last?.isDescending ?? false
+        let keys = order.map(\.ordering) + ["\(root).pk\(isDescending ? " DESC" : "")"]
+        return """
+            SELECT \(columns.joined(separator: ", ")) FROM \(compiler.from(0)) WHERE \(joined(terms)) \
+            ORDER BY \(keys.joined(separator: ", "))\(limit())
+            """
+    }
+
+    private mutating func limit() -> String {
+        if request.limit == nil, request.offset == 0 { return "" }
+        let limit = compiler.parameter(.integer(request.limit.map { Int64($0) } ?? -1))
+        return " LIMIT \(limit) OFFSET \(compiler.parameter(.integer(Int64(request.offset))))"
+    }
+
+    // MARK: Parts
+
+    private mutating func columns() throws(PredicateError) -> [String] {
+        var columns: [String] = []
+        for column in request.shape.columns {
+            switch column.source {
+            case .attribute(let attribute): columns.append("\(root).\(SQLText.quoted(attribute.name))")
+            case .toOne(let relationship):
+                let alias = try compiler.alias([relationship], 0)
+                let identity = request.model.entities[relationship.destinationIndex].identity.name
+                columns.append("\(alias).\(SQLText.quoted(identity))")
+            case .toMany(let relationship): lists.append(FetchQuery.identities(relationship, request.model))
+            case .expression(let expression):
+                columns.append(try compiler.expression(expression.identified(in: request.model)))
+            }
+        }
+        return columns
+    }
+
+    private mutating func conditions() throws(PredicateError) -> [String] {
+        var terms: [String] = []
+        if let kind = compiler.kind(0) { terms.append(kind) }
+        if let predicate = request.predicate { terms.append("(\(try compiler.condition(predicate)))") }
+        if !request.includesPlaceholders { terms.append("\(root)._placeholder = 0") }
+        return terms
+    }
+
+    private func joined(_ terms: [String]) -> String { terms.isEmpty ? "1" : terms.joined(separator: " AND ") }
+
+    /// A key of the order in SQL.
+    private struct OrderTerm {
+        let text: String
+        let isDecimal: Bool
+        let isDescending: Bool
+
+        var ordered: String { isDecimal ? "\(text) COLLATE \(DecimalCollation.name)" : text }
+        var ordering: String { ordered + (isDescending ? " DESC" : "") }
+    }
+
+    private mutating func order() throws(PredicateError) -> [OrderTerm] {
+        var order: [OrderTerm] = []
+        for key in request.sort {
+            var text = try compiler.expression(key.expression)
+            if !key.options.isEmpty { text = "objectgraph_fold(\(text), \(key.options.rawValue))" }
+            order.append(
+                OrderTerm(text: text, isDecimal: key.expression.type.isDecimal, isDescending: key.isDescending))
+        }
+        return order
+    }
+
+    // MARK: Cursors
+
+    /// The condition that a row comes after a cursor. Missing values come first, or last in a descending order.
+    private mutating func position(_ order: [OrderTerm], _ cursor: FetchCursor) -> String {
+        let isDescending = order.last?.isDescending ?? false
+        var condition = "\(root).pk \(isDescending ? "<" : ">") \(compiler.parameter(.integer(cursor.pk)))"
+        for (term, value) in zip(order, cursor.values).reversed() {
+            guard !value.isNull else {
+                let isSame = "(\(term.text) IS NULL AND \(condition))"
+                condition = term.isDescending ? isSame : "(\(term.text) IS NOT NULL OR \(isSame))"
+                continue
+            }
+            let parameter = compiler.parameter(value)
+            let missing = term.isDescending ? " OR \(term.text) IS NULL" : ""
+            condition = """
+                (\(term.ordered) \(term.isDescending ? "<" : ">") \(parameter)\(missing) \
+                OR (\(term.text) = \(parameter) AND \(condition)))
+                """
+        }
+        // A bound of the first key by itself, where an index can begin. In a descending order the missing values come
+        // last; a second query reads them.
+        guard let first = order.first, let value = cursor.values.first, !value.isNull else { return condition }
+        let bound = "\(first.ordered) \(first.isDescending ? "<=" : ">=") \(compiler.parameter(value))"
+        return "\(bound) AND \(condition)"
+    }
+
+    // MARK: Rows
+
+    private mutating func rowsStatement() throws(PredicateError) -> String {
+        let columns = try columns()
+        let order = try order()
+        return "\(try rowsSelection(columns))\(ordering(order))\(limit())"
+    }
+
+    private func ordering(_ order: [OrderTerm]) -> String {
+        var keys = order.map(\.ordering)
+        if !request.isOfRows {
+            keys.append("\(root).pk\(order.last?.isDescending == true ? " DESC" : "")")
+        }
+        return keys.isEmpty ? "" : " ORDER BY \(keys.joined(separator: ", "))"
+    }
+
+    private mutating func rowsSelection(_ columns: [String]) throws(PredicateError) -> String {
+        let terms = try conditions()
+        var groups: [String] = []
+        for group in request.groupBy { groups.append(try compiler.expression(group)) }
+        let having: String? = if let having = request.having { try compiler.condition(having) } else { nil }
+        var sql = "SELECT \(request.isDistinct ? "DISTINCT " : "")\(columns.joined(separator: ", "))"
+        sql += " FROM \(compiler.from(0)) WHERE \(joined(terms))"
+        if !groups.isEmpty {
+            sql += " GROUP BY \(groups.joined(separator: ", "))"
+        }
+        if let having { sql += " HAVING \(having)" }
+        return sql
+    }
+
+    private mutating func countStatement() throws(PredicateError) -> String {
+        guard request.isOfRows else {
+            let terms = try conditions()
+            return "SELECT count(*) FROM \(compiler.from(0)) WHERE \(joined(terms))"
+        }
+        return "SELECT count(*) FROM (\(try rowsSelection(try columns())))"
+    }
+}

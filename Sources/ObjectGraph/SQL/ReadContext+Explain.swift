@@ -1,0 +1,127 @@
+/// How SQLite carries a fetch request out.
+public struct FetchExplanation: Sendable {
+    /// The statement; values are parameters in it.
+    public let sql: String
+    /// How many values are bound.
+    public let valueCount: Int
+    /// What is done, in words, in the order of the statement's plan.
+    public let steps: [String]
+    /// Tells whether an index or key finds the objects of the entity, or serves their order.
+    public let usesIndex: Bool
+    /// Tells whether the result is sorted because no index serves the order.
+    public let sorts: Bool
+
+    /// The whole as text of several lines.
+    public var text: String {
+        let summary: String
+        switch (usesIndex, sorts) {
+        case (true, false): summary = "An index serves."
+        case (true, true): summary = "An index finds the objects; they are sorted then."
+        case (false, false): summary = "No index serves: all objects are read."
+        case (false, true): summary = "No index serves: all objects are read, then sorted."
+        }
+        let lines = steps.map { "  " + $0 }
+        return ([sql, "", summary] + lines).joined(separator: "\n") + "\n"
+    }
+}
+
+extension ReadContext {
+    /// Tells how a request is carried out, without doing so.
+    ///
+    /// - Throws: ``PredicateError`` where the request does not fit the model, ``StoreError``.
+    public func explain(_ request: FetchRequest) throws -> FetchExplanation {
+        try explain(try request.checked(with: model))
+    }
+
+    /// Tells how a checked request is carried out, without doing so.
+    ///
+    /// - Throws: ``StoreError``; ``PredicateError`` where the request leads over too many relationships.
+    public func explain(_ request: CheckedFetchRequest) throws -> FetchExplanation {
+        let query = try FetchQuery(
+            try checkedModel(request), output: request.isOfRows ? .rows : .objects(withOrder: false), now: now(request))
+        let statement = try PreparedStatement(try connection(), sql: "EXPLAIN QUERY PLAN " + query.sql)
+        for (index, value) in query.bindings.enumerated() { statement.bind(index + 1, value) }
+        var plan: [PlanLine] = []
+        while try statement.step() {
+            plan.append(
+                PlanLine(id: statement.integer(0), parent: statement.integer(1), detail: statement.text(3)))
+        }
+        return PlanReader(plan, tables: query.tables).explanation(query)
+    }
+}
+
+/// A line of EXPLAIN QUERY PLAN.
+struct PlanLine {
+    let id: Int64
+    let parent: Int64
+    let detail: String
+}
+
+/// Puts SQLite's plans into words.
+struct PlanReader {
+    private let plan: [PlanLine]
+    private let tables: [String: String]
+
+    init(_ plan: [PlanLine], tables: [String: String]) {
+        self.plan = plan
+        self.tables = tables
+    }
+
+    func explanation(_ query: FetchQuery) -> FetchExplanation {
+        var depths: [Int64: Int] = [:]
+        var steps: [String] = []
+        for line in plan {
+            let depth = (depths[line.parent] ?? -1) + 1
+            depths[line.id] = depth
+            steps.append(String(repeating: "  ", count: depth) + words(line.detail))
+        }
+        let ofRoot = plan.first { $0.detail.hasPrefix("SEARCH t1 ") || $0.detail.hasPrefix("SCAN t1") }
+        let usesIndex = ofRoot.map { $0.detail.hasPrefix("SEARCH") || $0.detail.contains("INDEX") } ?? false
+        let sorts = plan.contains { $0.parent == 0 && $0.detail.hasPrefix("USE TEMP B-TREE FOR") }
+        return FetchExplanation(
+            sql: query.sql, valueCount: query.bindings.count, steps: steps, usesIndex: usesIndex, sorts: sorts)
+    }
+
+    private func words(_ detail: String) -> String {
+        let parts = detail.split(separator: " ").map { String($0) }
+        guard parts.count > 1 else { return detail }
+        let table = tables[parts[1]] ?? Self.linkTable(parts[1], tables) ?? parts[1]
+        switch parts[0] {
+        case "SCAN":
+            guard let index = index(detail) else { return "read all rows of \(table)" }
+            return "read \(table) in the order of the index \(index)"
+        case "SEARCH":
+            guard let index = index(detail) else {
+                return "find rows of \(table) by \(detail.contains("PRIMARY KEY") ? "their key" : detail)"
+            }
+            if detail.contains("AUTOMATIC") { return "find rows of \(table) by an index that is made for this request" }
+            return "find rows of \(table) by the index \(index)"
+        case "USE" where detail.hasPrefix("USE TEMP B-TREE FOR "):
+            let purpose = detail.dropFirst("USE TEMP B-TREE FOR ".count)
+            switch purpose {
+            case "ORDER BY": return "sort them: no index serves the order"
+            case "GROUP BY": return "sort them into groups: no index serves the grouping"
+            case "DISTINCT": return "remember what was there to leave out repeats"
+            default: return "sort them by the rest of the order: an index serves its beginning"
+            }
+        case "CORRELATED": return "for each of them:"
+        case "LIST", "SCALAR": return "once before:"
+        default: return detail
+        }
+    }
+
+    /// The name behind INDEX, which stands before the columns in parentheses.
+    private func index(_ detail: String) -> String? {
+        guard let range = detail.firstRange(of: "INDEX ") else { return nil }
+        let rest = detail[range.upperBound...]
+        if rest.hasPrefix("(") { return "" }
+        return rest.firstRange(of: " (").map { String(rest[..<$0.lowerBound]) } ?? String(rest)
+    }
+
+    /// The tables of links have their objects' alias with a letter behind it.
+    private static func linkTable(_ alias: String, _ tables: [String: String]) -> String? {
+        if alias == "l" { return "the links" }
+        guard alias.hasSuffix("j"), let table = tables[String(alias.dropLast())] else { return nil }
+        return "the links to \(table)"
+    }
+}

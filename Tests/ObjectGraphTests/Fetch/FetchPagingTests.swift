@@ -1,0 +1,179 @@
+import Testing
+
+@testable import ObjectGraph
+
+/// Pages, batches and rows over a store with ties, missing values and every kind of sort key.
+struct FetchPagingTests {
+    private let fixture: ReadingFixture
+    private let model: ObjectModel
+
+    init() throws {
+        model = try ReadingFixture.model(.workOrders)
+        var random = SystemRandomNumberGenerator()
+        let model = model
+        var events: [GraphEvent] = (1...3).map {
+            ReadingFixture.upsert(model, "Asset", "a\($0)", ["name": .text(["Pump", "élan", "Élan"][$0 - 1])])
+        }
+        for index in 1...40 {
+            var said: [String: ReadingFixture.Said] = ["priority": .text(String(index % 3 + 1))]
+            if index % 4 != 0 { said["title"] = .text("Order \(index % 5)") }
+            if index % 3 != 0 { said["cost"] = .text(["9", "10.5", "0.25"][index % 3]) }
+            if index % 5 != 0 { said["asset"] = .one("a\(index % 3 + 1)") }
+            if index % 2 == 0 { said["startDate"] = .text("2026-01-0\(index % 9 + 1)") }
+            events.append(ReadingFixture.upsert(model, "WorkOrder", "w\(index)", said))
+        }
+        for index in 1...60 {
+            events.append(
+                ReadingFixture.upsert(
+                    model, "ChecklistItem", "c\(index)",
+                    ["workOrder": .one("w\(Int.random(in: 1...20, using: &random))"), "minutes": .text("\(index % 7)")])
+            )
+        }
+        fixture = try ReadingFixture(model: model, events)
+    }
+
+    private func request(_ sort: [String], _ change: (inout FetchRequest) -> Void = { _ in }) -> FetchRequest {
+        var request = FetchRequest("WorkOrder")
+        request.sort = sort
+        request.properties = ["id"]
+        change(&request)
+        return request
+    }
+
+    static let orders = [
+        [], ["title"], ["-title"], ["-cost", "title"], ["cost"], ["asset.name[cd]", "-priority"], ["-asset.name[c]"],
+        ["-checklist.@count", "-startDate"], ["checklist.minutes.@max", "asset"], ["-priority", "startDate", "-title"],
+        ["-startDate"], ["startDate", "-cost"], ["lowercase(title) desc", "cost"], ["-(priority * 2)", "id"],
+    ]
+
+    @Test(arguments: orders, [1, 3, 7, 100])
+    func pagesTogetherAreTheWhole(_ sort: [String], _ size: Int) throws {
+        let whole = try fixture.fetch(request(sort)).map(\.pk)
+        #expect(whole.count == 40)
+        var pages: [Int64] = []
+        var after: String?
+        repeat {
+            let page = try fixture.store.read { context in
+                try context.page(
+                    request(sort) {
+                        $0.limit = size
+                        $0.after = after
+                    })
+            }
+            #expect(page.objects.count <= size)
+            pages += page.objects.map(\.pk)
+            after = page.next
+        } while after != nil && pages.count <= 40
+        #expect(pages == whole)
+    }
+
+    @Test func aPageBeginsBehindTheLastWhateverHappenedBefore() throws {
+        let first = try fixture.store.read { try $0.page(request(["title", "id"]) { $0.limit = 10 }) }
+        let next = try #require(first.next)
+        let gone = try #require(first.objects.first?["id"]?.text)
+        let last = try #require(first.objects.last?["id"]?.text)
+        let rest = try fixture.fetch(request(["title", "id"])).dropFirst(10).compactMap { $0["id"]?.text }
+        try fixture.apply([
+            ReadingFixture.delete(model, "WorkOrder", gone), ReadingFixture.delete(model, "WorkOrder", last),
+            ReadingFixture.upsert(model, "WorkOrder", "w0", ["title": .text("Order 9")]),
+        ])
+        let second = try fixture.fetch(request(["title", "id"]) { $0.after = next }).compactMap { $0["id"]?.text }
+        #expect(second == rest + ["w0"])
+    }
+
+    @Test func refusesACursorOfAnotherRequest() throws {
+        let page = try fixture.store.read { try $0.page(request(["title"]) { $0.limit = 5 }) }
+        let cursor = try #require(page.next)
+        func failure(_ request: FetchRequest) -> PredicateError.Code? {
+            do {
+                _ = try request.checked(with: model)
+                return nil
+            } catch {
+                return error.code
+            }
+        }
+        #expect(failure(request(["title"]) { $0.after = cursor }) == nil)
+        #expect(failure(request(["-title"]) { $0.after = cursor }) == .cursor)
+        #expect(failure(request(["title", "id"]) { $0.after = cursor }) == .cursor)
+        #expect(failure(request(["title"]) { ($0.after, $0.condition) = (cursor, .text("priority = 1")) }) == .cursor)
+        #expect(failure(request(["title"]) { ($0.after, $0.includesPlaceholders) = (cursor, false) }) == .cursor)
+        #expect(failure(request(["title"]) { ($0.after, $0.offset) = (cursor, 1) }) == .cursor)
+        #expect(failure(request([]) { ($0.after, $0.isDistinct) = (cursor, true) }) == .cursor)
+        for broken in [
+            "", "x", "!!", String(cursor.dropLast(2)), cursor + "AAAA", String(repeating: "A", count: 2_000_000),
+        ] {
+            #expect(failure(request(["title"]) { $0.after = broken }) == .cursor)
+        }
+    }
+
+    @Test func aCursorSurvivesItsText() throws {
+        let values: [Value] = [.null, .integer(.min), .double(-0.0), .text("é\0'"), .blob([0, 255])]
+        let cursor = FetchCursor(fingerprint: 7, pk: -3, values: values)
+        #expect(cursor.text.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-" || $0 == "_") })
+        #expect(try FetchCursor(cursor.text, fingerprint: 7, count: 5) == cursor)
+    }
+
+    // MARK: Batches
+
+    @Test(arguments: orders, [1, 7, 40, 100])
+    func batchesTogetherAreTheWhole(_ sort: [String], _ size: Int) throws {
+        let request = request(sort) { $0.properties = ["id", "asset.name", "technicians"] }
+        let whole = try fixture.fetch(request)
+        var sizes: [Int] = []
+        var found: [FetchedObject] = []
+        try fixture.store.read { context in
+            try context.batches(request, size: size) { batches in
+                while let batch = try batches.next() {
+                    sizes.append(batch.count)
+                    found += batch
+                }
+                #expect(try batches.next() == nil)
+            }
+        }
+        #expect(found.map(\.pk) == whole.map(\.pk))
+        #expect(found.map(\.contents) == whole.map(\.contents))
+        #expect(sizes.dropLast().allSatisfy { $0 == size })
+    }
+
+    @Test func batchesRegardLimitOffsetAndCursor() throws {
+        let page = try fixture.store.read { try $0.page(request(["-startDate"]) { $0.limit = 5 }) }
+        let whole = try fixture.fetch(request(["-startDate"])).map(\.pk)
+        func batches(_ change: (inout FetchRequest) -> Void) throws -> [Int64] {
+            try fixture.store.read { context in
+                try context.batches(request(["-startDate"], change), size: 4) { batches in
+                    var keys: [Int64] = []
+                    while let batch = try batches.next() { keys += batch.map(\.pk) }
+                    return keys
+                }
+            }
+        }
+        #expect(try batches { ($0.limit, $0.offset) = (10, 5) } == Array(whole[5..<15]))
+        #expect(try batches { $0.after = page.next } == Array(whole[5...]))
+        #expect(try batches { ($0.after, $0.limit) = (page.next, 20) } == Array(whole[5..<25]))
+    }
+
+    @Test func allBatchesAreOfOneSnapshot() throws {
+        let request = request(["id"])
+        var count = 0
+        try fixture.store.read { context in
+            try context.batches(request, size: 10) { batches in
+                count += try batches.next()?.count ?? 0
+                try fixture.apply([ReadingFixture.upsert(model, "WorkOrder", "z", [:])])
+                while let batch = try batches.next() { count += batch.count }
+            }
+        }
+        #expect(count == 40)
+        #expect(try fixture.fetch(request).count == 41)
+    }
+
+    @Test func refusesAnUnusableBatchSize() throws {
+        let checked = try request([]).checked(with: model)
+        for size in [0, -1, 10_001] {
+            #expect(throws: PredicateError.self) {
+                try fixture.store.database.read { database in
+                    try ReadContext(database: database, model: model).batches(checked, size: size) { _ in }
+                }
+            }
+        }
+    }
+}
