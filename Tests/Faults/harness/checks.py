@@ -1,0 +1,214 @@
+"""What must hold, by the numbers of ARCHITECTURE.md; every check reads the store or the topics, never the worker's word."""
+
+import json
+import sqlite3
+import subprocess
+
+from . import canonical
+from .oracle import Oracle
+
+
+class Broken(Exception):
+    """An invariant does not hold."""
+
+    def __init__(self, invariant, message):
+        super().__init__(f"{invariant}: {message}")
+        self.invariant = invariant
+
+
+class Expectation:
+    """The oracle beside a store: advanced to the store's positions, then compared.
+
+    Partitions hold worlds of their own, so only the order within each counts.
+    """
+
+    def __init__(self, model, topic, logs):
+        self.model, self.topic, self.logs = model, topic, logs
+        self.letters_seen = 0
+        self.history_seen = 0
+        self.alive = {}
+        self.restart()
+
+    def restart(self):
+        self.oracle = Oracle(self.model)
+        self.done = {partition: 0 for partition in self.logs}
+
+    def advance(self, positions, may_go_back=False):
+        for (topic, partition), position in positions.items():
+            if topic != self.topic:
+                continue
+            if position > len(self.logs[partition]):
+                raise Broken("I1", f"position {position} of {topic}/{partition} is past the log's end "
+                                   f"{len(self.logs[partition])}")
+            if position < self.done[partition]:
+                if not may_go_back:
+                    raise Broken("I2", f"position of {topic}/{partition} went back from {self.done[partition]} to "
+                                       f"{position}: commits were lost")
+                self.restart()
+                return self.advance(positions)
+        for (_, partition), position in sorted(positions.items()):
+            log = self.logs[partition]
+            for index in range(self.done[partition], position):
+                offset, value = log[index]
+                self.oracle.apply(self.topic, partition, offset, value)
+            self.done[partition] = max(position, self.done[partition])
+
+    @property
+    def end(self):
+        return {(self.topic, partition): len(log) for partition, log in self.logs.items() if log}
+
+    def check(self, path, may_go_back=False, history=True):
+        """Compares a store with the oracle at the store's own positions (I2, I3), its history and dead letters too."""
+        with canonical.StoreFile(path, self.model) as store:
+            return self.check_open(store, may_go_back, history)
+
+    def check_open(self, store, may_go_back=False, history=True):
+        problem = store.value("PRAGMA quick_check(1)")
+        if problem != "ok":
+            raise Broken("I2", f"the store's file is damaged: {problem}")
+        if store.rows("PRAGMA foreign_key_check"):
+            raise Broken("I2", "a reference leads nowhere")
+        positions = store.positions()
+        self.advance(positions, may_go_back)
+        found = store.lines()
+        problem = canonical.difference(canonical.of_oracle(self.oracle), found)
+        if problem:
+            raise Broken(*self.blame(problem, found, positions))
+        if history:
+            self.check_history(store, may_go_back)
+            self.check_letters(store, may_go_back)
+        return positions
+
+    def blame(self, problem, found, positions):
+        """Tells a store whose rows and positions are of different commits (I3) from one that is simply wrong (I2)."""
+        rows = found[:found.index("positions")]
+        for _ in range(500):
+            before = dict(self.done)
+            for partition, log in self.logs.items():
+                if self.done[partition] < len(log):
+                    offset, value = log[self.done[partition]]
+                    self.oracle.apply(self.topic, partition, offset, value)
+                    self.done[partition] += 1
+            lines = canonical.of_oracle(self.oracle)
+            if lines[:lines.index("positions")] == rows:
+                return "I3", f"the rows are those of {self.done}, the positions say {positions}"
+            if before == self.done:
+                break
+        self.restart()
+        return "I2", f"the store differs from the oracle at {positions}: {problem}"
+
+    # --- history and dead letters are of the same commits as the rows
+
+    def check_history(self, store, may_go_back):
+        if may_go_back:
+            self.alive, self.history_seen = {}, 0
+        last = self.history_seen
+        for token, entity, identity, change in store.rows(
+                "SELECT token, entity, identity, change FROM _history WHERE token > ? ORDER BY token", last):
+            key = (entity, identity)
+            was = self.alive.get(key, False)
+            if (change == "insert") == was:
+                raise Broken("I3", f"history: {change} of {entity} {identity} at token {token}, which was "
+                                   + ("there" if was else "not there"))
+            self.alive[key] = change != "delete"
+            self.history_seen = token
+        there = {key for key, is_alive in self.alive.items() if is_alive}
+        rows = {(name, identity) for name, table in self.oracle.tables.items() for identity in table}
+        if there != rows:
+            some = sorted(there ^ rows)[:3]
+            raise Broken("I3", f"the history does not tell of the rows there are: {some}")
+
+    def check_letters(self, store, may_go_back):
+        if may_go_back:
+            self.letters_seen = 0
+        for number, partition, offset, value in store.rows(
+                "SELECT id, partition, offset, value FROM _dead_letter WHERE id > ? AND topic = ? ORDER BY id",
+                self.letters_seen, self.topic):
+            if self.logs[partition][offset][1] != (value or b""):
+                raise Broken("I2", f"the dead letter of {self.topic}/{partition}@{offset} is not that record")
+            self.letters_seen = number
+
+    def check_dump(self, binary, config):
+        """The program's own dump is the oracle's, byte for byte, and the program finds the store sound."""
+        for extra in ((), ("--dump",)):
+            ended = subprocess.run([binary, "verify", "--config", config, *extra], capture_output=True, timeout=300)
+            if ended.returncode:
+                raise Broken("I2", f"verify {' '.join(extra)} ended with {ended.returncode}: "
+                                   f"{(ended.stdout + ended.stderr)[-800:].decode(errors='replace')}")
+        expected = "\n".join(canonical.of_oracle(self.oracle)) + "\n"
+        if ended.stdout != expected.encode():
+            raise Broken("I2", "verify --dump differs: " + str(
+                canonical.difference(expected.splitlines(), ended.stdout.decode(errors="replace").splitlines())))
+
+
+def check_committed(broker, group, topic, positions):
+    """I1: what the broker was told is never ahead of the store."""
+    partitions = sorted(p for t, p in positions if t == topic) or [0]
+    for partition, committed in broker.wire.committed(group, topic, partitions).items():
+        if committed > positions.get((topic, partition), 0):
+            raise Broken("I1", f"the broker's offset of {topic}/{partition} is {committed}, the store's "
+                               f"{positions.get((topic, partition), 0)}")
+
+
+def notified(log):
+    """The changes that a topic tells of: by token the parts in order, repeats taken out."""
+    first = {}
+    reached = 0
+    for offset, value in log:
+        event = json.loads(value)
+        data = event["data"]
+        token, identity = data["token"], event["id"]
+        if identity in first:
+            if first[identity] != value:
+                raise Broken("I4", f"notification {identity} came again with other content, at offset {offset}")
+            continue
+        if token < reached:
+            raise Broken("I4", f"token {token} came for the first time after {reached}, at offset {offset}")
+        reached = token
+        first[identity] = value
+    return [json.loads(value) for value in first.values()]
+
+
+def check_notifications(log, path, model, may_lack=False):
+    """I4: what the topic tells is the history, all of it, in its order."""
+    told = {}
+    for event in notified(log):
+        told.setdefault(event["data"]["token"], []).extend(event["data"]["changes"])
+    with canonical.StoreFile(path, model) as store:
+        saved = {}
+        for token, entity, identity, change in store.rows(
+                "SELECT token, entity, identity, change FROM _history ORDER BY token"):
+            saved.setdefault(token, []).append((entity, str(identity), change))
+    for token in sorted(told.keys() | saved.keys()):
+        if token not in saved:
+            raise Broken("I4", f"token {token} was notified and is not in the history")
+        if token not in told:
+            if may_lack:
+                continue
+            raise Broken("I4", f"token {token} was never notified; the topic has {min(told, default=None)} to "
+                               f"{max(told, default=None)}, the history {min(saved)} to {max(saved)}")
+        changes = [(each["entity"], str(each["id"]), each["change"]) for each in told[token]]
+        if sorted(changes) != sorted(saved[token]):
+            raise Broken("I4", f"the notification of token {token} is not what the history has")
+    return len(told)
+
+
+def check_bounds(memory_megabytes, log_bytes, memory_limit=600, log_limit=400 << 20):
+    """I5: memory and the write-ahead log."""
+    if memory_megabytes > memory_limit:
+        raise Broken("I5", f"the worker has {memory_megabytes} MB in memory, more than {memory_limit}")
+    if log_bytes > log_limit:
+        raise Broken("I5", f"the write-ahead log has {log_bytes >> 20} MB, more than {log_limit >> 20}")
+
+
+def positions_of(path):
+    """The store's positions, {} while there is no store."""
+    try:
+        connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=5)
+        try:
+            rows = connection.execute("SELECT topic, partition, nextOffset FROM _position").fetchall()
+        finally:
+            connection.close()
+        return {(topic, partition): offset for topic, partition, offset in rows}
+    except sqlite3.Error:
+        return {}

@@ -1,0 +1,120 @@
+"""The program under test as a process: start, signals, health, and what it says."""
+
+import http.client
+import os
+import re
+import signal
+import subprocess
+import time
+
+PORT = re.compile(rb"http://127\.0\.0\.1:(\d+)|address[^\n]*127\.0\.0\.1:(\d+)|host=127\.0\.0\.1 port=(\d+)")
+
+
+class Worker:
+    """One life of `ingest-worker run`. Its output goes to a file of its own."""
+
+    def __init__(self, binary, config, log, environment=None, settings=()):
+        self.log = log
+        arguments = [binary, "run", "--config", config]
+        for each in settings:
+            arguments += ["--set", each]
+        self.started = time.monotonic()
+        self.port = None
+        with open(log, "wb") as output:
+            self.process = subprocess.Popen(
+                arguments, stdin=subprocess.DEVNULL, stdout=output, stderr=output,
+                env={**os.environ, **(environment or {})}, cwd=os.path.dirname(config))
+
+    @property
+    def pid(self):
+        return self.process.pid
+
+    @property
+    def is_running(self):
+        return self.process.poll() is None
+
+    def send(self, number):
+        if self.is_running:
+            self.process.send_signal(number)
+
+    def kill(self):
+        self.send(signal.SIGKILL)
+        self.process.wait()
+
+    def stop(self, seconds):
+        """SIGTERM; returns the exit code and how long the end took, or (None, seconds) after killing it."""
+        began = time.monotonic()
+        self.send(signal.SIGTERM)
+        return self.wait(seconds), time.monotonic() - began
+
+    def wait(self, seconds):
+        try:
+            return self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return None
+
+    def output(self):
+        with open(self.log, "rb") as file:
+            return file.read()
+
+    def end_of_log(self, size=1500):
+        return self.output()[-size:].decode(errors="replace")
+
+    # --- health
+
+    def get(self, path, seconds=1.0):
+        """Status and body of the worker's HTTP server; (0, '') where it does not answer."""
+        if self.port is None:
+            found = PORT.search(self.output())
+            if not found:
+                return 0, ""
+            self.port = int(next(each for each in found.groups() if each))
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=seconds)
+        try:
+            connection.request("GET", path)
+            answer = connection.getresponse()
+            return answer.status, answer.read().decode(errors="replace")
+        except (OSError, http.client.HTTPException):
+            return 0, ""
+        finally:
+            connection.close()
+
+    def is_ready(self):
+        return self.get("/readyz")[0] == 200
+
+    def wait_ready(self, wanted, seconds):
+        """Waits until /readyz says 200, or anything else; returns the seconds it took, or None."""
+        began = time.monotonic()
+        while time.monotonic() - began < seconds:
+            if self.is_ready() == wanted:
+                return time.monotonic() - began
+            if wanted and not self.is_running:
+                return None
+            time.sleep(0.02)
+        return None
+
+    def memory(self):
+        """Resident memory in megabytes, 0 when the process is gone."""
+        try:
+            with open(f"/proc/{self.pid}/status") as file:
+                return next((int(l.split()[1]) // 1024 for l in file if l.startswith("VmRSS")), 0)
+        except OSError:
+            return 0
+
+
+def configuration(path, store, model, topics, broker, changes, extra=""):
+    """Writes a configuration file."""
+    names = ", ".join(topics)
+    with open(path, "w") as file:
+        file.write(f"""model: {model}
+store: {{ path: {store} }}
+topics: [{names}]
+kafka:
+  bootstrap.servers: "{broker}"
+  group.id: faults
+  session.timeout.ms: 6000
+  heartbeat.interval.ms: 500
+  reconnect.backoff.max.ms: 500
+notifications: {{ topic: {changes or 'null'} }}
+http: {{ port: 0 }}
+{extra}""")
