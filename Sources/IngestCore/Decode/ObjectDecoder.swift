@@ -10,6 +10,8 @@ struct ObjectDecoder {
         case identity
         case attribute(Int)
         case relationship(Int)
+        /// An attribute without a column, by its position among those.
+        case transient(Int)
         case ignored
     }
 
@@ -39,6 +41,8 @@ struct ObjectDecoder {
             properties[attribute.name] = attribute.isDerived ? .ignored : .attribute(attribute.slot)
         }
         properties[entity.identity.name] = .identity
+        for attribute in entity.transientAttributes { properties[attribute.name] = .transient(attribute.slot) }
+        for relationship in entity.transientRelationships { properties[relationship.name] = .ignored }
         for relationship in entity.relationships {
             properties[relationship.name] = .relationship(relationship.index)
         }
@@ -54,17 +58,19 @@ struct ObjectDecoder {
     ///   - identity: the identity to use where the object states none.
     /// - Throws: ``DecodeError``.
     func decode(
-        _ json: JSONValue, entity: Entity, kind: Operation.Kind, _ circumstances: Circumstances,
+        _ json: JSONValue, entity named: Entity, kind: Operation.Kind, _ circumstances: Circumstances,
         table: PropertyTable? = nil, identity: Value = .null, into operations: inout [Operation]
     ) throws(DecodeError) -> Value {
         guard json.kind == .object else {
-            throw DecodeError(code: "decode.type", "The data of a \(entity.name) has to be a JSON object")
+            throw DecodeError(code: "decode.type", "The data of a \(named.name) has to be a JSON object")
         }
+        let entity = try ownEntity(json, named)
         var operation = Operation(kind, entity: entity.index, identity: identity)
         operation.time = circumstances.time
-        let properties = (table ?? tables[entity.index]).properties
+        let properties = (entity === named ? table ?? tables[entity.index] : tables[entity.index]).properties
         for (key, value) in json.members {
             let name = String(decoding: key, as: UTF8.self)
+            if name == Self.entityMember, named.sharesTable { continue }
             guard let property = properties[name] else { throw unknown(name, entity) }
             switch property {
             case .ignored: continue
@@ -74,6 +80,10 @@ struct ObjectDecoder {
                 let stored = try attributeValue(value, attribute, entity, circumstances, name)
                 if slot == entity.versionSlot { operation.version = stored }
                 if kind == .upsert { operation.attributes.append(.init(slot: slot, value: stored)) }
+            case .transient(let slot):
+                let attribute = entity.transientAttributes[slot]
+                let stored = try attributeValue(value, attribute, entity, circumstances, name)
+                if kind == .upsert { operation.transients.append(.init(slot: slot, value: stored)) }
             case .relationship(let index):
                 if kind == .delete { continue }
                 let change = try self.change(
@@ -84,6 +94,21 @@ struct ObjectDecoder {
         try finish(&operation, entity: entity, circumstances)
         operations.append(operation)
         return operation.identity
+    }
+
+    /// The key under which an object of a hierarchy may name its own entity.
+    private static let entityMember = "_entity"
+
+    /// Returns the entity that an object names as its own, which has to be the expected one or below it.
+    private func ownEntity(_ json: JSONValue, _ expected: Entity) throws(DecodeError) -> Entity {
+        guard expected.sharesTable, let member = json.member(named: Self.entityMember) else { return expected }
+        if let entity = member.string.flatMap({ model.entity(matching: $0) }), entity.isKind(of: expected) {
+            return entity
+        }
+        let known = [expected.name] + expected.subentityIndexes.map { model.entities[$0].name }
+        throw DecodeError(
+            code: "decode.unknown_entity",
+            "'\(Self.entityMember)' of a \(expected.name) has to be \(known.joined(separator: " or "))")
     }
 
     /// Checks that the identity is there, and lets the event's time stand in for a version.

@@ -8,6 +8,7 @@ public struct RowDecoder {
     private enum Column {
         case identity
         case attribute(Attribute)
+        case transient(Attribute)
         case reference(Relationship, Entity)
         case ignored
     }
@@ -26,6 +27,7 @@ public struct RowDecoder {
             case .ignored: return .ignored
             case .identity: return .identity
             case .attribute(let slot): return .attribute(entity.attributes[slot])
+            case .transient(let slot): return .transient(entity.transientAttributes[slot])
             case .relationship(let index):
                 let relationship = entity.relationships[index]
                 if !relationship.isToMany {
@@ -71,6 +73,9 @@ public struct RowDecoder {
                 let value = try self.value(text, attribute, names[index])
                 if attribute.slot == entity.versionSlot { operation.version = value }
                 operation.attributes.append(.init(slot: attribute.slot, value: value))
+            case .transient(let attribute):
+                let value = try self.value(text, attribute, names[index])
+                operation.transients.append(.init(slot: attribute.slot, value: value))
             case .reference(let relationship, let destination):
                 let identity = text.isEmpty ? .null : try value(text, destination.identity, names[index])
                 operation.relationships.append(.init(relationship: relationship.index, change: .one(identity)))
@@ -97,7 +102,7 @@ public struct RowDecoder {
             guard !field.isAbsent, let text = field.string else { continue }
             output += ",\(JSONText.string(name)):"
             switch index < columns.count ? columns[index] : .ignored {
-            case .attribute(let attribute): append(text, attribute, to: &output)
+            case .attribute(let attribute), .transient(let attribute): append(text, attribute, to: &output)
             case .identity: append(text, route.entity.identity, to: &output)
             case .reference(_, let destination):
                 if text.isEmpty { output += "null" } else { append(text, destination.identity, to: &output) }

@@ -239,7 +239,10 @@ struct BatchInsertion {
             if case .value(let value)? = row[matching.name], !value.isNull { values.insert(value) }
         }
         var known: [Value: Value] = [:]
+        let declaring = model.entities[matching.entityIndex]
         try store.entities[entity.index].rows(slot: matching.slot, keys: Array(values), limit: nil) { row in
+            // Entities beside each other may share the column, and the value.
+            if !row.entity.isKind(of: declaring) { return }
             known[row.values[matching.slot]] = row.values[entity.identitySlot]
         }
         return known

@@ -1,6 +1,9 @@
 /// An object as the writer context holds it until its next reset.
 final class ContextObject {
-    let entity: Entity
+    /// The object's entity: the most special one by which an event or a reference has named it.
+    var entity: Entity
+    /// The entity that the store's row names.
+    let originalEntity: Entity
     let pk: Int64
     /// Tells whether the store has no row of the object yet.
     let isNew: Bool
@@ -25,8 +28,9 @@ final class ContextObject {
         var isVoid = false
     }
 
-    init(row: StoredRow, entity: Entity) {
-        self.entity = entity
+    init(row: StoredRow) {
+        entity = row.entity
+        originalEntity = row.entity
         pk = row.pk
         isNew = false
         original = row.values
@@ -36,6 +40,7 @@ final class ContextObject {
 
     init(entity: Entity, pk: Int64, values: [Value]) {
         self.entity = entity
+        originalEntity = entity
         self.pk = pk
         isNew = true
         original = values

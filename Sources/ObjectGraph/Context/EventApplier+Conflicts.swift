@@ -11,52 +11,82 @@ extension EventApplier {
         if case .error = policy { return operation }
         var operation = operation
         // Each collision is resolved at most once: an object that was displaced or merged into collides no more.
-        for slot in entity.uniqueSlots {
-            guard let attribute = operation.attributes.last(where: { $0.slot == slot }), !attribute.value.isNull,
-                let holder = holder(of: attribute.value, slot, entity, except: operation.identity)
+        for constraint in entity.uniquenessConstraints {
+            guard let holder = try holder(operation, entity, constraint),
+                let resolved = try resolve(operation, entity, constraint.slots, holder, policy)
             else { continue }
-            guard let resolved = try resolve(operation, entity, slot, holder, policy) else { return nil }
-            operation = resolved
+            guard let passed = resolved.operation else { return nil }
+            operation = passed
         }
         return operation
     }
 
-    private func holder(of value: Value, _ slot: Int, _ entity: Entity, except identity: Value) -> ContextObject? {
-        registry.byUniqueValue[ObjectRegistry.Unique(entity: entity.index, slot: slot)]?[value]?.first {
-            $0.isAlive && $0.state.values[slot] == value && $0.identity != identity
+    /// Returns who has the values already that an operation's object will have, where the operation names one of them.
+    private func holder(
+        _ operation: Operation, _ entity: Entity, _ constraint: UniquenessConstraint
+    ) throws -> ContextObject? {
+        let names =
+            operation.attributes.map(\.slot)
+            + operation.relationships.compactMap { entity.relationships[$0.relationship].slot }
+        guard constraint.slots.contains(where: names.contains) else { return nil }
+        let known = registry.known(entity.index, operation.identity)
+        var values = known.flatMap { $0.isAlive ? $0.state.values : nil } ?? entity.defaults
+        values[entity.identitySlot] = operation.identity
+        for attribute in operation.attributes { values[attribute.slot] = attribute.value }
+        for change in operation.relationships {
+            let relationship = entity.relationships[change.relationship]
+            guard let slot = relationship.slot, case .one(let identity) = change.change else { continue }
+            // What is not known yet gets a new key, which nobody holds.
+            let destination = registry.known(relationship.destinationIndex, identity)
+            values[slot] = destination.map { .integer($0.pk) } ?? .null
+        }
+        guard let key = registry.uniqueKey(values, constraint) else { return nil }
+        try registry.loadHolders([key])
+        return registry.byUnique[key]?.first {
+            $0.isAlive && $0.identity != operation.identity && registry.uniqueKey($0.state.values, constraint) == key
         }
     }
 
+    /// What a policy makes of an operation: another one, or nothing.
+    private struct Resolution {
+        let operation: Operation?
+    }
+
     private func resolve(
-        _ operation: Operation, _ entity: Entity, _ slot: Int, _ holder: ContextObject, _ policy: MergePolicy
-    ) throws -> Operation? {
-        let isKnown = registry.byIdentity[entity.index][operation.identity]?.isAlive == true
+        _ operation: Operation, _ entity: Entity, _ slots: [Int], _ holder: ContextObject, _ policy: MergePolicy
+    ) throws -> Resolution? {
+        let isKnown = registry.known(entity.index, operation.identity)?.isAlive == true
         let writer = EventConflict(operation: operation, entity: entity, holder: holder, policy: policy)
         switch writer.effectivePolicy {
         case .overwrite:
             try delete([holder], at: operation.time)
             note(writer, nil, .context)
-            return operation
+            return nil
         case .rollback:
             for slot in writer.changedSlots { note(writer, slot, .store) }
-            return nil
+            return Resolution(operation: nil)
         case .storeTrump where isKnown:
-            note(writer, slot, .store)
             var rest = operation
-            rest.attributes.removeAll { $0.slot == slot }
-            return rest
+            rest.attributes.removeAll { slots.contains($0.slot) }
+            rest.relationships.removeAll { change in
+                entity.relationships[change.relationship].slot.map(slots.contains) ?? false
+            }
+            for slot in slots where operation.attributes.contains(where: { $0.slot == slot }) {
+                note(writer, slot, .store)
+            }
+            return Resolution(operation: rest)
         case .storeTrump:
             let merged = writer.filled()
             let kept = Set(merged.attributes.map(\.slot))
             for slot in writer.changedSlots { note(writer, slot, kept.contains(slot) ? .context : .store) }
-            return merged
+            return Resolution(operation: merged)
         case .objectTrump where !isKnown:
             for slot in writer.changedSlots { note(writer, slot, .context) }
             var merged = operation
             merged.identity = holder.identity
-            return merged
+            return Resolution(operation: merged)
         // Two objects that are both there cannot become one.
-        default: return operation
+        default: return nil
         }
     }
 

@@ -20,8 +20,9 @@ extension EventApplier {
 
     func delete(_ operation: Operation) throws {
         if isStale(operation) { return }
-        let known = registry.byIdentity[operation.entity][operation.identity]
+        let known = registry.known(operation.entity, operation.identity)
         if let known, known.isAlive {
+            try checkKind(of: known, registry.model.entities[operation.entity])
             try delete([known], at: operation.time, version: operation.version)
             return
         }

@@ -27,10 +27,14 @@ extension EventApplier {
                 inverse.append(.state(object, object.state))
                 object.state = state
             case .created: break
-            case .pair(let table, let pair, let wasLinked):
-                let isLinked = registry.pairs[table].state(pair)?.current ?? false
-                inverse.append(.pair(table: table, pair, wasLinked: isLinked))
-                registry.pairs[table].set(pair, wasLinked)
+            case .pair(let table, let pair, let state):
+                let current = registry.pairs[table].state(pair) ?? PairRegistry.State(original: false, current: false)
+                inverse.append(.pair(table: table, pair, current))
+                registry.pairs[table].set(pair, state.current)
+                registry.pairs[table].setPlaces(pair, state.places)
+            case .entity(let object, let entity):
+                inverse.append(.entity(object, object.entity))
+                object.entity = entity
             case .tombstone(let entity, let identity, let entry):
                 inverse.append(.tombstone(entity: entity, identity: identity, registry.tombstones[entity][identity]))
                 registry.tombstones[entity][identity] = entry
@@ -61,7 +65,7 @@ extension EventApplier {
                         limit: "is required and has no value"))
             }
             if !checksUniqueness { continue }
-            failures += entity.uniqueSlots.compactMap { uniquenessFailure(of: object, $0) }
+            failures += try uniquenessFailures(of: object)
         }
         var seen: Set<CountCheck> = []
         for check in counts where check.object.isAlive && !check.object.state.isPlaceholder {

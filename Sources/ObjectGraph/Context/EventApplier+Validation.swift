@@ -20,8 +20,10 @@ extension EventApplier {
     func validateTouched() throws {
         for entry in journal {
             switch entry {
-            case .state(let object, let before): validate(object, before)
-            case .created(let object, _): validate(object, nil)
+            case .state(let object, let before): try validate(object, before)
+            case .created(let object, _): try validate(object, nil)
+            // The constraints of an entity below the former one are new to the object.
+            case .entity(let object, _): try validate(object, nil)
             case .pair, .tombstone: break
             }
         }
@@ -42,7 +44,7 @@ extension EventApplier {
         let relationship: Int
     }
 
-    private func validate(_ object: ContextObject, _ before: ContextObject.State?) {
+    private func validate(_ object: ContextObject, _ before: ContextObject.State?) throws {
         guard object.isAlive, !object.state.isPlaceholder else { return }
         for slot in object.entity.requiredSlots where registry.readsNull(object, slot) {
             let failure = ValidationFailure(
@@ -50,21 +52,23 @@ extension EventApplier {
                 limit: "is required and has no value")
             note(failure, of: object)
         }
-        for slot in object.entity.uniqueSlots where before?.values[slot] != object.state.values[slot] {
-            if let failure = uniquenessFailure(of: object, slot) { note(failure, of: object) }
-        }
+        if object.entity.uniquenessConstraints.isEmpty { return }
+        let known = before.flatMap { $0.isPlaceholder || $0.deletion != nil || $0.isVoid ? nil : $0.values }
+        for failure in try uniquenessFailures(of: object, since: known) { note(failure, of: object) }
     }
 
-    /// Returns how a value that has to be unique breaks its rule, or nil.
-    func uniquenessFailure(of object: ContextObject, _ slot: Int) -> ValidationFailure? {
-        let value = object.state.values[slot]
-        let key = ObjectRegistry.Unique(entity: object.entity.index, slot: slot)
-        guard !value.isNull, let holders = registry.byUniqueValue[key]?[value],
-            holders.contains(where: { $0 !== object && $0.isAlive && $0.state.values[slot] == value })
-        else { return nil }
-        return ValidationFailure(
-            reason: .uniqueness, entity: object.entity.name, property: object.entity.columnNames[slot],
-            limit: "has to be unique and another object has the value")
+    /// Returns how values that have to be unique break their rules.
+    ///
+    /// - Parameter before: the values that are known to keep them, or nil.
+    func uniquenessFailures(of object: ContextObject, since before: [Value]? = nil) throws -> [ValidationFailure] {
+        try registry.uniquenessConflicts(of: object, since: before).map { conflict in
+            let properties = conflict.constraint.properties
+            return ValidationFailure(
+                reason: .uniqueness, entity: object.entity.name, property: properties.joined(separator: ", "),
+                limit: properties.count > 1
+                    ? "have to be unique together and another object has the values"
+                    : "has to be unique and another object has the value")
+        }
     }
 
     /// Returns how the number of destinations breaks its limits, or nil.
@@ -99,7 +103,7 @@ extension EventApplier {
             case .state(let object, let before): callValidators(object, before)
             case .created(let object, _):
                 if object.isAlive, !object.state.isPlaceholder { call(\.validateForInsert, object, nil) }
-            case .pair, .tombstone: break
+            case .pair, .tombstone, .entity: break
             }
         }
     }

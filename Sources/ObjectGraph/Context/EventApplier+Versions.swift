@@ -1,11 +1,12 @@
 // Late events: older than what is known of their object.
 extension EventApplier {
     func isStale(_ operation: Operation) -> Bool {
-        let known = registry.byIdentity[operation.entity][operation.identity]
+        let root = registry.roots[operation.entity]
+        let known = registry.byIdentity[root][operation.identity]
         if let known, known.isAlive, !known.state.isPlaceholder {
             return !operation.version.isNull && operation.version.isOlder(than: known.version) == true
         }
-        guard let tombstone = registry.tombstones[operation.entity][operation.identity]?.current else { return false }
+        guard let tombstone = registry.tombstones[root][operation.identity]?.current else { return false }
         return isOlderOrEqual(operation, than: tombstone)
     }
 

@@ -8,10 +8,16 @@ final class ObjectRegistry {
     /// The number of destinations above which a deletion is carried out inside the store.
     var setDeletionThreshold: Int
 
+    /// The position of each entity's root: what follows is kept by root, for keys and identities are the hierarchy's.
+    let roots: [Int]
     var byIdentity: [[Value: ContextObject]]
     var byKey: [[Int64: ContextObject]]
-    /// Objects by the values of attributes that have to be unique: per entity and slot.
-    var byUniqueValue: [Unique: [Value: [ContextObject]]] = [:]
+    /// Objects by the values that have to be unique together.
+    var byUnique: [Unique: [ContextObject]] = [:]
+    /// The values whose holders were looked up in the store.
+    var loadedUnique: Set<Unique> = []
+    /// The next place in ordered relationships.
+    var nextPlaces: [LinkKey: Int64] = [:]
     /// The changed objects in the order of their first change.
     var listed: [ContextObject] = []
     var tombstones: [[Value: TombstoneEntry]]
@@ -22,6 +28,8 @@ final class ObjectRegistry {
     /// The number of objects that were read from the store.
     private(set) var loadedCount = 0
 
+    /// Tells whether the model has ordered relationships.
+    let hasOrder: Bool
     private var members: [LinkKey: [Int64]] = [:]
     private var loadedMembers: Set<LinkKey> = []
 
@@ -33,12 +41,13 @@ final class ObjectRegistry {
     }
 
     struct Unique: Hashable {
-        let entity: Int
-        let slot: Int
+        let constraint: Int
+        let values: [Value]
     }
 
     /// A to-many relationship of one object.
     struct LinkKey: Hashable {
+        /// The position of the entity's root.
         let entity: Int
         let relationship: Int
         let pk: Int64
@@ -54,6 +63,8 @@ final class ObjectRegistry {
         self.store = store
         self.setDeletionThreshold = setDeletionThreshold
         model = store.model
+        roots = model.entities.map(\.rootIndex)
+        hasOrder = model.entities.contains { $0.relationships.contains(where: \.isOrdered) }
         byIdentity = Array(repeating: [:], count: model.entities.count)
         byKey = Array(repeating: [:], count: model.entities.count)
         tombstones = Array(repeating: [:], count: model.entities.count)
@@ -69,7 +80,9 @@ final class ObjectRegistry {
             byKey[index].removeAll(keepingCapacity: true)
             tombstones[index].removeAll(keepingCapacity: true)
         }
-        byUniqueValue.removeAll(keepingCapacity: true)
+        byUnique.removeAll(keepingCapacity: true)
+        loadedUnique.removeAll(keepingCapacity: true)
+        nextPlaces.removeAll(keepingCapacity: true)
         listed.removeAll(keepingCapacity: true)
         for index in pairs.indices { pairs[index].reset() }
         members.removeAll(keepingCapacity: true)
@@ -80,21 +93,28 @@ final class ObjectRegistry {
 
     // MARK: Objects
 
+    /// Returns the object of an identity that the context holds, of whatever entity of the hierarchy, or nil.
+    func known(_ entity: Int, _ identity: Value) -> ContextObject? { byIdentity[roots[entity]][identity] }
+
+    /// Returns the object of a primary key that the context holds, or nil.
+    func known(_ entity: Int, pk: Int64) -> ContextObject? { byKey[roots[entity]][pk] }
+
     @discardableResult
-    func register(_ row: StoredRow, entity: Entity) -> ContextObject {
-        if let known = byKey[entity.index][row.pk] { return known }
-        let object = ContextObject(row: row, entity: entity)
-        byKey[entity.index][row.pk] = object
+    func register(_ row: StoredRow) -> ContextObject {
+        let root = row.entity.rootIndex
+        if let known = byKey[root][row.pk] { return known }
+        let object = ContextObject(row: row)
+        byKey[root][row.pk] = object
         loadedCount += 1
-        byIdentity[entity.index][object.identity] = object
+        byIdentity[root][object.identity] = object
         noteUniqueValues(of: object)
         return object
     }
 
     /// Makes a new object that holds nothing but its identity: a placeholder until it is completed.
     func makeObject(entity: Entity, identity: Value) -> ContextObject {
-        let pk = nextKeys[entity.index]
-        nextKeys[entity.index] += 1
+        let pk = nextKeys[entity.rootIndex]
+        nextKeys[entity.rootIndex] += 1
         var values = [Value](repeating: .null, count: entity.slotCount)
         values[entity.identitySlot] = identity
         // An object without destinations has a count and a sum: nought.
@@ -102,8 +122,8 @@ final class ObjectRegistry {
             values[attribute.slot] = attribute.initialDerivedValue
         }
         let object = ContextObject(entity: entity, pk: pk, values: values)
-        byKey[entity.index][pk] = object
-        byIdentity[entity.index][identity] = object
+        byKey[entity.rootIndex][pk] = object
+        byIdentity[entity.rootIndex][identity] = object
         list(object)
         return object
     }
@@ -114,28 +134,18 @@ final class ObjectRegistry {
         listed.append(object)
     }
 
-    func noteUniqueValues(of object: ContextObject) {
-        for slot in object.entity.uniqueSlots { noteUniqueValue(of: object, slot: slot) }
-    }
-
-    func noteUniqueValue(of object: ContextObject, slot: Int) {
-        let value = object.state.values[slot]
-        if value.isNull { return }
-        byUniqueValue[Unique(entity: object.entity.index, slot: slot), default: [:]][value, default: []].append(object)
-    }
-
     /// Returns the object of a primary key, read from the store if need be, or nil where there is none.
     func object(entity: Int, pk: Int64) throws(StoreError) -> ContextObject? {
-        if let known = byKey[entity][pk] { return known }
+        if let known = byKey[roots[entity]][pk] { return known }
         try load(entity: entity, primaryKeys: [pk])
-        return byKey[entity][pk]
+        return byKey[roots[entity]][pk]
     }
 
     func load(entity: Int, primaryKeys: [Int64]) throws(StoreError) {
-        let missing = primaryKeys.filter { byKey[entity][$0] == nil }
+        let root = roots[entity]
+        let missing = primaryKeys.filter { byKey[root][$0] == nil }
         if missing.isEmpty { return }
-        let target = model.entities[entity]
-        try store.entities[entity].rows(primaryKeys: missing) { register($0, entity: target) }
+        try store.entities[root].rows(primaryKeys: missing) { register($0) }
     }
 
     /// Tells whether a slot holds nothing: SQLite clears a reference without inverse when its destination goes.
@@ -143,7 +153,7 @@ final class ObjectRegistry {
         guard case .integer(let pk) = object.state.values[slot] else { return object.state.values[slot].isNull }
         guard let relationship = object.entity.clearedRelationship(slot: slot) else { return false }
         // A destination that the chunk deletes is known to the registry.
-        return byKey[relationship.destinationIndex][pk]?.isAlive == false
+        return known(relationship.destinationIndex, pk: pk)?.isAlive == false
     }
 
     // MARK: Reading again
@@ -164,28 +174,28 @@ final class ObjectRegistry {
             byIdentity[index].removeAll()
         }
         for object in kept.joined() { replace(with: object) }
-        listed = listed.filter { byKey[$0.entity.index][$0.pk] === $0 }
+        listed = listed.filter { byKey[$0.entity.rootIndex][$0.pk] === $0 }
     }
 
     /// Puts an object in the place of the one with its key, and notes what its columns lead to.
     func replace(with object: ContextObject) {
-        byKey[object.entity.index][object.pk] = object
-        byIdentity[object.entity.index][object.identity] = object
+        byKey[object.entity.rootIndex][object.pk] = object
+        byIdentity[object.entity.rootIndex][object.identity] = object
         for relationship in object.entity.relationships {
             guard case .column(let slot) = relationship.storage, let inverse = relationship.inverseIndex,
                 case .integer(let pk) = object.state.values[slot]
             else { continue }
             noteMember(
-                object.pk, of: LinkKey(entity: relationship.destinationIndex, relationship: inverse, pk: pk))
+                object.pk, of: LinkKey(entity: roots[relationship.destinationIndex], relationship: inverse, pk: pk))
         }
     }
 
     /// Makes a new object under a key that it had before: it was deleted in the meantime.
     func makeObject(entity: Entity, identity: Value, pk: Int64) -> ContextObject {
-        let next = nextKeys[entity.index]
-        nextKeys[entity.index] = pk
+        let next = nextKeys[entity.rootIndex]
+        nextKeys[entity.rootIndex] = pk
         let object = makeObject(entity: entity, identity: identity)
-        nextKeys[entity.index] = max(next, pk + 1)
+        nextKeys[entity.rootIndex] = max(next, pk + 1)
         return object
     }
 
@@ -209,9 +219,9 @@ final class ObjectRegistry {
         }
         if let limit, rows.count > limit { return false }
         for row in rows {
-            register(row, entity: table.entity)
+            register(row)
             if case .integer(let owner) = row.values[slot] {
-                let key = LinkKey(entity: relationship.entityIndex, relationship: relationship.index, pk: owner)
+                let key = LinkKey(entity: roots[relationship.entityIndex], relationship: relationship.index, pk: owner)
                 noteMember(row.pk, of: key)
             }
         }
@@ -219,8 +229,8 @@ final class ObjectRegistry {
         return true
     }
 
-    private func linkKey(_ object: ContextObject, _ relationship: Relationship) -> LinkKey {
-        LinkKey(entity: object.entity.index, relationship: relationship.index, pk: object.pk)
+    func linkKey(_ object: ContextObject, _ relationship: Relationship) -> LinkKey {
+        LinkKey(entity: object.entity.rootIndex, relationship: relationship.index, pk: object.pk)
     }
 
     /// Reads the links of several objects in a join table; returns false where there are more than `limit`.
@@ -229,18 +239,18 @@ final class ObjectRegistry {
     ) throws(StoreError) -> Bool {
         let keys = owners.filter { !$0.isNew && !pairs[table].isLoaded($0.pk, isOwner: isOwner) }.map(\.pk)
         if keys.isEmpty { return true }
-        var found: [Pair] = []
-        try store.joins[table].pairs(keys: keys, onOwnerSide: isOwner, limit: limit.map { $0 == .max ? $0 : $0 + 1 }) {
-            found.append($0)
-        }
+        var found: [(pair: Pair, places: PairPlaces)] = []
+        try store.joins[table].placedPairs(
+            keys: keys, onOwnerSide: isOwner, limit: limit.map { $0 == .max ? $0 : $0 + 1 }
+        ) { found.append(($0, $1)) }
         if let limit, found.count > limit { return false }
-        for pair in found { pairs[table].noteStored(pair) }
+        for link in found { pairs[table].noteStored(link.pair, link.places) }
         pairs[table].noteLoaded(keys, isOwner: isOwner)
-        try load(entity: destination, primaryKeys: found.map { isOwner ? $0.destination : $0.owner })
+        try load(entity: destination, primaryKeys: found.map { isOwner ? $0.pair.destination : $0.pair.owner })
         return true
     }
 
-    /// Returns the objects that a relationship of an object leads to now.
+    /// Returns the objects that a relationship of an object leads to now; in their order, where they have one.
     ///
     /// - Throws: ``TooManyDestinations`` where the store holds more than `limit`.
     func destinations(
@@ -259,11 +269,15 @@ final class ObjectRegistry {
                 throw TooManyDestinations()
             }
             var seen: Set<Int64> = []
-            return (members[linkKey(object, relationship)] ?? []).compactMap { pk in
-                guard seen.insert(pk).inserted, let found = byKey[destination][pk], found.isAlive,
+            let found = (members[linkKey(object, relationship)] ?? []).compactMap { pk -> ContextObject? in
+                guard seen.insert(pk).inserted, let found = known(destination, pk: pk), found.isAlive,
                     found.state.values[slot] == .integer(object.pk)
                 else { return nil }
                 return found
+            }
+            guard let place = relationship.positionSlot else { return found }
+            return found.sorted {
+                ($0.state.values[place].integer ?? .max, $0.pk) < ($1.state.values[place].integer ?? .max, $1.pk)
             }
         case .join(let table, let isOwner):
             guard
@@ -272,7 +286,7 @@ final class ObjectRegistry {
             else { throw TooManyDestinations() }
             let keys = pairs[table].linked(to: object.pk, isOwner: isOwner)
             try load(entity: destination, primaryKeys: keys)
-            return keys.compactMap { byKey[destination][$0] }.filter(\.isAlive)
+            return keys.compactMap { known(destination, pk: $0) }.filter(\.isAlive)
         }
     }
 }

@@ -22,6 +22,9 @@ public struct Operation: Sendable {
     public var attributes: [AttributeValue] = []
     /// The relationships that the event names.
     public var relationships: [RelationshipValue] = []
+    /// The attributes without a column that the event names; their slots are positions among
+    /// ``Entity/transientAttributes``. They are checked and not kept.
+    public var transients: [AttributeValue] = []
 
     /// Makes an operation that names no version, time or properties yet.
     public init(_ kind: Kind, entity: Int, identity: Value) {

@@ -11,6 +11,9 @@ struct PairRegistry {
     struct State {
         let original: Bool
         var current: Bool
+        var originalPlaces = PairPlaces()
+        /// Where the ends are in each other's lists, as far as those are ordered.
+        var places = PairPlaces()
     }
 
     init(_ join: JoinTable) { self.join = join }
@@ -31,9 +34,9 @@ struct PairRegistry {
         if isOwner { loadedOwners.formUnion(keys) } else { loadedDestinations.formUnion(keys) }
     }
 
-    mutating func noteStored(_ pair: Pair) {
+    mutating func noteStored(_ pair: Pair, _ places: PairPlaces = PairPlaces()) {
         if states[pair] != nil { return }
-        insert(pair, State(original: true, current: true))
+        insert(pair, State(original: true, current: true, originalPlaces: places, places: places))
     }
 
     mutating func noteAbsent(_ pair: Pair) {
@@ -62,13 +65,21 @@ struct PairRegistry {
         states[pair]?.current = isLinked
     }
 
-    /// Returns the keys on the other side of an object's links.
+    /// Sets where a link's ends are in each other's lists.
+    mutating func setPlaces(_ pair: Pair, _ places: PairPlaces) { states[pair]?.places = places }
+
+    /// Returns the keys on the other side of an object's links; in their order, where they have one.
     func linked(to pk: Int64, isOwner: Bool) -> [Int64] {
-        let keys = (isOwner ? byOwner[pk] : byDestination[pk]) ?? []
-        return keys.filter { other in
-            let pair = isOwner ? Pair(owner: pk, destination: other) : Pair(owner: other, destination: pk)
-            return states[pair]?.current ?? false
+        func pair(_ other: Int64) -> Pair {
+            isOwner ? Pair(owner: pk, destination: other) : Pair(owner: other, destination: pk)
         }
+        let keys = ((isOwner ? byOwner[pk] : byDestination[pk]) ?? []).filter { states[pair($0)]?.current ?? false }
+        guard isOwner ? join.ordersDestinations : join.ordersOwners else { return keys }
+        func place(_ other: Int64) -> Int64 {
+            let places = states[pair(other)]?.places
+            return (isOwner ? places?.destination : places?.owner) ?? .max
+        }
+        return keys.sorted { (place($0), $0) < (place($1), $1) }
     }
 
     /// Forgets which objects' links are all known, and the links that are as in the store: they are read again.
@@ -91,7 +102,11 @@ struct PairRegistry {
     }
 
     /// The links that differ from the store.
-    var changes: [(pair: Pair, isLinked: Bool)] {
-        states.compactMap { $0.value.original == $0.value.current ? nil : ($0.key, $0.value.current) }
+    var changes: [(pair: Pair, state: State)] {
+        let isOrdered = join.ordersDestinations || join.ordersOwners
+        return states.compactMap { pair, state in
+            if state.original != state.current { return (pair, state) }
+            return isOrdered && state.current && state.originalPlaces != state.places ? (pair, state) : nil
+        }
     }
 }

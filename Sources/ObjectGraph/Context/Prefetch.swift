@@ -11,6 +11,7 @@ struct Prefetch {
         try loadReplacedDestinations(events)
         try loadDeletionReach(events)
         try loadPairs(events)
+        if registry.hasOrder { try loadPlaces(events) }
     }
 
     // MARK: Objects and tombstones
@@ -21,10 +22,7 @@ struct Prefetch {
             if registry.byIdentity[entity][identity] == nil { wanted[entity].insert(identity) }
         }
         for (entity, identities) in wanted.enumerated() where !identities.isEmpty {
-            let target = registry.model.entities[entity]
-            try registry.store.entities[entity].rows(identities: Array(identities)) {
-                registry.register($0, entity: target)
-            }
+            try registry.store.entities[entity].rows(identities: Array(identities)) { registry.register($0) }
         }
     }
 
@@ -45,13 +43,14 @@ struct Prefetch {
         }
     }
 
+    /// Calls `body` with the root's position and the identity of everything that events name.
     private func forEachIdentity(_ events: ArraySlice<GraphEvent>, _ body: (Int, Value) -> Void) {
         for event in events {
             for operation in event.operations {
-                body(operation.entity, operation.identity)
+                body(registry.roots[operation.entity], operation.identity)
                 let relationships = registry.model.entities[operation.entity].relationships
                 for change in operation.relationships {
-                    let destination = relationships[change.relationship].destinationIndex
+                    let destination = registry.roots[relationships[change.relationship].destinationIndex]
                     if case .one(let identity) = change.change {
                         if !identity.isNull { body(destination, identity) }
                     } else {
@@ -62,28 +61,67 @@ struct Prefetch {
         }
     }
 
+    /// Looks up who holds the unique values that objects will have, each event's values put upon those before.
     private func loadUniqueHolders(_ events: ArraySlice<GraphEvent>) throws(StoreError) {
-        var wanted: [ObjectRegistry.Unique: Set<Value>] = [:]
+        if registry.model.uniquenessConstraints.isEmpty { return }
+        struct Key: Hashable {
+            let root: Int
+            let identity: Value
+        }
+        var values: [Key: [Value]] = [:]
+        var wanted: Set<ObjectRegistry.Unique> = []
         for event in events {
-            for operation in event.operations {
+            for operation in event.operations where operation.kind == .upsert {
                 let entity = registry.model.entities[operation.entity]
-                if entity.uniqueSlots.isEmpty { continue }
-                for attribute in operation.attributes
-                where entity.uniqueSlots.contains(attribute.slot) && !attribute.value.isNull {
-                    wanted[ObjectRegistry.Unique(entity: entity.index, slot: attribute.slot), default: []]
-                        .insert(attribute.value)
+                let known = registry.known(operation.entity, operation.identity)
+                let own = known.map { $0.entity.isKind(of: entity) ? $0.entity : entity } ?? entity
+                if own.uniquenessConstraints.isEmpty { continue }
+                let key = Key(root: entity.rootIndex, identity: operation.identity)
+                var expected = values[key] ?? known?.state.values ?? own.defaults
+                if known?.state.isPlaceholder == true, values[key] == nil {
+                    for slot in expected.indices where expected[slot].isNull { expected[slot] = own.defaults[slot] }
                 }
-                for slot in entity.uniqueSlots where !entity.defaults[slot].isNull {
-                    wanted[ObjectRegistry.Unique(entity: entity.index, slot: slot), default: []]
-                        .insert(entity.defaults[slot])
+                expected[entity.identitySlot] = operation.identity
+                for attribute in operation.attributes { expected[attribute.slot] = attribute.value }
+                for change in operation.relationships {
+                    let relationship = entity.relationships[change.relationship]
+                    guard let slot = relationship.slot, case .one(let identity) = change.change else { continue }
+                    // What is not known yet gets a new key, which nobody holds.
+                    let destination = registry.known(relationship.destinationIndex, identity)
+                    expected[slot] = destination.map { .integer($0.pk) } ?? .null
+                }
+                values[key] = expected
+                for constraint in own.uniquenessConstraints {
+                    if let key = registry.uniqueKey(expected, constraint) { wanted.insert(key) }
                 }
             }
         }
-        for (key, values) in wanted {
-            let entity = registry.model.entities[key.entity]
-            try registry.store.entities[key.entity].rows(slot: key.slot, keys: Array(values), limit: nil) {
-                registry.register($0, entity: entity)
+        try registry.loadHolders(Array(wanted))
+    }
+
+    /// Reads the last places of the ordered relationships that events add to.
+    private func loadPlaces(_ events: ArraySlice<GraphEvent>) throws(StoreError) {
+        var owners: [RelationshipKey: [ContextObject]] = [:]
+        func want(_ relationship: Relationship, _ object: ContextObject?) {
+            guard let object, relationship.isOrdered else { return }
+            let key = RelationshipKey(entity: relationship.entityIndex, relationship: relationship.index)
+            owners[key, default: []].append(object)
+        }
+        for event in events {
+            for operation in event.operations where operation.kind == .upsert {
+                for change in operation.relationships {
+                    let relationship = registry.model.entities[operation.entity].relationships[change.relationship]
+                    want(relationship, registry.known(operation.entity, operation.identity))
+                    guard let inverse = registry.model.inverse(of: relationship), inverse.isOrdered else { continue }
+                    for identity in change.change.identities {
+                        want(inverse, registry.known(relationship.destinationIndex, identity))
+                    }
+                }
             }
+        }
+        for (key, objects) in owners {
+            try registry.loadPlaces(
+                in: registry.model.entities[key.entity].relationships[key.relationship], of: objects)
         }
     }
 
@@ -100,7 +138,7 @@ struct Prefetch {
             for operation in event.operations {
                 for change in operation.relationships {
                     guard case .replace = change.change,
-                        let owner = registry.byIdentity[operation.entity][operation.identity]
+                        let owner = registry.known(operation.entity, operation.identity)
                     else { continue }
                     let key = RelationshipKey(entity: operation.entity, relationship: change.relationship)
                     owners[key, default: []].append(owner)
@@ -119,7 +157,7 @@ struct Prefetch {
         var seen: Set<ObjectIdentifier> = []
         for event in events {
             for operation in event.operations where operation.kind == .delete {
-                guard let object = registry.byIdentity[operation.entity][operation.identity], !object.isNew else {
+                guard let object = registry.known(operation.entity, operation.identity), !object.isNew else {
                     continue
                 }
                 if seen.insert(ObjectIdentifier(object)).inserted { level.append(object) }
@@ -165,14 +203,14 @@ struct Prefetch {
         var wanted: [Set<Pair>] = Array(repeating: [], count: registry.pairs.count)
         for event in events {
             for operation in event.operations {
-                guard let object = registry.byIdentity[operation.entity][operation.identity], !object.isNew else {
+                guard let object = registry.known(operation.entity, operation.identity), !object.isNew else {
                     continue
                 }
                 for change in operation.relationships {
                     let relationship = registry.model.entities[operation.entity].relationships[change.relationship]
                     guard case .join(let table, let isOwner) = relationship.storage else { continue }
                     for identity in change.change.identities {
-                        guard let other = registry.byIdentity[relationship.destinationIndex][identity], !other.isNew
+                        guard let other = registry.known(relationship.destinationIndex, identity), !other.isNew
                         else { continue }
                         let (owner, destination) = isOwner ? (object, other) : (other, object)
                         wanted[table].insert(Pair(owner: owner.pk, destination: destination.pk))
@@ -193,9 +231,9 @@ extension ObjectRegistry {
     /// Asks the store which of some links exist.
     func loadPairStates(_ wanted: some Collection<Pair>, table: Int) throws(StoreError) {
         if wanted.isEmpty { return }
-        var found: [Pair] = []
-        try store.joins[table].existing(Array(wanted)) { found.append($0) }
-        for pair in found { pairs[table].noteStored(pair) }
+        var found: [(pair: Pair, places: PairPlaces)] = []
+        try store.joins[table].existing(Array(wanted)) { found.append(($0, $1)) }
+        for link in found { pairs[table].noteStored(link.pair, link.places) }
         for pair in wanted { pairs[table].noteAbsent(pair) }
     }
 

@@ -2,7 +2,14 @@
 // taken away, extremes by what came, key paths by what was loaded. What only the rows can tell is noted for
 // ``DerivedPropagation``.
 extension Saver {
-    typealias Link = (table: Int, pair: Pair, isLinked: Bool)
+    struct Link {
+        let table: Int
+        let pair: Pair
+        let state: PairRegistry.State
+        var isLinked: Bool { state.current }
+        /// Tells whether the link is there before and after, at another place.
+        var isMoved: Bool { state.current && state.original }
+    }
 
     /// An owner, by the topmost entity of its hierarchy.
     struct OwnerKey: Hashable {
@@ -26,6 +33,7 @@ extension Saver {
     /// Computes all derived values in memory and notes what is left for the rows.
     func derive(_ links: [Link]) throws(StoreError) -> DerivedChanges {
         var changes = DerivedChanges()
+        collectGained(&changes)
         for level in plan.levels {
             if level.hasColumnFeeds { collect(level, &changes) }
             if level.hasJoinFeeds {
@@ -40,6 +48,19 @@ extension Saver {
             if level.hasTimeSlots { setTimes(level) }
         }
         return changes
+    }
+
+    /// An object of the store that turned out to be of a sub-entity has aggregates that nobody has counted yet.
+    private func collectGained(_ changes: inout DerivedChanges) {
+        for object in registry.listed
+        where object.entity !== object.originalEntity && !object.isNew && object.isAlive {
+            for attribute in object.entity.attributes
+            where attribute.derivation?.aggregatedRelationship != nil
+                && !object.originalEntity.isKind(of: registry.model.entities[attribute.entityIndex])
+            {
+                changes.recompute(object.entity.node(of: attribute.slot), CollectionOfOne(object.pk))
+            }
+        }
     }
 
     // MARK: What feeds aggregates
@@ -82,7 +103,7 @@ extension Saver {
     }
 
     private func collect(_ links: [Link], _ level: DerivedPlan.Level, _ changes: inout DerivedChanges) {
-        for link in links {
+        for link in links where !link.isMoved {
             let feed = level.joinFeeds[link.table]
             if feed.isEmpty { continue }
             let (owner, destination) = ends(link)
@@ -151,7 +172,8 @@ extension Saver {
         changes.sums = [:]
         for owner in try owners(sums.keys) {
             guard let slots = sums[OwnerKey(entity: owner.entity.rootIndex, pk: owner.pk)] else { continue }
-            for (slot, sum) in slots where !sum.isZero {
+            // A count over an inherited relationship is that of the sub-entity that declares it.
+            for (slot, sum) in slots where !sum.isZero && owner.entity.hasDerived(at: slot) {
                 var total = RunningSum(for: owner.entity.attributes[slot].type)
                 total.add(owner.state.values[slot])
                 let isExact = total.isExact
@@ -174,7 +196,7 @@ extension Saver {
         changes.extremes = [:]
         for owner in try owners(extremes.keys) {
             guard let slots = extremes[OwnerKey(entity: owner.entity.rootIndex, pk: owner.pk)] else { continue }
-            for (slot, entry) in slots {
+            for (slot, entry) in slots where owner.entity.hasDerived(at: slot) {
                 let current = owner.state.values[slot]
                 let type = owner.entity.attributes[slot].type
                 guard let value = entry.change.value(after: current, entry.function, type) else {
@@ -195,7 +217,7 @@ extension Saver {
         for (entity, keys) in Dictionary(grouping: sorted, by: \.entity) {
             try registry.load(entity: entity, primaryKeys: keys.map(\.pk))
         }
-        return sorted.compactMap { registry.byKey[$0.entity][$0.pk] }.filter(\.isAlive)
+        return sorted.compactMap { registry.known($0.entity, pk: $0.pk) }.filter(\.isAlive)
     }
 
     // MARK: Values of single objects
@@ -208,7 +230,7 @@ extension Saver {
             let kin = registry.model.kin(of: path.node.entity)
             let objects = registry.listed.filter {
                 kin.contains($0.entity.index) && $0.isAlive
-                    && ($0.isNew || $0.original[slot] != $0.state.values[slot])
+                    && ($0.isNew || $0.entity !== $0.originalEntity || $0.original[slot] != $0.state.values[slot])
             }
             if objects.isEmpty { continue }
             var ends: [ContextObject?] = objects
@@ -216,7 +238,7 @@ extension Saver {
                 let keys = ends.map { $0?.state.values[step.slot].integer }
                 try registry.load(entity: step.destination, primaryKeys: Array(Set(keys.compactMap { $0 })))
                 ends = keys.map { key in
-                    key.flatMap { registry.byKey[step.destination][$0] }.flatMap { $0.isAlive ? $0 : nil }
+                    key.flatMap { registry.known(step.destination, pk: $0) }.flatMap { $0.isAlive ? $0 : nil }
                 }
             }
             for (object, end) in zip(objects, ends) {
@@ -266,6 +288,13 @@ extension Saver {
     private struct PathKey: Hashable {
         let path: Int
         let depth: Int
+    }
+}
+
+extension Entity {
+    /// Tells whether a slot is that of a derived attribute which objects of the entity have.
+    fileprivate func hasDerived(at slot: Int) -> Bool {
+        attributes.hasAttribute(at: slot) && attributes[slot].isDerived
     }
 }
 

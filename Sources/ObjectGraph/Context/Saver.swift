@@ -20,7 +20,7 @@ struct Saver {
 
     /// Takes over what the rows gave for an object in memory, so that its change is written into the history once.
     private func absorb(_ entity: Int, _ pk: Int64, _ slots: [Int], _ values: [Value]) -> Bool {
-        guard let object = registry.byKey[entity][pk], object.isAlive else { return false }
+        guard let object = registry.known(entity, pk: pk), object.isAlive else { return false }
         for slot in slots { object.state.values[slot] = values[slot] }
         registry.list(object)
         return true
@@ -43,7 +43,9 @@ struct Saver {
     private func changedLinks() -> [Link] {
         var links: [Link] = []
         for table in registry.pairs.indices {
-            for (pair, isLinked) in registry.pairs[table].changes { links.append((table, pair, isLinked)) }
+            for (pair, state) in registry.pairs[table].changes {
+                links.append(Link(table: table, pair: pair, state: state))
+            }
         }
         links.sort {
             ($0.table, $0.pair.owner, $0.pair.destination) < ($1.table, $1.pair.owner, $1.pair.destination)
@@ -52,8 +54,14 @@ struct Saver {
             let (owner, destination) = ends(link)
             guard let owner, let destination else { return false }
             let join = registry.pairs[link.table].join
-            owner.changedLinks.insert(join.ownerRelationship)
-            if let back = join.destinationRelationship { destination.changedLinks.insert(back) }
+            if !link.isMoved || link.state.places.destination != link.state.originalPlaces.destination {
+                owner.changedLinks.insert(join.ownerRelationship)
+            }
+            if let back = join.destinationRelationship,
+                !link.isMoved || link.state.places.owner != link.state.originalPlaces.owner
+            {
+                destination.changedLinks.insert(back)
+            }
             return owner.isAlive && destination.isAlive || !link.isLinked
         }
     }
@@ -61,8 +69,8 @@ struct Saver {
     func ends(_ link: Link) -> (ContextObject?, ContextObject?) {
         let join = registry.pairs[link.table].join
         return (
-            registry.byKey[join.ownerEntity][link.pair.owner],
-            registry.byKey[join.destinationEntity][link.pair.destination]
+            registry.known(join.ownerEntity, pk: link.pair.owner),
+            registry.known(join.destinationEntity, pk: link.pair.destination)
         )
     }
 
@@ -78,38 +86,45 @@ struct Saver {
         for object in registry.listed where !object.isNew && object.isAlive {
             let slots = changedSlots(object)
             let flag = object.wasPlaceholder == object.state.isPlaceholder ? nil : object.state.isPlaceholder
+            if object.entity !== object.originalEntity {
+                try store.entities[object.entity.index].setEntity(object.entity, pk: object.pk)
+            }
             if slots.isEmpty, flag == nil { continue }
             try store.entities[object.entity.index].update(
                 pk: object.pk, slots: slots, values: object.state.values, isPlaceholder: flag)
         }
         for object in registry.listed where object.isNew && object.isAlive {
             try store.entities[object.entity.index].insert(
-                pk: object.pk, values: object.state.values, isPlaceholder: object.state.isPlaceholder)
+                pk: object.pk, entity: object.entity, values: object.state.values,
+                isPlaceholder: object.state.isPlaceholder)
         }
-        for link in links where link.isLinked { try store.joins[link.table].insert(link.pair) }
+        for link in links where link.isLinked { try store.joins[link.table].insert(link.pair, link.state.places) }
     }
 
     /// Clears unique values that pass from one object to another, for rows are written one by one.
     private func vacateUniqueValues() throws(StoreError) {
-        var taken: [ObjectRegistry.Unique: Set<Value>] = [:]
+        if registry.model.uniquenessConstraints.isEmpty { return }
+        var taken: Set<ObjectRegistry.Unique> = []
         for object in registry.listed where object.isAlive {
-            for slot in object.entity.uniqueSlots
-            where object.isNew || object.original[slot] != object.state.values[slot] {
-                taken[ObjectRegistry.Unique(entity: object.entity.index, slot: slot), default: []]
-                    .insert(object.state.values[slot])
+            for constraint in object.entity.uniquenessConstraints {
+                guard let key = registry.uniqueKey(object.state.values, constraint) else { continue }
+                if object.isNew || registry.uniqueKey(object.original, constraint) != key { taken.insert(key) }
             }
         }
         if taken.isEmpty { return }
         for object in registry.listed where !object.isNew && object.isAlive {
-            let slots = object.entity.uniqueSlots.filter { slot in
-                let key = ObjectRegistry.Unique(entity: object.entity.index, slot: slot)
-                return !object.original[slot].isNull && object.original[slot] != object.state.values[slot]
-                    && taken[key]?.contains(object.original[slot]) == true
+            var slots: Set<Int> = []
+            for constraint in object.entity.uniquenessConstraints {
+                guard let former = registry.uniqueKey(object.original, constraint), taken.contains(former),
+                    registry.uniqueKey(object.state.values, constraint) != former
+                else { continue }
+                // A null in one of them is enough.
+                slots.formUnion(constraint.slots.filter { object.original[$0] != object.state.values[$0] }.prefix(1))
             }
             if slots.isEmpty { continue }
             let nothing = [Value](repeating: .null, count: object.entity.slotCount)
             try store.entities[object.entity.index].update(
-                pk: object.pk, slots: slots, values: nothing, isPlaceholder: nil)
+                pk: object.pk, slots: slots.sorted(), values: nothing, isPlaceholder: nil)
         }
     }
 
@@ -120,6 +135,7 @@ struct Saver {
     // MARK: History
 
     private func writeHistory(_ tally: inout ChangeTally) throws(StoreError) {
+        if registry.hasOrder { noteReorderings() }
         for object in registry.listed {
             guard let kind = Self.changeKind(object) else { continue }
             tally.note(kind, entity: object.entity.index)
@@ -136,12 +152,36 @@ struct Saver {
         if !object.isAlive { return .delete }
         let isChanged =
             !object.changedLinks.isEmpty || object.wasPlaceholder != object.state.isPlaceholder
-            || object.original != object.state.values
+            || object.entity !== object.originalEntity || hasChangedProperties(object)
         return isChanged ? .update : nil
     }
 
+    /// Places in ordered relationships are no properties of the objects that stand there.
+    private static func hasChangedProperties(_ object: ContextObject) -> Bool {
+        let count = object.entity.propertySlotCount
+        if count == object.original.count { return object.original != object.state.values }
+        return object.original[..<count] != object.state.values[..<count]
+    }
+
+    /// Notes the owners whose ordered destinations stayed and stand in another order.
+    private func noteReorderings() {
+        for object in registry.listed where !object.isNew && object.isAlive {
+            for relationship in object.entity.relationships {
+                guard let slot = relationship.slot, let inverse = registry.model.inverse(of: relationship),
+                    let place = inverse.positionSlot, object.original[slot] == object.state.values[slot],
+                    object.original[place] != object.state.values[place], case .integer(let pk) = object.original[slot],
+                    let owner = registry.known(relationship.destinationIndex, pk: pk)
+                else { continue }
+                owner.changedLinks.insert(inverse.index)
+                registry.list(owner)
+            }
+        }
+    }
+
     private func changedNames(_ object: ContextObject) -> String {
-        let columns = changedSlots(object).map { object.entity.columnNames[$0] }
+        let columns = changedSlots(object).filter { $0 < object.entity.propertySlotCount }.map {
+            object.entity.columnNames[$0]
+        }
         let links = object.changedLinks.sorted().map { object.entity.relationships[$0].name }
         return (columns + links).joined(separator: ",")
     }
@@ -165,34 +205,9 @@ struct Saver {
     }
 
     private func writeSequences() throws(StoreError) {
-        let isGrown = Set(registry.listed.filter(\.isNew).map(\.entity.index))
+        let isGrown = Set(registry.listed.filter(\.isNew).map(\.entity.rootIndex))
         for index in isGrown.sorted() {
             try store.putSequence(entity: registry.model.entities[index].name, next: registry.nextKeys[index])
-        }
-    }
-}
-
-/// How many objects a save changed, by entity and kind.
-public struct ChangeTally: Sendable {
-    private var counts: [[Int]]
-
-    init(entityCount: Int) { counts = Array(repeating: [0, 0, 0], count: entityCount) }
-
-    mutating func note(_ kind: ChangeKind, entity: Int, count: Int = 1) { counts[entity][kind.rawValue] += count }
-
-    /// Returns how many objects of an entity were changed in a way.
-    public func count(_ kind: ChangeKind, entity: Int) -> Int { counts[entity][kind.rawValue] }
-
-    /// Returns how many objects were changed in a way.
-    public func count(_ kind: ChangeKind) -> Int { counts.reduce(0) { $0 + $1[kind.rawValue] } }
-
-    /// The number of all changes.
-    public var total: Int { counts.reduce(0) { $0 + $1.reduce(0, +) } }
-
-    /// Adds the counts of another save.
-    public mutating func add(_ other: ChangeTally) {
-        for entity in counts.indices {
-            for kind in counts[entity].indices { counts[entity][kind] += other.counts[entity][kind] }
         }
     }
 }

@@ -37,7 +37,7 @@ extension EditReplay {
     private func shown(_ value: Value, _ slot: Int, _ entity: Entity, inContext: Bool) throws -> Value {
         guard let relationship = entity.relationship(at: slot), case .integer(let pk) = value else { return value }
         let destination = relationship.destinationIndex
-        if inContext, let known = edits.registry.byKey[destination][pk] { return known.identity }
+        if inContext, let known = edits.registry.known(destination, pk: pk) { return known.identity }
         return try registry.object(entity: destination, pk: pk)?.identity ?? .null
     }
 
@@ -55,9 +55,9 @@ extension EditReplay {
             } else if let relationship = entity.relationship(named: name), let slot = relationship.slot {
                 let destination = model.entities[relationship.destinationIndex]
                 try registry.store.entities[destination.index].rows(identities: [value]) {
-                    registry.register($0, entity: destination)
+                    registry.register($0)
                 }
-                let found = registry.byIdentity[destination.index][value]
+                let found = registry.known(destination.index, value)
                 slots[slot] = found.map { .integer($0.pk) } ?? .null
             } else {
                 throw EditingError.unknownProperty(name, "attribute or to-one relationship that can be set", entity)

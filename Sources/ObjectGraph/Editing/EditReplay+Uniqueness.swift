@@ -6,7 +6,7 @@ extension EditReplay {
     func insertObjects() throws -> [MergeConflict] {
         var refused: [MergeConflict] = []
         for edit in edits.inserted {
-            let collisions = collisions(of: edit)
+            let collisions = try collisions(of: edit)
             guard let first = collisions.first else {
                 insert(edit)
                 continue
@@ -23,31 +23,33 @@ extension EditReplay {
     }
 
     /// Returns the objects that have the identity or a unique value of another one.
-    private func collisions(of edit: EditSet.Edit) -> [Collision] {
+    private func collisions(of edit: EditSet.Edit) throws -> [Collision] {
         let object = edit.object
         var found: [Collision] = []
-        if let holder = registry.byIdentity[object.entity.index][object.identity], holder.isAlive,
+        if let holder = registry.known(object.entity.index, object.identity), holder.isAlive,
             !holder.state.isPlaceholder, !isDoomed(holder)
         {
             found.append(Collision(holder: holder, slots: [object.entity.identitySlot]))
         }
-        return found + collisions(object.state.values, object.entity, except: nil)
+        return try found + collisions(object.state.values, object.entity, except: nil)
     }
 
-    private func collisions(_ values: [Value], _ entity: Entity, except own: ContextObject?) -> [Collision] {
-        entity.uniqueSlots.compactMap { slot in
-            let value = values[slot]
-            let holders = registry.byUniqueValue[ObjectRegistry.Unique(entity: entity.index, slot: slot)]?[value] ?? []
-            let holder = holders.first {
-                $0 !== own && $0.isAlive && !isDoomed($0) && $0.state.values[slot] == value
+    private func collisions(
+        _ values: [Value], _ entity: Entity, except own: ContextObject?
+    ) throws -> [Collision] {
+        try entity.uniquenessConstraints.compactMap { constraint in
+            guard let key = registry.uniqueKey(values, constraint) else { return nil }
+            try registry.loadHolders([key])
+            let holder = registry.byUnique[key]?.first {
+                $0 !== own && $0.isAlive && !isDoomed($0) && registry.uniqueKey($0.state.values, constraint) == key
             }
-            return value.isNull ? nil : holder.map { Collision(holder: $0, slots: [slot]) }
+            return holder.map { Collision(holder: $0, slots: constraint.slots) }
         }
     }
 
     private func insert(_ edit: EditSet.Edit) {
         let object = edit.object
-        let known = registry.byIdentity[object.entity.index][object.identity]
+        let known = registry.known(object.entity.index, object.identity)
         let made: ContextObject
         // A placeholder of the same identity is the object itself, which has arrived now.
         if let known, known.isAlive, known.state.isPlaceholder {
@@ -128,10 +130,9 @@ extension EditReplay {
     func claimUniqueValues() throws -> [MergeConflict] {
         var refused: [MergeConflict] = []
         for update in plannedUpdates where update.target.isAlive {
-            let claimed = update.target.entity.uniqueSlots.filter { update.values[$0] != nil }
-            if claimed.isEmpty { continue }
-            for collision in collisions(update.target.state.values, update.target.entity, except: update.target)
-            where claimed.contains(collision.slots[0]) {
+            if update.target.entity.uniquenessConstraints.isEmpty { continue }
+            for collision in try collisions(update.target.state.values, update.target.entity, except: update.target)
+            where collision.slots.contains(where: { update.values[$0] != nil }) {
                 try meet(update, collision, &refused)
             }
         }

@@ -89,7 +89,7 @@ final class EditReplay {
         (edits.inserted + edits.updated).map { edit in
             let entity = edit.object.entity
             var operation = Operation(.upsert, entity: entity.index, identity: edit.object.identity)
-            operation.attributes = entity.uniqueSlots.map {
+            operation.attributes = Set(entity.uniquenessConstraints.flatMap(\.slots)).map {
                 Operation.AttributeValue(slot: $0, value: edit.object.state.values[$0])
             }
             return operation
@@ -98,7 +98,7 @@ final class EditReplay {
 
     /// Returns the writer's object of one of the context's keys, or nil where it is gone.
     func target(entity: Int, _ pk: Int64) throws -> ContextObject? {
-        if let known = targets[ObjectKey(entity: entity, pk: pk)] { return known.isAlive ? known : nil }
+        if let known = targets[ObjectKey(entity: registry.roots[entity], pk: pk)] { return known.isAlive ? known : nil }
         guard pk > 0, let found = try registry.object(entity: entity, pk: pk), found.isAlive else { return nil }
         return found
     }
@@ -114,9 +114,9 @@ final class EditReplay {
 
     private func meet(_ edit: EditSet.Edit, _ refused: inout [MergeConflict]) throws {
         let object = edit.object
-        let byIdentity = registry.byIdentity[object.entity.index][object.identity]
+        let byIdentity = registry.known(object.entity.index, object.identity)
         // An object that was deleted and made anew has another row, and is the same for whoever changes it.
-        guard let row = registry.byKey[object.entity.index][object.pk] ?? byIdentity, row.isAlive else {
+        guard let row = registry.known(object.entity.index, pk: object.pk) ?? byIdentity, row.isAlive else {
             return try meetLoss(edit, &refused)
         }
         targets[ObjectKey(object)] = row
@@ -166,7 +166,7 @@ final class EditReplay {
         case .objectTrump, .overwrite: try insertAgain(edit, given)
         case .lastWriterWins(let attribute):
             let slot = try MergeDecision.decidingSlot(attribute, edit.object.entity)
-            let tombstone = registry.tombstones[edit.object.entity.index][edit.object.identity]?.current
+            let tombstone = registry.tombstones[edit.object.entity.rootIndex][edit.object.identity]?.current
             let isLater = MergeDecision.isLater(
                 edit.object.state.values[slot], than: tombstone?.version ?? .null,
                 edit.object.entity.attributes[slot].type)
@@ -192,7 +192,7 @@ final class EditReplay {
 
     private func meetDeletion(_ edit: EditSet.Edit, _ refused: inout [MergeConflict]) throws {
         // What somebody else has deleted too is no conflict.
-        guard let row = registry.byKey[edit.object.entity.index][edit.object.pk], row.isAlive else { return }
+        guard let row = registry.known(edit.object.entity.index, pk: edit.object.pk), row.isAlive else { return }
         let decision = MergeDecision(
             entity: edit.object.entity, snapshot: edit.object.original, local: edit.object.state.values,
             stored: row.original, changedHere: [])
@@ -244,8 +244,8 @@ final class EditReplay {
                 continue
             }
             target.state.values[slot] = value
-            if target.entity.attributes[slot].isUnique { registry.noteUniqueValue(of: target, slot: slot) }
         }
+        registry.noteUniqueValues(of: target)
     }
 
     /// Makes an object one that has arrived; its values are the context's, defaults included.
@@ -314,8 +314,8 @@ final class EditReplay {
         try applier.carryOut(plan, rootCount: deleted.count, at: time)
         // An object made here lives, whatever had its identity before.
         for object in targets.values where object.isAlive && !object.state.isPlaceholder {
-            registry.byIdentity[object.entity.index][object.identity] = object
-            if registry.tombstones[object.entity.index][object.identity]?.current != nil {
+            registry.byIdentity[object.entity.rootIndex][object.identity] = object
+            if registry.tombstones[object.entity.rootIndex][object.identity]?.current != nil {
                 applier.setTombstone(nil, entity: object.entity.index, identity: object.identity)
             }
         }
@@ -325,7 +325,7 @@ final class EditReplay {
         let touched = applier.journal.compactMap { entry -> ContextObject? in
             switch entry {
             case .state(let object, _), .created(let object, _): object
-            case .pair, .tombstone: nil
+            case .pair, .tombstone, .entity: nil
             }
         }
         applier.callValidators()
@@ -358,7 +358,9 @@ final class EditReplay {
     }
 
     private func row(_ object: ContextObject) -> StoredRow {
-        StoredRow(pk: object.pk, isPlaceholder: object.state.isPlaceholder, values: object.state.values)
+        StoredRow(
+            pk: object.pk, entity: object.entity, isPlaceholder: object.state.isPlaceholder, values: object.state.values
+        )
     }
 }
 

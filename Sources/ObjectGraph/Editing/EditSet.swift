@@ -1,5 +1,6 @@
 /// The primary key of an object with the position of its entity.
 struct ObjectKey: Hashable {
+    /// The position of the entity's root.
     let entity: Int
     let pk: Int64
 
@@ -9,7 +10,7 @@ struct ObjectKey: Hashable {
     }
 
     init(_ object: ContextObject) {
-        self.init(entity: object.entity.index, pk: object.pk)
+        self.init(entity: object.entity.rootIndex, pk: object.pk)
     }
 }
 

@@ -28,7 +28,7 @@ extension EditingContext {
         if batchSize == nil || !paths.isEmpty { try registry.load(entity: checked.entity.index, primaryKeys: pks) }
         let batch = batchSize.map { FaultBatch(pks: pks, size: max(1, min($0, KeyList.maximumWidth))) }
         let objects = pks.compactMap { pk -> ManagedObject? in
-            let row = registry.byKey[checked.entity.index][pk]
+            let row = registry.known(checked.entity.index, pk: pk)
             // A row that went between the two looks is left out.
             if row == nil, batch == nil || !paths.isEmpty { return nil }
             if let row, isDoomed(row) || !row.isAlive { return nil }
@@ -41,7 +41,7 @@ extension EditingContext {
     }
 
     private func load(_ path: RelationshipPath, from pks: [Int64], _ entity: Entity) throws {
-        var objects = pks.compactMap { registry.byKey[entity.index][$0] }
+        var objects = pks.compactMap { registry.known(entity.index, pk: $0) }
         for step in path.steps { objects = try registry.follow(step, from: objects) }
     }
 }

@@ -20,7 +20,7 @@ extension EditingContext {
         // An object that was read anew stands in the list once more.
         var seen: Set<ObjectKey> = []
         return registry.listed.filter {
-            registry.byKey[$0.entity.index][$0.pk] === $0 && isIncluded($0) && seen.insert(ObjectKey($0)).inserted
+            registry.known($0.entity.index, pk: $0.pk) === $0 && isIncluded($0) && seen.insert(ObjectKey($0)).inserted
         }
     }
 
@@ -30,7 +30,7 @@ extension EditingContext {
     }
 
     private func deletedRows() -> [ContextObject] {
-        let doomed = pending.deletions.compactMap { registry.byKey[$0.entity][$0.pk] }.filter {
+        let doomed = pending.deletions.compactMap { registry.known($0.entity, pk: $0.pk) }.filter {
             !$0.isNew && $0.isAlive
         }
         return changedRows { !$0.isNew && !$0.isAlive } + doomed
@@ -57,9 +57,13 @@ extension EditingContext {
         var keys: Set<ObjectKey> = []
         for registry in registry.pairs {
             for change in registry.changes {
-                keys.insert(ObjectKey(entity: registry.join.ownerEntity, pk: change.pair.owner))
+                keys.insert(
+                    ObjectKey(entity: model.entities[registry.join.ownerEntity].rootIndex, pk: change.pair.owner))
                 if registry.join.destinationRelationship != nil {
-                    keys.insert(ObjectKey(entity: registry.join.destinationEntity, pk: change.pair.destination))
+                    keys.insert(
+                        ObjectKey(
+                            entity: model.entities[registry.join.destinationEntity].rootIndex,
+                            pk: change.pair.destination))
                 }
             }
         }
@@ -90,7 +94,7 @@ extension EditingContext {
         let propagation = DeletePropagation(registry: registry)
         var closure: [ContextObject] = []
         repeat {
-            let roots = pending.deletions.compactMap { registry.byKey[$0.entity][$0.pk] }.filter(\.isAlive)
+            let roots = pending.deletions.compactMap { registry.known($0.entity, pk: $0.pk) }.filter(\.isAlive)
             if roots.isEmpty {
                 pending.deletions = []
                 return
@@ -155,7 +159,9 @@ extension EditingContext {
         try processPendingChanges()
         let changed = changedRows { $0.isAlive }
         let checks = pending.countChecks.compactMap { check in
-            registry.byKey[check.object.entity][check.object.pk].map { (object: $0, relationship: check.relationship) }
+            registry.known(check.object.entity, pk: check.object.pk).map {
+                (object: $0, relationship: check.relationship)
+            }
         }
         let failures = try applier.failures(
             of: changed, counts: checks, deleted: changedRows { $0.state.deletion != nil && !$0.state.isVoid },
@@ -201,8 +207,8 @@ extension EditingContext {
             edits.deleted.append(EditSet.Edit(object: row, policy: policy(of: row.entity), slots: []))
         }
         for (table, pairs) in registry.pairs.enumerated() {
-            for change in pairs.changes where change.isLinked || !isCutByDeletion(change.pair, pairs.join) {
-                edits.links.append(EditSet.Link(table: table, pair: change.pair, isLinked: change.isLinked))
+            for change in pairs.changes where change.state.current || !isCutByDeletion(change.pair, pairs.join) {
+                edits.links.append(EditSet.Link(table: table, pair: change.pair, isLinked: change.state.current))
             }
         }
         edits.links.sort {
@@ -218,13 +224,13 @@ extension EditingContext {
         guard row.state.values[slot].isNull, case .integer(let pk) = row.original[slot],
             let relationship = row.entity.relationship(at: slot)
         else { return false }
-        return registry.byKey[relationship.destinationIndex][pk]?.state.deletion != nil
+        return registry.known(relationship.destinationIndex, pk: pk)?.state.deletion != nil
     }
 
     /// Tells the same of a link of a join table.
     private func isCutByDeletion(_ pair: Pair, _ join: JoinTable) -> Bool {
-        registry.byKey[join.ownerEntity][pair.owner]?.state.deletion != nil
-            || registry.byKey[join.destinationEntity][pair.destination]?.state.deletion != nil
+        registry.known(join.ownerEntity, pk: pair.owner)?.state.deletion != nil
+            || registry.known(join.destinationEntity, pk: pair.destination)?.state.deletion != nil
     }
 
     private func policy(of entity: Entity) -> MergePolicy {
@@ -239,22 +245,26 @@ extension EditingContext {
     /// - Parameter outcome: what the save did; nil for the rows as they were read.
     func rebuild(_ outcome: EditOutcome?, _ objects: [ManagedObject]? = nil) {
         let held = objects ?? heldObjects
-        var rows: [(StoredRow, Entity)] = []
+        var rows: [StoredRow] = []
         for object in held {
-            let key = ObjectKey(entity: object.objectID.entityIndex, pk: object.objectID.pk)
-            let row = registry.byKey[key.entity][key.pk]
+            let key = ObjectKey(entity: registry.roots[object.objectID.entityIndex], pk: object.objectID.pk)
+            let row = registry.known(key.entity, pk: key.pk)
             let now = outcome?.keys[key] ?? key
-            if now != key { object.objectID = ManagedObjectID(model.entities[now.entity], now.pk) }
+            if now != key {
+                let entity = outcome?.rows[now]?.entity ?? model.entities[object.objectID.entityIndex]
+                object.objectID = ManagedObjectID(entity, now.pk)
+            }
             if let saved = outcome?.rows[now] {
-                rows.append((saved, model.entities[now.entity]))
+                rows.append(saved)
             } else if let row, !row.isNew, outcome == nil || row.isAlive && !hasChangedValues(row) {
-                let stored = StoredRow(pk: row.pk, isPlaceholder: row.wasPlaceholder, values: row.original)
-                rows.append((stored, row.entity))
+                let stored = StoredRow(
+                    pk: row.pk, entity: row.originalEntity, isPlaceholder: row.wasPlaceholder, values: row.original)
+                rows.append(stored)
             }
         }
         clearPending()
         registry.reset()
         keepHandles(held)
-        for (row, entity) in rows { registry.register(row, entity: entity) }
+        for row in rows { registry.register(row) }
     }
 }

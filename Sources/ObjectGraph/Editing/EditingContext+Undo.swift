@@ -87,7 +87,7 @@ extension EditingContext {
         undoStack.clear()
         registry.forgetLists()
         let known = (result.inserted + result.updated + result.deleted).filter {
-            registry.byKey[$0.entityIndex][$0.pk] != nil
+            registry.known($0.entityIndex, pk: $0.pk) != nil
         }
         _ = try refresh(known, mergeChanges: true)
     }
@@ -96,19 +96,18 @@ extension EditingContext {
     private func refresh(_ ids: [ManagedObjectID], mergeChanges: Bool) throws -> [ManagedObjectID] {
         var gone: [ManagedObjectID] = []
         for (index, group) in Dictionary(grouping: ids, by: \.entityIndex).sorted(by: { $0.key < $1.key }) {
-            let entity = model.entities[index]
             var rows: [Int64: StoredRow] = [:]
             try registry.store.entities[index].rows(primaryKeys: group.map(\.pk)) { rows[$0.pk] = $0 }
             for id in group {
-                let old = registry.byKey[index][id.pk]
+                let old = registry.known(index, pk: id.pk)
                 if let row = rows[id.pk] {
-                    take(row, entity, over: mergeChanges ? old : nil)
+                    take(row, over: mergeChanges ? old : nil)
                 } else if let old, mergeChanges, isChanged(old) {
                     continue
                 } else {
-                    registry.byKey[index][id.pk] = nil
-                    if let old, registry.byIdentity[index][old.identity] === old {
-                        registry.byIdentity[index][old.identity] = nil
+                    registry.byKey[registry.roots[index]][id.pk] = nil
+                    if let old, registry.known(index, old.identity) === old {
+                        registry.byIdentity[registry.roots[index]][old.identity] = nil
                     }
                     gone.append(id)
                 }
@@ -117,8 +116,8 @@ extension EditingContext {
         return gone
     }
 
-    private func take(_ row: StoredRow, _ entity: Entity, over old: ContextObject?) {
-        let fresh = ContextObject(row: row, entity: entity)
+    private func take(_ row: StoredRow, over old: ContextObject?) {
+        let fresh = ContextObject(row: row)
         if let old {
             for slot in changedSlots(old) { fresh.state.values[slot] = old.state.values[slot] }
             if old.wasPlaceholder, !old.state.isPlaceholder { fresh.state.isPlaceholder = false }
@@ -127,8 +126,12 @@ extension EditingContext {
             pending.deletions.removeAll { $0 == ObjectKey(fresh) }
             for join in registry.pairs.indices {
                 let table = registry.pairs[join].join
-                if table.ownerEntity == entity.index { registry.pairs[join].revert(row.pk, isOwner: true) }
-                if table.destinationEntity == entity.index { registry.pairs[join].revert(row.pk, isOwner: false) }
+                if row.entity.isKind(of: model.entities[table.ownerEntity]) {
+                    registry.pairs[join].revert(row.pk, isOwner: true)
+                }
+                if row.entity.isKind(of: model.entities[table.destinationEntity]) {
+                    registry.pairs[join].revert(row.pk, isOwner: false)
+                }
             }
         }
         registry.replace(with: fresh)

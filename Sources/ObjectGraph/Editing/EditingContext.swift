@@ -118,7 +118,7 @@ public final class EditingContext {
                 .otherContext, "The object \(object.objectID) belongs to another context; pass its objectID instead")
         }
         let id = object.objectID
-        if let known = registry.byKey[id.entityIndex][id.pk] {
+        if let known = registry.known(id.entityIndex, pk: id.pk) {
             if known.state.isVoid { throw EditingError.gone(id) }
             return known
         }
@@ -126,7 +126,7 @@ public final class EditingContext {
         try registry.load(
             entity: id.entityIndex, primaryKeys: object.batch.map { Array($0.neighbours(of: id.pk)) } ?? [id.pk])
         object.batch = nil
-        guard let found = registry.byKey[id.entityIndex][id.pk] else { throw EditingError.gone(id) }
+        guard let found = registry.known(id.entityIndex, pk: id.pk) else { throw EditingError.gone(id) }
         return found
     }
 
@@ -169,7 +169,7 @@ public final class EditingContext {
         var made: ContextObject?
         try perform {
             let object = applier.create(entity: entity, identity: identity)
-            applier.complete(object)
+            try applier.complete(object)
             made = object
         }
         guard let made else { throw EditingError.unknownEntity(entity.name, model) }
@@ -197,10 +197,10 @@ public final class EditingContext {
             throw EditingError(
                 .type, "The identity of \(entity.name) is none of its type: \(entity.identity.type.expectation)")
         }
-        if let known = registry.byIdentity[entity.index][identity], known.isAlive { return handle(known) }
+        if let known = registry.known(entity.index, identity), known.isAlive { return handle(known) }
         var found: ContextObject?
         try registry.store.entities[entity.index].rows(identities: [identity]) {
-            let object = registry.register($0, entity: entity)
+            let object = registry.register($0)
             if object.isAlive { found = object }
         }
         return found.map(handle)
@@ -226,9 +226,9 @@ public final class EditingContext {
     }
 
     /// Makes an object one of its own: a placeholder that a program changes is complete.
-    private func touch(_ row: ContextObject) {
+    private func touch(_ row: ContextObject) throws {
         applier.willChange(row)
-        if row.state.isPlaceholder { applier.complete(row) }
+        if row.state.isPlaceholder { try applier.complete(row) }
     }
 
     func set(_ attribute: Attribute, _ value: Value, of object: ManagedObject) throws {
@@ -248,7 +248,7 @@ public final class EditingContext {
         // What changes nothing is no change: a hook may say what is so already.
         if row.state.values[attribute.slot] == stored, isKnown, !row.state.isPlaceholder { return }
         try perform {
-            touch(row)
+            try touch(row)
             note(attribute.slot, of: row)
             row.state.values[attribute.slot] = stored
         }
@@ -262,7 +262,7 @@ public final class EditingContext {
         let row = try changeableRow(of: object)
         let target = try destination.map { try self.destination($0, relationship) }
         try perform {
-            touch(row)
+            try touch(row)
             if let slot = relationship.slot { note(slot, of: row) }
             try applier.setDestination(target, relationship, of: row)
         }
@@ -272,7 +272,7 @@ public final class EditingContext {
         let row = try changeableRow(of: object)
         let target = try self.destination(destination, relationship)
         try perform {
-            touch(row)
+            try touch(row)
             try applier.link(row, relationship, target)
         }
     }
@@ -281,7 +281,7 @@ public final class EditingContext {
         let row = try changeableRow(of: object)
         let target = try self.row(of: destination)
         try perform {
-            touch(row)
+            try touch(row)
             try applier.unlink(row, relationship, target)
         }
     }
@@ -292,7 +292,7 @@ public final class EditingContext {
         let wanted = Set(targets.map(\.pk))
         let old = try currentDestinations(of: row, relationship)
         try perform {
-            touch(row)
+            try touch(row)
             for other in old where !wanted.contains(other.pk) { try applier.unlink(row, relationship, other) }
             for target in targets { try applier.link(row, relationship, target) }
         }

@@ -32,7 +32,7 @@ public final class ManagedObject {
     /// Tells whether the object was mentioned, but has not arrived; setting a property completes it.
     public var isPlaceholder: Bool { get throws { try context.row(of: self).state.isPlaceholder } }
 
-    private var known: ContextObject? { context.registry.byKey[objectID.entityIndex][objectID.pk] }
+    private var known: ContextObject? { context.registry.known(objectID.entityIndex, pk: objectID.pk) }
 
     /// The object's identity in stored form.
     ///

@@ -73,7 +73,7 @@ extension ReadContext {
         let registry = try ObjectRegistry(
             store: WriterConnection(try connection(), model: model), setDeletionThreshold: .max)
         try registry.load(entity: checked.entity.index, primaryKeys: pks)
-        let roots = pks.compactMap { registry.byKey[checked.entity.index][$0] }
+        let roots = pks.compactMap { registry.known(checked.entity.index, pk: $0) }
         var snapshot = ObjectSnapshot()
         snapshot.objects = roots.map { ObjectSnapshot.Object($0) }
         for path in paths {

@@ -144,7 +144,9 @@ public final class Entity: Sendable {
     }
 
     /// The property names, for messages that say what is known.
-    public var propertyNames: [String] { attributes.map(\.name) + relationships.map(\.name) }
+    public var propertyNames: [String] {
+        attributes.map(\.name) + relationships.map(\.name) + transientAttributes.map(\.name)
+    }
 }
 
 /// What a model's builder finds out about an entity.
@@ -259,9 +261,4 @@ public struct EntityIndex: Sendable {
     var isPlain: Bool {
         name == nil && predicate == nil && elements.allSatisfy { $0.function == nil && !$0.isDescending }
     }
-}
-
-extension Entity {
-    /// The slots of constraints on one attribute.
-    var uniqueSlots: [Int] { uniquenessConstraints.compactMap { $0.slots.count == 1 ? $0.slots[0] : nil } }
 }

@@ -120,15 +120,17 @@ extension ModelBuilder {
         declaration.entities[index] = entity
     }
 
-    /// Checks that the properties of entities beside each other can share a table: attributes of one name share a
-    /// column, whatever their types; nothing else may.
+    /// Checks that the properties of entities beside each other can share a table: stored attributes of one name share
+    /// a column, whatever their types; nothing else may.
     private mutating func checkColumns(below root: Int) {
         let members = hierarchy(of: root)
         guard members.count > 1 else { return }
         var columns: [String: (name: String, owner: String, isAttribute: Bool)] = [:]
         for index in members {
             let entity = declaration.entities[index]
-            let attributes = ownAttributes(index).filter { !$0.isTransient }.map { ($0.name, $0.line, true) }
+            let attributes = ownAttributes(index).filter { !$0.isTransient }.map {
+                ($0.name, $0.line, $0.derived == nil)
+            }
             let links = ownRelationships(index).filter { !$0.isToMany && !$0.isTransient }
                 .map { ($0.name, $0.line, false) }
             for (name, line, isAttribute) in attributes + links {
@@ -141,7 +143,8 @@ extension ModelBuilder {
                     line,
                     "\(entity.name).\(name) and \(other.owner).\(other.name) would need one column of the table "
                         + "\(declaration.entities[root].name)",
-                    "Rename one, or declare it in a common ancestor; only attributes of the same name share a column")
+                    "Rename one, or declare it in a common ancestor; only attributes of the same name that are not derived share a column"
+                )
             }
         }
     }

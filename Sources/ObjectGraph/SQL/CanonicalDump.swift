@@ -3,7 +3,8 @@ extension ReadContext {
     /// writing. Stores that read the same events are equal when their dumps are.
     ///
     /// Entities come by name, objects by identity; properties as `name=value` in the model's order, relationships as
-    /// the identities they lead to (a to-many one whose links are the destinations' columns is shown there); then
+    /// the identities they lead to (a to-many one whose links are the destinations' columns is shown there, and here too
+    /// where it is ordered); then
     /// tombstones, positions and dead letters. One object is in memory at a time.
     ///
     /// - Parameter write: is given the text in pieces, whole lines each.
@@ -40,11 +41,12 @@ private struct CanonicalDump {
         write("entity \(entity.name)\n")
         let links = try links(of: entity)
         let columns = entity.columnNames.map(SQLText.quoted).joined(separator: ", ")
+        let own = entity.sharesTable ? "WHERE _entity = \(SQLText.literal(entity.name)) " : ""
         let statement = try PreparedStatement(
             connection,
             sql: """
-                SELECT pk, _placeholder, \(columns) FROM \(SQLText.quoted(entity.name)) \
-                ORDER BY \(SQLText.quoted(entity.identity.name))
+                SELECT pk, _placeholder, \(columns) FROM \(SQLText.quoted(entity.tableName)) \
+                \(own)ORDER BY \(SQLText.quoted(entity.identity.name))
                 """)
         while try statement.step() {
             var text =
@@ -65,7 +67,8 @@ private struct CanonicalDump {
             let destination = model.entities[relationship.destinationIndex]
             let sql: String
             switch relationship.storage {
-            case .inverseColumn: continue
+            case .inverseColumn where !relationship.isOrdered: continue
+            case .inverseColumn: sql = FetchQuery.identities(relationship, model)
             case .join: sql = FetchQuery.identities(relationship, model)
             case .column:
                 let identity = SQLText.quoted(destination.identity.name)

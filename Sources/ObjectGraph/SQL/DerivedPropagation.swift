@@ -177,13 +177,15 @@ final class DerivedPropagation {
         try store.entities[node.entity].rows(primaryKeys: keys) { rows.append($0) }
         let computed = try values(of: node, keys)
         var changed: [Int64] = []
-        for row in rows {
+        // A count over an inherited relationship is that of the sub-entity that declares it.
+        for row in rows where row.entity.isKind(of: entity) {
             let value = computed?[row.pk] ?? attribute(node).initialDerivedValue
             var values = row.values
             values[node.slot] = computed == nil ? attribute(node).ownDerivedValue(row.values) : value
             if values[node.slot] == row.values[node.slot] { continue }
-            for slot in plan.timeSlots[node.entity] { values[slot] = .integer(time) }
-            let slots = ([node.slot] + plan.timeSlots[node.entity]).filter { values[$0] != row.values[$0] }
+            let times = plan.timeSlots[row.entity.index]
+            for slot in times { values[slot] = .integer(time) }
+            let slots = ([node.slot] + times).filter { values[$0] != row.values[$0] }
             try store.entities[node.entity].update(pk: row.pk, slots: slots, values: values, isPlaceholder: nil)
             if !absorb(node.entity, row.pk, slots, values) { try noteChange(entity, row.pk, slots) }
             changed.append(row.pk)

@@ -1,17 +1,22 @@
 /// A row of an entity's table as the writer reads it.
 struct StoredRow {
     let pk: Int64
+    /// The row's own entity, which may be below the one that was looked up.
+    let entity: Entity
     let isPlaceholder: Bool
     /// One value a slot.
     let values: [Value]
 }
 
-/// The bulk primitives on one entity's table.
+/// The bulk primitives on the table of a hierarchy of entities, most often of one.
 ///
 /// Lists of keys are looked up in one statement for up to 512 of them; shorter lists are padded with null, which
 /// equals nothing, so that a few prepared statements serve every length.
 final class EntityTable {
+    /// The entity at the top of the hierarchy.
     let entity: Entity
+    /// The entities by their names in the column `_entity`; empty where there is but one.
+    private let members: [String: Entity]
     private let connection: OpaquePointer
     private let selection: String
     private var lookUps: [LookUp: PreparedStatement] = [:]
@@ -25,11 +30,18 @@ final class EntityTable {
         let width: Int
     }
 
-    init(_ entity: Entity, connection: OpaquePointer) {
+    init(_ entity: Entity, model: ObjectModel, connection: OpaquePointer) {
         self.entity = entity
         self.connection = connection
-        let columns = entity.columnNames.map(SQLText.quoted).joined(separator: ", ")
-        selection = "SELECT pk, _placeholder, \(columns) FROM \(SQLText.quoted(entity.name))"
+        var columns = entity.columnNames.map(SQLText.quoted)
+        if entity.sharesTable {
+            let all = [entity] + entity.subentityIndexes.map { model.entities[$0] }
+            members = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
+            columns.append("_entity")
+        } else {
+            members = [:]
+        }
+        selection = "SELECT pk, _placeholder, \(columns.joined(separator: ", ")) FROM \(SQLText.quoted(entity.name))"
     }
 
     /// Lets go of all prepared statements: a connection with one cannot be closed.
@@ -53,6 +65,62 @@ final class EntityTable {
     /// Reads the rows whose column `slot` holds one of `keys`, at most `limit` of them.
     func rows(slot: Int, keys: [Value], limit: Int?, each: (StoredRow) -> Void) throws(StoreError) {
         try lookUp(column: entity.columnNames[slot], keys: keys, limit: limit, each: each)
+    }
+
+    /// Reads the rows that hold one of several lists of values in the columns of a uniqueness constraint.
+    func rows(
+        holding tuples: [[Value]], of constraint: UniquenessConstraint, in declaring: Entity, model: ObjectModel,
+        each: (StoredRow) -> Void
+    ) throws(StoreError) {
+        let columns = constraint.slots.map { SQLText.quoted(entity.columnNames[$0]) }
+        if columns.count == 1, declaring.parentIndex == nil {
+            let keys = tuples.compactMap(\.first)
+            return try lookUp(column: entity.columnNames[constraint.slots[0]], keys: keys, limit: nil, each: each)
+        }
+        // The condition of the constraint's own index, so that it serves.
+        let kind = declaring.parentIndex == nil ? "" : " AND \(Schema.kindCondition(declaring, model))"
+        let condition = columns.map { "\($0) = ?" }.joined(separator: " AND ") + kind
+        let key = LookUp(column: condition, width: 0)
+        let statement: PreparedStatement
+        if let known = lookUps[key] {
+            statement = known
+        } else {
+            statement = try PreparedStatement(connection, sql: "\(selection) WHERE \(condition)")
+            lookUps[key] = statement
+        }
+        for tuple in tuples {
+            for (position, value) in tuple.enumerated() { statement.bind(position + 1, value) }
+            while try statement.step() { each(row(statement)) }
+        }
+    }
+
+    /// Reads the greatest place in an ordered relationship, by the owner that `slot` refers to.
+    func greatestPositions(
+        slot: Int, positionSlot: Int, owners: [Int64], each: (Int64, Int64) -> Void
+    ) throws(StoreError) {
+        let (column, place) = (
+            SQLText.quoted(entity.columnNames[slot]), SQLText.quoted(entity.columnNames[positionSlot])
+        )
+        for start in stride(from: 0, to: owners.count, by: KeyList.maximumWidth) {
+            let part = owners[start..<min(start + KeyList.maximumWidth, owners.count)].map { Value.integer($0) }
+            let width = KeyList.width(for: part.count)
+            let sql = """
+                SELECT \(column), max(\(place)) FROM \(SQLText.quoted(entity.name)) \
+                WHERE \(column) IN (\(SQLText.parameters(width))) GROUP BY \(column)
+                """
+            let key = LookUp(column: sql, width: width)
+            let statement: PreparedStatement
+            if let known = lookUps[key] {
+                statement = known
+            } else {
+                statement = try PreparedStatement(connection, sql: sql)
+                lookUps[key] = statement
+            }
+            KeyList.bind(part[...], to: statement)
+            while try statement.step() {
+                if !statement.isNull(1) { each(statement.integer(0), statement.integer(1)) }
+            }
+        }
     }
 
     private func lookUp(
@@ -91,22 +159,26 @@ final class EntityTable {
             }
             count = entity.slotCount
         }
-        return StoredRow(pk: statement.integer(0), isPlaceholder: statement.integer(1) != 0, values: values)
+        let own = entity.sharesTable ? members[statement.text(Int32(entity.slotCount) + 2)] ?? entity : entity
+        return StoredRow(
+            pk: statement.integer(0), entity: own, isPlaceholder: statement.integer(1) != 0, values: values)
     }
 
     // MARK: Writing
 
-    func insert(pk: Int64, values: [Value], isPlaceholder: Bool) throws(StoreError) {
+    func insert(pk: Int64, entity own: Entity, values: [Value], isPlaceholder: Bool) throws(StoreError) {
         let statement = try insertionStatement()
         statement.bind(1, pk)
         for (slot, value) in values.enumerated() { statement.bind(slot + 2, value) }
         statement.bind(values.count + 2, isPlaceholder ? 1 : 0)
+        if entity.sharesTable { statement.bind(values.count + 3, own.name) }
         try statement.run()
     }
 
     private func insertionStatement() throws(StoreError) -> PreparedStatement {
         if let insertion { return insertion }
-        let names = ["pk"] + entity.columnNames.map(SQLText.quoted) + ["_placeholder"]
+        var names = ["pk"] + entity.columnNames.map(SQLText.quoted) + ["_placeholder"]
+        if entity.sharesTable { names.append("_entity") }
         let statement = try PreparedStatement(
             connection,
             sql: """
@@ -150,6 +222,22 @@ final class EntityTable {
         return statement
     }
 
+    /// Names the entity of a row anew: a placeholder's, that is known better now.
+    func setEntity(_ own: Entity, pk: Int64) throws(StoreError) {
+        let key = LookUp(column: "_entity", width: 0)
+        let statement: PreparedStatement
+        if let known = lookUps[key] {
+            statement = known
+        } else {
+            statement = try PreparedStatement(
+                connection, sql: "UPDATE \(SQLText.quoted(entity.name)) SET _entity = ? WHERE pk = ?")
+            lookUps[key] = statement
+        }
+        statement.bind(1, own.name)
+        statement.bind(2, pk)
+        try statement.run()
+    }
+
     func delete(pk: Int64) throws(StoreError) {
         let statement: PreparedStatement
         if let deletion {
@@ -161,29 +249,5 @@ final class EntityTable {
         }
         statement.bind(1, pk)
         try statement.run()
-    }
-}
-
-/// Lists of keys in a few fixed widths.
-enum KeyList {
-    static let maximumWidth = 512
-
-    static func width(for count: Int) -> Int {
-        if count <= 1 { return 1 }
-        if count <= 8 { return 8 }
-        return count <= 64 ? 64 : maximumWidth
-    }
-
-    static func bind(_ keys: ArraySlice<Value>, to statement: PreparedStatement, after offset: Int = 0) {
-        var position = offset + 1
-        for key in keys {
-            statement.bind(position, key)
-            position += 1
-        }
-        let end = offset + width(for: keys.count)
-        while position <= end {
-            statement.bindNull(position)
-            position += 1
-        }
     }
 }

@@ -4,6 +4,14 @@ struct Pair: Hashable {
     let destination: Int64
 }
 
+/// A link's places in the lists of its ends, where they are ordered.
+struct PairPlaces: Equatable {
+    /// The destination's place among the owner's destinations.
+    var destination: Int64?
+    /// The owner's place among the destination's owners.
+    var owner: Int64?
+}
+
 /// The bulk primitives on a join table.
 final class PairTable {
     let join: JoinTable
@@ -12,11 +20,14 @@ final class PairTable {
     private var lookUps: [String: PreparedStatement] = [:]
     private var insertion: PreparedStatement?
     private var deletion: PreparedStatement?
+    /// The columns of places, with a comma before each.
+    private let places: String
 
     init(_ join: JoinTable, connection: OpaquePointer) {
         self.join = join
         self.connection = connection
         name = SQLText.quoted(join.name)
+        places = join.positionColumns.map { ", \($0)" }.joined()
     }
 
     /// Lets go of all prepared statements: a connection with one cannot be closed.
@@ -28,6 +39,13 @@ final class PairTable {
 
     /// Reads the links of objects on one side, at most `limit` of them.
     func pairs(keys: [Int64], onOwnerSide: Bool, limit: Int?, each: (Pair) -> Void) throws(StoreError) {
+        try placedPairs(keys: keys, onOwnerSide: onOwnerSide, limit: limit) { pair, _ in each(pair) }
+    }
+
+    /// Reads the links of objects on one side with their places, at most `limit` of them.
+    func placedPairs(
+        keys: [Int64], onOwnerSide: Bool, limit: Int?, each: (Pair, PairPlaces) -> Void
+    ) throws(StoreError) {
         let column = onOwnerSide ? "owner" : "destination"
         let keys = keys.map { Value.integer($0) }
         var remaining = limit ?? .max
@@ -35,7 +53,7 @@ final class PairTable {
             let part = keys[start..<min(start + KeyList.maximumWidth, keys.count)]
             let width = KeyList.width(for: part.count)
             let statement = try lookUp(
-                "SELECT owner, destination FROM \(name) WHERE \(column) IN (\(SQLText.parameters(width)))")
+                "SELECT owner, destination\(places) FROM \(name) WHERE \(column) IN (\(SQLText.parameters(width)))")
             KeyList.bind(part, to: statement)
             while try statement.step() {
                 guard remaining > 0 else {
@@ -43,13 +61,43 @@ final class PairTable {
                     return
                 }
                 remaining -= 1
-                each(Pair(owner: statement.integer(0), destination: statement.integer(1)))
+                each(Pair(owner: statement.integer(0), destination: statement.integer(1)), self.places(statement))
+            }
+        }
+    }
+
+    private func places(_ row: PreparedStatement) -> PairPlaces {
+        var places = PairPlaces()
+        var column = 2
+        if join.ordersDestinations {
+            places.destination = row.isNull(column) ? nil : row.integer(column)
+            column += 1
+        }
+        if join.ordersOwners { places.owner = row.isNull(column) ? nil : row.integer(column) }
+        return places
+    }
+
+    /// Reads the greatest place in the lists of objects on one side.
+    func greatestPlaces(keys: [Int64], onOwnerSide: Bool, each: (Int64, Int64) -> Void) throws(StoreError) {
+        let near = onOwnerSide ? "owner" : "destination"
+        let keys = keys.map { Value.integer($0) }
+        for start in stride(from: 0, to: keys.count, by: KeyList.maximumWidth) {
+            let part = keys[start..<min(start + KeyList.maximumWidth, keys.count)]
+            let width = KeyList.width(for: part.count)
+            let statement = try lookUp(
+                """
+                SELECT \(near), max(\(JoinTable.positionColumn(isOwner: onOwnerSide))) FROM \(name) \
+                WHERE \(near) IN (\(SQLText.parameters(width))) GROUP BY \(near)
+                """)
+            KeyList.bind(part, to: statement)
+            while try statement.step() {
+                if !statement.isNull(1) { each(statement.integer(0), statement.integer(1)) }
             }
         }
     }
 
     /// Reads which of some links exist.
-    func existing(_ pairs: [Pair], each: (Pair) -> Void) throws(StoreError) {
+    func existing(_ pairs: [Pair], each: (Pair, PairPlaces) -> Void) throws(StoreError) {
         let widest = KeyList.maximumWidth / 2
         for start in stride(from: 0, to: pairs.count, by: widest) {
             let part = pairs[start..<min(start + widest, pairs.count)]
@@ -58,7 +106,7 @@ final class PairTable {
             // CROSS JOIN keeps the order: each wanted pair is one seek in the primary key.
             let statement = try lookUp(
                 """
-                WITH wanted(owner, destination) AS (VALUES \(rows)) SELECT w.owner, w.destination \
+                WITH wanted(owner, destination) AS (VALUES \(rows)) SELECT w.owner, w.destination\(places) \
                 FROM wanted w CROSS JOIN \(name) j ON j.owner = w.owner AND j.destination = w.destination
                 """)
             var position = 1
@@ -72,7 +120,7 @@ final class PairTable {
                 position += 1
             }
             while try statement.step() {
-                each(Pair(owner: statement.integer(0), destination: statement.integer(1)))
+                each(Pair(owner: statement.integer(0), destination: statement.integer(1)), self.places(statement))
             }
         }
     }
@@ -84,18 +132,31 @@ final class PairTable {
         return statement
     }
 
-    func insert(_ pair: Pair) throws(StoreError) {
+    /// Writes a link; one that is there gets the places.
+    func insert(_ pair: Pair, _ places: PairPlaces = PairPlaces()) throws(StoreError) {
         let statement: PreparedStatement
         if let insertion {
             statement = insertion
         } else {
+            let columns = join.positionColumns
+            let update = columns.map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
+            let conflict = columns.isEmpty ? "NOTHING" : "UPDATE SET \(update)"
             statement = try PreparedStatement(
                 connection,
-                sql: "INSERT INTO \(name) (owner, destination) VALUES (?, ?) ON CONFLICT DO NOTHING")
+                sql: """
+                    INSERT INTO \(name) (owner, destination\(self.places)) \
+                    VALUES (\(SQLText.parameters(2 + columns.count))) ON CONFLICT DO \(conflict)
+                    """)
             insertion = statement
         }
         statement.bind(1, pair.owner)
         statement.bind(2, pair.destination)
+        var position = 3
+        if join.ordersDestinations {
+            statement.bind(position, places.destination)
+            position += 1
+        }
+        if join.ordersOwners { statement.bind(position, places.owner) }
         try statement.run()
     }
 

@@ -63,13 +63,22 @@ struct SetDeletion {
         try drop()
     }
 
-    func doomed(_ entity: Int) -> String { "doomed_\(entity)" }
+    /// A table of keys for each table of objects: what is above and below each other shares them.
+    func doomed(_ entity: Int) -> String { "doomed_\(model.entities[entity].rootIndex)" }
 
-    func table(_ entity: Int) -> String { SQLText.quoted(model.entities[entity].name) }
+    func table(_ entity: Int) -> String { SQLText.quoted(model.entities[entity].tableName) }
+
+    /// The entities that the objects of an entity may have, each with the condition on its rows.
+    private func kinds(_ entity: Entity) -> [(entity: Entity, condition: String)] {
+        if !entity.sharesTable { return [(entity, "")] }
+        return ([entity] + entity.subentityIndexes.map { model.entities[$0] }).map {
+            ($0, " AND _entity = \(SQLText.literal($0.name))")
+        }
+    }
 
     private func prepare() throws(StoreError) {
         try drop()
-        for entity in model.entities {
+        for entity in model.rootEntities {
             try store.runOnce(
                 "CREATE TEMP TABLE \(doomed(entity.index)) (pk INTEGER PRIMARY KEY, round INTEGER NOT NULL)")
             // A deep cascade has many rounds, and each asks for its own keys only.
@@ -79,7 +88,7 @@ struct SetDeletion {
     }
 
     private func drop() throws(StoreError) {
-        for entity in model.entities { try store.runOnce("DROP TABLE IF EXISTS temp.\(doomed(entity.index))") }
+        for entity in model.rootEntities { try store.runOnce("DROP TABLE IF EXISTS temp.\(doomed(entity.index))") }
     }
 
     // MARK: The deleted set
@@ -91,7 +100,7 @@ struct SetDeletion {
         while hasGrown {
             hasGrown = false
             for entity in model.entities {
-                for relationship in entity.relationships where relationship.deleteRule == .cascade {
+                for relationship in entity.ownRelationships where relationship.deleteRule == .cascade {
                     try store.runOnce(
                         """
                         INSERT OR IGNORE INTO temp.\(doomed(relationship.destinationIndex)) (pk, round) \
@@ -143,33 +152,38 @@ struct SetDeletion {
 
     private func deny() throws {
         for entity in model.entities {
-            for relationship in entity.relationships where relationship.deleteRule == .deny {
+            for relationship in entity.ownRelationships where relationship.deleteRule == .deny {
                 try fail(
                     .deniedDelete, entity, relationship, "forbids the deletion while there are objects in it",
-                    times: "SELECT DISTINCT source FROM (\(survivors(relationship)))")
+                    of: "SELECT DISTINCT source FROM (\(survivors(relationship)))")
             }
         }
         try failures.list.check()
     }
 
-    /// Notes a broken rule as often as a query has rows: once an object, as a deletion in memory does.
+    /// Notes a broken rule once for each object whose key a query has, under the object's own entity, as a deletion in
+    /// memory does.
     private func fail(
         _ reason: ValidationFailure.Reason, _ entity: Entity, _ relationship: Relationship, _ limit: String,
-        times query: String
+        of query: String
     ) throws(StoreError) {
         let most = ValidationFailures.maximumDetailCount
-        let statement = try PreparedStatement(
-            store.connection, sql: "SELECT count(*) FROM (\(query) LIMIT \(most))")
-        let count = try statement.step() ? statement.integer(0) : 0
-        let failure = ValidationFailure(
-            reason: reason, entity: entity.name, property: relationship.name, limit: limit)
-        failures.list.add(failure, times: Int(count))
+        for (own, kind) in kinds(entity) {
+            let keys =
+                kind.isEmpty ? query : "SELECT 1 FROM \(table(own.index)) WHERE pk IN (\(query))\(kind)"
+            let statement = try PreparedStatement(
+                store.connection, sql: "SELECT count(*) FROM (\(keys) LIMIT \(most))")
+            let count = try statement.step() ? statement.integer(0) : 0
+            let failure = ValidationFailure(
+                reason: reason, entity: own.name, property: relationship.name, limit: limit)
+            failures.list.add(failure, times: Int(count))
+        }
     }
 
     /// Calls the program's own checks with each object that goes, a page at a time.
     private func callValidators() throws(StoreError) {
         if validators.isEmpty { return }
-        for entity in model.entities where validators.hasDelete(entity) {
+        for entity in model.rootEntities where kinds(entity).contains(where: { validators.hasDelete($0.entity) }) {
             var last = Int64.min
             while true {
                 let statement = try PreparedStatement(
@@ -182,7 +196,7 @@ struct SetDeletion {
                 try store.entities[entity.index].rows(primaryKeys: keys) { row in
                     if row.isPlaceholder { return }
                     failures.list.add(
-                        validators.failures(entity, values: row.values, oldValues: row.values, \.validateForDelete))
+                        validators.failures(row.entity, values: row.values, oldValues: row.values, \.validateForDelete))
                 }
                 last = end
             }
@@ -198,7 +212,7 @@ struct SetDeletion {
     /// Clears the columns in which survivors refer to deleted objects.
     private func letGoColumns(_ propagation: DerivedPropagation, into tally: inout ChangeTally) throws {
         for entity in model.entities {
-            for relationship in entity.relationships
+            for relationship in entity.ownRelationships
             where relationship.deleteRule == .nullify || relationship.deleteRule == .cascade {
                 guard let inverse = inverse(of: relationship), case .column(let slot) = inverse.storage else {
                     continue
@@ -209,36 +223,39 @@ struct SetDeletion {
     }
 
     private func inverse(of relationship: Relationship) -> Relationship? {
-        relationship.inverseIndex.map { model.entities[relationship.destinationIndex].relationships[$0] }
+        model.inverse(of: relationship)
     }
 
     private func clear(
-        _ inverse: Relationship, _ slot: Int, forgetting relationship: Relationship, _ propagation: DerivedPropagation,
+        _ inverse: Relationship, _ slot: Int, forgetting: Relationship, _ propagation: DerivedPropagation,
         into tally: inout ChangeTally
     ) throws {
         let entity = model.entities[inverse.entityIndex]
         let column = SQLText.quoted(entity.columnNames[slot])
         let name = table(entity.index)
         let condition = """
-            \(column) IN (SELECT pk FROM temp.\(doomed(relationship.entityIndex))) \
+            \(column) IN (SELECT pk FROM temp.\(doomed(forgetting.entityIndex))) \
             AND pk NOT IN (SELECT pk FROM temp.\(doomed(entity.index)))
             """
         if !inverse.isOptional {
             try fail(
                 .missingMandatory, entity, inverse, "is required and has no value",
-                times: "SELECT 1 FROM \(name) WHERE _placeholder = 0 AND \(condition)")
+                of: "SELECT pk FROM \(name) WHERE _placeholder = 0 AND \(condition)")
         }
-        let times = try setTimes(entity, where: condition, propagation)
-        try appendChanges(
-            entity, .update, from: "\(name) e WHERE \(condition)",
-            properties: (times + [entity.columnNames[slot]]).joined(separator: ","), into: &tally)
-        try store.runOnce("UPDATE \(name) SET \(column) = NULL WHERE \(condition)")
+        for (own, kind) in kinds(entity) {
+            let times = try setTimes(own, where: condition + kind, propagation)
+            try appendChanges(
+                own, .update, from: "\(name) e WHERE \(condition)\(kind)",
+                properties: (times + [entity.columnNames[slot]]).joined(separator: ","), into: &tally)
+        }
+        let place = forgetting.positionSlot.map { ", \(SQLText.quoted(entity.columnNames[$0])) = NULL" } ?? ""
+        try store.runOnce("UPDATE \(name) SET \(column) = NULL\(place) WHERE \(condition)")
     }
 
     /// Checks the minimum counts of survivors that deleted objects referred to in columns.
     private func checkColumnMinimums() throws {
         for entity in model.entities {
-            for relationship in entity.relationships
+            for relationship in entity.ownRelationships
             where relationship.deleteRule == .nullify || relationship.deleteRule == .cascade {
                 guard case .column(let slot) = relationship.storage, let inverse = inverse(of: relationship),
                     inverse.isToMany, inverse.minimumCount > 0
@@ -254,7 +271,7 @@ struct SetDeletion {
     /// Notes the survivors whose links in join tables go; the links themselves go with the rows.
     private func letGoJoins(_ propagation: DerivedPropagation, into tally: inout ChangeTally) throws {
         for entity in model.entities {
-            for relationship in entity.relationships {
+            for relationship in entity.ownRelationships {
                 guard case .join(let index, _) = relationship.storage else { continue }
                 let join = model.joinTables[index]
                 guard let inverse = inverse(of: relationship) else {
@@ -269,10 +286,12 @@ struct SetDeletion {
                         remaining: "\(SQLText.quoted(join.name)) j WHERE j.\(near) = s.destination AND j.\(far)")
                 }
                 let condition = "pk IN (SELECT destination FROM (\(survivors(relationship))))"
-                let times = try setTimes(survivor, where: condition, propagation)
-                try appendChanges(
-                    survivor, .update, from: "\(table(survivor.index)) e WHERE \(condition)",
-                    properties: (times + [inverse.name]).joined(separator: ","), into: &tally)
+                for (own, kind) in kinds(survivor) {
+                    let times = try setTimes(own, where: condition + kind, propagation)
+                    try appendChanges(
+                        own, .update, from: "\(table(own.index)) e WHERE \(condition)\(kind)",
+                        properties: (times + [inverse.name]).joined(separator: ","), into: &tally)
+                }
                 try removeLinks(relationship, join)
             }
         }
@@ -304,7 +323,7 @@ struct SetDeletion {
         try fail(
             .tooFewDestinations, survivor, inverse,
             "needs at least \(inverse.minimumCount) objects and would keep fewer",
-            times: """
+            of: """
                 SELECT DISTINCT destination FROM (SELECT s.destination, (SELECT count(*) FROM \(remaining) NOT IN \
                 (SELECT pk FROM temp.\(doomed(relationship.entityIndex)))) AS remaining \
                 FROM (\(survivors(relationship))) s \
@@ -318,14 +337,17 @@ struct SetDeletion {
     private func writeDeletions(
         root: (entity: Int, pk: Int64)?, _ tombstone: Tombstone, into tally: inout ChangeTally
     ) throws(StoreError) {
-        for entity in model.entities {
+        for entity in model.rootEntities {
             let doomedRows = "\(table(entity.index)) e WHERE pk IN (SELECT pk FROM temp.\(doomed(entity.index)))"
             guard try exists("SELECT 1 FROM temp.\(doomed(entity.index)) LIMIT 1") else { continue }
-            try appendChanges(entity, .delete, from: doomedRows, properties: nil, into: &tally)
-            try writeTombstones(entity, from: doomedRows, tombstone)
+            for kind in kinds(entity) {
+                try appendChanges(
+                    kind.entity, .delete, from: doomedRows + kind.condition, properties: nil, into: &tally)
+                try writeTombstones(kind.entity, from: doomedRows + kind.condition, tombstone)
+            }
         }
         if let root { try setVersion(of: root, tombstone) }
-        for entity in model.entities {
+        for entity in model.rootEntities {
             try store.runOnce(
                 "DELETE FROM \(table(entity.index)) WHERE pk IN (SELECT pk FROM temp.\(doomed(entity.index)))")
         }
@@ -340,7 +362,7 @@ struct SetDeletion {
             """
         ) {
             $0.bind(1, tombstone.version)
-            $0.bind(2, entity.name)
+            $0.bind(2, entity.tableName)
             $0.bind(3, root.pk)
         }
     }
@@ -361,14 +383,14 @@ struct SetDeletion {
             version = excluded.version, time = excluded.time, token = excluded.token, saved = excluded.saved
             """
         ) {
-            $0.bind(1, entity.name)
+            $0.bind(1, entity.tableName)
             $0.bind(2, tombstone.time)
             $0.bind(3, token)
             $0.bind(4, history.time)
         }
     }
 
-    /// Appends a change for each row of `rows`, in the order of the primary keys.
+    /// Appends a change for each row of `rows`, which are of this very entity, in the order of the primary keys.
     ///
     /// Only keys are numbered: numbering whole rows would hold them all in memory.
     private func appendChanges(

@@ -246,13 +246,13 @@ extension WriterConnection {
         guard let row = found else { return false }
         var values = row.values
         for (slot, value) in changes { values[slot] = value }
-        for slot in plan.timeSlots[entity.index] { values[slot] = .integer(history.time) }
+        for slot in plan.timeSlots[row.entity.index] { values[slot] = .integer(history.time) }
         let slots = values.indices.filter { values[$0] != row.values[$0] }
         if !slots.isEmpty {
             try entities[entity.index].update(pk: key, slots: slots, values: values, isPlaceholder: nil)
         }
         try history.append(
-            entity: entity, pk: key, identity: values[entity.identitySlot], kind: .update,
+            entity: row.entity, pk: key, identity: values[entity.identitySlot], kind: .update,
             properties: (slots.map { entity.columnNames[$0] } + names).joined(separator: ","))
         return true
     }

@@ -204,9 +204,9 @@ extension StoreVerifier {
         _ attribute: Attribute, _ entity: Entity, _ expression: ArithmeticExpression,
         _ check: inout VerificationReport.Check
     ) throws(StoreError) {
-        let columns = entity.attributes.map { SQLText.quoted($0.name) }.joined(separator: ", ")
+        let columns = entity.columnNames.map(SQLText.quoted).joined(separator: ", ")
         try rows("SELECT \(columns) FROM \(table(entity))") { row in
-            let values = entity.attributes.indices.map { row.value($0) }
+            let values = entity.columnNames.indices.map { row.value($0) }
             let expected = expression.value(values, of: attribute)
             check.checkedCount += 1
             if values[attribute.slot] == expected { return }

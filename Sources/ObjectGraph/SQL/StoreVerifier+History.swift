@@ -70,7 +70,7 @@ extension StoreVerifier {
     /// An object that has arrived has no tombstone.
     func checkTombstones(_ check: inout VerificationReport.Check) throws(StoreError) {
         check.checkedCount = try integer("SELECT count(*) FROM _tombstone") ?? 0
-        for entity in model.entities {
+        for entity in model.rootEntities {
             try rows(
                 """
                 SELECT t.identity FROM _tombstone t JOIN \(table(entity)) e \
@@ -80,10 +80,10 @@ extension StoreVerifier {
                 check.report(entity.name, identity(row.value(0), entity), nil, "is there and has a tombstone")
             }
         }
-        let names = model.entities.map { Value.text($0.name) }
+        let names = model.rootEntities.map { Value.text($0.name) }
         try rows("SELECT entity FROM _tombstone WHERE entity NOT IN (\(SQLText.parameters(names.count)))", names) {
             row in
-            check.report("_tombstone", nil, nil, "is of '\(row.text(0))', which is no entity")
+            check.report("_tombstone", nil, nil, "is of '\(row.text(0))', which is no entity with a table")
         }
     }
 
@@ -99,7 +99,7 @@ extension StoreVerifier {
 
     /// Primary keys are below the next one to be given out: none is used twice.
     func checkKeys(_ check: inout VerificationReport.Check) throws(StoreError) {
-        for entity in model.entities {
+        for entity in model.rootEntities {
             check.checkedCount += try rowCount(entity)
             guard let greatest = try integer("SELECT max(pk) FROM \(table(entity))") else { continue }
             let next = try integer("SELECT next FROM _sequence WHERE entity = ?", [.text(entity.name)]) ?? 1

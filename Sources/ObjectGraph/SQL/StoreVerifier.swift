@@ -31,8 +31,8 @@ struct StoreVerifier {
         let checks: [(name: String, body: (inout Check) throws -> Void)] = [
             ("integrity", checkIntegrity), ("foreignKeys", checkForeignKeys), ("identities", checkIdentities),
             ("required", checkRequired), ("limits", checkLimits), ("counts", checkCounts),
-            ("references", checkReferences), ("links", checkLinks),
-            ("inverses", checkInverses), ("derived", checkDerived), ("history", checkHistory),
+            ("references", checkReferences), ("links", checkLinks), ("inverses", checkInverses),
+            ("entities", checkEntities), ("order", checkOrder), ("derived", checkDerived), ("history", checkHistory),
             ("tombstones", checkTombstones), ("positions", checkPositions), ("keys", checkKeys),
         ]
         var done: [Check] = []
@@ -81,11 +81,11 @@ struct StoreVerifier {
     func identity(_ value: Value, _ entity: Entity) -> String { entity.identity.type.text(of: value) }
 
     func columns(_ entity: Entity) -> [(relationship: Relationship, column: String)] {
-        entity.relationships.filter { $0.slot != nil }.map { ($0, SQLText.quoted($0.name)) }
+        entity.ownRelationships.filter { $0.slot != nil }.map { ($0, SQLText.quoted($0.name)) }
     }
 
     func inverse(of relationship: Relationship) -> Relationship? {
-        relationship.inverseIndex.map { model.entities[relationship.destinationIndex].relationships[$0] }
+        model.inverse(of: relationship)
     }
 
     // MARK: The file
@@ -99,7 +99,7 @@ struct StoreVerifier {
     }
 
     private func checkForeignKeys(_ check: inout Check) throws(StoreError) {
-        for entity in model.entities { check.checkedCount += try rowCount(entity) }
+        for entity in model.rootEntities { check.checkedCount += try rowCount(entity) }
         try rows("PRAGMA foreign_key_check") { row in
             check.report(
                 row.text(0), nil, nil, "row \(row.integer(1)) refers to a row of \(row.text(2)) that is not there")
@@ -109,7 +109,7 @@ struct StoreVerifier {
     // MARK: Objects
 
     private func checkIdentities(_ check: inout Check) throws(StoreError) {
-        for entity in model.entities {
+        for entity in model.rootEntities {
             check.checkedCount += try rowCount(entity)
             let column = SQLText.quoted(entity.identity.name)
             let name = entity.identity.name
@@ -131,7 +131,10 @@ struct StoreVerifier {
     private func checkRequired(_ check: inout Check) throws(StoreError) {
         for entity in model.entities where !entity.requiredSlots.isEmpty {
             check.checkedCount += try rowCount(entity)
-            let names = entity.requiredSlots.map { entity.columnNames[$0] }.filter { $0 != entity.identity.name }
+            // What is inherited is checked with the entity that declares it.
+            let inherited = entity.parentIndex.map { Set(model.entities[$0].requiredSlots) } ?? []
+            let names = entity.requiredSlots.filter { !inherited.contains($0) && $0 != entity.identitySlot }
+                .map { entity.columnNames[$0] }
             if names.isEmpty { continue }
             let columns = names.map { "\(SQLText.quoted($0)) IS NULL" }
             try rows(

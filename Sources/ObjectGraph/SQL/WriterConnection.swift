@@ -19,6 +19,7 @@ extension Store {
 final class WriterConnection {
     let model: ObjectModel
     let connection: OpaquePointer
+    /// The table of each entity; those of one hierarchy share it.
     let entities: [EntityTable]
     let joins: [PairTable]
     private var statements: [String: PreparedStatement] = [:]
@@ -27,7 +28,11 @@ final class WriterConnection {
     init(_ handle: OpaquePointer, model: ObjectModel) {
         connection = handle
         self.model = model
-        entities = model.entities.map { EntityTable($0, connection: handle) }
+        let tables = Dictionary(
+            uniqueKeysWithValues: model.rootEntities.map {
+                ($0.index, EntityTable($0, model: model, connection: handle))
+            })
+        entities = model.entities.compactMap { tables[$0.rootIndex] }
         joins = model.joinTables.map { PairTable($0, connection: handle) }
     }
 
@@ -93,11 +98,11 @@ final class WriterConnection {
 
     // MARK: Primary keys
 
-    /// Returns the next primary key of each entity; keys are never used twice.
+    /// Returns the next primary key of each entity; keys are never used twice in a hierarchy.
     func primaryKeySequences() throws(StoreError) -> [Int64] {
         var next: [Int64] = []
         for entity in model.entities {
-            let known = try integer("SELECT next FROM _sequence WHERE entity = ?") { $0.bind(1, entity.name) }
+            let known = try integer("SELECT next FROM _sequence WHERE entity = ?") { $0.bind(1, entity.tableName) }
             next.append(known ?? 1)
         }
         return next
@@ -136,7 +141,7 @@ extension WriterConnection {
             let list = SQLText.parameters(KeyList.width(for: part.count))
             let statement = try statement(
                 "SELECT identity, version, time FROM _tombstone WHERE entity = ? AND identity IN (\(list))")
-            statement.bind(1, entity.name)
+            statement.bind(1, entity.tableName)
             KeyList.bind(part, to: statement, after: 1)
             while try statement.step() {
                 let time = statement.isNull(2) ? nil : statement.integer(2)

@@ -96,6 +96,12 @@ final class Graph {
     /// The identities of an entity's objects in order.
     func identities(_ entity: String) throws -> [Value] { try column("SELECT id FROM \"\(entity)\" ORDER BY id") }
 
+    /// What the verifier has to say against the store; empty where it is sound.
+    func damage() throws -> String {
+        let report = try store.verify()
+        return report.isSound ? "" : report.text
+    }
+
     func tombstones() throws -> [[Value]] {
         try rows("SELECT entity, identity, version, time FROM _tombstone ORDER BY entity, identity")
     }

@@ -1,0 +1,103 @@
+/// Two objects that a uniqueness constraint forbids beside each other.
+struct UniquenessConflict {
+    let constraint: UniquenessConstraint
+    /// The object that came later: the one that was checked.
+    let object: ContextObject
+    /// The object that has the values already.
+    let other: ContextObject
+}
+
+// Values that no two objects may share.
+extension ObjectRegistry {
+    /// Returns the conflicts of an object with others of its hierarchy, in the store or in the chunk: the first of each
+    /// constraint.
+    ///
+    /// The one place where conflicts are detected. What no prefetch foresaw is looked up here.
+    ///
+    /// - Parameter before: values that had no conflict, so that those which are the same need no look, or nil.
+    func uniquenessConflicts(
+        of object: ContextObject, since before: [Value]? = nil
+    ) throws(StoreError) -> [UniquenessConflict] {
+        var conflicts: [UniquenessConflict] = []
+        for constraint in object.entity.uniquenessConstraints {
+            if let before, constraint.slots.allSatisfy({ before[$0] == object.state.values[$0] }) { continue }
+            guard let key = uniqueKey(object.state.values, constraint) else { continue }
+            if !loadedUnique.contains(key) { try loadHolders([key]) }
+            let other = byUnique[key]?.first { other in
+                other !== object && other.isAlive && uniqueKey(other.state.values, constraint) == key
+            }
+            if let other { conflicts.append(UniquenessConflict(constraint: constraint, object: object, other: other)) }
+        }
+        return conflicts
+    }
+
+    /// Returns the values that a constraint is on, or nil where one is null: nulls do not collide.
+    func uniqueKey(_ values: [Value], _ constraint: UniquenessConstraint) -> Unique? {
+        var parts: [Value] = []
+        parts.reserveCapacity(constraint.slots.count)
+        for slot in constraint.slots {
+            if values[slot].isNull { return nil }
+            parts.append(values[slot])
+        }
+        return Unique(constraint: constraint.index, values: parts)
+    }
+
+    /// Notes an object under its unique values; former values may stay noted.
+    func noteUniqueValues(of object: ContextObject) {
+        for constraint in object.entity.uniquenessConstraints {
+            guard let key = uniqueKey(object.state.values, constraint) else { continue }
+            if byUnique[key]?.last !== object { byUnique[key, default: []].append(object) }
+        }
+    }
+
+    /// Looks up who holds some values, a statement for each constraint where it is on one attribute.
+    func loadHolders(_ keys: [Unique]) throws(StoreError) {
+        let wanted = Dictionary(grouping: keys.filter { loadedUnique.insert($0).inserted }, by: \.constraint)
+        for (index, keys) in wanted.sorted(by: { $0.key < $1.key }) {
+            let constraint = model.uniquenessConstraints[index]
+            let declaring = model.entities[constraint.entityIndex]
+            try store.entities[declaring.index].rows(
+                holding: keys.map(\.values), of: constraint, in: declaring, model: model
+            ) { register($0) }
+        }
+    }
+}
+
+// Places in ordered relationships.
+extension ObjectRegistry {
+    /// Returns the place behind all others in an ordered relationship of an object, and takes it.
+    func takePlace(in relationship: Relationship, of owner: ContextObject) throws(StoreError) -> Int64 {
+        try loadPlaces(in: relationship, of: [owner])
+        let key = linkKey(owner, relationship)
+        let place = nextPlaces[key] ?? 0
+        nextPlaces[key] = place + 1
+        return place
+    }
+
+    /// Notes that places below a number are taken: a new one comes behind them.
+    func noteTaken(below place: Int64, in relationship: Relationship, of owner: ContextObject) {
+        let key = linkKey(owner, relationship)
+        nextPlaces[key] = max(nextPlaces[key] ?? 0, place)
+    }
+
+    /// Reads the greatest places of several owners at once.
+    func loadPlaces(in relationship: Relationship, of owners: [ContextObject]) throws(StoreError) {
+        let unknown = owners.filter { nextPlaces[linkKey($0, relationship)] == nil }
+        for owner in unknown { nextPlaces[linkKey(owner, relationship)] = 0 }
+        let stored = unknown.filter { !$0.isNew }.map(\.pk)
+        if stored.isEmpty { return }
+        let entity = roots[relationship.entityIndex]
+        func note(_ pk: Int64, _ greatest: Int64) {
+            nextPlaces[LinkKey(entity: entity, relationship: relationship.index, pk: pk)] = greatest + 1
+        }
+        switch relationship.storage {
+        case .column: return
+        case .inverseColumn(let slot):
+            guard let place = relationship.positionSlot else { return }
+            try store.entities[relationship.destinationIndex].greatestPositions(
+                slot: slot, positionSlot: place, owners: stored, each: note)
+        case .join(let table, let isOwner):
+            try store.joins[table].greatestPlaces(keys: stored, onOwnerSide: isOwner, each: note)
+        }
+    }
+}

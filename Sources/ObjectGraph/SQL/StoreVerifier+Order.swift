@@ -1,0 +1,75 @@
+// Entities of hierarchies, and the order of ordered relationships.
+extension StoreVerifier {
+    /// Rows of a hierarchy name an entity of it, and an abstract one only while nothing but the identity is known.
+    func checkEntities(_ check: inout VerificationReport.Check) throws(StoreError) {
+        for root in model.rootEntities where root.sharesTable {
+            check.checkedCount += try rowCount(root)
+            let members = [root] + root.subentityIndexes.map { model.entities[$0] }
+            let identity = SQLText.quoted(root.identity.name)
+            try rows(
+                """
+                SELECT \(identity), _entity FROM \(table(root)) \
+                WHERE _entity NOT IN (\(SQLText.parameters(members.count)))
+                """, members.map { .text($0.name) }
+            ) { row in
+                let what = "is a '\(row.text(1))', which is no entity of the hierarchy"
+                check.report(root.name, self.identity(row.value(0), root), nil, what)
+            }
+            for entity in members where entity.isAbstract {
+                try rows(
+                    "SELECT \(identity) FROM \(table(root)) WHERE _entity = ? AND _placeholder = 0",
+                    [.text(entity.name)]
+                ) { row in
+                    let what = "is a \(entity.name), which is abstract, and no placeholder"
+                    check.report(root.name, self.identity(row.value(0), root), nil, what)
+                }
+            }
+        }
+    }
+
+    /// What stands in an ordered relationship has a place, and no two have the same; gaps are harmless.
+    func checkOrder(_ check: inout VerificationReport.Check) throws(StoreError) {
+        for entity in model.entities {
+            for relationship in entity.ownRelationships where relationship.isOrdered {
+                let places = places(relationship)
+                try rows(
+                    """
+                    SELECT o.\(SQLText.quoted(entity.identity.name)), count(*), count(l.place), count(DISTINCT l.place) \
+                    FROM (SELECT \(places.owner) AS owner, \(places.place) AS place FROM \(places.from) \
+                    WHERE \(places.owner) IS NOT NULL) l JOIN \(table(entity)) o ON o.pk = l.owner GROUP BY l.owner
+                    """
+                ) { row in
+                    let (count, placed, distinct) = (row.integer(1), row.integer(2), row.integer(3))
+                    check.checkedCount += count
+                    let owner = identity(row.value(0), entity)
+                    if placed < count {
+                        check.report(
+                            entity.name, owner, relationship.name, "has \(count - placed) objects without a place")
+                    }
+                    if distinct < placed {
+                        check.report(
+                            entity.name, owner, relationship.name,
+                            "has \(placed - distinct) objects at a place of others")
+                    }
+                }
+            }
+        }
+    }
+
+    private func places(_ relationship: Relationship) -> (from: String, owner: String, place: String) {
+        let destination = model.entities[relationship.destinationIndex]
+        switch relationship.storage {
+        case .join(let index, let isOwner):
+            return (
+                SQLText.quoted(model.joinTables[index].name), isOwner ? "owner" : "destination",
+                JoinTable.positionColumn(isOwner: isOwner)
+            )
+        case .column(let slot), .inverseColumn(let slot):
+            let place = relationship.positionSlot ?? slot
+            return (
+                table(destination), SQLText.quoted(destination.columnNames[slot]),
+                SQLText.quoted(destination.columnNames[place])
+            )
+        }
+    }
+}
