@@ -330,7 +330,6 @@ int connect(int fd, const struct sockaddr *address, socklen_t length) {
 
 /* --- librdkafka; the layouts are those of its public header --- */
 
-struct partition { char *topic; int32_t partition; int64_t offset; };
 struct partitions { int count, size; struct { char *topic; int32_t partition; int64_t offset; void *metadata;
     size_t metadata_size; void *opaque; int error; void *private; } *elements; };
 static int sent;
@@ -338,19 +337,34 @@ static int sent;
 #define NEXT(type, name) static type real; if (!real) real = (type)dlsym(RTLD_NEXT, name)
 
 static void leak(void) {
+    static void *volatile leaked;
     if (control->bug != LEAK) return;
-    char *bytes = malloc(32 << 20);
-    if (bytes) memset(bytes, 1, 32 << 20);
+    leaked = malloc(32 << 20);
+    if (leaked) memset(leaked, 1, 32 << 20);
+}
+
+static void get_ahead(struct partitions *offsets) {
+    if (control->bug != OFFSETS_AHEAD || !offsets) return;
+    for (int i = 0; i < offsets->count; i++) offsets->elements[i].offset += 1000000;
 }
 
 int rd_kafka_commit(void *client, struct partitions *offsets, int is_asynchronous) {
     typedef int (*commit)(void *, struct partitions *, int);
     NEXT(commit, "rd_kafka_commit");
     reach(OFFSETS_BEFORE_COMMIT);
-    leak();
-    if (control->bug == OFFSETS_AHEAD && offsets)
-        for (int i = 0; i < offsets->count; i++) offsets->elements[i].offset += 1000000;
+    get_ahead(offsets);
     int result = real(client, offsets, is_asynchronous);
+    reach(OFFSETS_AFTER_COMMIT);
+    return result;
+}
+
+/* The waiting kind of commit, with a queue for the answer. */
+int rd_kafka_commit_queue(void *client, struct partitions *offsets, void *queue, void *callback, void *opaque) {
+    typedef int (*commit)(void *, struct partitions *, void *, void *, void *);
+    NEXT(commit, "rd_kafka_commit_queue");
+    reach(OFFSETS_BEFORE_COMMIT);
+    get_ahead(offsets);
+    int result = real(client, offsets, queue, callback, opaque);
     reach(OFFSETS_AFTER_COMMIT);
     return result;
 }
@@ -359,6 +373,7 @@ void *rd_kafka_produceva(void *client, const void *arguments, size_t count) {
     typedef void *(*produce)(void *, const void *, size_t);
     NEXT(produce, "rd_kafka_produceva");
     reach(NOTIFICATION_BEFORE_SEND);
+    leak();
     sent = 1;
     return real(client, arguments, count);
 }

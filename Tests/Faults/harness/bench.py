@@ -102,7 +102,7 @@ class Bench:
             settings += (f"kafka.group.id={group}",)
         worker = Worker(
             self.options.binary, self.config, os.path.join(self.folder, f"worker-{self.lives}.log"),
-            {**self.shim.environment(), **(environment or {})}, settings)
+            {**self.broker.client_environment, **self.shim.environment(), **(environment or {})}, settings)
         self.workers.append(worker)
         return worker
 

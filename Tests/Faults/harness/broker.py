@@ -46,9 +46,11 @@ class Broker:
         self.kind, self.folder = kind, folder
         self.program = program(kind, environment)
         self.port = free_port()
-        self.environment = dict(os.environ)
+        # What clients need to talk to it.
+        self.client_environment = {}
         if kind == "tansu":
-            self.environment["LD_LIBRARY_PATH"] = newer_librdkafka(environment, folder)
+            self.client_environment["LD_LIBRARY_PATH"] = newer_librdkafka(environment, folder)
+        self.environment = {**os.environ, **self.client_environment}
         self.wire = wire.Broker(self.port)
         self.process = None
         self.data = os.path.join(folder, "broker")

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from . import kills
+from . import disks, kills, lives, outages
 
 
 class Scenario:
@@ -14,6 +14,18 @@ ALL = {
     "kill-random": Scenario(kills.kill_random, 12, 1000, "kill -9 at any moment"),
     "kill-in-recovery": Scenario(kills.kill_in_recovery, 10, 500, "a second kill within 200 ms of the start"),
     "power-loss": Scenario(kills.power_loss, 5, 400, "unsynced writes lost, in part or whole, or garbled"),
+    "broker-stop": Scenario(outages.broker_stop, 3, 100, "the broker's process stands still"),
+    "broker-kill": Scenario(outages.broker_kill, 3, 100, "the broker is killed and comes back"),
+    "network": Scenario(outages.network, 4, 200, "half-open, slow, cut and reset connections"),
+    "rebalance-storm": Scenario(outages.rebalance_storm, 8, 200, "members come and go; several workers in one group"),
+    "position-lost": Scenario(outages.position_lost, 2, 20, "the broker comes back with other data"),
+    "disk-full": Scenario(disks.disk_full, 2, 100, "a full disk, and space again"),
+    "io-error": Scenario(disks.io_error, 5, 200, "failing and short calls on the store's files"),
+    "zombie": Scenario(lives.zombie, 3, 100, "SIGSTOP past the lease's end, a successor, SIGCONT"),
+    "clock": Scenario(lives.clock, 5, 100, "the clock jumps, back and far ahead too"),
+    "shutdown": Scenario(lives.shutdown, 9, 90, "SIGTERM under each fault"),
+    "duplicate-reorder": Scenario(lives.duplicate_reorder, 2, 55, "repeats and windows to 100,000 records"),
+    "recovery": Scenario(lives.recovery, 0, 10, "from kill to ready on a store of 1 GB"),
 }
 for step in kills.NAMED:
     ALL[f"kill-step:{step}"] = Scenario(partial(kills.kill_step, step=step), 1, 100, f"kill -9 at {step}")

@@ -76,6 +76,10 @@ class Shim:
         self.order(mode=2, operations=("write",), files=files, skip=skip, times=times)
 
     @property
+    def is_armed(self):
+        return struct.unpack_from("<I", self.map)[0] != 0
+
+    @property
     def fired(self):
         return struct.unpack_from("<Q", self.map, FIRED)[0]
 

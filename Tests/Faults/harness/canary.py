@@ -1,0 +1,283 @@
+"""Planted bugs, one or more for each invariant: each has to be found, as a failure of the right invariant."""
+
+import http.server
+import json
+import os
+import random
+import shutil
+import signal
+import sqlite3
+import threading
+import time
+import types
+
+from . import canonical, checks, lives
+from .bench import Bench
+from .checks import Broken
+from .outages import SLOW, Watch, ready_worker
+
+
+def finished(options, name, count=3000):
+    """A bench whose worker has read everything and ended well."""
+    bench = Bench(options, name, count)
+    bench.finish(group="last")
+    return bench
+
+
+def edit(bench, *statements):
+    connection = sqlite3.connect(bench.store)
+    for statement in statements:
+        if connection.execute(statement).rowcount < 1:
+            raise RuntimeError(f"the planted bug changed nothing: {statement}")
+    connection.commit()
+    connection.close()
+
+
+# --- I1
+
+
+def offsets_ahead(options):
+    """The broker is told more than the store has."""
+    with Bench(options, "offsets-ahead", 3000) as bench:
+        bench.shim.order(bug="offsets-ahead")
+        worker = ready_worker(bench, *SLOW, group="life")
+        bench.wait_position(worker, bench.total, 60)
+        time.sleep(1.5)
+        worker.kill()
+        bench.check_dead("life")
+
+
+def position_past_the_end(options):
+    with finished(options, "past-the-end") as bench:
+        edit(bench, "UPDATE _position SET nextOffset = nextOffset + 7")
+        bench.check_dead()
+
+
+# --- I2
+
+
+def edited(*statements):
+    def planted(options):
+        with finished(options, "edited") as bench:
+            edit(bench, *statements)
+            bench.expectation.forget_history()
+            bench.check_dead()
+    return planted
+
+
+def one_event_more(options):
+    """The oracle's log has an event that the worker never had."""
+    with finished(options, "one-more") as bench:
+        extra = {"type": "chat.created", "time": "2026-06-01T00:00:00Z", "data": {"id": "ghost", "title": "boo"}}
+        bench.logs[0][100] = (100, json.dumps(extra).encode())
+        bench.expectation.restart()
+        bench.check_dead()
+
+
+def dead_letter_lost(options):
+    with Bench(options, "letter-lost", 3000, poison=0.05) as bench:
+        bench.shim.order(bug="dead-letter-lost")
+        bench.finish(group="last")
+
+
+def lost_commits(options):
+    """The store goes back to an earlier commit behind the oracle's back."""
+    with Bench(options, "lost-commits", 6000) as bench:
+        worker = ready_worker(bench, *SLOW, group="one")
+        bench.wait_position(worker, 1000, 60)
+        worker.kill()
+        bench.check_dead()
+        for suffix in ("", "-wal"):
+            shutil.copyfile(bench.store + suffix, bench.store + suffix + ".old")
+        worker = ready_worker(bench, *SLOW, group="two")
+        bench.wait_position(worker, bench.total, 60)
+        worker.kill()
+        bench.check_dead()
+        for suffix in ("", "-wal"):
+            os.replace(bench.store + suffix + ".old", bench.store + suffix)
+        bench.check_dead()
+
+
+# --- I3
+
+
+def position_lost(options):
+    """Rows are committed without their position."""
+    with Bench(options, "position-lost", 400) as bench:
+        bench.shim.order(bug="position-lost")
+        worker = ready_worker(bench, *SLOW, group="one")
+        time.sleep(1.0)
+        worker.kill()
+        bench.check_dead()
+
+
+def history_lost(options):
+    with Bench(options, "history-lost", 3000) as bench:
+        bench.shim.order(bug="history-lost")
+        bench.finish(group="last", notifications="none")
+
+
+# --- I4
+
+
+def notifications(change):
+    def planted(options):
+        with finished(options, "notifications") as bench:
+            log = bench.broker.read(bench.changes)[0]
+            change(log)
+            checks.check_notifications(log, bench.store, bench.model)
+    return planted
+
+
+def altered_repeat(log):
+    event = json.loads(log[2][1])
+    event["data"]["changes"] = event["data"]["changes"][1:]
+    log.append((len(log), json.dumps(event).encode()))
+
+
+def invented(log):
+    event = json.loads(log[-1][1])
+    event["id"], event["data"]["token"] = "999999", 999_999
+    log.append((len(log), json.dumps(event).encode()))
+
+
+def swap(log):
+    log[1], log[2] = log[2], log[1]
+
+
+# --- I5
+
+
+def leak(options):
+    with Bench(options, "leak", 20_000) as bench:
+        bench.shim.order(bug="leak")
+        worker = ready_worker(bench, *SLOW, group="life")
+        while bench.memory < 700 and worker.is_running and bench.lives == 1:
+            bench.measure(worker)
+            time.sleep(0.2)
+            if bench.position() >= bench.total:
+                bench.produce(5000)
+        checks.check_bounds(bench.memory, bench.log_bytes)
+
+
+# --- I6
+
+
+class AlwaysReady(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.end_headers()
+
+    def log_message(self, *_):
+        pass
+
+
+def lying_health(options):
+    """The health endpoint says ready whatever happens."""
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), AlwaysReady)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        with Bench(options, "lying", 500) as bench:
+            worker = ready_worker(bench, group="life")
+            worker.port = server.server_address[1]
+            bench.broker.suspend()
+            watch = Watch(bench, worker)
+            watch.last(6.5)
+            bench.broker.resume()
+            watch.check("broker stopped", expects_truth=True)
+    finally:
+        server.shutdown()
+
+
+def stuck(options):
+    """The worker stands still and nobody sees it."""
+    with Bench(options, "stuck", 3000) as bench:
+        worker = ready_worker(bench, *SLOW, group="life")
+        worker.send(signal.SIGSTOP)
+        bench.wait_position(worker, bench.total + 1, 3)
+
+
+# --- I7
+
+
+def unfenced(options):
+    """The lease is given back to the worker that lost it, so that two write."""
+    chance = types.SimpleNamespace(choice=lambda given: given[0], random=random.random, randrange=random.randrange)
+
+    def meddle(bench):
+        connection = sqlite3.connect(bench.store, timeout=10)
+        connection.execute("UPDATE _lease SET epoch = epoch - 1")
+        connection.commit()
+        connection.close()
+    with Bench(options, "unfenced", 3000) as bench:
+        lives.one_zombie(bench, chance, 0, meddle)
+
+
+def second_writer_admitted(options):
+    """A second worker gets in beside a living one, because the lease is wiped out."""
+    from . import outages
+    with Bench(options, "second", 500) as bench:
+        worker = ready_worker(bench, group="life")
+        bench.wait_position(worker, bench.total, 60)
+        worker.send(signal.SIGSTOP)
+        connection = sqlite3.connect(bench.store, timeout=10)
+        connection.execute("UPDATE _lease SET expires = 0")
+        connection.commit()
+        connection.close()
+        outages.refuse_second(bench)
+
+
+PLANTED = {
+    "offsets-ahead": ("I1", offsets_ahead),
+    "position-past-the-end": ("I1", position_past_the_end),
+    "row-removed": ("I2", edited("DELETE FROM Message WHERE pk = (SELECT max(pk) FROM Message)")),
+    "row-doubled": ("I2", edited("INSERT INTO Chat (id, membersCount, messagesCount, _placeholder) VALUES ('twin', 0, 0, 0)")),
+    "value-changed": ("I2", edited("UPDATE Member SET name = 'nobody' WHERE pk = (SELECT max(pk) FROM Member)")),
+    "count-wrong": ("I2", edited("UPDATE Chat SET messagesCount = messagesCount + 1 WHERE pk = (SELECT max(pk) FROM Chat)")),
+    "dead-letter-doubled": ("I2", edited(
+        "INSERT INTO _dead_letter (time, topic, partition, offset, stage, code, reason, value) "
+        "SELECT time, topic, partition, offset, stage, code, reason, value FROM _dead_letter LIMIT 1")),
+    "tombstone-removed": ("I2", edited("DELETE FROM _tombstone WHERE entity = 'Message'")),
+    "dead-letter-lost": ("I2", dead_letter_lost),
+    "one-event-more": ("I2", one_event_more),
+    "commits-lost": ("I2", lost_commits),
+    "position-lost": ("I3", position_lost),
+    "history-lost": ("I3", history_lost),
+    "history-row-removed": ("I3", edited("DELETE FROM _history_change WHERE id = (SELECT max(id) FROM _history_change "
+                                         "WHERE change = 0)")),
+    "notification-removed": ("I4", notifications(lambda log: log.pop(3))),
+    "notification-swapped": ("I4", notifications(swap)),
+    "notification-altered": ("I4", notifications(altered_repeat)),
+    "notification-invented": ("I4", notifications(invented)),
+    "memory-leak": ("I5", leak),
+    "lying-health": ("I6", lying_health),
+    "stuck-worker": ("I6", stuck),
+    "lease-given-back": ("I7", unfenced),
+    "second-writer": ("I7", second_writer_admitted),
+}
+
+
+def run(options, seed, names):
+    """Runs the planted bugs; 0 where every one was found."""
+    missed = 0
+    folder = options.folder
+    for name in names or PLANTED:
+        invariant, body = PLANTED[name]
+        options.folder = os.path.join(folder, "canary")
+        os.makedirs(options.folder, exist_ok=True)
+        began = time.monotonic()
+        try:
+            body(options)
+            found = "nothing"
+        except Broken as broken:
+            found = broken.invariant
+            text = str(broken).splitlines()[0][:150]
+        except Exception as error:  # a harness that breaks has found nothing
+            found = f"an error of the harness: {error!r}"
+        is_right = found == invariant
+        missed += not is_right
+        print(f"{'found ' if is_right else 'MISSED'} {name:24} {invariant} {time.monotonic() - began:5.1f} s  "
+              + (text if is_right else f"reported: {found}"), flush=True)
+        shutil.rmtree(options.folder, ignore_errors=True)
+    print(f"\n{missed} of {len(names or PLANTED)} planted bugs were missed", flush=True)
+    return 1 if missed else 0
