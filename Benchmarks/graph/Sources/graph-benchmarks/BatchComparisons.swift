@@ -1,34 +1,8 @@
-import Foundation
 import ObjectGraph
 
-private let model = """
-    model: chat
-    version: 1
-    entities:
-      Chat:
-        identity: id
-        attributes:
-          id: { type: string }
-          title: { type: string, optional: true }
-          messagesCount: { type: integer64, derived: messages.@count }
-        relationships:
-          messages: { to: Message, many: true, inverse: chat, delete: cascade }
-      Message:
-        identity: id
-        attributes:
-          id: { type: string }
-          body: { type: string, optional: true }
-          sentAt: { type: date, optional: true }
-          seq: { type: integer64, default: 0, min: 0 }
-        relationships:
-          chat: { to: Chat, inverse: messages }
-        indexes: [[chat, sentAt]]
-    """
-
-/// A store with two chats, the first of which has all messages but one.
-private func makeStore(path: String, count: Int) throws {
-    let store = try Store.open(path: path, model: try ObjectModel.parse(model))
-    try store.close()
+/// Makes a store with two chats, the first of which has all messages but one.
+private func makeMessages(path: String, count: Int) throws {
+    try Models.makeStore(Models.messages, path: path)
     let raw = try RawDatabase(path: path)
     try raw.run(
         """
@@ -42,75 +16,93 @@ private func makeStore(path: String, count: Int) throws {
     try raw.close()
 }
 
-private func writer(path: String) throws -> WriterContext {
-    try WriterContext(store: try Store.open(path: path, model: try ObjectModel.parse(model)))
-}
-
-/// An update of all messages, and of every second one: bare, with a row of history for each, and as a batch request.
-struct BatchUpdateComparison: Comparison {
-    let count: Int
-    let ways = ["bare", "bare-with-history", "batch-request", "bare-half", "batch-request-half"]
-
-    init(count: Int?) { self.count = count ?? 2_000_000 }
-
-    func prepare(_ way: String, path: String) throws { try makeStore(path: path, count: count) }
-
-    func step(_ way: String, path: String) throws {
-        if way.hasPrefix("batch-request") {
-            let writer = try writer(path: path)
-            let condition = way.hasSuffix("half") ? "seq = 1" : nil
-            try measured {
-                _ = try writer.execute(
-                    BatchUpdateRequest("Message", where: condition, set: ["seq": .value(.integer(7))]))
-            }
-            return
-        }
-        let raw = try RawDatabase(path: path)
-        try measured {
-            try raw.run("BEGIN IMMEDIATE")
-            if way == "bare-with-history" {
-                try raw.run(
-                    """
-                    INSERT INTO _history_change (token, entity, object, identity, change, properties)
-                    SELECT 1, 'Message', pk, id, 1, 'seq' FROM Message
-                    """)
-            }
-            try raw.run("UPDATE Message SET seq = 7\(way == "bare-half" ? " WHERE seq = 1" : "")")
-            try raw.run("COMMIT")
-        }
-    }
-}
-
 /// The deletion of a chat with all its messages: by SQLite's own ON DELETE CASCADE, and by the delete rule, with history
 /// and tombstones.
 struct CascadeComparison: Comparison {
+    static let name = "cascade"
+    static let standardCount = 1_000_000
     let count: Int
-    let ways = ["on-delete-cascade", "batch-request"]
 
-    init(count: Int?) { self.count = count ?? 1_000_000 }
+    var pairs: [Pairing] {
+        [
+            Pairing(
+                "Deletion of a chat with \(count) messages", base: "ON DELETE CASCADE", way: "delete rule and history",
+                aim: 2)
+        ]
+    }
 
     func prepare(_ way: String, path: String) throws {
-        try makeStore(path: path, count: count)
-        if way == "batch-request" { return }
+        try makeMessages(path: path, count: count)
+        if way == pairs[0].way { return }
         let raw = try RawDatabase(path: path)
-        let statements = try raw.texts("SELECT sql FROM sqlite_master WHERE tbl_name = 'Message' AND sql IS NOT NULL")
-        try raw.run(
-            "PRAGMA foreign_keys = OFF; PRAGMA legacy_alter_table = ON; CREATE TABLE kept AS SELECT * FROM Message")
-        try raw.run("DROP VIEW Message_readable; DROP VIEW Chat_readable; DROP VIEW _history; DROP TABLE Message")
-        for statement in statements where !statement.contains("VIEW") {
-            try raw.run(statement.replacingOccurrences(of: "DEFERRABLE", with: "ON DELETE CASCADE DEFERRABLE"))
+        let statements = try raw.texts(
+            "SELECT sql FROM sqlite_master WHERE tbl_name = 'Message' AND type IN ('table', 'index') AND sql IS NOT NULL"
+        )
+        try raw.run("PRAGMA foreign_keys = OFF; CREATE TABLE kept AS SELECT * FROM Message")
+        for view in try raw.texts("SELECT name FROM sqlite_master WHERE type = 'view'") {
+            try raw.run("DROP VIEW \"\(view)\"")
+        }
+        try raw.run("DROP TABLE Message")
+        for statement in statements {
+            try raw.run(statement.replacing("DEFERRABLE", with: "ON DELETE CASCADE DEFERRABLE"))
         }
         try raw.run("INSERT INTO Message SELECT * FROM kept; DROP TABLE kept; VACUUM")
         try raw.close()
     }
 
-    func step(_ way: String, path: String) throws {
-        if way == "batch-request" {
-            let writer = try writer(path: path)
-            try measured { _ = try writer.execute(BatchDeleteRequest("Chat", where: "id = 'c1'")) }
-        } else {
+    func step(_ way: String, path: String) throws -> Measurement {
+        if way == pairs[0].way {
+            let writer = try WriterContext(store: try Models.open(Models.messages, path: path))
+            return try measure {
+                let result = try writer.execute(BatchDeleteRequest("Chat", where: "id = 'c1'"))
+                try expect(result.changes.count(.delete) == count + 1)
+            }
+        }
+        let raw = try RawDatabase(path: path)
+        let measurement = try measure { try raw.run("DELETE FROM Chat WHERE id = 'c1'") }
+        try expect(try raw.integer("SELECT count(*) FROM Message") == 1)
+        return measurement
+    }
+}
+
+/// An update of all messages, and of every second one: the bare statement, and a batch request.
+struct BatchUpdateComparison: Comparison {
+    static let name = "batch-update"
+    static let standardCount = 2_000_000
+    let count: Int
+
+    private static let bare = "UPDATE"
+    private static let bareHalf = "UPDATE … WHERE"
+    private static let request = "batch request and history"
+    private static let requestHalf = "batch request with a condition"
+
+    var pairs: [Pairing] {
+        [
+            Pairing(
+                "Update of \(count) rows", base: Self.bare, way: Self.request, aim: 1.5, growthAimMegabytes: 40),
+            Pairing(
+                "Update of every second of \(count) rows", base: Self.bareHalf, way: Self.requestHalf, aim: nil,
+                growthAimMegabytes: 40),
+        ]
+    }
+
+    func prepare(_ way: String, path: String) throws { try makeMessages(path: path, count: count) }
+
+    func step(_ way: String, path: String) throws -> Measurement {
+        switch way {
+        case Self.request, Self.requestHalf:
+            let writer = try WriterContext(store: try Models.open(Models.messages, path: path))
+            let condition = way == Self.requestHalf ? "seq = 1" : nil
+            return try measure {
+                let result = try writer.execute(
+                    BatchUpdateRequest("Message", where: condition, set: ["seq": .value(.integer(7))]))
+                try expect(result.count >= count / 2)
+            }
+        default:
             let raw = try RawDatabase(path: path)
-            try measured { try raw.run("DELETE FROM Chat WHERE id = 'c1'") }
+            return try measure {
+                try raw.run("UPDATE Message SET seq = 7\(way == Self.bareHalf ? " WHERE seq = 1" : "")")
+            }
         }
     }
 }

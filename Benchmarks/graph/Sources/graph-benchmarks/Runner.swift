@@ -1,79 +1,90 @@
 import Foundation
 
-/// Two or more ways to do the same to copies of one store; the first is what the others are compared with.
-protocol Comparison {
-    init(count: Int?)
-    var count: Int { get }
-    var ways: [String] { get }
-    /// Makes the store that each way begins with.
-    func prepare(_ way: String, path: String) throws
-    /// Does it one way, and prints what it took.
-    func step(_ way: String, path: String) throws
-}
-
-/// Runs the ways of a comparison in turn, each in a process of its own on a fresh copy, and prints medians.
+/// Runs the ways of a comparison in turn, each in a process of its own on a fresh copy, and keeps the least of each
+/// measurement: what other work on the machine adds is no part of it.
 struct Runner {
-    let name: String
     let comparison: any Comparison
     let rounds: Int
 
-    func run() throws {
+    private var name: String { type(of: comparison).name }
+
+    private var ways: [String] {
+        var seen: Set<String> = []
+        return comparison.pairs.flatMap { [$0.base, $0.way] }.filter { seen.insert($0).inserted }
+    }
+
+    func run() throws -> Report {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("graph-benchmarks-\(getpid())")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
-        for way in comparison.ways { try comparison.prepare(way, path: folder.appendingPathComponent(way).path) }
-        var results: [String: [[Double]]] = [:]
+        func path(_ name: String) -> String { folder.appendingPathComponent(name).path }
+        for (number, way) in ways.enumerated() { try comparison.prepare(way, path: path("way\(number)")) }
+        let notes = try comparison.notes(path: path("way0"))
+        var results: [String: [Measurement]] = [:]
         for _ in 0..<rounds {
-            for way in comparison.ways {
-                let copy = folder.appendingPathComponent("copy").path
-                for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: copy + suffix) }
-                try FileManager.default.copyItem(atPath: folder.appendingPathComponent(way).path, toPath: copy)
-                results[way, default: []].append(try measure(way, copy))
+            for (number, way) in ways.enumerated() {
+                for suffix in ["", "-wal", "-shm"] {
+                    try? FileManager.default.removeItem(atPath: path("copy") + suffix)
+                }
+                try FileManager.default.copyItem(atPath: path("way\(number)"), toPath: path("copy"))
+                // The copy's own writing is over before the clock begins.
+                let file = try FileHandle(forUpdating: URL(fileURLWithPath: path("copy")))
+                try file.synchronize()
+                try file.close()
+                results[way, default: []].append(try step(way, path("copy")))
             }
         }
-        print("\(name), \(comparison.count) rows, median of \(rounds)")
-        let base = results[comparison.ways[0]].map(Self.medians) ?? []
-        for way in comparison.ways {
-            let medians = results[way].map(Self.medians) ?? []
-            guard medians.count == 3, base.count == 3 else { continue }
-            print(
-                String(
-                    format: "%@: %.2f s (%.2f), CPU %.2f s (%.2f), peak %.0f MB", way, medians[0], medians[0] / base[0],
-                    medians[1], medians[1] / base[1], medians[2]))
-        }
+        return Report(pairs: comparison.pairs, results: results.mapValues(Measurement.least), notes: notes)
     }
 
-    private func measure(_ way: String, _ path: String) throws -> [Double] {
+    private func step(_ way: String, _ path: String) throws -> Measurement {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
-        process.arguments = ["step", name, way, path, String(comparison.count)]
+        process.arguments = ["step", name, String(comparison.count), way, path]
         let output = Pipe()
         process.standardOutput = output
         try process.run()
-        let data = output.fileHandleForReading.readDataToEndOfFile()
+        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
         process.waitUntilExit()
-        return String(decoding: data, as: UTF8.self).split(whereSeparator: \.isWhitespace).compactMap { Double($0) }
-    }
-
-    private static func medians(_ rows: [[Double]]) -> [Double] {
-        (0..<(rows.first?.count ?? 0)).map { column in rows.map { $0[column] }.sorted()[rows.count / 2] }
+        guard process.terminationStatus == 0, let measurement = Measurement(line: text) else {
+            throw Failure(message: "\(name), \(way): the step failed")
+        }
+        return measurement
     }
 }
 
-/// Measures what a piece of work takes, and prints seconds, CPU seconds and the process's peak memory in MB.
-func measured(_ work: () throws -> Void) rethrows {
-    let clock = ContinuousClock()
-    let cpu = cpuSeconds()
-    let time = try clock.measure { try work() }
-    let seconds = Double(time.components.seconds) + Double(time.components.attoseconds) / 1e18
-    var usage = rusage()
-    getrusage(RUSAGE_SELF, &usage)
-    print(seconds, cpuSeconds() - cpu, Double(usage.ru_maxrss) / 1024)
-}
+/// The results of one comparison as rows of a table.
+struct Report {
+    let pairs: [Pairing]
+    let results: [String: Measurement]
+    let notes: [String]
 
-private func cpuSeconds() -> Double {
-    var usage = rusage()
-    getrusage(RUSAGE_SELF, &usage)
-    return Double(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec)
-        + Double(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6
+    static let header = """
+        | what | against | s | s | ratio | aim | CPU ratio | memory growth MB |
+        |---|---|---|---|---|---|---|---|
+        """
+
+    /// The pairs that miss their aims.
+    var missed: [Pairing] {
+        pairs.filter { pair in
+            guard let base = results[pair.base], let own = results[pair.way] else { return true }
+            return own.seconds > base.seconds * (pair.aim ?? .infinity)
+                || own.growthMegabytes > pair.growthAimMegabytes ?? .infinity
+        }
+    }
+
+    var rows: [String] {
+        pairs.compactMap { pair in
+            guard let base = results[pair.base], let own = results[pair.way] else { return nil }
+            let growth = pair.growthAimMegabytes.map { String(format: " (aim %.0f)", $0) } ?? ""
+            let cells = [
+                "\(pair.title): \(pair.way)", pair.base, String(format: "%.3f", base.seconds),
+                String(format: "%.3f", own.seconds), String(format: "%.2f", own.seconds / base.seconds),
+                pair.aim.map { String(format: "%.1f", $0) } ?? "",
+                String(format: "%.2f", own.cpuSeconds / base.cpuSeconds),
+                String(format: "%.0f", own.growthMegabytes) + growth,
+            ]
+            return "| \(cells.joined(separator: " | ")) |"
+        }
+    }
 }

@@ -1,24 +1,21 @@
 import Foundation
 
-// graph-benchmarks COMPARISON [COUNT] [ROUNDS]: compares the object graph with bare SQLite, in one run.
-// Each measured step runs in a process of its own, so that its peak memory is its own.
+// graph-benchmarks [--rounds N] [--scale FACTOR] [--check] [COMPARISON[=COUNT] …]: compares the object graph with bare
+// SQLite in one run, and prints a table. Each step runs in a process of its own, so that its memory is its own.
 
-let arguments = CommandLine.arguments
-let comparisons: [String: any Comparison.Type] = [
-    "batch-update": BatchUpdateComparison.self, "cascade": CascadeComparison.self,
-]
-
-guard arguments.count >= 2 else {
-    print("usage: graph-benchmarks \(comparisons.keys.sorted().joined(separator: "|")) [COUNT] [ROUNDS]")
-    exit(64)
-}
-if arguments[1] == "step", arguments.count == 6, let comparison = comparisons[arguments[2]] {
-    try comparison.init(count: Int(arguments[5]) ?? 0).step(arguments[3], path: arguments[4])
-} else if let comparison = comparisons[arguments[1]] {
-    let count = arguments.count > 2 ? Int(arguments[2]) : nil
-    let rounds = arguments.count > 3 ? Int(arguments[3]) ?? 3 : 3
-    try Runner(name: arguments[1], comparison: comparison.init(count: count), rounds: rounds).run()
-} else {
-    print("'\(arguments[1])' is no comparison")
+do {
+    let arguments = Array(CommandLine.arguments.dropFirst())
+    // A profiler wants one step alone: prepare and step, each COMPARISON COUNT WAY PATH.
+    if arguments.count == 5, arguments[0] == "prepare" {
+        try comparison(arguments[1]).init(count: Int(arguments[2]) ?? 0).prepare(arguments[3], path: arguments[4])
+    } else if arguments.count == 5, arguments[0] == "step" {
+        try step(Array(arguments.dropFirst()))
+    } else {
+        let options = try Options(arguments)
+        let isMissed = try compare(options)
+        exit(isMissed && options.isCheck ? 1 : 0)
+    }
+} catch {
+    FileHandle.standardError.write(Data("\(error)\n".utf8))
     exit(64)
 }
