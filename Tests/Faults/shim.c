@@ -11,6 +11,10 @@
 #include <arpa/inet.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <link.h>
+#include <semaphore.h>
+#include <time.h>
+#include <sys/time.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -46,6 +50,7 @@ struct control {
     int64_t skip, times;      /* operations that pass before the fault, and how many fail then; -1: all */
     uint64_t seed;
     uint32_t bug, unused;
+    int64_t clock;            /* seconds that are added to the program's clock */
     uint64_t fired;           /* steps that fired */
     uint64_t failed;          /* operations that were made to fail */
     uint64_t counts[32];      /* how often each step was reached */
@@ -70,10 +75,78 @@ REAL(int, fsync, int)
 REAL(int, ftruncate64, int, off64_t)
 REAL(int, unlink, const char *)
 REAL(int, connect, int, const struct sockaddr *, socklen_t)
+REAL(int, clock_gettime, clockid_t, struct timespec *)
+REAL(int, gettimeofday, struct timeval *, void *)
+REAL(int, sem_timedwait, sem_t *, const struct timespec *)
+REAL(int, pthread_cond_timedwait, pthread_cond_t *, pthread_mutex_t *, const struct timespec *)
+
+/* --- the clock: that of the program and of Swift's libraries, not that by which C libraries wait --- */
+
+static struct { uintptr_t from, to; } program[32];
+static int program_parts;
+
+static int note_part(struct dl_phdr_info *info, size_t size, void *data) {
+    (void)size; (void)data;
+    const char *name = strrchr(info->dlpi_name, '/');
+    name = name ? name + 1 : info->dlpi_name;
+    int is_program = !*name || !strncmp(name, "libswift", 8) || !strncmp(name, "libFoundation", 13) ||
+        !strncmp(name, "lib_Foundation", 14) || !strncmp(name, "libdispatch", 11);
+    for (int i = 0; is_program && i < info->dlpi_phnum && program_parts < 32; i++) {
+        const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+        if (part->p_type != PT_LOAD || !(part->p_flags & PF_X)) continue;
+        program[program_parts].from = info->dlpi_addr + part->p_vaddr;
+        program[program_parts++].to = info->dlpi_addr + part->p_vaddr + part->p_memsz;
+    }
+    return 0;
+}
+
+static int64_t shift_for(void *caller) {
+    if (!control->clock) return 0;
+    for (int i = 0; i < program_parts; i++)
+        if ((uintptr_t)caller >= program[i].from && (uintptr_t)caller < program[i].to) return control->clock;
+    return 0;
+}
+
+int clock_gettime(clockid_t clock, struct timespec *time) {
+    load_clock_gettime();
+    int result = real_clock_gettime(clock, time);
+    if (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE)
+        time->tv_sec += shift_for(__builtin_return_address(0));
+    return result;
+}
+
+int gettimeofday(struct timeval *restrict time, void *restrict zone) {
+    load_gettimeofday();
+    int result = real_gettimeofday(time, zone);
+    time->tv_sec += shift_for(__builtin_return_address(0));
+    return result;
+}
+
+int sem_timedwait(sem_t *semaphore, const struct timespec *until) {
+    load_sem_timedwait();
+    struct timespec shifted = *until;
+    shifted.tv_sec -= shift_for(__builtin_return_address(0));
+    return real_sem_timedwait(semaphore, &shifted);
+}
+
+int pthread_cond_timedwait(pthread_cond_t *condition, pthread_mutex_t *mutex, const struct timespec *until) {
+    if (!real_pthread_cond_timedwait)
+        real_pthread_cond_timedwait = dlvsym(RTLD_NEXT, "pthread_cond_timedwait", "GLIBC_2.3.2");
+    load_pthread_cond_timedwait();
+    struct timespec shifted = *until;
+    struct timespec now;
+    load_clock_gettime();
+    real_clock_gettime(CLOCK_REALTIME, &now);
+    int64_t shift = shift_for(__builtin_return_address(0));
+    /* A condition may wait by the monotonic clock, whose times are far from the real ones. */
+    if (shift && until->tv_sec - shift > now.tv_sec - 1000000) shifted.tv_sec -= shift;
+    return real_pthread_cond_timedwait(condition, mutex, &shifted);
+}
 
 __attribute__((constructor)) static void begin(void) {
     load_open64(); load_close(); load_pwrite64(); load_pread64(); load_fdatasync(); load_fsync();
     load_ftruncate64(); load_unlink(); load_connect();
+    dl_iterate_phdr(note_part, NULL);
     const char *path = getenv("FAULT_CONTROL");
     if (path) {
         int fd = real_open64(path, O_RDWR | O_CLOEXEC);

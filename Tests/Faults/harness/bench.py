@@ -143,10 +143,12 @@ class Bench:
             return {}
         positions = self.expectation.check(copy, may_go_back)
         if group:
-            checks.check_committed(self.broker, group, self.topic, positions)
+            checks.check_committed(self.broker, group, self.topic, self.partitions, lambda: positions)
         return positions
 
-    def check_live(self):
+    def check_live(self, group="faults"):
+        checks.check_committed(
+            self.broker, group, self.topic, self.partitions, lambda: checks.positions_of(self.store))
         return self.expectation.check(self.store)
 
     def finish(self, worker=None, seconds=180, notifications="all", group="last", restarts=True):

@@ -77,11 +77,12 @@ def feed(bench, chance, settle=0.0):
 
 
 def broker_stop(report, options, seed, cycles):
-    """The broker's process stands still for a while."""
+    """The broker's process stands still for a while. It does not give up silent members by itself, so the session is
+    longer than the fault."""
     for sub, count in rounds(seed, cycles, 20):
         with report.round(sub), Bench(options, sub, options.events or 8000) as bench:
             chance = random.Random(f"stop/{sub}")
-            worker = ready_worker(bench, *SLOW)
+            worker = ready_worker(bench, *SLOW, "kafka.session.timeout.ms=45000")
             for _ in range(count):
                 feed(bench, chance)
                 time.sleep(chance.random() * 0.5)
@@ -118,8 +119,7 @@ def broker_kill(report, options, seed, cycles):
                 bench.broker.start()
                 watch.check("broker dead", expects_truth=seconds > 6)
                 watch.check_return()
-                positions = bench.check_live()
-                checks.check_committed(bench.broker, "faults", bench.topic, positions)
+                bench.check_live()
                 report.cycle()
             bench.finish(worker, notifications="some")
             report.worst(bench.worst)

@@ -12,6 +12,7 @@ class Scenario:
 
 ALL = {
     "kill-random": Scenario(kills.kill_random, 12, 1000, "kill -9 at any moment"),
+    "kill-steps": Scenario(kills.kill_steps, len(kills.NAMED), 0, "kill -9 at each named step in turn"),
     "kill-in-recovery": Scenario(kills.kill_in_recovery, 10, 500, "a second kill within 200 ms of the start"),
     "power-loss": Scenario(kills.power_loss, 5, 400, "unsynced writes lost, in part or whole, or garbled"),
     "broker-stop": Scenario(outages.broker_stop, 3, 100, "the broker's process stands still"),
@@ -28,4 +29,4 @@ ALL = {
     "recovery": Scenario(lives.recovery, 0, 10, "from kill to ready on a store of 1 GB"),
 }
 for step in kills.NAMED:
-    ALL[f"kill-step:{step}"] = Scenario(partial(kills.kill_step, step=step), 1, 100, f"kill -9 at {step}")
+    ALL[f"kill-step:{step}"] = Scenario(partial(kills.kill_step, step=step), 0, 100, f"kill -9 at {step}")

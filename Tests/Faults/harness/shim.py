@@ -19,7 +19,7 @@ MANNERS = ["kill", "lose-all", "lose-some", "garble-some", "stop"]
 OPERATIONS = {"write": 1, "sync": 2, "truncate": 4, "open": 8, "read": 16}
 FILES = {"store": 2, "log": 4, "index": 8}
 BUGS = ["", "offsets-ahead", "position-lost", "dead-letter-lost", "history-lost", "leak"]
-LAYOUT = struct.Struct("<IIqIIIiqqQII")
+LAYOUT = struct.Struct("<IIqIIIiqqQIIq")
 FIRED = LAYOUT.size
 
 
@@ -49,6 +49,7 @@ class Shim:
         with open(self.path, "r+b") as file:
             self.map = mmap.mmap(file.fileno(), 4096)
         self.redirect = None
+        self.clock = 0
         self.clear()
 
     def environment(self):
@@ -66,7 +67,12 @@ class Shim:
         self.map[:LAYOUT.size] = LAYOUT.pack(
             STEPS.index(step) + 1 if step else 0, MANNERS.index(manner), at, mode,
             sum(OPERATIONS[each] for each in operations), sum(FILES[each] for each in files), error, skip, times, seed,
-            BUGS.index(bug), 0)
+            BUGS.index(bug), 0, self.clock)
+
+    def set_clock(self, seconds):
+        """Shifts the clock that the program sees, at once."""
+        self.clock = seconds
+        struct.pack_into("<q", self.map, LAYOUT.size - 8, seconds)
 
     def fail(self, error, operations, files, skip=0, times=-1):
         self.order(mode=1, operations=operations, files=files, error=getattr(errno, error), skip=skip, times=times)

@@ -18,10 +18,6 @@ class Worker:
         arguments = [binary, "run", "--config", config]
         for each in settings:
             arguments += ["--set", each]
-        if "FAKETIME_TIMESTAMP_FILE" in (environment or {}):
-            # libfaketime changes the environment of the first process that it is loaded into, and Swift's runtime
-            # looks for the arguments beside the environment: so that first process is another.
-            arguments.insert(0, "env")
         self.started = time.monotonic()
         self.port = None
         with open(log, "wb") as output:
