@@ -50,6 +50,7 @@ public final class IngestPipeline {
     private var commitPolicy: CommitPolicy
     private var series: OperationSeries?
     private var savedPositions: [SourcePosition] = []
+    private var ledger = PositionLedger()
     /// Called after each commit with the positions that it made last.
     public var onCommit: ([SourcePosition]) -> Void = { _ in }
     /// Called for each dead letter with its place, code and reason.
@@ -75,6 +76,21 @@ public final class IngestPipeline {
         chunkPolicy = ChunkPolicy(configuration.chunk)
         commitPolicy = CommitPolicy(configuration.commit)
         series = metrics.map { OperationSeries($0, model: writer.store.model) }
+    }
+
+    // MARK: Positions
+
+    /// Takes what the store was read to hold of a source that is read from now on: chunks with records of it are saved
+    /// only where the store still holds that, or what they saved themselves.
+    ///
+    /// - Parameter offset: the source's next offset in the store, or nil where the store does not know it.
+    public func begin(topic: String, partition: Int32, at offset: Int64?) {
+        ledger.begin(SourceKey(topic: topic, partition: partition), at: offset)
+    }
+
+    /// Takes the end of reading a source; call it with nothing of it open.
+    public func end(topic: String, partition: Int32) {
+        ledger.end(SourceKey(topic: topic, partition: partition))
     }
 
     // MARK: Records
@@ -107,7 +123,7 @@ public final class IngestPipeline {
             chunk.add(error, record, time: WriterContext.systemTime())
             try noteDeadLetter(record.place, stage: "decode", error.code, error.description)
         }
-        chunk.advance(past: record.place, nextOffset: nextOffset, detail: detail)
+        chunk.advance(past: record, nextOffset: nextOffset, detail: detail)
         if chunkPolicy.added(operations: operations, bytes: record.totalBytes, at: now()) == .close {
             try saveChunk(hasBacklog: hasBacklog)
         }
@@ -149,6 +165,7 @@ public final class IngestPipeline {
         chunkPolicy.closed()
         commitPolicy.closed()
         savedPositions.removeAll()
+        ledger.undone()
     }
 
     // MARK: Saving
@@ -156,10 +173,11 @@ public final class IngestPipeline {
     private func saveChunk(hasBacklog: Bool) throws {
         if chunk.isEmpty { return }
         let result: WriterContext.ChunkResult
+        let positions = ledger.following(chunk.positions)
         do {
             result = try writer.apply(
                 WriterContext.Chunk(
-                    events: chunk.events, source: chunk.source, positions: chunk.positions,
+                    events: chunk.events, source: chunk.source, positions: positions,
                     deadLetters: chunk.deadLetters)
             ) { chunk.deadLetter($0, $1, time: WriterContext.systemTime()) }
         } catch {
@@ -167,7 +185,8 @@ public final class IngestPipeline {
             throw error
         }
         try note(result)
-        savedPositions += chunk.positions
+        savedPositions += positions
+        ledger.saved(positions)
         chunk.removeAll()
         chunkPolicy.closed()
         if commitPolicy.saved(rows: writer.uncommittedRows, hasBacklog: hasBacklog, at: now()) == .commit {
@@ -223,6 +242,7 @@ public final class IngestPipeline {
         // The chunk's own commit may have come before: then there was nothing left to commit.
         if commitPolicy.drained() == .wait { return }
         commitPolicy.closed()
+        ledger.committed()
         summary.commits += 1
         metrics?.commits.increment()
         metrics?.commitDuration.observe(now() - started)

@@ -12,16 +12,17 @@ struct PendingChunk {
         let valueBytes: Int
     }
 
-    private struct PartitionKey: Hashable {
-        let topic: String
-        let partition: Int32
+    private struct Progress {
+        let offset: Int64
+        let detail: String?
+        let fingerprint: RecordFingerprint?
     }
 
     private(set) var events: [GraphEvent] = []
     private(set) var deadLetters: [DeadLetter] = []
     private var entries: [Entry] = []
     private var bytes: [UInt8] = []
-    private var next: [PartitionKey: (offset: Int64, detail: String?)] = [:]
+    private var next: [SourceKey: Progress] = [:]
 
     var isEmpty: Bool { next.isEmpty }
 
@@ -76,14 +77,20 @@ struct PendingChunk {
     func place(_ index: Int) -> RecordPlace { entries[index].place }
 
     /// Notes that a record is part of the chunk, whatever becomes of it.
-    mutating func advance(past place: RecordPlace, nextOffset: Int64, detail: String?) {
-        next[PartitionKey(topic: place.topic, partition: place.partition)] = (nextOffset, detail)
+    mutating func advance(past record: SourceRecord, nextOffset: Int64, detail: String?) {
+        let place = record.place
+        // A file has its own fingerprint; a partition is known again by its last record.
+        let fingerprint = place.line == nil ? RecordFingerprint(record) : nil
+        next[SourceKey(topic: place.topic, partition: place.partition)] = Progress(
+            offset: nextOffset, detail: detail, fingerprint: fingerprint)
     }
 
+    /// The positions after the chunk; they follow anything.
     var positions: [SourcePosition] {
-        next.map {
+        next.map { key, progress in
             SourcePosition(
-                topic: $0.key.topic, partition: $0.key.partition, nextOffset: $0.value.offset, detail: $0.value.detail)
+                topic: key.topic, partition: key.partition, nextOffset: progress.offset,
+                detail: progress.detail ?? progress.fingerprint?.description)
         }.sorted { ($0.topic, $0.partition) < ($1.topic, $1.partition) }
     }
 

@@ -3,9 +3,6 @@ import ObjectGraph
 
 /// What the worker does when partitions come and go. Runs inside the poll, on the worker's thread.
 extension ConsumerWorker {
-    /// Where librdkafka starts at a partition's first record.
-    private static let beginning: Int64 = -2
-
     func rebalance(_ event: RebalanceEvent, _ consumer: Consumer) throws -> [TopicPartition: Int64] {
         logger.info("partitions", metadata: ["event": "\(Self.name(of: event))", "partitions": "\(event.partitions)"])
         switch event {
@@ -51,8 +48,11 @@ extension ConsumerWorker {
 
     private func release(_ partitions: [TopicPartition]) {
         for partition in partitions {
-            next[partition] = nil
-            if halted.remove(partition) != nil {
+            let wasHalted = progress.removeValue(forKey: partition)?.isHalted == true
+            pipeline.end(topic: partition.topic, partition: partition.partition)
+            outOfRange.remove(partition)
+            found(partition)
+            if wasHalted {
                 health.report(.partitionReleased(topic: partition.topic, partition: partition.partition))
             }
             metrics.consumerLag.remove(partition.topic, "\(partition.partition)")
@@ -62,13 +62,17 @@ extension ConsumerWorker {
 
     /// Returns where to read partitions from: the store's positions, and the beginning of those it does not know.
     func startOffsets(_ partitions: [TopicPartition]) throws -> [TopicPartition: Int64] {
-        let known = try store.read { try $0.positions() }
-        var offsets: [TopicPartition: Int64] = [:]
-        for position in known { offsets[TopicPartition(position.topic, position.partition)] = position.nextOffset }
+        let positions = try store.read { try $0.positions() }
+        let known = Dictionary(
+            positions.map { (TopicPartition($0.topic, $0.partition), $0) }, uniquingKeysWith: { first, _ in first })
         var result: [TopicPartition: Int64] = [:]
         for partition in partitions {
-            result[partition] = offsets[partition] ?? Self.beginning
-            next[partition] = offsets[partition]
+            let progress = PartitionProgress(known[partition])
+            self.progress[partition] = progress
+            pipeline.begin(
+                topic: partition.topic, partition: partition.partition, at: known[partition]?.nextOffset)
+            found(partition)
+            result[partition] = progress.start
         }
         return result
     }

@@ -23,10 +23,12 @@ public final class ConsumerWorker: @unchecked Sendable {
     private let consumerBox = Mutex<Consumer?>(nil)
     private let now = HealthMonitor.monotonicSeconds
 
-    /// The next offset wanted of each partition; records before it are repeats.
-    var next: [TopicPartition: Int64] = [:]
-    /// Partitions that are not read because their position was lost.
-    var halted: Set<TopicPartition> = []
+    /// How far each assigned partition is.
+    var progress: [TopicPartition: PartitionProgress] = [:]
+    /// Partitions whose offset the broker does not have, until it says which it has.
+    var outOfRange: Set<TopicPartition> = []
+    /// Partitions whose topic the broker does not have.
+    var missing: Set<TopicPartition> = []
     /// Tells that records were dropped that the consumer has passed already.
     var needsRewind = false
     /// Offsets that are saved and not yet told to the broker.
@@ -105,6 +107,7 @@ public final class ConsumerWorker: @unchecked Sendable {
 
     private func turn(_ consumer: Consumer) throws {
         health.report(.heartbeat)
+        try settleOutOfRange(consumer)
         let batch = try consumer.poll(
             maxRecords: configuration.chunk.maxOperations, timeoutMilliseconds: pollMilliseconds)
         for event in batch.errors { try handle(event, consumer) }
@@ -125,11 +128,21 @@ public final class ConsumerWorker: @unchecked Sendable {
 
     private func process(_ batch: RecordBatch, _ consumer: Consumer) throws {
         let hasBacklog = hasBacklog(after: batch, consumer)
+        var lost: Set<TopicPartition> = []
         for record in batch {
             let partition = record.topicPartition
-            if let wanted = next[partition], record.offset < wanted { continue }
-            try add(record, partition, hasBacklog: hasBacklog)
-            next[partition] = record.offset + 1
+            // What follows a lost position is fetched again from where reading goes on.
+            if !lost.isEmpty, lost.contains(partition) { continue }
+            let source = Self.source(record, partition)
+            switch progress[partition, default: PartitionProgress(nil)]
+                .received(offset: record.offset, fingerprint: RecordFingerprint(source))
+            {
+            case .apply: try add(source, partition, hasBacklog: hasBacklog)
+            case .skip: continue
+            case .lost(let reason):
+                lost.insert(partition)
+                try positionLost(partition, reason, consumer)
+            }
         }
         try pipeline.tick(hasBacklog: hasBacklog)
     }
@@ -142,13 +155,20 @@ public final class ConsumerWorker: @unchecked Sendable {
         return high - last.offset > Int64(configuration.chunk.maxOperations)
     }
 
-    private func add(_ record: ConsumedRecord, _ partition: TopicPartition, hasBacklog: Bool) throws {
+    private static func source(_ record: ConsumedRecord, _ partition: TopicPartition) -> SourceRecord {
         var source = SourceRecord(
             place: RecordPlace(topic: partition.topic, partition: partition.partition, offset: record.offset),
             key: record.key, value: record.value)
+        source.timestampMilliseconds = record.timestampMilliseconds
         source.headers = record.headers.map { SourceHeader(name: $0.name, value: $0.value) }
+        return source
+    }
+
+    private func add(_ source: SourceRecord, _ partition: TopicPartition, hasBacklog: Bool) throws {
+        if !missing.isEmpty { found(partition) }
         let decoder = decoders[partition.topic]
-        try pipeline.add(source, nextOffset: record.offset + 1, hasBacklog: hasBacklog) { record throws(DecodeError) in
+        try pipeline.add(source, nextOffset: source.place.offset + 1, hasBacklog: hasBacklog) {
+            record throws(DecodeError) in
             guard let decoder else {
                 throw DecodeError(code: "decode.topic", "The topic is not configured. Add it to 'topics'")
             }
@@ -215,8 +235,8 @@ public final class ConsumerWorker: @unchecked Sendable {
     }
 
     private func report(_ consumer: Consumer) {
-        for (partition, position) in next {
-            guard let marks = try? consumer.watermarks(partition), marks.high >= 0 else { continue }
+        for (partition, progress) in progress {
+            guard let position = progress.next, let marks = try? consumer.watermarks(partition), marks.high >= 0 else { continue }
             metrics.consumerLag.with(partition.topic, "\(partition.partition)").set(max(0, marks.high - position))
         }
         metrics.storeBytes.set(Self.size(store.path))
@@ -246,7 +266,7 @@ public final class ConsumerWorker: @unchecked Sendable {
     /// Goes back to the store's positions.
     private func rewind(_ consumer: Consumer) throws {
         needsRewind = false
-        let partitions = try consumer.assignment.filter { !halted.contains($0) }
+        let partitions = try consumer.assignment.filter { progress[$0]?.isHalted != true }
         for (partition, offset) in try startOffsets(partitions) {
             try consumer.seek(partition, to: offset)
         }
@@ -255,45 +275,8 @@ public final class ConsumerWorker: @unchecked Sendable {
     private func handle(_ event: ConsumerEvent, _ consumer: Consumer) throws {
         metrics.lastErrorTimestamp.set(Double(WriterContext.systemTime()) / 1_000_000)
         if event.error.isFatal { throw event.error }
-        if let partition = event.topicPartition, Self.lostPositions.contains(event.error.code) {
-            try positionLost(partition, event, consumer)
-            return
-        }
+        if take(event) { return }
         if event.error.code == .allBrokersDown { health.report(.brokerUnreachable(reason: event.error.description)) }
         logger.warning("the consumer reports", metadata: ["reason": "\(event.error)"])
-    }
-
-    private static let lostPositions: Set<KafkaError.Code> = [
-        KafkaError.Code("OFFSET_OUT_OF_RANGE"), KafkaError.Code("_AUTO_OFFSET_RESET"), KafkaError.Code("_NO_OFFSET"),
-    ]
-
-    /// The record that the store waits for is gone. Jumping over records is a person's decision.
-    private func positionLost(_ partition: TopicPartition, _ event: ConsumerEvent, _ consumer: Consumer) throws {
-        switch configuration.kafka.onPositionLost {
-        case .halt:
-            let reason = "position \(next[partition].map { "\($0)" } ?? "") is not on the broker any more"
-            if halted.insert(partition).inserted {
-                try? consumer.pause([partition])
-                health.report(
-                    .partitionHalted(topic: partition.topic, partition: partition.partition, reason: reason))
-                logger.critical(
-                    "a partition is halted",
-                    metadata: [
-                        "topic": "\(partition.topic)", "partition": "\(partition.partition)", "reason": "\(reason)",
-                        "remedy": "set kafka.onPositionLost to earliest or latest to go on without the lost records",
-                    ])
-            }
-        case .earliest, .latest:
-            let marks = try consumer.queryWatermarks(partition)
-            let target = configuration.kafka.onPositionLost == .earliest ? marks.low : marks.high
-            logger.critical(
-                "records were lost and are skipped",
-                metadata: [
-                    "topic": "\(partition.topic)", "partition": "\(partition.partition)",
-                    "from": "\(next[partition] ?? -1)", "to": "\(target)",
-                ])
-            next[partition] = target
-            try consumer.seek(partition, to: target)
-        }
     }
 }

@@ -51,6 +51,8 @@ public struct SourceRecord {
     public var value: UnsafeRawBufferPointer?
     /// The headers in the record's order; empty for files.
     public var headers: [SourceHeader] = []
+    /// When the record was made or appended, in milliseconds since 1970 UTC, or nil where the source does not say.
+    public var timestampMilliseconds: Int64?
     /// The value's full size; greater than `value.count` where the source cut an oversized record.
     public var totalBytes: Int
     /// What the source found wrong with the record, or nil.

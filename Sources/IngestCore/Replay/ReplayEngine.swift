@@ -66,7 +66,9 @@ public final class ReplayEngine {
         let reader = try RecordFileReader(path: path, maximumRecordBytes: configuration.limits.maxRecordBytes)
         let topic = Self.topic(path)
         let decode = try decoder(for: reader, mapping ?? configuration.fileMapping(for: path))
-        let start = restarts ? 0 : try startRecord(reader, topic: topic)
+        let known = try pipeline.writer.store.read { try $0.positions() }.first { $0.topic == topic }
+        pipeline.begin(topic: topic, partition: 0, at: known?.nextOffset)
+        let start = restarts ? 0 : startRecord(reader, known)
         let skipped = try reader.skip(records: start)
         let detail = reader.fingerprint?.description
         var progress = Recurrence(everySeconds: 0.1)
@@ -95,11 +97,9 @@ public final class ReplayEngine {
         path == "-" ? "file:-" : "file:" + URL(fileURLWithPath: path).standardizedFileURL.path
     }
 
-    private func startRecord(_ reader: RecordFileReader, topic: String) throws -> Int {
+    private func startRecord(_ reader: RecordFileReader, _ known: SourcePosition?) -> Int {
         // A pipe holds another stream each time; only a file can be gone on with.
-        guard reader.path != "-", reader.fingerprint != nil else { return 0 }
-        let known = try pipeline.writer.store.read { try $0.positions() }.first { $0.topic == topic }
-        guard let known else { return 0 }
+        guard reader.path != "-", reader.fingerprint != nil, let known else { return 0 }
         if let earlier = known.detail.flatMap({ FileFingerprint($0) }), !reader.isSameFile(as: earlier) {
             logger.warning(
                 "another file stands at this path: it is read from its beginning",

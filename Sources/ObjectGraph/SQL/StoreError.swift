@@ -25,6 +25,8 @@ public struct StoreError: Error, Sendable, Equatable, CustomStringConvertible {
         case leased = "store.leased"
         /// This writer lost the lease to another.
         case fenced = "store.fenced"
+        /// The store's position of a source is not the one that the chunk follows.
+        case positionConflict = "store.position_conflict"
         /// The history after the token was purged.
         case historyExpired = "history.expired"
         /// The token is of another store.
@@ -51,7 +53,7 @@ public struct StoreError: Error, Sendable, Equatable, CustomStringConvertible {
     /// Tells whether the same call may succeed later.
     public var isRetriable: Bool {
         switch code {
-        case .busy, .full, .leased: true
+        case .busy, .full, .leased, .positionConflict: true
         default: false
         }
     }

@@ -282,27 +282,7 @@ extension WriterConnection {
     }
 }
 
-// MARK: - Positions, dead letters, cursors
-
-/// Where a source is to be read from next.
-public struct SourcePosition: Sendable, Hashable {
-    /// The topic's name, or `file:` and the file's path.
-    public var topic: String
-    /// The partition's number; 0 for a file.
-    public var partition: Int32
-    /// The offset of the next record of a partition, or the number of records of a file that are done.
-    public var nextOffset: Int64
-    /// What tells a file from another one at the same path, or nil.
-    public var detail: String?
-
-    /// Makes a position to save with the chunk that it follows.
-    public init(topic: String, partition: Int32, nextOffset: Int64, detail: String? = nil) {
-        self.topic = topic
-        self.partition = partition
-        self.nextOffset = nextOffset
-        self.detail = detail
-    }
-}
+// MARK: - Dead letters, cursors
 
 /// A record that could not be decoded or applied, as the store keeps it.
 public struct DeadLetter: Sendable {
@@ -356,19 +336,6 @@ public struct DeadLetter: Sendable {
 }
 
 extension WriterConnection {
-    func put(_ position: SourcePosition) throws(StoreError) {
-        let statement = try statement(
-            """
-            INSERT INTO _position (topic, partition, nextOffset, detail) VALUES (?, ?, ?, ?) \
-            ON CONFLICT (topic, partition) DO UPDATE SET nextOffset = excluded.nextOffset, detail = excluded.detail
-            """)
-        statement.bind(1, position.topic)
-        statement.bind(2, Int64(position.partition))
-        statement.bind(3, position.nextOffset)
-        statement.bind(4, position.detail)
-        try statement.run()
-    }
-
     func append(_ letter: DeadLetter) throws(StoreError) {
         let statement = try statement(
             """

@@ -124,12 +124,54 @@ import Testing
         try await harness.stop()
     }
 
-    private func setPosition(_ offset: Int64, _ harness: WorkerHarness) throws {
+    @Test func anotherRecordInTheLastOnesPlaceHaltsThePartition() async throws {
+        let harness = try WorkerHarness()
+        try harness.send((0..<10).map { WorkerHarness.message("m\($0)") })
+        try harness.start()
+        try await harness.waitForPosition(10)
+        try await harness.stop()
+        // As if the topic had been made anew and filled beyond the store's position.
+        try setPosition(4, harness, detail: "1700000000000-abc")
+        try harness.start()
+        try await harness.wait(for: "the halt") {
+            harness.runtime?.health.readiness().contains { $0.name == "partitions" && !$0.isOK } ?? false
+        }
+        #expect(try harness.position() == 4)
+        try await harness.stop()
+        harness.configuration.kafka.onPositionLost = .earliest
+        try harness.start()
+        try await harness.waitForPosition(10)
+        try await harness.stop()
+    }
+
+    @Test func aTopicThatIsNotThereIsToldUntilItIs() async throws {
+        let harness = try WorkerHarness()
+        harness.configuration.topics.append(TopicConfiguration(name: "later"))
+        for name in ["topic.metadata.refresh.interval.ms", "topic.metadata.propagation.max.ms"] {
+            harness.configuration.kafka.properties[name] = "500"
+        }
+        try harness.start()
+        try await harness.wait(for: "the halt") {
+            harness.runtime?.health.readiness().contains {
+                $0.name == "partitions" && $0.reason?.contains("later") == true
+            } ?? false
+        }
+        try harness.send([WorkerHarness.message("here")])
+        try await harness.waitForPosition(1)
+        try harness.broker.createTopic("later", partitions: 1)
+        try await harness.wait(for: "readiness") { harness.isReady() }
+        try await harness.stop()
+    }
+
+    private func setPosition(_ offset: Int64, _ harness: WorkerHarness, detail: String? = nil) throws {
         let store = try Store.open(path: harness.storePath, model: WorkerHarness.model)
         let writer = try WriterContext(store: store)
         _ = try writer.apply(
             WriterContext.Chunk(
-                events: [], positions: [SourcePosition(topic: harness.topic, partition: 0, nextOffset: offset)]))
+                events: [],
+                positions: [
+                    SourcePosition(topic: harness.topic, partition: 0, nextOffset: offset, detail: detail)
+                ]))
         try writer.close()
         try store.close()
     }

@@ -1,0 +1,33 @@
+import CZlib
+
+/// Tells a record from another one that came to stand at the same offset, in a topic that was made anew or lost its end.
+///
+/// Its text, which the store keeps beside a position, is `TIME-SUM`: milliseconds since 1970 UTC, or nothing, and the
+/// CRC-32 of key and value in hexadecimal digits.
+struct RecordFingerprint: Sendable, Hashable, LosslessStringConvertible {
+    let timestampMilliseconds: Int64?
+    let checksum: UInt32
+
+    init(_ record: SourceRecord) {
+        timestampMilliseconds = record.timestampMilliseconds
+        let sum = Self.add(record.value, to: Self.add(record.key, to: crc32(0, nil, 0)))
+        checksum = UInt32(truncatingIfNeeded: sum)
+    }
+
+    private static func add(_ bytes: UnsafeRawBufferPointer?, to sum: UInt) -> UInt {
+        guard let bytes, let start = bytes.baseAddress else { return sum }
+        return crc32_z(sum, start.assumingMemoryBound(to: UInt8.self), bytes.count)
+    }
+
+    init?(_ description: String) {
+        let parts = description.split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2, let checksum = UInt32(parts[1], radix: 16) else { return nil }
+        guard parts[0].isEmpty || Int64(parts[0]) != nil else { return nil }
+        timestampMilliseconds = Int64(parts[0])
+        self.checksum = checksum
+    }
+
+    var description: String {
+        "\(timestampMilliseconds.map { "\($0)" } ?? "")-\(String(checksum, radix: 16))"
+    }
+}

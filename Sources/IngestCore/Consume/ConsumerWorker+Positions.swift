@@ -1,0 +1,101 @@
+import KafkaClient
+import ObjectGraph
+
+/// What the worker does when the record that the store waits for is not there.
+extension ConsumerWorker {
+    private static let lostPositions: Set<KafkaError.Code> = [
+        KafkaError.Code("OFFSET_OUT_OF_RANGE"), KafkaError.Code("_AUTO_OFFSET_RESET"), KafkaError.Code("_NO_OFFSET"),
+    ]
+    private static let missingTopics: Set<KafkaError.Code> = [
+        KafkaError.Code("UNKNOWN_TOPIC_OR_PART"), KafkaError.Code("_UNKNOWN_TOPIC"), KafkaError.Code("_UNKNOWN_PARTITION"),
+    ]
+
+    /// Takes an event that concerns a position, and tells whether it was one.
+    func take(_ event: ConsumerEvent) -> Bool {
+        guard let partition = event.topicPartition else { return false }
+        if Self.lostPositions.contains(event.error.code) {
+            outOfRange.insert(partition)
+            return true
+        }
+        if Self.missingTopics.contains(event.error.code) {
+            topicMissing(partition)
+            return true
+        }
+        return false
+    }
+
+    /// Asks the broker what it has of partitions whose offset it does not have, and decides.
+    ///
+    /// Called between polls, when no record is at hand. While the broker does not answer they wait: nothing of them is
+    /// fetched anyway.
+    func settleOutOfRange(_ consumer: Consumer) throws {
+        for partition in outOfRange {
+            let marks: Watermarks
+            do {
+                marks = try consumer.queryWatermarks(partition, timeoutMilliseconds: 2000)
+            } catch let error as KafkaError where !error.isFatal {
+                logger.warning("the broker does not say what it has", metadata: ["reason": "\(error)"])
+                return
+            }
+            outOfRange.remove(partition)
+            switch progress[partition, default: PartitionProgress(nil)].outOfRange(low: marks.low, high: marks.high) {
+            case .seek(let offset): try consumer.seek(partition, to: offset)
+            case .lost(let reason): try positionLost(partition, reason, consumer)
+            }
+        }
+    }
+
+    /// The record that the store waits for is gone. Jumping over records is a person's decision.
+    func positionLost(_ partition: TopicPartition, _ reason: String, _ consumer: Consumer) throws {
+        let policy = configuration.kafka.onPositionLost
+        if policy == .halt { return halt(partition, reason, consumer) }
+        let marks: Watermarks
+        do {
+            marks = try consumer.queryWatermarks(partition, timeoutMilliseconds: 2000)
+        } catch let error as KafkaError where !error.isFatal {
+            outOfRange.insert(partition)
+            return
+        }
+        let target = policy == .earliest ? marks.low : marks.high
+        logger.critical(
+            "records were lost and are skipped",
+            metadata: [
+                "topic": "\(partition.topic)", "partition": "\(partition.partition)", "reason": "\(reason)",
+                "from": "\(progress[partition]?.next ?? -1)", "to": "\(target)",
+            ])
+        progress[partition, default: PartitionProgress(nil)].jump(to: target)
+        try consumer.seek(partition, to: target)
+    }
+
+    private func halt(_ partition: TopicPartition, _ reason: String, _ consumer: Consumer) {
+        if progress[partition]?.isHalted == true { return }
+        progress[partition, default: PartitionProgress(nil)].isHalted = true
+        try? consumer.pause([partition])
+        report(halted: partition, reason, remedy: "set kafka.onPositionLost to earliest or latest to go on without them")
+    }
+
+    /// The topic was deleted, or never made. Where it comes back, its records decide what it is.
+    private func topicMissing(_ event: TopicPartition) {
+        let partitions = event.partition >= 0 ? [event] : progress.keys.filter { $0.topic == event.topic }
+        for partition in partitions.isEmpty ? [event] : partitions where missing.insert(partition).inserted {
+            report(halted: partition, "the broker does not know the topic", remedy: "make the topic, or correct 'topics'")
+        }
+    }
+
+    /// Takes a record of a partition that may have been missing.
+    func found(_ partition: TopicPartition) {
+        for known in [partition, TopicPartition(partition.topic, -1)] where missing.remove(known) != nil {
+            health.report(.partitionReleased(topic: known.topic, partition: known.partition))
+        }
+    }
+
+    private func report(halted partition: TopicPartition, _ reason: String, remedy: String) {
+        health.report(.partitionHalted(topic: partition.topic, partition: partition.partition, reason: reason))
+        logger.critical(
+            "a partition is halted",
+            metadata: [
+                "topic": "\(partition.topic)", "partition": "\(partition.partition)", "reason": "\(reason)",
+                "remedy": "\(remedy)",
+            ])
+    }
+}

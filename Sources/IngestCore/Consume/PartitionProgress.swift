@@ -1,0 +1,79 @@
+import ObjectGraph
+
+/// Decides what a partition's records mean to the store: which are repeats, and whether the partition still is the one
+/// whose records the store holds.
+///
+/// Reading starts one record before the store's position, so that the last record that the store took can be known
+/// again: in a topic that was made anew, or lost its end and was written on, another one stands there.
+struct PartitionProgress: Sendable {
+    /// Where librdkafka starts at a partition's first record.
+    static let beginning: Int64 = -2
+
+    /// What to do with a record.
+    enum Verdict: Sendable, Equatable {
+        case apply
+        case skip
+        /// The store's position means nothing here any more; the reason says why.
+        case lost(String)
+    }
+
+    /// What to do when the broker does not have the offset that was asked for.
+    enum Resolution: Sendable, Equatable {
+        case seek(Int64)
+        case lost(String)
+    }
+
+    /// The next offset wanted, or nil while nothing is known of the partition.
+    private(set) var next: Int64?
+    /// Whether reading has ended until a person decides.
+    var isHalted = false
+    private var unverified: RecordFingerprint?
+
+    /// Begins where the store stands; nil where it does not know the partition.
+    init(_ position: SourcePosition?) {
+        next = position?.nextOffset
+        if let position, position.nextOffset > 0 {
+            unverified = position.detail.flatMap { RecordFingerprint($0) }
+        }
+    }
+
+    /// Where to read from.
+    var start: Int64 {
+        guard let next else { return Self.beginning }
+        return unverified == nil ? next : next - 1
+    }
+
+    /// Takes a record.
+    ///
+    /// - Parameter fingerprint: the record's; it is asked for only where it is to be compared.
+    mutating func received(offset: Int64, fingerprint: @autoclosure () -> RecordFingerprint) -> Verdict {
+        if isHalted { return .skip }
+        if let expected = unverified {
+            unverified = nil
+            if offset + 1 == next, fingerprint() != expected {
+                return .lost("the record at offset \(offset) is not the one that the store took last")
+            }
+        }
+        if let next, offset < next { return .skip }
+        next = offset + 1
+        return .apply
+    }
+
+    /// Takes the broker's answer that it does not have the offset, with the range that it has.
+    mutating func outOfRange(low: Int64, high: Int64) -> Resolution {
+        guard let next else { return .seek(low) }
+        // Only the record before may be gone, for age: then nothing is missing.
+        if unverified != nil, low == next, next <= high {
+            unverified = nil
+            return .seek(next)
+        }
+        return .lost("offset \(next) is not on the broker any more, which has \(low) to \(high)")
+    }
+
+    /// Takes a person's decision to go on elsewhere.
+    mutating func jump(to offset: Int64) {
+        next = offset
+        unverified = nil
+        isHalted = false
+    }
+}

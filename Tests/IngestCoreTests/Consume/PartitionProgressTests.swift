@@ -1,0 +1,91 @@
+import ObjectGraph
+import Testing
+
+@testable import IngestCore
+
+/// Which records are repeats, and when a position is lost.
+@Suite struct PartitionProgressTests {
+    private func fingerprint(_ value: String, time: Int64? = 1) -> RecordFingerprint {
+        var bytes = Array(value.utf8)
+        return bytes.withUnsafeMutableBytes { value in
+            var record = SourceRecord(
+                place: RecordPlace(topic: "t", partition: 0, offset: 0), key: nil, value: UnsafeRawBufferPointer(value))
+            record.timestampMilliseconds = time
+            return RecordFingerprint(record)
+        }
+    }
+
+    private func position(_ next: Int64, last: String?) -> SourcePosition {
+        SourcePosition(
+            topic: "t", partition: 0, nextOffset: next, detail: last.map { fingerprint($0).description })
+    }
+
+    @Test func aPartitionTheStoreDoesNotKnowIsReadFromItsBeginning() {
+        var progress = PartitionProgress(nil)
+        #expect(progress.start == PartitionProgress.beginning)
+        #expect(progress.received(offset: 7, fingerprint: fingerprint("a")) == .apply)
+        #expect(progress.next == 8)
+    }
+
+    @Test func readingStartsAtTheLastRecordThatTheStoreTook() {
+        var progress = PartitionProgress(position(10, last: "nine"))
+        #expect(progress.start == 9)
+        #expect(progress.received(offset: 9, fingerprint: fingerprint("nine")) == .skip)
+        #expect(progress.received(offset: 10, fingerprint: fingerprint("ten")) == .apply)
+        #expect(progress.received(offset: 10, fingerprint: fingerprint("ten")) == .skip)
+    }
+
+    @Test func anotherRecordInThatPlaceIsALostPosition() {
+        var progress = PartitionProgress(position(10, last: "nine"))
+        guard case .lost = progress.received(offset: 9, fingerprint: fingerprint("other")) else {
+            Issue.record("another record was taken for the last one")
+            return
+        }
+        var later = PartitionProgress(position(10, last: "nine"))
+        guard case .lost = later.received(offset: 9, fingerprint: fingerprint("nine", time: 2)) else {
+            Issue.record("a record of another time was taken for the last one")
+            return
+        }
+    }
+
+    @Test func aLastRecordThatCompactionTookIsNotMissed() {
+        var progress = PartitionProgress(position(10, last: "nine"))
+        #expect(progress.received(offset: 12, fingerprint: fingerprint("twelve")) == .apply)
+        #expect(progress.next == 13)
+    }
+
+    @Test func aPositionWithoutAFingerprintIsTakenAtItsWord() {
+        var progress = PartitionProgress(position(10, last: nil))
+        #expect(progress.start == 10)
+        #expect(progress.received(offset: 10, fingerprint: fingerprint("ten")) == .apply)
+    }
+
+    @Test func onlyTheRecordBeforeMayBeTooOld() {
+        var progress = PartitionProgress(position(10, last: "nine"))
+        #expect(progress.outOfRange(low: 10, high: 10) == .seek(10))
+        #expect(progress.received(offset: 10, fingerprint: fingerprint("ten")) == .apply)
+        for (low, high) in [(Int64(11), Int64(20)), (0, 5), (0, 0)] {
+            var lost = PartitionProgress(position(10, last: "nine"))
+            guard case .lost(let reason) = lost.outOfRange(low: low, high: high) else {
+                Issue.record("a position outside \(low) to \(high) was not lost")
+                continue
+            }
+            #expect(reason.contains("offset 10"))
+        }
+    }
+
+    @Test func aHaltedPartitionTakesNothingUntilAJump() {
+        var progress = PartitionProgress(position(10, last: nil))
+        progress.isHalted = true
+        #expect(progress.received(offset: 10, fingerprint: fingerprint("ten")) == .skip)
+        progress.jump(to: 3)
+        #expect(progress.received(offset: 3, fingerprint: fingerprint("three")) == .apply)
+    }
+
+    @Test func aFingerprintReadsItsOwnText() {
+        for known in [fingerprint("a"), fingerprint("", time: nil), fingerprint("b", time: 1_700_000_000_000)] {
+            #expect(RecordFingerprint(known.description) == known)
+        }
+        for wrong in ["", "x", "1-", "a-1", "1-xyz", "3-100000000"] { #expect(RecordFingerprint(wrong) == nil) }
+    }
+}
