@@ -41,7 +41,7 @@ enum ExitStatus {
         switch error.code {
         case .modelMismatch, .newerFormat, .olderFormat: configuration
         case .historyExpired, .historyForeignToken, .historyTokenAhead, .historyMalformedToken: badData
-        case .busy, .full, .fenced: tryAgain
+        case .busy, .full, .fenced, .positionConflict: tryAgain
         case .tooComplex: usage
         case .leased, .inputOutput, .corrupt, .unavailable: unavailable
         case .constraint, .database: internalError

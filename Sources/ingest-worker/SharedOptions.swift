@@ -30,12 +30,16 @@ struct SharedOptions: ParsableArguments {
     }
 
     /// Opens the configured store for writing, and takes its lease.
-    func openWriter() throws -> WriterContext {
+    ///
+    /// - Parameter verifiesSuspectStore: whether a store whose disk failed is verified first.
+    func openWriter(verifiesSuspectStore: Bool = true) throws -> WriterContext {
         let configuration = try load().configuration
         let model = try ObjectModel.load(path: configuration.model)
         let store = try Store.open(
             path: configuration.store.path, model: model, options: configuration.storeOptions)
-        return try WriterContext(store: store, options: configuration.writerOptions)
+        var options = configuration.writerOptions
+        options.verifiesSuspectStore = verifiesSuspectStore
+        return try WriterContext(store: store, options: options)
     }
 
     /// Opens the configured store for reading.

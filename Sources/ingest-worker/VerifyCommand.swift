@@ -46,7 +46,7 @@ struct VerifyCommand: ParsableCommand {
     }
 
     private func mend() throws {
-        let writer = try options.openWriter()
+        let writer = try options.openWriter(verifiesSuspectStore: false)
         let report = try writer.repair()
         try writer.close()
         if json {

@@ -59,6 +59,10 @@ public final class WorkerRuntime: Sendable {
         health.report(.starting(step: "opening the store"))
         let consumer = try configuration.kafka.consumerConfiguration(logger: logger)
         store = try Store.open(path: configuration.store.path, model: model, options: configuration.storeOptions)
+        if store.isSuspect {
+            logger.warning("the disk failed under the store: it is verified before anything is written")
+            health.report(.starting(step: "verifying the store"))
+        }
         writer = try WriterContext(store: store, options: configuration.writerOptions)
         health.report(.storeOK)
         health.report(.starting(step: "joining the consumer group"))

@@ -21,6 +21,8 @@ public final class WriterContext: @unchecked Sendable {
         public var setDeletionThreshold = 1000
         /// A program's own checks by the name of the entity; those of an ancestor hold for its sub-entities too.
         public var validators: [String: EntityValidator] = [:]
+        /// Whether a store whose disk failed is verified before it is written again; a repair does without.
+        public var verifiesSuspectStore = true
         /// The time, in microseconds since 1970 UTC.
         public var now: () -> Int64 = WriterContext.systemTime
 
@@ -93,8 +95,10 @@ public final class WriterContext: @unchecked Sendable {
 
     /// Makes the writer of a store.
     ///
-    /// - Throws: ``StoreError`` with code `store.leased` where another worker holds the store.
+    /// - Throws: ``StoreError`` with code `store.leased` where another worker holds the store, and `store.corrupt` where
+    ///   its disk failed and verifying it found problems.
     public init(store: Store, options: Options = Options()) throws(StoreError) {
+        if options.verifiesSuspectStore { try store.verifyIfSuspect() }
         self.store = store
         self.options = options
         let validators = try Validators(options.validators, model: store.model)
@@ -394,6 +398,7 @@ public final class WriterContext: @unchecked Sendable {
             return try perform(action, body)
         } catch {
             // The failure is what the caller has to know; if undoing fails too, the next use says so.
+            store.note(error)
             try? rollback()
             throw error
         }

@@ -1,0 +1,50 @@
+import Foundation
+import Testing
+
+@testable import ObjectGraph
+
+/// A store whose disk failed is verified before it is written again.
+@Suite struct SuspicionTests {
+    private let failure = StoreError(resultCode: 10, action: "save the chunk")
+    private let folder = FileManager.default.temporaryDirectory.appending(path: "suspect-\(UUID().uuidString)")
+
+    private func open() throws -> Store {
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        return try Store.open(
+            path: folder.appending(path: "store.sqlite").path, model: ObjectModel.parse(Models.people))
+    }
+
+    @Test func aSoundStoreLosesItsMark() throws {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let store = try open()
+        store.note(failure)
+        #expect(store.isSuspect)
+        let writer = try WriterContext(store: store)
+        #expect(!store.isSuspect)
+        try writer.close()
+    }
+
+    @Test func otherFailuresLeaveNoMark() throws {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let store = try open()
+        for code: Int32 in [5, 13, 19] { store.note(StoreError(resultCode: code, action: "save the chunk")) }
+        #expect(!store.isSuspect)
+    }
+
+    @Test func anUnsoundStoreIsRefusedUntilItIsMended() throws {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let store = try open()
+        try store.onWriter { handle in
+            let connection = WriterConnection(handle, model: store.model)
+            try connection.runOnce(
+                "INSERT INTO _position (topic, partition, nextOffset) VALUES ('t', 0, -5)")
+        }
+        store.note(failure)
+        let error = #expect(throws: StoreError.self) { try WriterContext(store: store) }
+        #expect(error?.code == .corrupt)
+        #expect(store.isSuspect)
+        var options = WriterContext.Options()
+        options.verifiesSuspectStore = false
+        try WriterContext(store: store, options: options).close()
+    }
+}
