@@ -7,7 +7,8 @@ extension ConsumerWorker {
         KafkaError.Code("OFFSET_OUT_OF_RANGE"), KafkaError.Code("_AUTO_OFFSET_RESET"), KafkaError.Code("_NO_OFFSET"),
     ]
     private static let missingTopics: Set<KafkaError.Code> = [
-        KafkaError.Code("UNKNOWN_TOPIC_OR_PART"), KafkaError.Code("_UNKNOWN_TOPIC"), KafkaError.Code("_UNKNOWN_PARTITION"),
+        KafkaError.Code("UNKNOWN_TOPIC_OR_PART"), KafkaError.Code("_UNKNOWN_TOPIC"),
+        KafkaError.Code("_UNKNOWN_PARTITION"),
     ]
 
     /// Takes an event that concerns a position, and tells whether it was one.
@@ -71,14 +72,16 @@ extension ConsumerWorker {
         if progress[partition]?.isHalted == true { return }
         progress[partition, default: PartitionProgress(nil)].isHalted = true
         try? consumer.pause([partition])
-        report(halted: partition, reason, remedy: "set kafka.onPositionLost to earliest or latest to go on without them")
+        report(
+            halted: partition, reason, remedy: "set kafka.onPositionLost to earliest or latest to go on without them")
     }
 
     /// The topic was deleted, or never made. Where it comes back, its records decide what it is.
     private func topicMissing(_ event: TopicPartition) {
         let partitions = event.partition >= 0 ? [event] : progress.keys.filter { $0.topic == event.topic }
         for partition in partitions.isEmpty ? [event] : partitions where missing.insert(partition).inserted {
-            report(halted: partition, "the broker does not know the topic", remedy: "make the topic, or correct 'topics'")
+            report(
+                halted: partition, "the broker does not know the topic", remedy: "make the topic, or correct 'topics'")
         }
     }
 

@@ -236,7 +236,9 @@ public final class ConsumerWorker: @unchecked Sendable {
 
     private func report(_ consumer: Consumer) {
         for (partition, progress) in progress {
-            guard let position = progress.next, let marks = try? consumer.watermarks(partition), marks.high >= 0 else { continue }
+            guard let position = progress.next, let marks = try? consumer.watermarks(partition), marks.high >= 0 else {
+                continue
+            }
             metrics.consumerLag.with(partition.topic, "\(partition.partition)").set(max(0, marks.high - position))
         }
         metrics.storeBytes.set(Self.size(store.path))

@@ -89,12 +89,10 @@ import Testing
         }
         #expect(try fixture.positions().isEmpty)
         try fixture.pipeline.finish()
-        let expected = [
-            SourcePosition(topic: "events", partition: 0, nextOffset: 21),
-            SourcePosition(topic: "events", partition: 1, nextOffset: 41),
-        ]
-        #expect(try fixture.positions() == expected)
-        #expect(fixture.commits.last?.last == expected[1])
+        #expect(try fixture.positions().map(\.partition) == [0, 1])
+        #expect(try fixture.positions().map(\.nextOffset) == [21, 41])
+        #expect(try fixture.positions().allSatisfy { $0.detail != nil })
+        #expect(fixture.commits.last?.last?.nextOffset == 41)
         #expect(try fixture.identities("Message").count == 5)
     }
 

@@ -1,10 +1,10 @@
 import Foundation
-import KafkaClient
 import ObjectGraph
 import TestSupport
 import Testing
 
 @testable import IngestCore
+@testable import KafkaClient
 
 /// The worker against a broker inside the process: bad input, failures of store and broker, rebalances.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct WorkerRuntimeTests {
@@ -144,23 +144,24 @@ import Testing
         try await harness.stop()
     }
 
-    @Test func aTopicThatIsNotThereIsToldUntilItIs() async throws {
-        let harness = try WorkerHarness()
-        harness.configuration.topics.append(TopicConfiguration(name: "later"))
-        for name in ["topic.metadata.refresh.interval.ms", "topic.metadata.propagation.max.ms"] {
-            harness.configuration.kafka.properties[name] = "500"
-        }
-        try harness.start()
-        try await harness.wait(for: "the halt") {
-            harness.runtime?.health.readiness().contains {
-                $0.name == "partitions" && $0.reason?.contains("later") == true
-            } ?? false
-        }
-        try harness.send([WorkerHarness.message("here")])
-        try await harness.waitForPosition(1)
-        try harness.broker.createTopic("later", partitions: 1)
-        try await harness.wait(for: "readiness") { harness.isReady() }
-        try await harness.stop()
+    /// The embedded broker makes topics that are asked for, so the event is the client's here.
+    @Test func aTopicThatIsNotThereIsToldUntilItIs() throws {
+        let store = try Store.inMemory(model: WorkerHarness.model)
+        let health = HealthMonitor(rules: HealthRules())
+        let worker = try ConsumerWorker(
+            configuration: WorkerConfiguration(), writer: WriterContext(store: store),
+            consumer: KafkaConfiguration([:]),
+            metrics: WorkerMetrics(version: "1", librdkafka: "2", sqlite: "3"), health: health, logger: .silent,
+            mailbox: CursorMailbox())
+        func reason() -> String? { health.readiness().first { $0.name == "partitions" }?.reason }
+        let event = ConsumerEvent(
+            topicPartition: TopicPartition("later", -1), offset: nil,
+            error: KafkaError(KafkaError.Code("UNKNOWN_TOPIC_OR_PART"), "no such topic", isRetriable: true))
+        #expect(worker.take(event))
+        #expect(reason()?.contains("later") == true)
+        // It was made: a partition of it is assigned.
+        #expect(try worker.startOffsets([TopicPartition("later", 0)]) == [TopicPartition("later", 0): -2])
+        #expect(reason() == nil)
     }
 
     private func setPosition(_ offset: Int64, _ harness: WorkerHarness, detail: String? = nil) throws {
