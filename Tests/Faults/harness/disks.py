@@ -103,8 +103,17 @@ def wait_return(bench, worker):
     bench.note_worst("goes on after", took)
 
 
-def io_error(report, options, seed, cycles):
+def sync_error(report, options, seed, cycles):
+    """Syncs of a checkpoint fail for good, which no commit notices by itself."""
+    def give(shim, chance):
+        shim.fail("EIO", ("sync",), ("log", "store"), skip=chance.randrange(3))
+        return "EIO on sync for good"
+    io_error(report, options, seed, cycles, give)
+
+
+def io_error(report, options, seed, cycles, order=None):
     """Calls on the store's files fail, once, for a while or for good; or write half."""
+    order = order or any_order
     for sub, count in rounds(seed, cycles, 20):
         with report.round(sub), Bench(options, sub, options.events or 20_000) as bench:
             chance = random.Random(f"io/{sub}")
@@ -130,8 +139,8 @@ def io_error(report, options, seed, cycles):
             report.worst(bench.worst)
 
 
-def order(shim, chance):
-    """Gives the shim an order, and returns it in words."""
+def any_order(shim, chance):
+    """Gives the shim an order, and returns it in words. Syncs that fail for good have a scenario of their own."""
     error = chance.choice(["EIO", "EIO", "ENOSPC"])
     times = chance.choice([1, 1, 3, -1])
     skip = chance.choice([0, chance.randrange(300), chance.randrange(3000)])
@@ -139,6 +148,8 @@ def order(shim, chance):
     files = chance.choice([("log",), ("store",), ("log", "store")])
     if kind == "write":
         files = ("log",) if chance.random() < 0.8 else files
+    if kind == "sync" and times < 0:
+        times = 2
     if kind == "short":
         shim.shorten(("log",), skip=skip, times=times)
     else:

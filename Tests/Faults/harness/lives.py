@@ -220,7 +220,7 @@ def duplicate_reorder(report, options, seed, cycles):
     """Streams with many repeats and large windows, some through the broker, most from files; a cycle is a stream."""
     for number, (sub, _) in enumerate(rounds(seed, cycles, 1)):
         chance = random.Random(f"reorder/{sub}")
-        count = options.events or 200_000
+        count = options.events or (200_000 if cycles > 2 else 100_000)
         stream = dict(size=chance.choice([500, 5000, 40_000]), window=chance.choice([10, 1000, 100_000]),
                       duplicates=chance.uniform(0.1, 0.4), late=chance.uniform(0.05, 0.3), poison=0.004)
         with report.round(sub):

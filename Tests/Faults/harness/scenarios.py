@@ -22,6 +22,7 @@ ALL = {
     "position-lost": Scenario(outages.position_lost, 2, 20, "the broker comes back with other data"),
     "disk-full": Scenario(disks.disk_full, 2, 100, "a full disk, and space again"),
     "io-error": Scenario(disks.io_error, 5, 200, "failing and short calls on the store's files"),
+    "sync-error": Scenario(disks.sync_error, 0, 20, "syncs of checkpoints fail for good"),
     "zombie": Scenario(lives.zombie, 3, 100, "SIGSTOP past the lease's end, a successor, SIGCONT"),
     "clock": Scenario(lives.clock, 5, 100, "the clock jumps, back and far ahead too"),
     "shutdown": Scenario(lives.shutdown, 9, 90, "SIGTERM under each fault"),
