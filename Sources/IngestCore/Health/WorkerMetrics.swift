@@ -33,6 +33,10 @@ public final class WorkerMetrics: Sendable {
     public let notifications: Counter
     /// Notifications that could not be sent.
     public let notificationErrors: Counter
+    /// Readers of the change feed at present.
+    public let feedReaders: Gauge
+    /// Events that were given to readers of the change feed.
+    public let feedEvents: Counter
     /// Records between the store's position and the partition's end, by topic and partition.
     public let consumerLag: MetricFamily<Gauge>
     /// The next offset that the store waits for, by topic and partition.
@@ -82,6 +86,8 @@ public final class WorkerMetrics: Sendable {
         notifications = registry.counter("ingest_notifications_total", "Notifications delivered.")
         notificationErrors = registry.counter(
             "ingest_notification_errors_total", "Attempts to deliver a notification that failed.")
+        feedReaders = registry.gauge("ingest_feed_readers", "Readers of the change feed at present.")
+        feedEvents = registry.counter("ingest_feed_events_total", "Events given to readers of the change feed.")
         consumerLag = registry.gauges(
             "kafka_consumer_lag", "Records between the store's position and the partition's end.",
             labels: ["topic", "partition"])

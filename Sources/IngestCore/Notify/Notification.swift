@@ -31,26 +31,30 @@ public struct NotificationBuilder: Sendable {
     ///   - transaction: a transaction, or a page of a large one.
     ///   - firstPart: the number of the page's first part.
     ///   - values: returns an object's present values as a JSON object, or nil where it is gone or not wanted.
+    ///   - isWanted: tells which changes are told; a transaction or page without any has no notification, unless it
+    ///     ends one that had.
     public func notifications(
         for transaction: HistoryTransaction, firstPart: Int = 1,
-        values: (HistoryChange) throws -> String? = { _ in nil }
+        values: (HistoryChange) throws -> String? = { _ in nil }, isWanted: (HistoryChange) -> Bool = { _ in true }
     ) rethrows -> [Notification] {
         switch granularity {
-        case .transaction: byTransaction(transaction, firstPart)
-        case .object: try byObject(transaction, values)
+        case .transaction: byTransaction(transaction, firstPart, isWanted)
+        case .object: try byObject(transaction, isWanted, values)
         }
     }
 
     // MARK: Per transaction
 
     /// One event, or several with consecutive parts where one would be larger than the broker takes.
-    private func byTransaction(_ transaction: HistoryTransaction, _ firstPart: Int) -> [Notification] {
+    private func byTransaction(
+        _ transaction: HistoryTransaction, _ firstPart: Int, _ isWanted: (HistoryChange) -> Bool
+    ) -> [Notification] {
         // What stands around the changes; 128 bytes are for the identifier, the part's numbers and punctuation.
         let frame = envelope(transaction, id: "", data: head(transaction)).utf8.count + 128
         let room = max(1024, maximumBytes - frame)
         var parts: [[String]] = [[]]
         var size = 0
-        for change in transaction.changes {
+        for change in transaction.changes where isWanted(change) {
             let whole = json(change)
             let text = whole.utf8.count > room ? json(change, isShortened: true) : whole
             if size + text.utf8.count + 1 > room, !(parts.last?.isEmpty ?? true) {
@@ -60,6 +64,8 @@ public struct NotificationBuilder: Sendable {
             parts[parts.count - 1].append(text)
             size += text.utf8.count + 1
         }
+        let endsParts = firstPart > 1 && transaction.nextIndex == nil
+        if parts == [[]], !transaction.changes.isEmpty, !endsParts { return [] }
         return parts.enumerated().map { index, changes in
             let isLast = index == parts.count - 1 && transaction.nextIndex == nil
             let isSplit = parts.count > 1 || transaction.changes.count < transaction.changeCount
@@ -74,11 +80,12 @@ public struct NotificationBuilder: Sendable {
 
     // MARK: Per object
 
-    private func byObject(_ transaction: HistoryTransaction, _ values: (HistoryChange) throws -> String?) rethrows
-        -> [Notification]
-    {
+    private func byObject(
+        _ transaction: HistoryTransaction, _ isWanted: (HistoryChange) -> Bool,
+        _ values: (HistoryChange) throws -> String?
+    ) rethrows -> [Notification] {
         var notifications: [Notification] = []
-        for (index, change) in transaction.changes.enumerated() {
+        for (index, change) in transaction.changes.enumerated() where isWanted(change) {
             let current = try values(change).map { ",\"values\":\($0)" } ?? ""
             let id = "\(transaction.token).\(transaction.firstIndex + index + 1)"
             var value = objectEvent(transaction, id: id, json(change), current)

@@ -36,6 +36,7 @@ public final class WorkerRuntime: Sendable {
     private let publisher: NotificationPublisher?
     private let producer: Producer?
     private let probe: BrokerProbe
+    private let feed: ChangeFeed
     private let mailbox = CursorMailbox()
     private let hooks: Hooks
     private let group = Mutex<ServiceGroup?>(nil)
@@ -88,6 +89,8 @@ public final class WorkerRuntime: Sendable {
         }
         probe = try BrokerProbe(configuration: client, health: health)
         let publisher = publisher
+        feed = try ChangeFeed(
+            store: store, configuration: configuration.notifications, metrics: metrics, logger: logger)
         worker = try ConsumerWorker(
             configuration: configuration, writer: writer, consumer: consumer, metrics: metrics, health: health,
             logger: logger, mailbox: mailbox, wakePublisher: { publisher?.wake() })
@@ -141,7 +144,9 @@ public final class WorkerRuntime: Sendable {
 
     private func httpServer() -> HTTPServer {
         let routes =
-            HTTPRoute.health(health) + [.metrics(metrics.registry), .status { [self] in try statusReport() }]
+            HTTPRoute.health(health) + [
+                .metrics(metrics.registry), .status { [self] in try statusReport() }, feed.route,
+            ]
         let host = configuration.http.host
         return HTTPServer(configuration: HTTPServerConfiguration(configuration.http), routes: routes, logger: logger) {
             [logger, hooks] port in

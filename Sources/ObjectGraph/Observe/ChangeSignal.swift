@@ -1,7 +1,7 @@
 import Synchronization
 
 /// Wakes those who wait for changes when a writer of this process has committed.
-final class ChangeSignal: Sendable {
+public final class ChangeSignal: Sendable {
     private struct State {
         var generation: UInt64 = 0
         var nextWaiter: UInt64 = 0
@@ -13,7 +13,7 @@ final class ChangeSignal: Sendable {
     private let state = Mutex(State())
 
     /// A number that grows with each commit: read it before looking, and wait for a greater one.
-    var generation: UInt64 { state.withLock { $0.generation } }
+    public var generation: UInt64 { state.withLock { $0.generation } }
 
     /// Wakes everybody.
     func notify() {
@@ -26,7 +26,7 @@ final class ChangeSignal: Sendable {
     }
 
     /// Waits for a generation after `generation`, for a time, or until the task is cancelled.
-    func wait(after generation: UInt64, timeout: Duration) async {
+    public func wait(after generation: UInt64, timeout: Duration) async {
         let id = state.withLock { state in
             state.nextWaiter += 1
             return state.nextWaiter

@@ -30,7 +30,7 @@ public final class Store: Sendable {
     let database: any DatabaseWriter
     private let isTemporary: Bool
     /// Wakes readers of this process when its writer has committed.
-    let signal = ChangeSignal()
+    public let signal = ChangeSignal()
 
     private init(model: ObjectModel, path: String, database: any DatabaseWriter, isTemporary: Bool) {
         self.model = model

@@ -1,0 +1,73 @@
+import Hummingbird
+import ObjectGraph
+
+/// Says why the feed does not serve a reader, and how the reader goes on.
+struct FeedRefusal: Error, Sendable, Equatable {
+    let status: HTTPResponse.Status
+    /// The kind of refusal; stable.
+    let code: String
+    /// One sentence, without text of the request.
+    let detail: String
+    /// What the reader does.
+    let remedy: String
+    /// Whether the reader has to read the store anew.
+    let isExpired: Bool
+
+    /// Whether the same request can succeed later.
+    var isRetriable: Bool { false }
+
+    static func badParameter(_ detail: String) -> FeedRefusal {
+        FeedRefusal(
+            status: .badRequest, code: "feed.bad_parameter", detail: detail, remedy: "Correct the address.",
+            isExpired: false)
+    }
+
+    private init(status: HTTPResponse.Status, code: String, detail: String, remedy: String, isExpired: Bool) {
+        (self.status, self.code, self.detail) = (status, code, detail)
+        (self.remedy, self.isExpired) = (remedy, isExpired)
+    }
+
+    /// Turns what the store says of a token into a refusal; other failures are the server's own.
+    init(_ error: StoreError) {
+        switch error.code {
+        case .historyExpired, .historyForeignToken, .historyTokenAhead:
+            self.init(
+                status: .gone, code: error.code.rawValue, detail: error.message + ".", remedy: Self.wayBack,
+                isExpired: true)
+        case .historyMalformedToken:
+            self.init(
+                status: .badRequest, code: error.code.rawValue, detail: error.message + ".",
+                remedy: "Give a token as it was handed out, a number, or 'latest'.", isExpired: false)
+        default:
+            self.init(
+                status: .serviceUnavailable, code: error.code.rawValue, detail: "The store cannot be read now.",
+                remedy: "Try again later; the worker's log says more.", isExpired: false)
+        }
+    }
+
+    private static let wayBack =
+        "Note the token of 'latest', read the objects that you need from the store, replace what you hold by them, "
+        + "and go on after the noted token."
+
+    /// The refusal as JSON (RFC 9457); `latest` is the store's present token, where it is known.
+    func json(latest: HistoryToken?) -> String {
+        var json = "{\"title\":\(JSONText.string(status.reasonPhrase)),\"status\":\(status.code)"
+        json += ",\"code\":\(JSONText.string(code)),\"detail\":\(JSONText.string(detail))"
+        json += ",\"remedy\":\(JSONText.string(remedy))"
+        if isExpired {
+            // Both are places to go on from: what the history still holds, and what comes next.
+            json += ",\"oldest\":\"\(ChangeFeed.path)\""
+            if let latest {
+                json += ",\"latest\":\"\(ChangeFeed.path)?after=\(latest)\",\"token\":\"\(latest)\""
+            }
+        }
+        return json + "}"
+    }
+
+    func response(latest: HistoryToken?) -> Response {
+        var response = Response.bytes(
+            Array((json(latest: latest) + "\n").utf8), status: status, type: "application/problem+json")
+        if status == .serviceUnavailable { response.headers[.retryAfter] = "5" }
+        return response
+    }
+}
