@@ -32,7 +32,7 @@ struct IngestWorker: AsyncParsableCommand {
             let code = ExitStatus.code(of: error)
             // The parser formats its own errors, help and version included.
             guard let code else { exit(withError: error) }
-            FileHandle.standardError.write(Data("ingest-worker: \(error)\n".utf8))
+            Console.note("ingest-worker: \(error)")
             Foundation.exit(code)
         }
     }

@@ -3,6 +3,7 @@ import Foundation
 import IngestCore
 import Logging
 import ObjectGraph
+import Synchronization
 
 /// The options that every command takes.
 struct SharedOptions: ParsableArguments {
@@ -18,14 +19,16 @@ struct SharedOptions: ParsableArguments {
     /// Reads the configuration: flags go before the environment, that before the file.
     func load() throws -> LoadedConfiguration {
         let level = logLevel.map { ["log.level=\($0)"] } ?? []
-        return try WorkerConfiguration.load(
+        let loaded = try WorkerConfiguration.load(
             file: config, settings: set + level, environment: ProcessInfo.processInfo.environment)
+        Console.hide(loaded.configuration.secretValues)
+        return loaded
     }
 
     /// Makes the logger, which writes to standard error.
     func logger(_ configuration: WorkerConfiguration) -> Logger {
         LoggingSystem.bootstrap(
-            StructuredLogHandler.factory(configuration.log, secretValues: configuration.kafka.properties.secretValues))
+            StructuredLogHandler.factory(configuration.log, secretValues: configuration.secretValues))
         return Logger(label: "ingest-worker")
     }
 
@@ -53,11 +56,17 @@ struct SharedOptions: ParsableArguments {
 
 /// Standard output and error as a command uses them.
 enum Console {
+    private static let redactor = Mutex(SecretRedactor([]))
+
+    /// Keeps texts out of what is noted from now on.
+    static func hide(_ secretValues: [String]) { redactor.withLock { $0 = SecretRedactor(secretValues) } }
+
     static func print(_ text: String) { write(text + "\n") }
 
     static func write(_ text: String) { FileHandle.standardOutput.write(Data(text.utf8)) }
 
     static func note(_ text: String) {
+        let text = redactor.withLock { $0 }.redacted(text)
         FileHandle.standardError.write(Data((text + "\n").utf8))
     }
 

@@ -175,7 +175,8 @@ extension BrokerProcess {
                 + "folder of an environment that has it.")
     }
 
-    static func freePort() throws -> Int {
+    /// Returns a port of the loopback interface that nobody listens on.
+    public static func freePort() throws -> Int {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(descriptor) }
         var address = loopback(port: 0)
@@ -200,7 +201,7 @@ extension BrokerProcess {
         }
     }
 
-    private static func loopback(port: Int) -> sockaddr_in {
+    static func loopback(port: Int) -> sockaddr_in {
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = UInt16(port).bigEndian

@@ -78,6 +78,16 @@ extension ConfigurationKey {
         .text("http.host", \.http.host, "The address that the HTTP server listens on."),
         .integer(
             "http.port", \.http.port, 0...65_535, "The port of the HTTP server; 0 takes any free one and prints it."),
+        .secret(
+            "http.bearerToken", \.http.bearerToken, fault: BearerToken.fault,
+            "The token that all paths but the probes ask for; null asks for none. file:PATH reads it from a file."),
+        .boolean(
+            "http.allowUnauthenticated", \.http.allowUnauthenticated,
+            "Whether other machines may be served without a token."),
+        .integer("http.maxConnections", \.http.maxConnections, 8...10_000, "The open connections at most."),
+        .integer(
+            "http.maxFeedReaders", \.http.maxFeedReaders, 1...10_000,
+            "The readers of the change feed at most, fewer than connections."),
         .choice("log.level", \.log.level, "The lowest level that is logged."),
         .choice("log.format", \.log.format, "The form of a log line."),
         .integer(

@@ -11,6 +11,8 @@ public struct ConfigurationKey: Sendable {
 
     /// Whether values from flags and variables are YAML lists, and not plain text.
     let isList: Bool
+    /// Whether no description shows the value, and a variable that ends in `_FILE` may name its file.
+    var isSecret = false
     let assign: @Sendable (ConfigurationNode, inout WorkerConfiguration, inout ConfigurationProblems) -> Void
     let render: @Sendable (WorkerConfiguration) -> String
 

@@ -31,12 +31,12 @@ extension ConfigurationLoader {
         }
     }
 
-    private struct ReadFailure: Error {
+    struct ReadFailure: Error {
         var reason: String
         var isMissing = false
     }
 
-    private static func contents(of path: String) -> Result<[UInt8], ReadFailure> {
+    static func contents(of path: String) -> Result<[UInt8], ReadFailure> {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
             let code = errno

@@ -45,21 +45,36 @@ extension ConfigurationLoader {
             let upper = name.uppercased()
             guard upper.hasPrefix("INGEST_"), !upper.hasPrefix("INGEST_TEST_") else { continue }
             let source = ConfigurationNode.Source.environment(name: name)
-            if let other = seen.updateValue(name, forKey: Suggestion.normalized(name)) {
+            let (setting, isFile) = Self.setting(ofVariable: upper, known: byName)
+            if let other = seen.updateValue(name, forKey: Suggestion.normalized(setting)) {
                 problems.add(
                     .conflict, at: .environment(name: name), "the variables \(other) and \(name) mean the same setting",
                     remedy: "Keep one of them.")
             }
-            if let known = byName[Suggestion.normalized(name)] {
+            let text = isFile ? ConfigurationNode.filePrefix + text : text
+            if let known = byName[Suggestion.normalized(setting)] {
                 guard let value = node(from: text, isList: known.isList, source: source) else { continue }
                 assign(known, value)
-            } else if upper.hasPrefix("INGEST_KAFKA_"), upper.utf8.count > "INGEST_KAFKA_".utf8.count {
+            } else if setting.hasPrefix("INGEST_KAFKA_"), setting.utf8.count > "INGEST_KAFKA_".utf8.count {
                 guard let value = node(from: text, isList: false, source: source) else { continue }
-                assignKafka(Self.property(ofVariable: upper), value, at: value.origin)
+                assignKafka(Self.property(ofVariable: setting), value, at: value.origin)
             } else {
                 addUnknownVariable(name)
             }
         }
+    }
+
+    /// Returns the variable of the setting, and whether the variable names a file with the setting's value: those of
+    /// secrets and of librdkafka's properties that end in `_FILE`.
+    private static func setting(
+        ofVariable name: String, known: [[UInt8]: ConfigurationKey]
+    ) -> (name: String, isFile: Bool) {
+        guard name.hasSuffix("_FILE"), known[Suggestion.normalized(name)] == nil else { return (name, false) }
+        let setting = String(name.dropLast("_FILE".count))
+        // These properties of librdkafka end so themselves.
+        if name.hasPrefix("INGEST_KAFKA_SASL_OAUTHBEARER_ASSERTION_") { return (name, false) }
+        let isSecret = known[Suggestion.normalized(setting)]?.isSecret ?? setting.hasPrefix("INGEST_KAFKA_")
+        return isSecret ? (setting, true) : (name, false)
     }
 
     /// Turns `INGEST_KAFKA_BOOTSTRAP_SERVERS` into `bootstrap.servers`.

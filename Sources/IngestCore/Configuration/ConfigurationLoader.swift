@@ -93,7 +93,13 @@ struct ConfigurationLoader {
                     "Write librdkafka's properties verbatim, as in kafka: { bootstrap.servers: \"localhost:9092\" }.")
             return
         }
-        configuration.kafka.properties[property] = text
+        if text.hasPrefix(ConfigurationNode.filePrefix) {
+            let file = String(text.dropFirst(ConfigurationNode.filePrefix.count))
+            guard let content = value.contentOfFile(file, name: name, problems: &problems) else { return }
+            configuration.kafka.properties.setSecret(content, for: property)
+        } else {
+            configuration.kafka.properties[property] = text
+        }
         origins[name] = value.origin
     }
 
@@ -110,18 +116,39 @@ struct ConfigurationLoader {
     /// Returns the result, or everything that was wrong.
     mutating func finish(file: String?) throws(ConfigurationError) -> LoadedConfiguration {
         checkTopics()
+        checkHTTP()
         guard problems.list.isEmpty else { throw ConfigurationError(problems: problems.list) }
         let entries = ConfigurationKey.known.map { key in
             ConfigurationEntry(
-                key: key.path, value: SecretName.redacted(key.render(configuration), name: key.path),
+                key: key.path, value: key.render(configuration),
                 origin: origins[key.path] ?? .byDefault)
         }
         let kafka = configuration.kafka.properties.values.sorted { $0.key < $1.key }.map { name, value in
             ConfigurationEntry(
-                key: "kafka.\(name)", value: SecretName.redacted(value, name: name),
+                key: "kafka.\(name)", value: configuration.kafka.properties.shown(value, of: name),
                 origin: origins["kafka.\(name)"] ?? .byDefault)
         }
         return LoadedConfiguration(configuration: configuration, file: file, entries: entries + kafka)
+    }
+
+    /// Refuses an address that others reach without a token, unless somebody wants it so; and bounds that exclude probes.
+    private mutating func checkHTTP() {
+        let http = configuration.http
+        guard http.enabled else { return }
+        if !http.isLoopback, http.bearerToken == nil, !http.allowUnauthenticated {
+            problems.add(
+                .conflict, at: origins["http.host"] ?? .byDefault,
+                "http.host is \"\(http.host)\", which other machines may reach, and there is no http.bearerToken",
+                remedy:
+                    "Set http.bearerToken, as in INGEST_HTTP_BEARER_TOKEN_FILE=PATH, leave http.host at 127.0.0.1, or "
+                    + "set http.allowUnauthenticated: true where the network lets in nobody else.")
+        }
+        if http.maxFeedReaders >= http.maxConnections {
+            problems.add(
+                .conflict, at: origins["http.maxFeedReaders"] ?? origins["http.maxConnections"] ?? .byDefault,
+                "http.maxFeedReaders is \(http.maxFeedReaders), which leaves no connection of \(http.maxConnections) to probes",
+                remedy: "Make http.maxFeedReaders smaller than http.maxConnections.")
+        }
     }
 
     /// Refuses topics that stand twice, and outputs that would be read again as inputs.

@@ -26,6 +26,8 @@ public struct KafkaSettings: Sendable, Equatable {
 public struct KafkaProperties: Sendable, Equatable {
     /// The values by property name, secrets in the clear.
     public var values: [String: String]
+    /// The properties that are secret though their name does not say so: those that were read from files.
+    private var secretNames: Set<String> = []
 
     /// Creates the properties.
     public init(_ values: [String: String] = [:]) {
@@ -40,15 +42,26 @@ public struct KafkaProperties: Sendable, Equatable {
 
     /// Lists the values that must not be shown, for the log to leave out.
     public var secretValues: [String] {
-        values.filter { SecretName.matches($0.key) }.map(\.value).sorted()
+        values.filter { isSecret($0.key) }.map(\.value).sorted()
     }
+
+    /// Sets a property whose value must not be shown.
+    public mutating func setSecret(_ value: String, for name: String) {
+        values[name] = value
+        secretNames.insert(name)
+    }
+
+    private func isSecret(_ name: String) -> Bool { secretNames.contains(name) || SecretName.matches(name) }
+
+    /// Returns a property's value as it may be shown.
+    func shown(_ value: String, of name: String) -> String { isSecret(name) ? SecretName.replacement : value }
 }
 
 extension KafkaProperties: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// Lists the properties in order, secrets redacted.
     public var description: String {
         values.sorted { $0.key < $1.key }
-            .map { "\($0.key)=\(SecretName.redacted($0.value, name: $0.key))" }
+            .map { "\($0.key)=\(shown($0.value, of: $0.key))" }
             .joined(separator: " ")
     }
 
@@ -57,7 +70,7 @@ extension KafkaProperties: CustomStringConvertible, CustomDebugStringConvertible
 
     /// Mirrors the redacted values.
     public var customMirror: Mirror {
-        let redacted = values.map { ($0.key, SecretName.redacted($0.value, name: $0.key)) }
+        let redacted = values.map { ($0.key, shown($0.value, of: $0.key)) }
         return Mirror(self, children: redacted.map { (label: Optional($0.0), value: $0.1 as Any) })
     }
 }
@@ -76,9 +89,5 @@ public enum SecretName {
     public static func matches(_ name: String) -> Bool {
         let name = name.lowercased()
         return parts.contains { name.contains($0) }
-    }
-
-    static func redacted(_ value: String, name: String) -> String {
-        matches(name) ? replacement : value
     }
 }

@@ -145,9 +145,38 @@ public struct HTTPConfiguration: Sendable, Equatable {
     public var port = 8080
     /// Whether there is an HTTP server.
     public var enabled = true
+    /// The token that all paths but the probes ask for, or nil where none is asked for.
+    public var bearerToken: String?
+    /// Whether other machines may be served without a token.
+    public var allowUnauthenticated = false
+    /// The open connections at most.
+    public var maxConnections = 64
+    /// The readers of the change feed at most, fewer than connections.
+    public var maxFeedReaders = 48
 
     /// Creates the defaults.
     public init() {}
+
+    /// Whether only this machine reaches the address.
+    public var isLoopback: Bool {
+        let name = host.lowercased()
+        if name == "localhost" || name == "::1" { return true }
+        let parts = name.split(separator: ".", omittingEmptySubsequences: false)
+        return parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil }
+    }
+}
+
+extension HTTPConfiguration: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// Lists the settings without the token.
+    public var description: String {
+        "host=\(host) port=\(port) enabled=\(enabled) bearerToken=\(bearerToken == nil ? "null" : SecretName.replacement)"
+    }
+
+    /// Lists the settings without the token.
+    public var debugDescription: String { description }
+
+    /// Mirrors the description, so that a dump does not print the token.
+    public var customMirror: Mirror { Mirror(self, children: ["settings": description]) }
 }
 
 /// Says what is logged, and how.

@@ -17,29 +17,43 @@ public struct HTTPRoute: Sendable {
     public let method: HTTPRequest.Method
     /// Whether answers may take long, as a stream does: their number is bounded, so that probes find a free connection.
     public let isLongLived: Bool
+    /// Whether it is answered without the token that others ask for, as probes are.
+    public let isProbe: Bool
     /// Answers the request.
     public let handler: Handler
 
     /// Creates a route.
     public init(
-        _ path: String, method: HTTPRequest.Method = .get, isLongLived: Bool = false, handler: @escaping Handler
+        _ path: String, method: HTTPRequest.Method = .get, isLongLived: Bool = false, isProbe: Bool = false,
+        handler: @escaping Handler
     ) {
         self.path = path
         self.method = method
         self.isLongLived = isLongLived
+        self.isProbe = isProbe
         self.handler = handler
     }
 }
 
 extension HTTPRoute {
     /// Answers `/livez` and `/ping`; and `/readyz`, `/ready` and `/health`.
-    public static func health(_ monitor: HealthMonitor) -> [HTTPRoute] {
-        let live: Handler = { HealthReport(name: "livez", checks: monitor.liveness()).response(to: $0) }
-        let ready: Handler = { HealthReport(name: "readyz", checks: monitor.readiness()).response(to: $0) }
-        return [
-            HTTPRoute("/livez", handler: live), HTTPRoute("/ping", handler: live), HTTPRoute("/readyz", handler: ready),
-            HTTPRoute("/ready", handler: ready), HTTPRoute("/health", handler: ready),
-        ]
+    ///
+    /// - Parameters:
+    ///   - monitor: What is answered.
+    ///   - bearerToken: The token without which the reasons of failed checks, which may name hosts, are withheld.
+    public static func health(_ monitor: HealthMonitor, bearerToken: String? = nil) -> [HTTPRoute] {
+        let token = bearerToken.map { BearerToken($0) }
+        func report(_ name: String, _ checks: @escaping @Sendable () -> [HealthCheck]) -> Handler {
+            { request in
+                let isTrusted = token?.admits(request) ?? true
+                return HealthReport(name: name, checks: isTrusted ? checks() : checks().map(\.withoutReason))
+                    .response(to: request)
+            }
+        }
+        let live = report("livez", monitor.liveness)
+        let ready = report("readyz", monitor.readiness)
+        return ["/livez", "/ping"].map { HTTPRoute($0, isProbe: true, handler: live) }
+            + ["/readyz", "/ready", "/health"].map { HTTPRoute($0, isProbe: true, handler: ready) }
     }
 
     /// Answers `/metrics` with Prometheus text.
@@ -101,11 +115,16 @@ extension Response {
     /// - Parameters:
     ///   - status: The answer's status, whose words are the problem's title.
     ///   - detail: One sentence; must not hold text of the request.
+    ///   - code: The kind of problem, where there is a stable one.
     ///   - paths: The known paths, when they help.
-    public static func problem(_ status: HTTPResponse.Status, detail: String, paths: [String] = []) -> Response {
+    public static func problem(
+        _ status: HTTPResponse.Status, detail: String, code: String? = nil, paths: [String] = []
+    ) -> Response {
         var json = "{\"title\":"
         LogEscape.appendQuoted(status.reasonPhrase, to: &json)
-        json += ",\"status\":\(status.code),\"detail\":"
+        json += ",\"status\":\(status.code)"
+        if let code { json += ",\"code\":\"\(code)\"" }
+        json += ",\"detail\":"
         LogEscape.appendQuoted(detail, to: &json)
         if !paths.isEmpty {
             json += ",\"paths\":["

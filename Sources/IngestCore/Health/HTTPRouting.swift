@@ -14,11 +14,13 @@ struct HTTPConnectionContext: InitializableFromSource, Sendable {
 /// Finds the route of a request, and answers for paths and methods that have none.
 struct HTTPRouting: HTTPResponder {
     private let routes: [String: [HTTPRoute]]
+    private let token: BearerToken?
     private let connections: HTTPConnections
     private let logger: Logger
 
-    init(routes: [HTTPRoute], connections: HTTPConnections, logger: Logger) {
+    init(routes: [HTTPRoute], token: BearerToken?, connections: HTTPConnections, logger: Logger) {
         self.routes = Dictionary(grouping: routes) { Self.normalized($0.path) }
+        self.token = token
         self.connections = connections
         self.logger = logger
     }
@@ -29,7 +31,10 @@ struct HTTPRouting: HTTPResponder {
     }
 
     private func answer(to request: Request, on channel: any Channel) async -> Response {
-        guard let candidates = routes[Self.normalized(request.uri.path)] else {
+        let candidates = routes[Self.normalized(request.uri.path)]
+        let isProbe = candidates?.allSatisfy(\.isProbe) ?? false
+        if !isProbe, let token, !token.admits(request) { return BearerToken.refusal }
+        guard let candidates else {
             return .problem(.notFound, detail: "There is nothing at this path.", paths: routes.keys.sorted())
         }
         let method = request.method == .head ? .get : request.method

@@ -25,6 +25,9 @@ public struct HTTPServerConfiguration: Sendable, Equatable {
     /// The time for open answers to finish at the end, in seconds.
     public var shutdownTimeoutSeconds = 5.0
 
+    /// The token that all paths but the probes ask for, or nil where none is asked for.
+    public var bearerToken: String?
+
     /// Creates the bounds for an address; loopback by default.
     public init(host: String = "127.0.0.1", port: Int = 8080) {
         self.host = host
@@ -34,6 +37,9 @@ public struct HTTPServerConfiguration: Sendable, Equatable {
     /// Creates the bounds for the configured address.
     public init(_ http: HTTPConfiguration) {
         self.init(host: http.host, port: http.port)
+        maximumConnections = http.maxConnections
+        maximumLongLivedAnswers = http.maxFeedReaders
+        bearerToken = http.bearerToken
     }
 }
 
@@ -91,7 +97,9 @@ public struct HTTPServer: Service {
         quiet.logLevel = max(logger.logLevel, .warning)
         let onBound = onBound
         return Application(
-            responder: HTTPRouting(routes: routes, connections: connections, logger: logger),
+            responder: HTTPRouting(
+                routes: routes, token: configuration.bearerToken.map { BearerToken($0) }, connections: connections,
+                logger: logger),
             server: .http1(configuration: channelConfiguration(connections)),
             configuration: ApplicationConfiguration(
                 address: .hostname(configuration.host, port: configuration.port), backlog: 128),

@@ -4,15 +4,19 @@ import Synchronization
 public final class HealthMonitor: Sendable {
     private let state: Mutex<HealthState>
     private let now: @Sendable () -> Double
+    private let redactor: SecretRedactor
 
     /// Creates a monitor.
     ///
     /// - Parameters:
     ///   - rules: What the health depends on.
+    ///   - secretValues: Texts that no reason may show.
     ///   - now: The clock: monotonic seconds from any origin.
     public init(
-        rules: HealthRules = HealthRules(), now: @escaping @Sendable () -> Double = HealthMonitor.monotonicSeconds
+        rules: HealthRules = HealthRules(), secretValues: [String] = [],
+        now: @escaping @Sendable () -> Double = HealthMonitor.monotonicSeconds
     ) {
+        redactor = SecretRedactor(secretValues)
         self.now = now
         state = Mutex(HealthState(rules: rules, at: now()))
     }
@@ -32,7 +36,10 @@ public final class HealthMonitor: Sendable {
     /// Says whether the worker does its work now.
     public func readiness() -> [HealthCheck] {
         let time = now()
-        return state.withLock { $0.readiness(at: time) }
+        return state.withLock { $0.readiness(at: time) }.map { check in
+            guard let reason = check.reason else { return check }
+            return HealthCheck(check.name, failure: redactor.redacted(reason))
+        }
     }
 
     private static let origin = SuspendingClock.now

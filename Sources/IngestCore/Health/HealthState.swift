@@ -39,6 +39,9 @@ public struct HealthCheck: Sendable, Equatable {
     /// Why it failed, or nil.
     public let reason: String?
 
+    /// The check without its reason, for those who need not know it.
+    var withoutReason: HealthCheck { isOK ? self : HealthCheck(name, failure: "the reason is withheld") }
+
     /// Creates a check: one with a reason has failed.
     public init(_ name: String, failure reason: String? = nil) {
         self.name = name

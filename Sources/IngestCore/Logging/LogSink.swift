@@ -9,7 +9,7 @@ import Musl
 /// Takes log lines, one write a line; safe from any thread.
 public final class LogSink: Sendable {
     private let output: Mutex<@Sendable ([UInt8]) -> Void>
-    private let secretValues: [String]
+    private let redactor: SecretRedactor
 
     /// Creates a sink.
     ///
@@ -17,8 +17,7 @@ public final class LogSink: Sendable {
     ///   - secretValues: Texts that no line may hold, such as passwords of the configuration.
     ///   - output: Takes the bytes of one line, its end included; never called by two threads at once.
     public init(secretValues: [String] = [], output: @escaping @Sendable ([UInt8]) -> Void) {
-        // Longer ones first, so that a secret inside another leaves no rest. Very short ones would blot out whole logs.
-        self.secretValues = secretValues.filter { $0.utf8.count >= 4 }.sorted { $0.utf8.count > $1.utf8.count }
+        redactor = SecretRedactor(secretValues)
         self.output = Mutex(output)
     }
 
@@ -44,11 +43,5 @@ public final class LogSink: Sendable {
     }
 
     /// Replaces the secret values in a text.
-    func redacted(_ text: String) -> String {
-        var text = text
-        for secret in secretValues where text.contains(secret) {
-            text = text.replacing(secret, with: SecretName.replacement)
-        }
-        return text
-    }
+    func redacted(_ text: String) -> String { redactor.redacted(text) }
 }

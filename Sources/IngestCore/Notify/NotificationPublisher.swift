@@ -64,7 +64,7 @@ public final class KafkaNotificationSink: NotificationSink {
             } catch let error as KafkaError where error.code == .timedOut {
                 let time = HealthMonitor.monotonicSeconds()
                 if isStopping.load(ordering: .acquiring) { deadline = min(deadline, time + 2) }
-                if time >= deadline { throw error }
+                if time >= deadline { throw producer.explain(error) }
             }
         }
     }

@@ -53,7 +53,7 @@ public final class WorkerRuntime: Sendable {
         self.hooks = hooks
         var rules = HealthRules()
         rules.needsPublisher = configuration.notifications.topic != nil
-        let health = HealthMonitor(rules: rules)
+        let health = HealthMonitor(rules: rules, secretValues: configuration.secretValues)
         self.health = health
         metrics = WorkerMetrics(
             version: Self.version, librdkafka: KafkaLibrary.versionString, sqlite: Store.sqliteVersion)
@@ -144,7 +144,8 @@ public final class WorkerRuntime: Sendable {
 
     private func httpServer() -> HTTPServer {
         let routes =
-            HTTPRoute.health(health) + [
+            HTTPRoute.health(health, bearerToken: configuration.http.bearerToken)
+            + [
                 .metrics(metrics.registry), .status { [self] in try statusReport() }, feed.route,
             ]
         let host = configuration.http.host

@@ -35,6 +35,17 @@ extension KafkaError.Code {
         "_TRANSPORT": brokerRemedy,
         "_RESOLVE": "Check the host names in bootstrap.servers and the name service.",
         "_AUTHENTICATION": "Check sasl.mechanism, sasl.username, sasl.password and the broker's permissions.",
+        "CLIENT_TLS_CERTIFICATE_EXPIRED":
+            "Renew the broker's certificate, or set the clock of the machine whose clock is wrong.",
+        "CLIENT_TLS_CERTIFICATE_NAME":
+            "Name the broker in bootstrap.servers and advertised.listeners as its certificate does, or give it a "
+            + "certificate for that name.",
+        "CLIENT_TLS_CERTIFICATE_UNTRUSTED":
+            "Set ssl.ca.location to the certificate of the authority that signed the broker's.",
+        "CLIENT_TLS_EXPECTED":
+            "Set security.protocol to ssl or sasl_ssl, or name the listener without TLS in bootstrap.servers.",
+        "CLIENT_TLS_NOT_EXPECTED":
+            "Set security.protocol to plaintext or sasl_plaintext, or name the listener with TLS in bootstrap.servers.",
         "_SSL": "Check ssl.ca.location, the broker's certificate and the clock.",
         "_TIMED_OUT": "Try again, or allow more time; check that the broker can be reached.",
         "_MSG_TIMED_OUT": "Check that the broker can be reached, then send the record again.",

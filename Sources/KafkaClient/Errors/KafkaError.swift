@@ -77,6 +77,16 @@ extension KafkaError.Code {
     public static let authentication = Self("_AUTHENTICATION")
     /// The TLS handshake or a certificate failed.
     public static let tls = Self("_SSL")
+    /// The broker's certificate has expired, or is not valid yet.
+    public static let certificateExpired = Self("CLIENT_TLS_CERTIFICATE_EXPIRED")
+    /// The broker's certificate is for another host name or address.
+    public static let certificateName = Self("CLIENT_TLS_CERTIFICATE_NAME")
+    /// The broker's certificate is of no authority that is trusted.
+    public static let certificateUntrusted = Self("CLIENT_TLS_CERTIFICATE_UNTRUSTED")
+    /// The listener wants TLS, and the client speaks without.
+    public static let tlsExpected = Self("CLIENT_TLS_EXPECTED")
+    /// The listener is without TLS, and the client speaks TLS.
+    public static let tlsNotExpected = Self("CLIENT_TLS_NOT_EXPECTED")
     /// The call did not finish in time.
     public static let timedOut = Self("_TIMED_OUT")
     /// The record was not delivered within `message.timeout.ms`.

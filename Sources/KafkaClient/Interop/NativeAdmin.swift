@@ -80,9 +80,14 @@ final class NativeAdmin: @unchecked Sendable {
         }
         defer { if let handle { rd_kafka_topic_destroy(handle) } }
         var native: UnsafePointer<rd_kafka_metadata>?
-        try KafkaError.check(
-            rd_kafka_metadata(
-                client.pointer, topic == nil ? 1 : 0, handle, &native, milliseconds(timeoutMilliseconds)))
+        do {
+            try KafkaError.check(
+                rd_kafka_metadata(
+                    client.pointer, topic == nil ? 1 : 0, handle, &native, milliseconds(timeoutMilliseconds)))
+        } catch let error as KafkaError {
+            throw client.callbacks.diary.explain(error)
+        }
+        client.callbacks.diary.clear()
         guard let native else { throw KafkaError(.timedOut, "the broker gave no metadata") }
         defer { rd_kafka_metadata_destroy(native) }
         return try Self.read(native.pointee)

@@ -18,6 +18,8 @@ final class NativeCallbacks: Sendable {
     let onError: KafkaConfiguration.ErrorHandler?
     let onStatistics: KafkaConfiguration.StatisticsHandler?
     let rebalance = Mutex(Rebalance())
+    /// Why the client could not connect.
+    let diary = ConnectionDiary()
     private let secrets: [String: String]
 
     init(_ configuration: KafkaConfiguration) {
@@ -48,12 +50,11 @@ extension NativeCallbacks {
     func install(on configuration: OpaquePointer) {
         rd_kafka_conf_set_opaque(configuration, Unmanaged.passUnretained(self).toOpaque())
         rd_kafka_conf_set_log_cb(configuration) { client, level, facility, text in
-            guard let callbacks = NativeCallbacks.from(client.flatMap { rd_kafka_opaque($0) }),
-                let onLog = callbacks.onLog
-            else { return }
-            onLog(
-                Int(level), facility.map { String(cString: $0) } ?? "",
-                callbacks.redact(text.map { String(cString: $0) } ?? ""))
+            guard let callbacks = NativeCallbacks.from(client.flatMap { rd_kafka_opaque($0) }) else { return }
+            let facility = facility.map { String(cString: $0) } ?? ""
+            let text = callbacks.redact(text.map { String(cString: $0) } ?? "")
+            callbacks.diary.note(facility: facility, text: text)
+            callbacks.onLog?(Int(level), facility, text)
         }
         rd_kafka_conf_set_error_cb(configuration) { client, number, reason, opaque in
             guard let client, let callbacks = NativeCallbacks.from(opaque) else { return }

@@ -14,6 +14,7 @@ final class NativeClient: @unchecked Sendable {
         let native = try NativeConfiguration.make(properties)
         callbacks = NativeCallbacks(configuration)
         callbacks.install(on: native)
+        callbacks.watchCertificates(on: native, properties)
         prepare(native)
         var text = [CChar](repeating: 0, count: 512)
         let kind = role == .consumer ? RD_KAFKA_CONSUMER : RD_KAFKA_PRODUCER

@@ -76,6 +76,11 @@ public final class Producer: Sendable {
         try outcome.get()
     }
 
+    /// Returns why the brokers cannot be reached, where an error says only that nothing came back.
+    public func explain(_ error: KafkaError) -> KafkaError {
+        native.withLock { $0 }?.client.callbacks.diary.explain(error) ?? error
+    }
+
     /// The number of records that are neither written nor failed.
     public var queuedCount: Int { native.withLock { $0 }?.queuedCount ?? 0 }
 

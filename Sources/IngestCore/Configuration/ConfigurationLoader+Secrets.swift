@@ -1,0 +1,56 @@
+/// Values that stand in files of their own, as container platforms mount secrets.
+extension ConfigurationNode {
+    /// What a value begins with that names a file.
+    static let filePrefix = "file:"
+    private static let largestSecretBytes = 65_536
+
+    /// Returns the content of the file that the value names, without a line break at its end; nil, with a problem, where
+    /// it cannot be read.
+    func contentOfFile(_ path: String, name: String, problems: inout ConfigurationProblems) -> String? {
+        func refuse(_ reason: String) -> String? {
+            problems.add(
+                .unreadable, at: origin, "\(name) stands in the file \"\(path)\", which \(reason)",
+                remedy: "Correct the path after \"file:\", or the file and its permissions.")
+            return nil
+        }
+        switch ConfigurationLoader.contents(of: path) {
+        case .failure(let failure): return refuse("cannot be read: \(failure.reason)")
+        case .success(let bytes):
+            guard bytes.count <= Self.largestSecretBytes else { return refuse("is larger than 65536 bytes") }
+            guard var text = String(validating: bytes, as: UTF8.self) else { return refuse("is not UTF-8") }
+            if text.last?.isNewline ?? false { text.removeLast() }
+            return text.isEmpty ? refuse("is empty") : text
+        }
+    }
+}
+
+extension ConfigurationKey {
+    /// A text that no description shows, and that may stand in a file: `file:PATH`.
+    static func secret(
+        _ path: String, _ value: ConfigurationPath<String?>, fault: @escaping @Sendable (String) -> String?,
+        _ summary: String
+    ) -> Self {
+        Self(path: path, summary: summary, expected: "text, file:PATH or null", isList: false, isSecret: true) {
+            node, configuration, problems in
+            if node.isNull {
+                configuration[keyPath: value] = nil
+                return
+            }
+            guard var text = node.requiredText(name: path, problems: &problems) else { return }
+            if text.hasPrefix(ConfigurationNode.filePrefix) {
+                let file = String(text.dropFirst(ConfigurationNode.filePrefix.count))
+                guard let content = node.contentOfFile(file, name: path, problems: &problems) else { return }
+                text = content
+            }
+            if let wrong = fault(text) {
+                problems.add(
+                    .invalidValue, at: node.origin, "\(path) \(wrong)",
+                    remedy: "Make one with 'openssl rand -hex 32'.")
+                return
+            }
+            configuration[keyPath: value] = text
+        } render: { configuration in
+            configuration[keyPath: value] == nil ? "null" : SecretName.replacement
+        }
+    }
+}

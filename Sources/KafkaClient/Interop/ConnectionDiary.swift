@@ -1,0 +1,117 @@
+import CLibrdkafka
+import Synchronization
+
+/// Remembers why the library could not connect.
+///
+/// A call that fails is told of a "transport failure" only; the reason stands in the library's log, and that of a refused
+/// certificate in OpenSSL's verdict.
+final class ConnectionDiary: Sendable {
+    private struct State {
+        var failure: KafkaError?
+        /// OpenSSL's last verdict that was not good, by broker.
+        var verdicts: [String: Int32] = [:]
+    }
+
+    private let state = Mutex(State())
+    /// More brokers than that are not told apart.
+    private static let maximumVerdictCount = 64
+
+    /// Takes a line of the library's log.
+    func note(facility: String, text: String) {
+        guard facility == "FAIL" || facility == "ERROR" else { return }
+        let (broker, reason) = Self.parts(text)
+        state.withLock { state in
+            guard let failure = Self.failure(reason, broker: broker, verdict: state.verdicts[Self.node(broker)]) else {
+                return
+            }
+            state.failure = failure
+        }
+    }
+
+    /// Takes OpenSSL's verdict on a broker's certificate; 0 is good.
+    func note(verdict: Int32, broker: String) {
+        state.withLock { state in
+            if verdict == 0 { return }
+            if state.verdicts.count >= Self.maximumVerdictCount { state.verdicts = [:] }
+            state.verdicts[broker] = verdict
+        }
+    }
+
+    /// Forgets everything: a broker has answered.
+    func clear() { state.withLock { $0 = State() } }
+
+    /// Returns the reason in place of an error that only says that nothing came back.
+    func explain(_ error: KafkaError) -> KafkaError {
+        let vague: Set = [KafkaError.Code.transport, .timedOut, .messageTimedOut, .allBrokersDown, .resolve]
+        guard vague.contains(error.code), !error.isFatal, let failure = state.withLock({ $0.failure }) else {
+            return error
+        }
+        return failure
+    }
+
+    /// Splits `[thrd:…]: ssl://host:9093/bootstrap: reason (after 2ms in state …)`.
+    private static func parts(_ text: String) -> (broker: String, reason: String) {
+        let line = text.firstRange(of: "]: ").map { text[$0.upperBound...] } ?? text[...]
+        guard let end = line.firstRange(of: ": ") else { return ("", String(line)) }
+        let reason = line[end.upperBound...]
+        let cut = reason.ranges(of: " (after ").last.map { reason[..<$0.lowerBound] } ?? reason
+        return (String(line[..<end.lowerBound]), String(cut))
+    }
+
+    /// The host and port in `ssl://host:9093/bootstrap`.
+    private static func node(_ broker: String) -> String {
+        let rest = broker.firstRange(of: "://").map { broker[$0.upperBound...] } ?? broker[...]
+        return String(rest.prefix { $0 != "/" })
+    }
+
+    /// Tells what a reason means; nil where the call's own error says as much.
+    private static func failure(_ reason: String, broker: String, verdict: Int32?) -> KafkaError? {
+        func failed(_ code: KafkaError.Code, _ message: String) -> KafkaError {
+            KafkaError(code, "\(broker): \(message)", isRetriable: code.isRetriable)
+        }
+        if reason.contains("certificate verify failed") {
+            let (code, text) = meaning(of: verdict)
+            return failed(code, text)
+        }
+        if reason.contains("connecting to a SSL listener") {
+            return failed(.tlsExpected, "the broker closed the connection at once, as a listener with TLS does")
+        }
+        let plaintextSigns = ["PLAINTEXT broker listener", "wrong version number", "unexpected eof while reading"]
+        if plaintextSigns.contains(where: { reason.contains($0) }) {
+            return failed(
+                .tlsNotExpected, "the TLS handshake failed, as it does with a listener without TLS (\(reason))")
+        }
+        if reason.contains("SASL") { return failed(.authentication, reason) }
+        if reason.contains("SSL") { return failed(.tls, reason) }
+        if reason.contains("Connect to") || reason.contains("resolve") {
+            return failed(reason.contains("resolve") ? .resolve : .transport, reason)
+        }
+        return nil
+    }
+
+    /// The verdicts are those of OpenSSL's x509_vfy.h.
+    private static func meaning(of verdict: Int32?) -> (KafkaError.Code, String) {
+        switch verdict {
+        case 9: (.certificateExpired, "the broker's certificate is not valid yet")
+        case 10: (.certificateExpired, "the broker's certificate has expired")
+        case 62, 64: (.certificateName, "the broker's certificate is for another name")
+        case let verdict?:
+            (.certificateUntrusted, "the broker's certificate is not trusted (OpenSSL's verdict \(verdict))")
+        case nil: (.certificateUntrusted, "the broker's certificate could not be verified")
+        }
+    }
+}
+
+extension NativeCallbacks {
+    /// Asks to be told OpenSSL's verdicts; changes none of them.
+    func watchCertificates(on configuration: OpaquePointer, _ properties: [String: String]) {
+        guard (properties["security.protocol"] ?? "").lowercased().contains("ssl") else { return }
+        // A library without TLS refuses the callback here, and the protocol when the client is made.
+        _ = rd_kafka_conf_set_ssl_cert_verify_cb(configuration) { _, broker, _, verdict, _, _, _, _, _, opaque in
+            let verdict = verdict?.pointee ?? 0
+            NativeCallbacks.from(opaque)?.diary.note(
+                verdict: verdict, broker: broker.map { String(cString: $0) } ?? "")
+            return verdict == 0 ? 1 : 0
+        }
+    }
+}
