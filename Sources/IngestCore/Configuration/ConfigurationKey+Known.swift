@@ -54,6 +54,9 @@ extension ConfigurationKey {
         .integer(
             "notifications.maxBytes", \.notifications.maxBytes, 1_024...largest,
             "A larger notification is split; keep it under the broker's message limit."),
+        .integer(
+            "notifications.maxOutboxTransactions", \.notifications.maxOutboxTransactions, 0...largest,
+            "At this number of transactions that wait to be notified, consuming rests until they are; 0 sets no limit."),
         .optionalText(
             "deadLetters.topic", \.deadLetters.topic,
             "The topic that also gets the dead letters; null keeps them in the store only."),

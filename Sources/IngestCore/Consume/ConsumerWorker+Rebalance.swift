@@ -51,6 +51,7 @@ extension ConsumerWorker {
             let wasHalted = progress.removeValue(forKey: partition)?.isHalted == true
             pipeline.end(topic: partition.topic, partition: partition.partition)
             outOfRange.remove(partition)
+            resting.remove(partition)
             found(partition)
             if wasHalted {
                 health.report(.partitionReleased(topic: partition.topic, partition: partition.partition))

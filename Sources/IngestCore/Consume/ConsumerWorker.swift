@@ -19,6 +19,10 @@ public final class ConsumerWorker: @unchecked Sendable {
     private let consumerConfiguration: KafkaConfiguration
     private let decoders: [String: EventDecoder]
     private let wakePublisher: @Sendable () -> Void
+    /// The last token that was notified, or nil where nothing is notified.
+    let deliveredToken: @Sendable () -> Int64?
+    /// The last token that the store had at the start.
+    let firstToken: Int64
     private let stopRequested = Atomic<Bool>(false)
     private let consumerBox = Mutex<Consumer?>(nil)
     private let now = HealthMonitor.monotonicSeconds
@@ -29,6 +33,10 @@ public final class ConsumerWorker: @unchecked Sendable {
     var outOfRange: Set<TopicPartition> = []
     /// Partitions whose topic the broker does not have.
     var missing: Set<TopicPartition> = []
+    /// Whether too much waits to be notified.
+    var outbox: OutboxLimit
+    /// Partitions that are not read while the outbox is full.
+    var resting: Set<TopicPartition> = []
     /// Tells that records were dropped that the consumer has passed already.
     var needsRewind = false
     /// Offsets that are saved and not yet told to the broker.
@@ -46,8 +54,12 @@ public final class ConsumerWorker: @unchecked Sendable {
     public init(
         configuration: WorkerConfiguration, writer: WriterContext, consumer: KafkaConfiguration,
         metrics: WorkerMetrics, health: HealthMonitor, logger: Logger, mailbox: CursorMailbox,
-        wakePublisher: @escaping @Sendable () -> Void = {}
+        wakePublisher: @escaping @Sendable () -> Void = {}, deliveredToken: @escaping @Sendable () -> Int64? = { nil }
     ) throws {
+        self.deliveredToken = deliveredToken
+        outbox = OutboxLimit(maximumTransactions: configuration.notifications.maxOutboxTransactions)
+        firstToken = try writer.store.read { try $0.lastToken() }
+        metrics.historyToken.set(firstToken)
         self.configuration = configuration
         consumerConfiguration = consumer
         store = writer.store
@@ -108,6 +120,7 @@ public final class ConsumerWorker: @unchecked Sendable {
     private func turn(_ consumer: Consumer) throws {
         health.report(.heartbeat)
         try settleOutOfRange(consumer)
+        try limitOutbox(consumer)
         let batch = try consumer.poll(
             maxRecords: configuration.chunk.maxOperations, timeoutMilliseconds: pollMilliseconds)
         for event in batch.errors { try handle(event, consumer) }

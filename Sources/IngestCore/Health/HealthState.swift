@@ -22,6 +22,10 @@ public enum HealthEvent: Sendable, Equatable {
     case publisherOK
     /// The publisher cannot deliver.
     case publisherFailing(reason: String)
+    /// So much waits to be notified that nothing is consumed.
+    case outboxFull(reason: String)
+    /// Less waits to be notified than the limit.
+    case outboxHasRoom
     /// A partition is no longer consumed, though it is assigned.
     case partitionHalted(topic: String, partition: Int32, reason: String)
     /// A partition is consumed again, or is no longer assigned.
@@ -94,6 +98,7 @@ public struct HealthState: Sendable {
     private var broker = Condition.unknown("not connected yet")
     private var group = Condition.unknown("not joined yet")
     private var publisher = Condition.ok
+    private var outbox = Condition.ok
     private var halted: [Partition: String] = [:]
     private var isDraining = false
 
@@ -119,6 +124,8 @@ public struct HealthState: Sendable {
         case .brokerUnreachable(let reason): broker = .failed(reason)
         case .publisherOK: publisher = .ok
         case .publisherFailing(let reason): publisher = .failed(reason)
+        case .outboxFull(let reason): outbox = .failed(reason)
+        case .outboxHasRoom: outbox = .ok
         case .partitionHalted(let topic, let partition, let reason):
             halted[Partition(topic: topic, partition: partition)] = reason
         case .partitionReleased(let topic, let partition):
@@ -146,7 +153,10 @@ public struct HealthState: Sendable {
             checks.append(HealthCheck("group", failure: group.failure))
             checks.append(HealthCheck("partitions", failure: haltedFailure))
         }
-        if rules.needsPublisher { checks.append(HealthCheck("publisher", failure: publisher.failure)) }
+        if rules.needsPublisher {
+            checks.append(HealthCheck("publisher", failure: publisher.failure))
+            checks.append(HealthCheck("outbox", failure: outbox.failure))
+        }
         checks.append(HealthCheck("shutdown", failure: isDraining ? "draining" : nil))
         return checks
     }

@@ -33,6 +33,10 @@ public final class WorkerMetrics: Sendable {
     public let notifications: Counter
     /// Notifications that could not be sent.
     public let notificationErrors: Counter
+    /// Transactions that wait to be notified.
+    public let outboxTransactions: Gauge
+    /// 1 while nothing is consumed because too many wait, else 0.
+    public let outboxFull: Gauge
     /// Readers of the change feed at present.
     public let feedReaders: Gauge
     /// Events that were given to readers of the change feed.
@@ -86,6 +90,10 @@ public final class WorkerMetrics: Sendable {
         notifications = registry.counter("ingest_notifications_total", "Notifications delivered.")
         notificationErrors = registry.counter(
             "ingest_notification_errors_total", "Attempts to deliver a notification that failed.")
+        outboxTransactions = registry.gauge(
+            "ingest_outbox_transactions", "History transactions that wait to be notified.")
+        outboxFull = registry.gauge(
+            "ingest_outbox_full", "1 while nothing is consumed because too many transactions wait to be notified.")
         feedReaders = registry.gauge("ingest_feed_readers", "Readers of the change feed at present.")
         feedEvents = registry.counter("ingest_feed_events_total", "Events given to readers of the change feed.")
         consumerLag = registry.gauges(

@@ -93,7 +93,8 @@ public final class WorkerRuntime: Sendable {
             store: store, configuration: configuration.notifications, metrics: metrics, logger: logger)
         worker = try ConsumerWorker(
             configuration: configuration, writer: writer, consumer: consumer, metrics: metrics, health: health,
-            logger: logger, mailbox: mailbox, wakePublisher: { publisher?.wake() })
+            logger: logger, mailbox: mailbox, wakePublisher: { publisher?.wake() },
+            deliveredToken: { publisher?.deliveredToken })
         worker.pipeline.onDeadLetter = hooks.onDeadLetter
     }
 

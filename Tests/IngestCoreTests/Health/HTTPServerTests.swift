@@ -63,7 +63,7 @@ struct HTTPServerTests {
             #expect(verbose.status == 503)
             #expect(
                 verbose.body == "[+]startup ok\n[-]store failed: disk\\nfull\n[+]loop ok\n[+]broker ok\n[+]group ok\n"
-                    + "[+]partitions ok\n[+]publisher ok\n[+]shutdown ok\nreadyz check failed\n")
+                    + "[+]partitions ok\n[+]publisher ok\n[+]outbox ok\n[+]shutdown ok\nreadyz check failed\n")
             #expect(await RawAnswer.get("/livez?verbose=1", port: port)?.body == "[+]loop ok\nlivez check passed\n")
             #expect(await RawAnswer.get("/livez", port: port)?.status == 200)
         }

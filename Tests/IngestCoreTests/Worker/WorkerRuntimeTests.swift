@@ -229,6 +229,37 @@ import Testing
         try await harness.stop()
     }
 
+    /// Ingestion goes on beside notifications that are refused, up to the outbox's limit; then it says so and rests, and
+    /// goes on by itself.
+    @Test func aNotificationTopicThatRefusesStopsConsumingOnlyAtTheLimit() async throws {
+        let harness = try WorkerHarness(partitions: 2)
+        harness.configuration.chunk.maxOperations = 1
+        harness.configuration.commit.maxMilliseconds = 0
+        harness.configuration.notifications.maxOutboxTransactions = 20
+        let refusal = KafkaError.Code("TOPIC_AUTHORIZATION_FAILED")
+        for partition in 0..<2 { try send(55, round: 0, partition, harness) }
+        try harness.broker.failNext(.produce, with: Array(repeating: refusal, count: 10_000))
+        try harness.start()
+        try await harness.wait(for: "the full outbox") {
+            harness.runtime?.health.readiness().contains { $0.name == "outbox" && !$0.isOK } ?? false
+        }
+        let metrics = try #require(harness.runtime?.metrics)
+        #expect(metrics.outboxFull.value == 1 && metrics.outboxTransactions.value >= 20)
+        #expect(harness.runtime?.health.liveness().allSatisfy { $0.isOK } == true)
+        #expect(harness.runtime?.deliveredToken == 0)
+        // The rest waits on the broker.
+        let positions = try [harness.position(0), harness.position(1)]
+        try await Task.sleep(for: .seconds(1))
+        #expect(try [harness.position(0), harness.position(1)] == positions)
+        #expect(positions.reduce(0, +) < 110)
+        harness.broker.clearFailures(.produce)
+        for partition in 0..<2 { try await harness.waitForPosition(55, partition: Int32(partition)) }
+        try await harness.wait(for: "readiness") { harness.isReady() }
+        try await harness.stop()
+        #expect(metrics.outboxFull.value == 0)
+        #expect(try harness.read { try $0.count(FetchRequest("Message")) } == 110)
+    }
+
     // MARK: Rebalances
 
     @Test func aSecondMemberThatComesAndGoesLosesNothing() async throws {
