@@ -54,6 +54,9 @@ extension ConfigurationKey {
         .integer(
             "notifications.maxBytes", \.notifications.maxBytes, 1_024...largest,
             "A larger notification is split; keep it under the broker's message limit."),
+        .boolean(
+            "notifications.transactional", \.notifications.transactional,
+            "Whether batches of notifications are sent in Kafka transactions, together with their last token."),
         .integer(
             "notifications.maxOutboxTransactions", \.notifications.maxOutboxTransactions, 0...largest,
             "At this number of transactions that wait to be notified, consuming rests until they are; 0 sets no limit."),

@@ -101,6 +101,8 @@ public struct NotificationConfiguration: Sendable, Equatable {
     public var values = false
     /// The size at which a notification is split, in bytes.
     public var maxBytes = 900_000
+    /// Whether batches of notifications are sent in Kafka transactions.
+    public var transactional = false
     /// The transactions that may wait to be notified before consuming rests; 0 sets no limit.
     public var maxOutboxTransactions = 1_000_000
 

@@ -8,6 +8,8 @@ extension KafkaSettings {
         "max.poll.interval.ms", "auto.offset.reset", "fetch.min.bytes", "fetch.wait.max.ms", "fetch.max.bytes",
         "max.partition.fetch.bytes", "fetch.message.max.bytes", "queued.min.messages", "queued.max.messages.kbytes",
         "isolation.level", "check.crcs", "enable.auto.commit", "enable.auto.offset.store", "fetch.error.backoff.ms",
+        // Of the notifications' producer alone, which is given it by name.
+        "transactional.id",
     ]
 
     /// Returns the consumer's configuration.
@@ -25,7 +27,7 @@ extension KafkaSettings {
                 description: "kafka.auto.offset.reset would jump over records in silence. "
                     + "Remove it and use kafka.onPositionLost.")
         }
-        return configuration(properties.values, logger: logger)
+        return configuration(properties.values.filter { $0.key != "transactional.id" }, logger: logger)
     }
 
     /// Returns the configuration of a producer or of an administrator on the same brokers.

@@ -1,7 +1,7 @@
 import ObjectGraph
 
 /// A notification as it is sent.
-public struct Notification: Sendable {
+public struct Notification: Sendable, Equatable {
     /// The history token that it tells of.
     public let token: Int64
     /// The record's key, the object's entity and identity; nil for a notification of a transaction.

@@ -1,74 +1,7 @@
 import Foundation
-import KafkaClient
 import Logging
 import ObjectGraph
 import Synchronization
-
-/// Where notifications go.
-public protocol NotificationSink: Sendable {
-    /// Delivers notifications in their order; returns when all are delivered.
-    ///
-    /// - Throws: where one could not be delivered; all may be sent again then.
-    func deliver(_ notifications: [Notification]) throws
-
-    /// Asks a delivery, also one under way, to wait only briefly from now on: the worker is about to end.
-    func prepareToStop()
-}
-
-extension NotificationSink {
-    /// Does nothing.
-    public func prepareToStop() {}
-}
-
-/// Sends notifications to a topic.
-public final class KafkaNotificationSink: NotificationSink {
-    private let producer: Producer
-    private let topic: String
-    private let timeoutMilliseconds: Int
-    private let isStopping = Atomic<Bool>(false)
-
-    /// Makes a sink on a producer, which stays the caller's to close.
-    ///
-    /// - Parameters:
-    ///   - producer: where notifications are sent.
-    ///   - topic: their topic.
-    ///   - timeoutMilliseconds: how long one wait for deliveries may take.
-    public init(producer: Producer, topic: String, timeoutMilliseconds: Int = 10_000) {
-        self.producer = producer
-        self.topic = topic
-        self.timeoutMilliseconds = timeoutMilliseconds
-    }
-
-    /// Sends notifications and waits until all are delivered; those without a key go to partition 0.
-    ///
-    /// - Throws: `KafkaError` where one was refused or not delivered in time.
-    public func deliver(_ notifications: [Notification]) throws {
-        for notification in notifications {
-            let record = ProducerRecord(
-                topic: topic, partition: notification.key == nil ? 0 : nil,
-                key: notification.key.map { [UInt8]($0.utf8) }, value: notification.value.map { [UInt8]($0.utf8) },
-                headers: [RecordHeader("content-type", [UInt8]("application/cloudevents+json".utf8))])
-            try producer.enqueue(record, makingRoom: flush)
-        }
-        try flush()
-    }
-
-    /// Shortens what is left of a wait for the broker to two seconds.
-    public func prepareToStop() { isStopping.store(true, ordering: .releasing) }
-
-    private func flush() throws {
-        var deadline = HealthMonitor.monotonicSeconds() + Double(timeoutMilliseconds) / 1000
-        while true {
-            do {
-                return try producer.flush(timeoutMilliseconds: 250)
-            } catch let error as KafkaError where error.code == .timedOut {
-                let time = HealthMonitor.monotonicSeconds()
-                if isStopping.load(ordering: .acquiring) { deadline = min(deadline, time + 2) }
-                if time >= deadline { throw producer.explain(error) }
-            }
-        }
-    }
-}
 
 /// The cursors that readers of the history have reached, on their way to the one thread that may write the store.
 public final class CursorMailbox: Sendable {
@@ -109,6 +42,8 @@ public final class NotificationPublisher: Sendable {
     private let token: Mutex<Int64>
     private let changed = DispatchSemaphore(value: 0)
     private let isStopping = Atomic<Bool>(false)
+    /// Whether the sink was asked how far it is.
+    private let isResumed = Atomic<Bool>(false)
     /// Whether it was woken since it last waited: a wake that comes between looking and waiting must not be lost.
     private let hasNews = Atomic<Bool>(false)
 
@@ -191,6 +126,7 @@ public final class NotificationPublisher: Sendable {
 
     /// Delivers the next transactions, and returns how many there were.
     func publishNext() throws -> Int {
+        try resume()
         let after = deliveredToken
         let transactions: [HistoryTransaction]
         do {
@@ -210,12 +146,35 @@ public final class NotificationPublisher: Sendable {
         for transaction in transactions {
             notifications += try builder.notifications(for: transaction, values: currentValues)
         }
-        try sink.deliver(notifications)
-        metrics?.notifications.increment(by: notifications.count)
-        // Only a transaction that stands alone can have more pages.
-        try publishRest(of: last, firstPart: notifications.count + 1)
+        do {
+            try sink.deliver(notifications)
+            metrics?.notifications.increment(by: notifications.count)
+            // Only a transaction that stands alone can have more pages.
+            try publishRest(of: last, firstPart: notifications.count + 1)
+            try sink.finish(through: last.token)
+        } catch {
+            // Whether the batch was finished is known to the sink alone.
+            isResumed.store(false, ordering: .releasing)
+            throw error
+        }
         advance(to: last.token)
         return transactions.count
+    }
+
+    /// Goes on after what the sink knows to be finished, though the store's cursor may not say so yet.
+    private func resume() throws {
+        if isResumed.load(ordering: .acquiring) { return }
+        if let finished = try sink.finishedToken() {
+            let last = try store.read { try $0.lastToken() }
+            if finished > last {
+                logger.error(
+                    "the store is older than what was notified: it was restored from a copy",
+                    metadata: ["token": "\(last)", "notified": "\(finished)"])
+            } else if finished > deliveredToken {
+                advance(to: finished)
+            }
+        }
+        isResumed.store(true, ordering: .releasing)
     }
 
     /// The number of changes that are in memory at a time, however many a transaction has.

@@ -34,7 +34,7 @@ public final class WorkerRuntime: Sendable {
     private let logger: Logger
     private let worker: ConsumerWorker
     private let publisher: NotificationPublisher?
-    private let producer: Producer?
+    private let sink: (any NotificationSink)?
     private let probe: BrokerProbe
     private let feed: ChangeFeed
     private let mailbox = CursorMailbox()
@@ -69,17 +69,21 @@ public final class WorkerRuntime: Sendable {
         health.report(.starting(step: "joining the consumer group"))
         let client = configuration.kafka.clientConfiguration(logger: logger)
         if let topic = configuration.notifications.topic {
-            // A notification that cannot be sent has failed before its batch is tried again, so none stands in the
-            // queue twice.
-            let patience = client["message.timeout.ms"] ?? "8000"
-            let producer = try Producer(configuration: client.setting("message.timeout.ms", to: patience))
-            self.producer = producer
+            let sink: any NotificationSink
+            if configuration.notifications.transactional {
+                let name = configuration.kafka.properties["transactional.id"]
+                sink = try TransactionalNotificationSink(
+                    configuration: client, topic: topic,
+                    transactionalID: try name ?? "ingest-worker-\(store.identity())")
+            } else {
+                sink = try KafkaNotificationSink(configuration: client, topic: topic)
+            }
+            self.sink = sink
             publisher = try NotificationPublisher(
-                store: store, sink: KafkaNotificationSink(producer: producer, topic: topic),
-                configuration: configuration.notifications, mailbox: mailbox, metrics: metrics, health: health,
-                logger: logger)
+                store: store, sink: sink, configuration: configuration.notifications, mailbox: mailbox,
+                metrics: metrics, health: health, logger: logger)
         } else {
-            producer = nil
+            sink = nil
             publisher = nil
         }
         if let publisher {
@@ -168,7 +172,7 @@ public final class WorkerRuntime: Sendable {
                     "notifications wait in the outbox for the next start", metadata: ["reason": "\(error)"])
             }
         }
-        try? producer?.close(timeoutMilliseconds: 2000)
+        sink?.close()
         try worker.close(cursors: mailbox.take())
         try store.close()
     }

@@ -114,7 +114,7 @@ public final class Producer: Sendable {
         }
     }
 
-    private func live() throws -> NativeProducer {
+    func live() throws -> NativeProducer {
         guard let producer = native.withLock({ $0 }) else { throw Self.closed }
         return producer
     }

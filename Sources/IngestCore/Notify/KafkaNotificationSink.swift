@@ -1,0 +1,112 @@
+import KafkaClient
+import Synchronization
+
+/// Sends notifications to a topic, each by itself, in their order.
+///
+/// A later notification never reaches readers before an earlier one: what is on its way stays so, however long the broker
+/// is away, and is not sent a second time; after a refusal the producer is given up with all that it holds, so that
+/// nothing behind the refused one is delivered before it.
+public final class KafkaNotificationSink: NotificationSink {
+    private struct State: Sendable {
+        var producer: Producer?
+        /// What was handed to the producer and is not known to be delivered.
+        var underway: [Notification] = []
+    }
+
+    private let configuration: KafkaConfiguration
+    private let topic: String
+    private let timeoutMilliseconds: Int
+    private let state: Mutex<State>
+    private let isStopping = Atomic<Bool>(false)
+
+    /// Makes a sink with a producer of its own.
+    ///
+    /// - Parameters:
+    ///   - configuration: the producer's.
+    ///   - topic: where notifications are sent.
+    ///   - timeoutMilliseconds: how long one wait for deliveries may take.
+    /// - Throws: `KafkaError` where a property is unknown or refused.
+    public init(configuration: KafkaConfiguration, topic: String, timeoutMilliseconds: Int = 10_000) throws {
+        var configuration = configuration
+        // A notification that expired in the queue while the one behind it is sent would come too late for readers that
+        // pass over older tokens. So none expires; nor does the library go on behind one that the broker refused.
+        configuration["message.timeout.ms"] = configuration["message.timeout.ms"] ?? "0"
+        if configuration["enable.idempotence"] ?? "true" == "true" {
+            configuration["enable.gapless.guarantee"] = configuration["enable.gapless.guarantee"] ?? "true"
+        }
+        self.configuration = configuration
+        self.topic = topic
+        self.timeoutMilliseconds = timeoutMilliseconds
+        state = Mutex(State(producer: try Producer(configuration: configuration)))
+    }
+
+    /// Sends notifications and waits until all are delivered; those without a key go to partition 0.
+    ///
+    /// After a wait that was too short it goes on waiting for what is underway, if it is given that again first.
+    ///
+    /// - Throws: `KafkaError` where one was refused or not delivered in time.
+    public func deliver(_ notifications: [Notification]) throws {
+        try state.withLock { state in
+            do {
+                try deliver(notifications, &state)
+            } catch let error as KafkaError where error.code == .timedOut {
+                throw state.producer?.explain(error) ?? error
+            } catch {
+                Self.drop(&state)
+                throw error
+            }
+        }
+    }
+
+    private func deliver(_ notifications: [Notification], _ state: inout State) throws {
+        let producer = try state.producer ?? Producer(configuration: configuration)
+        state.producer = producer
+        var rest = notifications[...]
+        if !state.underway.isEmpty {
+            try flush(producer)
+            if notifications.starts(with: state.underway) { rest = rest.dropFirst(state.underway.count) }
+            state.underway = []
+        }
+        for notification in rest {
+            try producer.enqueue(notification.record(topic: topic), makingRoom: { try flush(producer) })
+            state.underway.append(notification)
+        }
+        try flush(producer)
+        state.underway = []
+    }
+
+    private static func drop(_ state: inout State) {
+        try? state.producer?.close(timeoutMilliseconds: 0)
+        state.producer = nil
+        state.underway = []
+    }
+
+    /// Shortens what is left of a wait for the broker to two seconds.
+    public func prepareToStop() { isStopping.store(true, ordering: .releasing) }
+
+    /// Gives up what is not delivered; it is sent again by the next worker.
+    public func close() { state.withLock { Self.drop(&$0) } }
+
+    private func flush(_ producer: Producer) throws {
+        var deadline = HealthMonitor.monotonicSeconds() + Double(timeoutMilliseconds) / 1000
+        while true {
+            do {
+                return try producer.flush(timeoutMilliseconds: 250)
+            } catch let error as KafkaError where error.code == .timedOut {
+                let time = HealthMonitor.monotonicSeconds()
+                if isStopping.load(ordering: .acquiring) { deadline = min(deadline, time + 2) }
+                if time >= deadline { throw error }
+            }
+        }
+    }
+}
+
+extension Notification {
+    /// The record that carries the notification; without a key it goes to partition 0.
+    func record(topic: String) -> ProducerRecord {
+        ProducerRecord(
+            topic: topic, partition: key == nil ? 0 : nil, key: key.map { [UInt8]($0.utf8) },
+            value: value.map { [UInt8]($0.utf8) },
+            headers: [RecordHeader("content-type", [UInt8]("application/cloudevents+json".utf8))])
+    }
+}

@@ -1,0 +1,129 @@
+import KafkaClient
+import Synchronization
+
+/// Sends notifications to a topic in Kafka transactions, a batch in each, together with the last token of the batch.
+///
+/// The token is kept by the broker as the offset of a consumer group that has the name of the transactional id. So a
+/// reader with `isolation.level=read_committed` has each notification once, whenever the worker was killed.
+public final class TransactionalNotificationSink: NotificationSink {
+    private struct State: Sendable {
+        var producer: Producer?
+        var isOpen = false
+    }
+
+    private let configuration: KafkaConfiguration
+    private let topic: String
+    private let transactionalID: String
+    private let timeoutMilliseconds: Int
+    private let admin: Admin
+    private let state = Mutex(State())
+    private let isStopping = Atomic<Bool>(false)
+
+    /// Makes a sink; it connects when it first delivers.
+    ///
+    /// - Parameters:
+    ///   - configuration: the producer's.
+    ///   - topic: where notifications are sent.
+    ///   - transactionalID: the name under which the broker knows this sink; a second one of that name ends the first.
+    ///   - timeoutMilliseconds: how long a step may take.
+    /// - Throws: `KafkaError` where a property is unknown or refused.
+    public init(
+        configuration: KafkaConfiguration, topic: String, transactionalID: String, timeoutMilliseconds: Int = 10_000
+    ) throws {
+        admin = try Admin(configuration: configuration)
+        var configuration = configuration
+        configuration["transactional.id"] = transactionalID
+        self.configuration = configuration
+        self.topic = topic
+        self.transactionalID = transactionalID
+        self.timeoutMilliseconds = timeoutMilliseconds
+        // Its properties are checked at the start, like those of the other clients.
+        try Producer(configuration: configuration).close(timeoutMilliseconds: 0)
+    }
+
+    /// The partition that stands for the topic in the group's offsets.
+    private var place: TopicPartition { TopicPartition(topic, 0) }
+
+    /// Returns the token of the last batch that was committed, or nil before the first.
+    ///
+    /// An unfinished batch of a sink of the same name is aborted first, so that nothing is left undecided.
+    public func finishedToken() throws -> Int64? {
+        try step { state in
+            _ = try begun(&state)
+            return try admin.committedOffsets(
+                group: transactionalID, partitions: [place], timeoutMilliseconds: remainingMilliseconds)[place]
+        }
+    }
+
+    /// Adds notifications to the open transaction, and opens one where there is none.
+    public func deliver(_ notifications: [Notification]) throws {
+        try step { state in
+            let producer = try begun(&state)
+            if !state.isOpen {
+                try producer.beginTransaction()
+                state.isOpen = true
+            }
+            for notification in notifications {
+                try producer.enqueue(
+                    notification.record(topic: topic),
+                    makingRoom: { try producer.flush(timeoutMilliseconds: remainingMilliseconds) })
+            }
+        }
+    }
+
+    /// Commits the transaction together with the token.
+    public func finish(through token: Int64) throws {
+        try step { state in
+            guard state.isOpen else { return }
+            let producer = try begun(&state)
+            try producer.sendOffsets(
+                [place: token], group: transactionalID, timeoutMilliseconds: remainingMilliseconds)
+            try producer.commitTransaction(timeoutMilliseconds: remainingMilliseconds)
+            state.isOpen = false
+        }
+    }
+
+    /// Shortens the steps that are still to come to two seconds.
+    public func prepareToStop() { isStopping.store(true, ordering: .releasing) }
+
+    /// Leaves an open transaction to be aborted.
+    public func close() { state.withLock { Self.drop(&$0) } }
+
+    private var remainingMilliseconds: Int {
+        isStopping.load(ordering: .acquiring) ? min(2000, timeoutMilliseconds) : timeoutMilliseconds
+    }
+
+    /// Returns the producer, made ready: whatever another of its name left open is aborted by then.
+    private func begun(_ state: inout State) throws -> Producer {
+        if let producer = state.producer { return producer }
+        let producer = try Producer(configuration: configuration)
+        do {
+            try producer.initTransactions(timeoutMilliseconds: remainingMilliseconds)
+        } catch {
+            let reason: any Error = (error as? KafkaError).map { producer.explain($0) } ?? error
+            try? producer.close(timeoutMilliseconds: 0)
+            throw reason
+        }
+        state.producer = producer
+        return producer
+    }
+
+    /// After any failure the producer is given up: only a new one can tell what became of the transaction.
+    private func step<Result: Sendable>(_ body: (inout State) throws -> Result) throws -> Result {
+        try state.withLock { state in
+            do {
+                return try body(&state)
+            } catch {
+                let reason: any Error = (error as? KafkaError).flatMap { state.producer?.explain($0) } ?? error
+                Self.drop(&state)
+                throw reason
+            }
+        }
+    }
+
+    private static func drop(_ state: inout State) {
+        if state.isOpen { try? state.producer?.abortTransaction(timeoutMilliseconds: 2000) }
+        try? state.producer?.close(timeoutMilliseconds: 0)
+        state = State()
+    }
+}

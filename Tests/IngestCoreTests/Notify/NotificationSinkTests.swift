@@ -1,0 +1,186 @@
+import KafkaClient
+import ObjectGraph
+import TestSupport
+import Testing
+
+@testable import IngestCore
+
+/// Notifications on a topic: their order when some cannot be sent, and Kafka transactions against a real broker.
+@Suite(.serialized, .timeLimit(.minutes(3))) struct NotificationSinkTests {
+    private static func notifications(_ tokens: ClosedRange<Int64>) -> [IngestCore.Notification] {
+        tokens.map { IngestCore.Notification(token: $0, key: nil, value: "{\"token\":\($0)}") }
+    }
+
+    /// What a reader sees of a topic's first partition, as tokens.
+    private func tokens(_ servers: String, _ topic: String, isolation: String = "read_committed") throws -> [Int] {
+        let consumer = try Consumer(
+            configuration: [
+                "bootstrap.servers": servers, "group.id": "reader-\(isolation)-\(Int.random(in: 0..<1 << 30))",
+                "auto.offset.reset": "earliest", "session.timeout.ms": "6000", "isolation.level": isolation,
+            ], topics: [topic])
+        defer { try? consumer.close() }
+        var values: [String] = []
+        var silent = 0
+        try wait(for: "the end of the topic", everyMilliseconds: 0) {
+            let batch = try consumer.poll(maxRecords: 100, timeoutMilliseconds: 200)
+            values += batch.map(ReadRecord.init).compactMap(\.value)
+            let isAssigned = try !consumer.assignment.isEmpty
+            silent = batch.count == 0 && isAssigned ? silent + 1 : 0
+            return silent > 10
+        }
+        return values.compactMap { $0.firstMatch(of: /"token":(\d+)/).flatMap { Int($0.1) } }
+    }
+
+    // MARK: Each by itself
+
+    @Test func whatIsUnderwayIsWaitedForAndNotSentAgain() throws {
+        let broker = try EmbeddedBroker()
+        try broker.createTopic("changes", partitions: 1)
+        let sink = try KafkaNotificationSink(
+            configuration: ["bootstrap.servers": broker.bootstrapServers], topic: "changes", timeoutMilliseconds: 500)
+        try sink.deliver(Self.notifications(1...2))
+        try broker.setDown()
+        for _ in 0..<3 {
+            #expect(throws: KafkaError.self) { try sink.deliver(Self.notifications(3...5)) }
+        }
+        try broker.setUp()
+        try wait(for: "the delivery") {
+            do {
+                try sink.deliver(Self.notifications(3...9))
+                return true
+            } catch {
+                return false
+            }
+        }
+        sink.close()
+        #expect(try tokens(broker.bootstrapServers, "changes") == Array(1...9))
+    }
+
+    @Test func nothingBehindARefusedOneIsDeliveredBeforeIt() throws {
+        let broker = try EmbeddedBroker()
+        try broker.createTopic("changes", partitions: 1)
+        // One record in a request, so that the first can be refused and the others taken; one request at a time, for
+        // this broker does not look at sequence numbers, as others do.
+        let sink = try KafkaNotificationSink(
+            configuration: [
+                "bootstrap.servers": broker.bootstrapServers, "batch.num.messages": "1", "max.in.flight": "1",
+            ],
+            topic: "changes", timeoutMilliseconds: 10_000)
+        try sink.deliver(Self.notifications(1...2))
+        try broker.failNext(.produce, with: [KafkaError.Code("TOPIC_AUTHORIZATION_FAILED")])
+        #expect(throws: KafkaError.self) { try sink.deliver(Self.notifications(3...20)) }
+        broker.clearFailures(.produce)
+        try sink.deliver(Self.notifications(3...20))
+        sink.close()
+        let seen = try tokens(broker.bootstrapServers, "changes")
+        // A reader that passes over tokens up to the last it has seen misses none.
+        var last = 0
+        for token in seen where token > last {
+            #expect(token == last + 1, "\(seen)")
+            last = token
+        }
+        #expect(last == 20)
+    }
+
+    // MARK: Transactions
+
+    private final class Broker {
+        let process: BrokerProcess
+        let topic = "changes-\(Int.random(in: 0..<1 << 30))"
+        var servers: String { process.bootstrapServers }
+
+        init() throws {
+            process = try BrokerProcess(.noida)
+            let admin = try Admin(configuration: ["bootstrap.servers": process.bootstrapServers])
+            try admin.createTopic(NewTopic(topic, partitions: 1, replicationFactor: 1))
+        }
+
+        func sink(_ name: String = "sink") throws -> TransactionalNotificationSink {
+            try TransactionalNotificationSink(
+                configuration: ["bootstrap.servers": servers], topic: topic, transactionalID: name)
+        }
+    }
+
+    @Test func aBatchAndItsTokenAreCommittedTogether() throws {
+        let broker = try Broker()
+        let sink = try broker.sink()
+        #expect(try sink.finishedToken() == nil)
+        try sink.deliver(Self.notifications(1...3))
+        try sink.deliver(Self.notifications(4...5))
+        try sink.finish(through: 5)
+        #expect(try sink.finishedToken() == 5)
+        sink.close()
+        #expect(try broker.sink().finishedToken() == 5)
+        #expect(try tokens(broker.servers, broker.topic) == Array(1...5))
+    }
+
+    @Test func anUnfinishedBatchIsAbortedAndItsRepeatIsSeenOnce() throws {
+        let broker = try Broker()
+        let killed = try broker.sink()
+        try killed.deliver(Self.notifications(1...3))
+        try killed.finish(through: 3)
+        try killed.deliver(Self.notifications(4...6))
+        // The batch is not finished; the next worker begins, and shuts this one out.
+        let next = try broker.sink()
+        #expect(try next.finishedToken() == 3)
+        try next.deliver(Self.notifications(4...7))
+        try next.finish(through: 7)
+        #expect(throws: KafkaError.self) { try killed.finish(through: 6) }
+        next.close()
+        #expect(try tokens(broker.servers, broker.topic) == Array(1...7))
+        let all = try tokens(broker.servers, broker.topic, isolation: "read_uncommitted")
+        #expect(Set(all) == Set(1...7))
+    }
+
+    /// The worker was killed after the broker had committed and before the store knew of it.
+    @Test func thePublisherGoesOnAfterTheBrokersTokenWhenTheStoreIsBehind() throws {
+        let broker = try Broker()
+        let fixture = try PipelineFixture { $0.chunk.maxOperations = 1 }
+        func publish(_ messages: Range<Int>) throws -> Int64 {
+            for number in messages {
+                try fixture.add(TestRecord(Events.message("m\(number)"), offset: Int64(number)))
+            }
+            try fixture.pipeline.finish()
+            let sink = try broker.sink()
+            defer { sink.close() }
+            // The mailbox is forgotten: the cursor in the store stays where it was.
+            let publisher = try NotificationPublisher(
+                store: fixture.store, sink: sink, configuration: NotificationConfiguration(), mailbox: CursorMailbox(),
+                logger: .silent)
+            #expect(publisher.deliveredToken == 0)
+            try publisher.drain(untilSeconds: HealthMonitor.monotonicSeconds() + 60)
+            return publisher.deliveredToken
+        }
+        #expect(try publish(0..<4) == 4)
+        #expect(try publish(4..<9) == 9)
+        let ids = try tokens(broker.servers, broker.topic).count
+        #expect(ids == 9)
+    }
+
+    @Test func aStoreThatIsOlderThanTheBrokersTokenBeginsAfterItsOwnCursor() throws {
+        let broker = try Broker()
+        let sink = try broker.sink()
+        try sink.deliver(Self.notifications(1...50))
+        try sink.finish(through: 50)
+        let fixture = try PipelineFixture { $0.chunk.maxOperations = 1 }
+        try fixture.add(TestRecord(Events.message("m"), offset: 0))
+        try fixture.pipeline.finish()
+        let publisher = try NotificationPublisher(
+            store: fixture.store, sink: sink, configuration: NotificationConfiguration(), mailbox: CursorMailbox(),
+            logger: .silent)
+        try publisher.drain(untilSeconds: HealthMonitor.monotonicSeconds() + 60)
+        #expect(publisher.deliveredToken == 1)
+        #expect(try sink.finishedToken() == 1)
+    }
+
+    @Test func aWorkerNotifiesInTransactions() async throws {
+        let harness = try WorkerHarness()
+        harness.configuration.notifications.transactional = true
+        try harness.send((0..<5).map { WorkerHarness.message("m\($0)") })
+        try harness.start()
+        try await harness.waitForPosition(5)
+        try await harness.wait(for: "the delivery") { (harness.runtime?.deliveredToken ?? 0) > 0 }
+        try await harness.wait(for: "readiness") { harness.isReady() }
+        try await harness.stop()
+    }
+}
