@@ -19,6 +19,7 @@ struct ReplaySummary {
         lines.append(
             "\(summary.applied) events applied, \(summary.stale) stale, \(summary.deadLetters) dead letters, "
                 + "\(summary.placeholders) placeholders made")
+        if summary.filtered > 0 { lines.append("\(summary.filtered) records filtered out") }
         for entity in model.entities {
             let counts = [ChangeKind.insert, .update, .delete].map { kind in
                 summary.changes?.count(kind, entity: entity.index) ?? 0
@@ -45,7 +46,7 @@ struct ReplaySummary {
         }
         return """
             {"files":[\(files.joined(separator: ","))],"records":\(summary.records),"applied":\(summary.applied),\
-            "stale":\(summary.stale),"deadLetters":\(summary.deadLetters),"placeholders":\(summary.placeholders),\
+            "stale":\(summary.stale),"filtered":\(summary.filtered),"deadLetters":\(summary.deadLetters),"placeholders":\(summary.placeholders),\
             "chunks":\(summary.chunks),"commits":\(summary.commits),"seconds":\(seconds),\
             "recordsPerSecond":\(rate),"changes":{\(entities.joined(separator: ","))}}
             """

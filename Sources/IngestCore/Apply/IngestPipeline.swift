@@ -25,6 +25,8 @@ public final class IngestPipeline {
         public var applied = 0
         /// The number of events older than what the store knew, which changed nothing.
         public var stale = 0
+        /// The number of records that asked nothing of the store: filtered, dropped, or tombstones of a log.
+        public var filtered = 0
         /// The number of records that could not be decoded or applied.
         public var deadLetters = 0
         /// The number of placeholders made for objects that had not arrived.
@@ -99,14 +101,15 @@ public final class IngestPipeline {
     ///
     /// - Parameters:
     ///   - record: the record with its place.
+    ///   - place: where the source's position is kept; nil is the record's own place.
     ///   - nextOffset: where the source goes on after the record.
     ///   - detail: what the position keeps besides, such as a file's fingerprint.
     ///   - hasBacklog: whether more records are waiting, so that the commit may wait too.
     ///   - decode: makes the record's event.
     /// - Throws: `StoreError`: everything since the last commit is undone then; or ``Halt``.
     public func add(
-        _ record: SourceRecord, nextOffset: Int64, detail: String? = nil, hasBacklog: Bool = true,
-        decode: (SourceRecord) throws(DecodeError) -> GraphEvent
+        _ record: SourceRecord, at place: RecordPlace? = nil, nextOffset: Int64, detail: String? = nil,
+        hasBacklog: Bool = true, decode: (SourceRecord) throws(DecodeError) -> GraphEvent
     ) throws {
         summary.records += 1
         summary.bytes += record.totalBytes
@@ -117,13 +120,18 @@ public final class IngestPipeline {
             let event = try decode(record)
             try IdentityLimit.check(event, model: writer.store.model)
             operations = event.operations.count
-            series?.count(event)
-            chunk.add(event, record)
+            if operations == 0 {
+                summary.filtered += 1
+                metrics?.filtered.increment()
+            } else {
+                series?.count(event)
+                chunk.add(event, record)
+            }
         } catch {
             chunk.add(error, record, time: WriterContext.systemTime())
             try noteDeadLetter(record.place, stage: "decode", error.code, error.description)
         }
-        chunk.advance(past: record, nextOffset: nextOffset, detail: detail)
+        chunk.advance(past: record, at: place ?? record.place, nextOffset: nextOffset, detail: detail)
         if chunkPolicy.added(operations: operations, bytes: record.totalBytes, at: now()) == .close {
             try saveChunk(hasBacklog: hasBacklog)
         }
@@ -131,7 +139,7 @@ public final class IngestPipeline {
 
     /// Lets time pass: closes a chunk and commits where they are due; with nothing waiting, both at once.
     ///
-    /// - Throws: as ``add(_:nextOffset:detail:hasBacklog:decode:)``.
+    /// - Throws: as ``add(_:at:nextOffset:detail:hasBacklog:decode:)``.
     public func tick(hasBacklog: Bool) throws {
         if chunkPolicy.tick(at: now()) == .close { try saveChunk(hasBacklog: hasBacklog) }
         let action = hasBacklog ? commitPolicy.tick(at: now()) : commitPolicy.drained()
@@ -140,7 +148,7 @@ public final class IngestPipeline {
 
     /// Saves and commits everything that was added.
     ///
-    /// - Throws: as ``add(_:nextOffset:detail:hasBacklog:decode:)``.
+    /// - Throws: as ``add(_:at:nextOffset:detail:hasBacklog:decode:)``.
     public func finish() throws {
         try saveChunk(hasBacklog: false)
         try commit()

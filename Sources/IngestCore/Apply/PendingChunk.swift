@@ -77,8 +77,9 @@ struct PendingChunk {
     func place(_ index: Int) -> RecordPlace { entries[index].place }
 
     /// Notes that a record is part of the chunk, whatever becomes of it.
-    mutating func advance(past record: SourceRecord, nextOffset: Int64, detail: String?) {
-        let place = record.place
+    ///
+    /// - Parameter place: where the source's position is kept.
+    mutating func advance(past record: SourceRecord, at place: RecordPlace, nextOffset: Int64, detail: String?) {
         // A file has its own fingerprint; a partition is known again by its last record.
         let fingerprint = place.line == nil ? RecordFingerprint(record) : nil
         next[SourceKey(topic: place.topic, partition: place.partition)] = Progress(

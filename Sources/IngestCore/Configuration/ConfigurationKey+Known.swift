@@ -17,6 +17,7 @@ extension ConfigurationKey {
             "store.busyTimeoutMilliseconds", \.store.busyTimeoutMilliseconds, 0...3_600_000,
             "How long to wait for a lock that another process holds."),
         .topics,
+        .routes,
         .files,
         .choice(
             "kafka.onPositionLost", \.kafka.onPositionLost,

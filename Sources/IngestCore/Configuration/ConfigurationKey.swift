@@ -101,6 +101,15 @@ extension ConfigurationKey {
         "[" + configuration.topics.map(\.summary).joined(separator: ", ") + "]"
     }
 
+    static let routes = Self(
+        path: "routes", summary: "The routes of all topics and files, tried after their own.",
+        expected: "a list of routes", isList: true
+    ) { node, configuration, problems in
+        configuration.routes = node.routes(problems: &problems)
+    } render: { configuration in
+        "\(configuration.routes.count)"
+    }
+
     static let files = Self(
         path: "files", summary: "How replayed files are read, by name: {match, format, routes}; the first match wins.",
         expected: "a list of {match, format, routes}", isList: true

@@ -71,7 +71,11 @@ extension ConfigurationNode {
         let name = mapping.required("name", what: "a topic", problems: &problems)
         let format = mapping["format"]?.choice(EventFormat.self, name: "format", problems: &problems)
         let routes = mapping["routes"]?.routes(problems: &problems)
-        return name.map { TopicConfiguration(name: $0, format: format ?? .cloudevents, routes: routes ?? []) }
+        return name.map {
+            var topic = TopicConfiguration(name: $0, format: format ?? .cloudevents, routes: routes ?? [])
+            topic.place = ConfigurationPlace(origin)
+            return topic
+        }
     }
 
     /// Reads the mappings of replayed files.
@@ -92,88 +96,10 @@ extension ConfigurationNode {
         let match = mapping.required("match", what: "a file mapping", problems: &problems)
         let format = mapping["format"]?.choice(EventFormat.self, name: "format", problems: &problems)
         let routes = mapping["routes"]?.routes(problems: &problems)
-        return match.map { FileConfiguration(match: $0, format: format ?? .cloudevents, routes: routes ?? []) }
-    }
-
-    private func routes(problems: inout ConfigurationProblems) -> [RouteConfiguration] {
-        guard case .sequence(let sequence) = node else {
-            if !isNull { problems.wrongValue(self, name: "routes", expected: "a list of routes") }
-            return []
-        }
-        return sequence.compactMap { child($0).route(problems: &problems) }
-    }
-
-    private static let routeKeys = [
-        "type", "entity", "verb", "identity", "identityPrefix", "data", "typeField", "timeField", "aliases",
-        "constants",
-        "ignore", "dates",
-    ]
-
-    private func route(problems: inout ConfigurationProblems) -> RouteConfiguration? {
-        guard
-            let mapping = ConfigurationMapping(self, what: "a route", keys: Self.routeKeys, problems: &problems)
-        else { return nil }
-        var route = RouteConfiguration(entity: "")
-        route.type = mapping.text("type", problems: &problems)
-        route.verb = mapping["verb"]?.choice(RouteConfiguration.Verb.self, name: "verb", problems: &problems)
-        route.identity = mapping["identity"]?.identity(problems: &problems)
-        route.identityPrefix = mapping.text("identityPrefix", problems: &problems)
-        route.data = mapping.text("data", problems: &problems)
-        route.typeField = mapping.text("typeField", problems: &problems)
-        route.timeField = mapping.text("timeField", problems: &problems)
-        route.aliases = mapping["aliases"]?.aliases(problems: &problems) ?? [:]
-        route.constants = mapping["constants"]?.constants(problems: &problems) ?? [:]
-        route.ignore = mapping["ignore"]?.texts(name: "ignore", problems: &problems) ?? []
-        if let dates = mapping["dates"] {
-            route.dates =
-                dates.choice(RouteConfiguration.DateFormat.self, name: "dates", problems: &problems) ?? .iso8601
-        }
-        guard let entity = mapping.required("entity", what: "a route", problems: &problems) else { return nil }
-        route.entity = entity
-        return route
-    }
-
-    private func identity(problems: inout ConfigurationProblems) -> RouteConfiguration.Identity? {
-        guard let text = requiredText(name: "identity", problems: &problems) else { return nil }
-        guard text.hasPrefix("$") else { return .field(text) }
-        if text == "$row" { return .row }
-        problems.add(
-            .invalidValue, at: origin, "identity is \(shown(name: "identity")), which is no known variable",
-            suggestion: "$row", remedy: "Use a field's name, or $row for the record's number.")
-        return nil
-    }
-
-    private func aliases(problems: inout ConfigurationProblems) -> [String: String] {
-        var aliases: [String: String] = [:]
-        eachPair(of: "aliases", problems: &problems) { name, value, problems in
-            aliases[name] = value.requiredText(name: "aliases.\(name)", problems: &problems)
-        }
-        return aliases
-    }
-
-    private func constants(problems: inout ConfigurationProblems) -> [String: ConfigurationScalar] {
-        var constants: [String: ConfigurationScalar] = [:]
-        eachPair(of: "constants", problems: &problems) { name, value, problems in
-            if let scalar = value.scalarValue {
-                constants[name] = scalar
-            } else {
-                problems.wrongValue(value, name: "constants.\(name)", expected: "a text, number, boolean or null")
-            }
-        }
-        return constants
-    }
-
-    private func eachPair(
-        of name: String, problems: inout ConfigurationProblems,
-        _ body: (String, ConfigurationNode, inout ConfigurationProblems) -> Void
-    ) {
-        guard case .mapping(let mapping) = node else {
-            if !isNull { problems.wrongValue(self, name: name, expected: "a mapping") }
-            return
-        }
-        for (key, value) in mapping {
-            guard let key = child(key).requiredText(name: "a key of \(name)", problems: &problems) else { continue }
-            body(key, child(value), &problems)
+        return match.map {
+            var file = FileConfiguration(match: $0, format: format ?? .cloudevents, routes: routes ?? [])
+            file.place = ConfigurationPlace(origin)
+            return file
         }
     }
 

@@ -6,6 +6,23 @@ public enum EventFormat: String, Sendable, CaseIterable {
     case json
     /// Debezium change events, with or without the schema wrapper.
     case debezium
+    /// JSON as Kafka Connect's converter writes it, with or without the schema wrapper; its fields are those of the routes.
+    case connect
+}
+
+/// Where a part of the configuration was written, for messages; two parts are equal wherever they stand.
+public struct ConfigurationPlace: Sendable, Equatable {
+    /// The position, or `byDefault` where there is none.
+    public var origin: ConfigurationOrigin
+
+    /// Creates a place.
+    public init(_ origin: ConfigurationOrigin = .byDefault) { self.origin = origin }
+
+    /// Any place is as good as another.
+    public static func == (left: ConfigurationPlace, right: ConfigurationPlace) -> Bool { true }
+
+    /// The place as a message begins with it; empty where there is none.
+    var prefix: String { origin == .byDefault ? "" : "\(origin): " }
 }
 
 /// Describes one topic to consume.
@@ -16,6 +33,8 @@ public struct TopicConfiguration: Sendable, Equatable {
     public var format: EventFormat
     /// How events become operations; empty when the convention is enough.
     public var routes: [RouteConfiguration]
+    /// Where it is written.
+    public var place = ConfigurationPlace()
 
     /// Creates a topic.
     public init(name: String, format: EventFormat = .cloudevents, routes: [RouteConfiguration] = []) {
@@ -33,6 +52,8 @@ public struct FileConfiguration: Sendable, Equatable {
     public var format: EventFormat
     /// How records become operations.
     public var routes: [RouteConfiguration]
+    /// Where it is written.
+    public var place = ConfigurationPlace()
 
     /// Creates a mapping.
     public init(match: String, format: EventFormat = .cloudevents, routes: [RouteConfiguration] = []) {
@@ -50,6 +71,8 @@ public struct RouteConfiguration: Sendable, Equatable {
         case upsert
         /// Deletes it.
         case delete
+        /// Passes the record over.
+        case drop
     }
 
     /// Where the object's identity is found.
@@ -72,8 +95,40 @@ public struct RouteConfiguration: Sendable, Equatable {
         case microseconds
     }
 
+    /// How a value is written in the event, where that is not how its property is.
+    public enum ValueForm: String, Sendable, CaseIterable {
+        /// Text of what the property is: `"12"`, `"true"`, `"2026-01-02"`.
+        case text
+        /// A number, for a text, or 0 and 1 for a boolean.
+        case number
+        /// True or false, for a text or a number.
+        case boolean
+        /// ISO-8601 text, whatever `dates` says.
+        case iso8601
+        /// Days since 1970-01-01.
+        case days
+        /// Seconds since 1970 UTC.
+        case seconds
+        /// Milliseconds since 1970 UTC.
+        case milliseconds
+        /// Microseconds since 1970 UTC.
+        case microseconds
+        /// Nanoseconds since 1970 UTC.
+        case nanoseconds
+    }
+
+    /// The topic that the route takes, with `*` and `?`, or nil for any.
+    public var topic: String?
     /// The event type that the route takes, or nil for any.
     public var type: String?
+    /// The table of a database that the route takes, alone or behind its schema's name, or nil for any.
+    public var table: String?
+    /// The headers that a record must have, by name, with their values.
+    public var headers: [String: String] = [:]
+    /// The condition on a record's fields for the route to take it, in the language of predicates, or nil.
+    public var condition: String?
+    /// The condition on a record's fields without which it is passed over, in the language of predicates, or nil.
+    public var filter: String?
     /// The entity's name.
     public var entity: String
     /// The verb, or nil to take it from the event's type.
@@ -92,14 +147,59 @@ public struct RouteConfiguration: Sendable, Equatable {
     public var aliases: [String: String] = [:]
     /// Values by the property that always gets them.
     public var constants: [String: ConfigurationScalar] = [:]
-    /// Fields that are not properties.
+    /// Values by the property that gets them where the record has none.
+    public var defaults: [String: ConfigurationScalar] = [:]
+    /// Properties with the path of their value from the record's root.
+    public var fields: [String: String] = [:]
+    /// How values are written, by property.
+    public var types: [String: ValueForm] = [:]
+    /// Arrays whose elements become objects of their own.
+    public var splits: [SplitConfiguration] = []
+    /// Fields that are not properties; `*` stands for all that are none.
     public var ignore: [String] = []
     /// How dates are written.
     public var dates = DateFormat.iso8601
+    /// Where it is written.
+    public var place = ConfigurationPlace()
 
     /// Creates a route to an entity.
     public init(entity: String) {
         self.entity = entity
+    }
+}
+
+/// Describes how the elements of an array become objects that belong to the record's own.
+public struct SplitConfiguration: Sendable, Equatable {
+    /// The field that holds the array.
+    public var field: String
+    /// The entity of the elements.
+    public var entity: String
+    /// The relationship of that entity that leads to the record's object.
+    public var parent: String
+    /// The identity of an element, or nil for the model's identity attribute; `row` counts from 1 in each array.
+    public var identity: RouteConfiguration.Identity?
+    /// Text put before the identity; `$parent` in it stands for the identity of the record's object.
+    public var identityPrefix: String?
+    /// Whether the elements are all that belong to the record's object, so that others are let go.
+    public var replaces = false
+    /// Properties by the field names that stand for them.
+    public var aliases: [String: String] = [:]
+    /// Values by the property that always gets them.
+    public var constants: [String: ConfigurationScalar] = [:]
+    /// Values by the property that gets them where the element has none.
+    public var defaults: [String: ConfigurationScalar] = [:]
+    /// How values are written, by property.
+    public var types: [String: RouteConfiguration.ValueForm] = [:]
+    /// Fields that are not properties; `*` stands for all that are none.
+    public var ignore: [String] = []
+    /// Where it is written.
+    public var place = ConfigurationPlace()
+
+    /// Creates a split of a field's elements into an entity.
+    public init(field: String, entity: String, parent: String) {
+        self.field = field
+        self.entity = entity
+        self.parent = parent
     }
 }
 

@@ -13,6 +13,8 @@ public struct WorkerConfiguration: Sendable, Equatable {
     public var store = StoreConfiguration()
     /// The topics to consume, each with its format and routes.
     public var topics = [TopicConfiguration(name: "chat-events")]
+    /// The routes of all topics and files, tried after their own.
+    public var routes: [RouteConfiguration] = []
     /// How replayed files are read, by name; the first match wins.
     public var files: [FileConfiguration] = []
     /// The Kafka client.

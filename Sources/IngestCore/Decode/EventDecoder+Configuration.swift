@@ -3,18 +3,19 @@ import ObjectGraph
 extension WorkerConfiguration {
     /// Makes the decoder of a topic's records.
     ///
-    /// - Throws: ``RouteError`` where a route does not fit the model or the format is not supported.
+    /// - Throws: ``RouteError`` where a route does not fit the model.
     public func decoder(of topic: TopicConfiguration, model: ObjectModel) throws -> EventDecoder {
         try EventDecoder(
-            model: model, format: topic.format, routes: topic.routes, place: "topic \(topic.name)", limits: limits)
+            model: model, format: topic.format, routes: topic.routes + routes, place: "topic \(topic.name)",
+            position: topic.place, limits: limits)
     }
 
     /// Makes the decoder of a file's records; a file without a mapping holds CloudEvents.
     ///
-    /// - Throws: ``RouteError`` where a route does not fit the model or the format is not supported.
+    /// - Throws: ``RouteError`` where a route does not fit the model.
     public func decoder(of mapping: FileConfiguration?, place: String, model: ObjectModel) throws -> EventDecoder {
         try EventDecoder(
-            model: model, format: mapping?.format ?? .cloudevents, routes: mapping?.routes ?? [],
-            place: "file \(place)", limits: limits)
+            model: model, format: mapping?.format ?? .cloudevents, routes: (mapping?.routes ?? []) + routes,
+            place: "file \(place)", position: mapping?.place ?? ConfigurationPlace(), limits: limits)
     }
 }

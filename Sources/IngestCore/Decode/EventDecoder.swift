@@ -4,13 +4,29 @@ import ObjectGraph
 ///
 /// Used by one thread: the parser's memory is reused from record to record.
 public final class EventDecoder {
-    private let model: ObjectModel
-    private let format: EventFormat
-    private let routes: [Route]
-    private let parser: JSONParser
-    private let objects: ObjectDecoder
-    private let maximumRecordBytes: Int
-    private var types: EventTypeResolver
+    /// Why a record without a fault asks nothing of the store.
+    public enum SkipReason: String, Sendable {
+        /// The route's filter does not hold.
+        case filter
+        /// The route drops it.
+        case drop
+        /// A null value behind a deletion that did the work.
+        case tombstone
+    }
+
+    let model: ObjectModel
+    let format: EventFormat
+    let routes: [Route]
+    let parser: JSONParser
+    let objects: ObjectDecoder
+    let connect: ConnectValues
+    let maximumRecordBytes: Int
+    /// How rows are read that no route takes, one for each entity; empty for other formats.
+    let columns: [ObjectDecoder.PropertyTable]
+    var types: EventTypeResolver
+    var tables: TableResolver
+    /// Why the last record's event has no operations, or nil where it has some.
+    public internal(set) var skipReason: SkipReason?
 
     /// Makes a decoder.
     ///
@@ -19,35 +35,39 @@ public final class EventDecoder {
     ///   - format: how a record says what it is.
     ///   - routes: what makes events of records that do not say it themselves; the first that matches serves.
     ///   - place: names the topic or file in errors.
+    ///   - position: where the topic or file stands in the configuration.
     ///   - limits: the greatest size and depth of a record.
-    /// - Throws: ``RouteError`` where a route does not fit the model or the format is not supported.
+    /// - Throws: ``RouteError`` where a route does not fit the model.
     public init(
         model: ObjectModel, format: EventFormat, routes: [RouteConfiguration], place: String,
-        limits: LimitConfiguration = LimitConfiguration()
+        position: ConfigurationPlace = ConfigurationPlace(), limits: LimitConfiguration = LimitConfiguration()
     ) throws {
-        if format == .debezium {
+        if format == .json || format == .connect, routes.isEmpty {
             throw RouteError(
-                description:
-                    "The format 'debezium' of \(place) is not supported by this version. Use 'cloudevents' or 'json'.")
-        }
-        if format == .json, routes.isEmpty {
-            throw RouteError(
-                description:
-                    "The format 'json' of \(place) needs routes that name the entity. Add 'routes: [{entity: …}]'.")
+                description: position.prefix
+                    + "The format '\(format.rawValue)' of \(place) needs routes that name the entity. "
+                    + "Add 'routes: [{entity: …}]'.")
         }
         self.model = model
         self.format = format
-        self.routes = try routes.map { try Route($0, model: model, place: place) }
+        let takesColumns = format == .debezium
+        self.routes = try routes.map { try Route($0, model: model, place: place, takesColumns: takesColumns) }
         maximumRecordBytes = limits.maxRecordBytes
         parser = try JSONParser(depthLimit: limits.maxDepth, maximumBytes: limits.maxRecordBytes)
+        connect = try ConnectValues(depthLimit: limits.maxDepth, maximumBytes: limits.maxRecordBytes)
         objects = ObjectDecoder(model: model)
+        columns = takesColumns ? model.entities.map { ObjectDecoder.columnTable($0) } : []
         types = EventTypeResolver(model)
+        tables = TableResolver(model)
     }
 
     /// Decodes a record.
     ///
+    /// An event without operations asks nothing of the store; ``skipReason`` says why.
+    ///
     /// - Throws: ``DecodeError``.
     public func decode(_ record: SourceRecord) throws(DecodeError) -> GraphEvent {
+        skipReason = nil
         if let fault = record.fault { throw fault }
         if record.totalBytes > maximumRecordBytes {
             throw DecodeError(
@@ -56,26 +76,58 @@ public final class EventDecoder {
                     + "parts, or raise the limit. Only its beginning is kept here")
         }
         guard let value = record.value else { return try decodeTombstone(record) }
+        if RegistryFormat.matches(value) { return try decodeRegistered(value, record) }
+        do throws(DecodeError) {
+            return try decode(value, record)
+        } catch {
+            if error.code.hasPrefix("json."), RegistryFormat.isNamed(by: record.headers) {
+                throw RegistryFormat.refusal(value)
+            }
+            throw error
+        }
+    }
+
+    private func decode(_ value: UnsafeRawBufferPointer, _ record: SourceRecord) throws(DecodeError) -> GraphEvent {
         if format == .cloudevents, let envelope = try binaryEnvelope(record) {
             return try decodeData(try parse(value), envelope, record)
         }
         let root = try parse(value)
+        if root.isNull, format == .debezium || format == .connect { return try decodeTombstone(record) }
         guard root.kind == .object else {
             throw DecodeError(
                 code: "decode.type", "The record has to be a JSON object, not \(ObjectDecoder.article(root))")
         }
         switch format {
         case .cloudevents: return try decodeStructured(root, record)
-        case .json, .debezium: return try decodeRouted(root, record)
+        case .json: return try decodeRouted(root, record)
+        case .connect: return try decodeConnect(root, record)
+        case .debezium: return try decodeDebezium(root, record)
         }
     }
 
-    private func parse(_ bytes: UnsafeRawBufferPointer) throws(DecodeError) -> JSONValue {
+    /// Decodes what the schema registry's serialiser wrote, where that is JSON.
+    private func decodeRegistered(
+        _ value: UnsafeRawBufferPointer, _ record: SourceRecord
+    ) throws(DecodeError) -> GraphEvent {
+        let content = RegistryFormat.content(value)
+        guard let root = try? parser.parse(content).root, root.kind == .object else {
+            throw RegistryFormat.refusal(value)
+        }
+        return try decode(content, record)
+    }
+
+    func parse(_ bytes: UnsafeRawBufferPointer) throws(DecodeError) -> JSONValue {
         do {
             return try parser.parse(bytes).root
         } catch {
             throw DecodeError(error)
         }
+    }
+
+    /// An event that asks nothing of the store.
+    func skipped(_ reason: SkipReason) -> GraphEvent {
+        skipReason = reason
+        return GraphEvent([])
     }
 
     // MARK: CloudEvents
@@ -107,15 +159,15 @@ public final class EventDecoder {
                 code: "decode.envelope", "'data_base64' is not supported; send the data as JSON in 'data'")
         }
         guard let data = root.member("data") else {
-            if let deletion = try deletion(envelope) { return deletion }
+            if let deletion = try deletion(envelope, record) { return deletion }
             throw DecodeError(code: "decode.envelope", "The event has no 'data'; send the object's properties there")
         }
         return try decodeData(data, envelope, record)
     }
 
     /// A deletion needs no data where the subject names the object and no route takes the event.
-    private func deletion(_ envelope: Envelope) throws(DecodeError) -> GraphEvent? {
-        if routes.contains(where: { $0.type == nil || $0.type == envelope.type }) { return nil }
+    private func deletion(_ envelope: Envelope, _ record: SourceRecord) throws(DecodeError) -> GraphEvent? {
+        if routes.contains(where: { $0.takes(type: envelope.type) && $0.takes(record, fields: nil) }) { return nil }
         let type = try types.resolve(envelope.type)
         let entity = model.entities[type.entity]
         guard type.verb == .delete, let subject = envelope.subject,
@@ -152,7 +204,7 @@ public final class EventDecoder {
     private func decodeData(
         _ data: JSONValue, _ envelope: Envelope, _ record: SourceRecord
     ) throws(DecodeError) -> GraphEvent {
-        if let route = routes.first(where: { $0.type == nil || $0.type == envelope.type }) {
+        if let route = routes.first(where: { $0.takes(type: envelope.type) && $0.takes(record, fields: data) }) {
             return try decode(
                 data, route, type: envelope.type, time: envelope.time, record, subject: envelope.subject)
         }
@@ -165,103 +217,6 @@ public final class EventDecoder {
             data, entity: entity, kind: type.verb, ObjectDecoder.Circumstances(time: envelope.time),
             identity: identity, into: &event.operations)
         return event
-    }
-
-    // MARK: Plain JSON
-
-    private func decodeRouted(_ root: JSONValue, _ record: SourceRecord) throws(DecodeError) -> GraphEvent {
-        for route in routes {
-            let type = route.typeField.isEmpty ? nil : root.member(at: route.typeField)?.string
-            if let wanted = route.type, wanted != type { continue }
-            // Without a field for it the event has no time: when a record was sent says nothing of its object.
-            var time: Int64?
-            if !route.timeField.isEmpty, let value = root.member(at: route.timeField), !value.isNull {
-                guard let stored = route.values.value(value, for: .date) else {
-                    throw DecodeError(
-                        code: "decode.type",
-                        "The event's time, \(route.timeField.joined(separator: ".")), has to be "
-                            + route.values.expectation(.date))
-                }
-                time = stored.integer
-            }
-            guard let data = root.member(at: route.data) else {
-                throw DecodeError(
-                    code: "decode.envelope",
-                    "The record has no '\(route.data.joined(separator: "."))', where its route looks for the data")
-            }
-            return try decode(data, route, type: type, time: time, record, root: root)
-        }
-        throw DecodeError(code: "decode.no_route", "No route takes this record. Add a route for its type")
-    }
-
-    private func decode(
-        _ data: JSONValue, _ route: Route, type: String?, time: Int64?, _ record: SourceRecord, root: JSONValue? = nil,
-        subject: String? = nil
-    ) throws(DecodeError) -> GraphEvent {
-        let verb = route.verb ?? type.flatMap { EventType.verb(of: $0)?.verb } ?? .upsert
-        let circumstances = ObjectDecoder.Circumstances(time: time, values: route.values)
-        var event = GraphEvent([])
-        _ = try objects.decode(
-            data, entity: route.entity, kind: verb, circumstances, table: route.table,
-            identity: try routedIdentity(route, root ?? data, record, subject), into: &event.operations)
-        complete(&event, route)
-        return event
-    }
-
-    private func routedIdentity(
-        _ route: Route, _ root: JSONValue, _ record: SourceRecord, _ subject: String?
-    ) throws(DecodeError) -> Value {
-        switch route.identity {
-        case .row:
-            // A row that was sent through a topic carries its number; other records count as their place does.
-            let number = root.member(named: RowDecoder.numberMember)?.int64
-            return route.rowIdentity(number ?? record.place.rowNumber) ?? .null
-        case .field(let field):
-            guard let value = root.member(at: field.split(separator: ".").map { String($0) }) else { return .null }
-            let text = value.string ?? value.int64.map { String($0) }
-            guard let text, let identity = route.identityValue(text: text, integer: value.int64) else {
-                throw DecodeError(
-                    code: "decode.identity",
-                    "'\(field)' names the \(route.entity.name); it has to be \(route.entity.identity.type.expectation)")
-            }
-            return identity
-        case nil: return subject.flatMap { route.entity.identityValue(fromText: $0) } ?? .null
-        }
-    }
-
-    /// Gives the event's own object the route's constants, and its prefix where the model's attribute identifies it.
-    private func complete(_ event: inout GraphEvent, _ route: Route) {
-        guard var operation = event.operations.popLast() else { return }
-        if operation.kind == .upsert { operation.attributes += route.constants }
-        if route.identity == nil, route.identityPrefix != nil {
-            let text = route.entity.identity.type.text(of: operation.identity)
-            operation.identity = route.identityValue(text: text, integer: nil) ?? operation.identity
-        }
-        event.operations.append(operation)
-    }
-
-    // MARK: Null values
-
-    /// A null value deletes the object that its key names, where one route says which entity that is.
-    private func decodeTombstone(_ record: SourceRecord) throws(DecodeError) -> GraphEvent {
-        guard let key = record.key, !key.isEmpty else {
-            throw DecodeError(
-                code: "decode.null", "The record has neither a value nor a key, so it says nothing. Check its producer")
-        }
-        guard format == .json, routes.count == 1, let route = routes.first else {
-            throw DecodeError(
-                code: "decode.null",
-                "The record has no value, and its key alone does not tell which entity it deletes. Give the topic "
-                    + "'format: json' and one route, or send an event that says so")
-        }
-        let text = String(validating: key, as: UTF8.self)
-        guard let text, let identity = route.identityValue(text: text, integer: Int64(text)) else {
-            throw DecodeError(
-                code: "decode.identity",
-                "The record's key names the \(route.entity.name) to delete; it has to be "
-                    + route.entity.identity.type.expectation)
-        }
-        return GraphEvent(Operation(.delete, entity: route.entity.index, identity: identity))
     }
 
     // MARK: CSV

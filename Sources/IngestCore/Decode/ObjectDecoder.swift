@@ -17,7 +17,16 @@ struct ObjectDecoder {
 
     /// The keys that an entity's objects may have.
     struct PropertyTable {
-        let properties: [String: Property]
+        var properties: [String: Property]
+        /// How values are written, by key.
+        var forms: [String: RouteConfiguration.ValueForm] = [:]
+        /// The arrays that are taken apart, by key.
+        var splits: [String: Int] = [:]
+        /// Whether keys that mean nothing are passed over.
+        var ignoresUnknown = false
+
+        /// Whether the keys are all there is to say.
+        var isPlain: Bool { forms.isEmpty && splits.isEmpty && !ignoresUnknown }
     }
 
     /// The circumstances that an event's objects share.
@@ -25,6 +34,8 @@ struct ObjectDecoder {
         /// When the event happened, in microseconds since 1970 UTC, or nil.
         var time: Int64?
         var values = ValueDecoding()
+        /// Whether a number may stand where an identity is a text.
+        var takesNumbersForTexts = false
     }
 
     init(model: ObjectModel) {
@@ -49,6 +60,13 @@ struct ObjectDecoder {
         for (alias, name) in aliases { properties[alias] = properties[name] }
         for name in ignored { properties[name] = .ignored }
         return PropertyTable(properties: properties)
+    }
+
+    /// The keys that rows of an entity's table may have.
+    static func columnTable(_ entity: Entity) -> PropertyTable {
+        var table = table(entity)
+        table.addColumns(entity)
+        return table
     }
 
     /// Decodes an object.
@@ -131,7 +149,13 @@ struct ObjectDecoder {
         _ json: JSONValue, _ attribute: Attribute, _ entity: Entity, _ circumstances: Circumstances, _ name: String
     ) throws(DecodeError) -> Value {
         if let value = circumstances.values.value(json, for: attribute.type) { return value }
-        throw DecodeError(
+        throw wrongType(json, attribute, entity, circumstances, name)
+    }
+
+    func wrongType(
+        _ json: JSONValue, _ attribute: Attribute, _ entity: Entity, _ circumstances: Circumstances, _ name: String
+    ) -> DecodeError {
+        DecodeError(
             code: "decode.type",
             "\(entity.name).\(name) has to be \(circumstances.values.expectation(attribute.type)), not "
                 + "\(Self.article(json))")
@@ -143,6 +167,9 @@ struct ObjectDecoder {
         if let value = circumstances.values.value(json, for: entity.identity.type), !value.isNull {
             return value
         }
+        if circumstances.takesNumbersForTexts, entity.identity.type == .string, let number = json.int64 {
+            return .text(String(number))
+        }
         throw DecodeError(
             code: "decode.identity",
             "\(name) names a \(entity.name) by its \(entity.identity.name), which has to be "
@@ -151,7 +178,7 @@ struct ObjectDecoder {
 
     // MARK: Relationships
 
-    private func change(
+    func change(
         _ json: JSONValue, _ relationship: Relationship, _ circumstances: Circumstances, _ name: String,
         into operations: inout [Operation]
     ) throws(DecodeError) -> RelationshipChange {

@@ -12,88 +12,131 @@ public struct RouteError: Error, Sendable, CustomStringConvertible {
 
 /// A route of the configuration, resolved against the model.
 struct Route {
+    let topic: String?
     let type: String?
+    let table: String?
+    let headers: [(name: String, value: [UInt8])]
+    let condition: RecordCondition?
+    let filter: RecordCondition?
+    /// Whether the records are passed over.
+    let isDrop: Bool
     let entity: Entity
     let verb: Operation.Kind?
     let identity: RouteConfiguration.Identity?
+    let identityPath: [String]
     let identityPrefix: String?
     let data: [String]
     let typeField: [String]
     let timeField: [String]
-    let table: ObjectDecoder.PropertyTable
+    let properties: ObjectDecoder.PropertyTable
     let constants: [Operation.AttributeValue]
+    let defaults: [Operation.AttributeValue]
+    let fields: [Field]
+    let splits: [RouteSplit]
     let values: ValueDecoding
+    /// Whether the properties' keys and the constants say it all.
+    let isPlain: Bool
 
-    /// Resolves a route; `place` names it in errors, as in "topic chat-events".
-    init(_ route: RouteConfiguration, model: ObjectModel, place: String) throws(RouteError) {
-        guard let entity = model.entity(matching: route.entity) else {
-            let known = model.entities.map(\.name).joined(separator: ", ")
-            throw RouteError(
-                description:
-                    "A route of \(place) leads to '\(route.entity)', which is no entity. Known entities are: \(known)")
-        }
-        self.entity = entity
+    /// A property whose value stands at a path of the record.
+    struct Field {
+        let name: String
+        let path: [String]
+        let property: ObjectDecoder.Property
+    }
+
+    /// Resolves a route.
+    ///
+    /// - Parameters:
+    ///   - place: names the topic or file in errors, as in "topic chat-events".
+    ///   - takesColumns: whether columns of tables stand for properties, in the spellings of databases.
+    /// - Throws: ``RouteError``.
+    init(
+        _ route: RouteConfiguration, model: ObjectModel, place: String, takesColumns: Bool = false
+    ) throws(RouteError) {
+        let resolver = RouteResolver(place: place, at: route.place)
+        isDrop = route.verb == .drop
+        // What is passed over has no entity; any stands in for it.
+        entity = isDrop && route.entity.isEmpty ? model.entities[0] : try resolver.entity(route.entity, model)
+        topic = route.topic
         type = route.type
-        verb = route.verb.map { $0 == .delete ? .delete : .upsert }
+        table = route.table
+        headers = route.headers.sorted { $0.key < $1.key }.map { ($0.key, Array($0.value.utf8)) }
+        condition = try resolver.condition(route.condition, named: "where")
+        filter = try resolver.condition(route.filter, named: "filter")
+        verb = route.verb.flatMap { $0 == .delete ? .delete : $0 == .upsert ? .upsert : nil }
         identity = route.identity
+        identityPath = if case .field(let field)? = route.identity { Self.path(field) } else { [] }
         identityPrefix = route.identityPrefix
         data = Self.path(route.data)
         typeField = Self.path(route.typeField)
         timeField = Self.path(route.timeField)
         values = ValueDecoding(dates: route.dates)
-        for name in route.aliases.values.sorted() where !entity.propertyNames.contains(name) {
-            throw RouteError(
-                description: "An alias of \(place) stands for '\(name)', which \(entity.name) does not have. "
-                    + "Its properties are: \(entity.propertyNames.joined(separator: ", "))")
+        constants = try resolver.values(route.constants, entity, what: "constant")
+        defaults = try resolver.values(route.defaults, entity, what: "default")
+        try resolver.check(aliases: route.aliases, entity)
+        var properties = Self.properties(route, entity, identityPath, takesColumns: takesColumns)
+        properties.forms = try resolver.forms(route.types, entity, model, names: properties)
+        splits = try route.splits.map { [entity] split throws(RouteError) in
+            try RouteSplit(split, parent: entity, model: model, place: place)
         }
-        var ignored = route.ignore
-        if data.isEmpty {
+        for (index, split) in splits.enumerated() { properties.splits[split.field] = index }
+        self.properties = properties
+        fields = try route.fields.sorted { $0.key < $1.key }.map { [entity] name, path throws(RouteError) in
+            let property = ObjectDecoder.table(entity).properties[name]
+            switch property {
+            case .attribute?, .relationship?: break
+            default:
+                throw resolver.error(
+                    "A field of \(place) is for '\(name)', which \(entity.name) does not store, or which identifies it. "
+                        + "Its properties are: \(entity.propertyNames.joined(separator: ", "))")
+            }
+            return Field(name: name, path: Self.path(path), property: property ?? .ignored)
+        }
+        isPlain = properties.isPlain && defaults.isEmpty && fields.isEmpty
+    }
+
+    /// What the keys of the data stand for.
+    private static func properties(
+        _ route: RouteConfiguration, _ entity: Entity, _ identityPath: [String], takesColumns: Bool
+    ) -> ObjectDecoder.PropertyTable {
+        let ignoresUnknown = route.ignore.contains("*")
+        let ignore = route.ignore.filter { $0 != "*" }
+        var ignored = ignore
+        if route.data == nil {
             ignored.append(RowDecoder.numberMember)
             // What the envelope says stands beside the properties.
-            ignored += [typeField.first, timeField.first].compactMap { $0 }
-            if case .field(let field)? = identity { ignored.append(Self.path(field)[0]) }
+            ignored += [path(route.typeField).first, path(route.timeField).first, identityPath.first].compactMap { $0 }
         }
         let known = Set(entity.propertyNames).union(route.aliases.keys)
-        ignored = ignored.filter { !known.contains($0) } + route.ignore
+        ignored = ignored.filter { !known.contains($0) } + ignore
         // Where the route says what the identity is, the data does not.
-        if identity != nil {
+        if route.identity != nil {
             let name = entity.identity.name
             ignored += [name] + route.aliases.filter { $0.value == name }.keys
         }
-        table = ObjectDecoder.table(entity, aliases: route.aliases, ignored: ignored)
-        constants = try route.constants.sorted { $0.key < $1.key }.map { name, scalar throws(RouteError) in
-            guard let attribute = entity.attribute(named: name), !attribute.isDerived else {
-                throw RouteError(
-                    description:
-                        "A constant of \(place) is for '\(name)', which is no stored attribute of \(entity.name).")
-            }
-            if attribute.slot == entity.identitySlot {
-                throw RouteError(
-                    description:
-                        "A constant of \(place) is for '\(name)', which tells the objects of \(entity.name) apart. "
-                        + "Remove it, or use 'identity'.")
-            }
-            guard let value = Self.value(scalar, for: attribute.type) else {
-                throw RouteError(
-                    description:
-                        "The constant of \(place) for \(entity.name).\(name) has to be \(attribute.type.expectation).")
-            }
-            return Operation.AttributeValue(slot: attribute.slot, value: value)
-        }
+        var table = ObjectDecoder.table(entity, aliases: route.aliases, ignored: ignored)
+        table.ignoresUnknown = ignoresUnknown
+        if takesColumns { table.addColumns(entity) }
+        return table
     }
 
-    private static func path(_ text: String?) -> [String] {
+    static func path(_ text: String?) -> [String] {
         text?.split(separator: ".").map { String($0) } ?? []
     }
 
-    private static func value(_ scalar: ConfigurationScalar, for type: AttributeType) -> Value? {
-        switch scalar {
-        case .null: .null
-        case .boolean(let flag): type == .boolean ? .integer(flag ? 1 : 0) : nil
-        case .integer(let number): type == .string ? .text(String(number)) : type.value(fromInteger: number)
-        case .double(let number): type == .string ? .text("\(number)") : type.value(fromDouble: number)
-        case .string(let text): type.value(fromText: text)
+    /// Tells whether the route takes events of a type.
+    func takes(type wanted: String?) -> Bool { type == nil || type == wanted }
+
+    /// Tells whether a record's topic, headers and fields are those that the route takes; its type aside.
+    ///
+    /// - Parameter fields: where the condition's paths begin.
+    func takes(_ record: SourceRecord, fields: JSONValue?) -> Bool {
+        if let topic, topic != record.place.topic, !NamePattern.matches(topic, record.place.topic) { return false }
+        for (name, value) in headers where !record.headers.contains(where: { $0.name == name && $0.value == value }) {
+            return false
         }
+        guard let condition else { return true }
+        return fields.map { condition.holds(for: $0) } ?? false
     }
 
     /// Returns the identity that a record's number gives.
@@ -113,6 +156,22 @@ extension Entity {
     /// Returns the identity that a text states, or nil where it is none; NUL ends a text for most readers of a store.
     func identityValue(fromText text: String) -> Value? {
         text.utf8.contains(0) ? nil : identity.type.value(fromText: text)
+    }
+}
+
+extension ObjectDecoder.PropertyTable {
+    /// Lets columns stand for properties in the spellings of databases, where the name means nothing else.
+    mutating func addColumns(_ entity: Entity) {
+        for (name, property) in properties {
+            for spelling in ColumnNames.spellings(of: name) where properties[spelling] == nil {
+                properties[spelling] = property
+            }
+        }
+        for relationship in entity.relationships where !relationship.isToMany {
+            for column in ColumnNames.references(of: relationship.name) where properties[column] == nil {
+                properties[column] = .relationship(relationship.index)
+            }
+        }
     }
 }
 

@@ -18,12 +18,19 @@ public struct RowDecoder {
     private let names: [String]
 
     init(route: Route, model: ObjectModel, columns names: [String], path: String) throws(RouteError) {
+        guard route.condition == nil, route.filter == nil, route.splits.isEmpty, route.fields.isEmpty, !route.isDrop
+        else {
+            throw RouteError(
+                description:
+                    "The rows of \(path) have a route with 'where', 'filter', 'split', 'fields' or 'verb: drop', which are "
+                    + "for JSON. Leave them out, or turn the file into JSON lines.")
+        }
         self.route = route
         self.names = names
         let entity = route.entity
         columns = try names.map { name throws(RouteError) in
             if route.identity == .field(name) { return .identity }
-            switch route.table.properties[name] {
+            switch route.properties.properties[name] {
             case .ignored: return .ignored
             case .identity: return .identity
             case .attribute(let slot): return .attribute(entity.attributes[slot])
@@ -38,6 +45,7 @@ public struct RowDecoder {
                         "The column '\(name)' of \(path) stands for \(entity.name).\(relationship.name), which leads to "
                         + "many: one field cannot hold that. Add it to 'ignore'.")
             case nil:
+                if route.properties.ignoresUnknown { return .ignored }
                 let hint =
                     Suggestion.closest(to: name, among: entity.propertyNames).map { " Did you mean '\($0)'?" } ?? ""
                 throw RouteError(
@@ -86,7 +94,10 @@ public struct RowDecoder {
                 code: "decode.missing_identity",
                 "The row has no identity. Give the route 'identity: $row' or the name of a column")
         }
-        if operation.kind == .upsert { operation.attributes += route.constants }
+        if operation.kind == .upsert {
+            operation.attributes += route.constants
+            operation.setMissing(route.defaults)
+        }
         return GraphEvent(operation)
     }
 
@@ -127,6 +138,10 @@ public struct RowDecoder {
 
     private func value(_ text: String, _ attribute: Attribute, _ name: String) throws(DecodeError) -> Value {
         if text.isEmpty, attribute.type != .string { return .null }
+        if let form = route.properties.forms[name] {
+            guard let value = form.value(text: text, for: attribute.type) else { throw wrong(name, attribute) }
+            return value
+        }
         if attribute.type == .date, route.values.dates != .iso8601 {
             // Foreign units are numbers; the JSON rules turn them into instants.
             guard let number = Int64(text), let value = route.values.date(number) else { throw wrong(name, attribute) }

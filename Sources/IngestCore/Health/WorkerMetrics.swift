@@ -11,6 +11,8 @@ public final class WorkerMetrics: Sendable {
     public let operations: MetricFamily<Counter>
     /// Events that were older than what the store has.
     public let stale: Counter
+    /// Records that asked nothing of the store.
+    public let filtered: Counter
     /// Dead letters, by stage.
     public let deadLetters: MetricFamily<Counter>
     /// Placeholders made.
@@ -70,6 +72,8 @@ public final class WorkerMetrics: Sendable {
         operations = registry.counters(
             "ingest_operations_total", "Operations applied to objects.", labels: ["entity", "verb"])
         stale = registry.counter("ingest_stale_total", "Events older than what the store has; they changed nothing.")
+        filtered = registry.counter(
+            "ingest_filtered_total", "Records that a route filtered or dropped, and tombstones behind deletions.")
         deadLetters = registry.counters(
             "ingest_dead_letters_total", "Records kept as dead letters.", labels: ["stage"])
         placeholders = registry.counter(

@@ -154,6 +154,154 @@ import Testing
             try decoder.shown("{\"type\":\"spare.made\",\"subject\":\"17\",\"data\":{}}") == ["upsert Part 17"])
     }
 
+    // MARK: What a route takes
+
+    @Test func aRouteMayAskForTopicHeadersAndFields() throws {
+        let decoder = try decoder(
+            route("Part") { $0.topic = "spare.*" },
+            route("Owner") { $0.headers = ["kind": "owner", "tenant": "a"] },
+            route("WorkOrder") { ($0.condition, $0.ignore) = ("state.open = true AND small IN {1, 2}", ["state"]) })
+        var record = TestRecord("{\"number\":1}")
+        record.topic = "spare.parts"
+        #expect(try decoder.shown(record) == ["upsert Part 1"])
+        let key = "00000000-0000-0000-0000-00000000000a"
+        let owner = TestRecord("{\"key\":\"\(key)\"}", headers: ["tenant": "a", "kind": "owner"])
+        #expect(try decoder.shown(owner) == ["upsert Owner \(key)"])
+        #expect(
+            try decoder.shown("{\"id\":\"w1\",\"state\":{\"open\":true},\"small\":2}") == [
+                "upsert WorkOrder w1 small=2"
+            ])
+        for other in ["{\"id\":\"w1\",\"small\":1}", "{\"id\":\"w1\",\"state\":{\"open\":true},\"small\":3}"] {
+            #expect(decoder.failure(other)?.code == "decode.no_route")
+        }
+    }
+
+    @Test(arguments: [
+        ("a = 1", true), ("a != 1", false), ("a = 1.0", true), ("a = '1'", false), ("a > 0 AND a <= 1", true),
+        ("a BETWEEN {1, 2}", true), ("NOT a = 1", false), ("t BEGINSWITH 'wo'", true), ("t CONTAINS[c] 'RK'", true),
+        ("t ENDSWITH 'rd'", false), ("t LIKE 'w?r*'", true), ("t > 'a'", true), ("t > 1", false), ("d.e = true", true),
+        ("d.x = nil", true), ("d.e != nil", true), ("d = nil", false), ("missing < 3", false), ("a > -1", true),
+        ("a IN {-1, 1}", true), ("n = nil", true),
+        ("t IN {'a', 'work'}", true), ("a = 2 OR t = 'work'", true), ("d.e = 1", false),
+    ])
+    func conditionsCompareTheFieldsOfARecord(condition: String, holds: Bool) throws {
+        let decoder = try decoder(
+            route("WorkOrder") { ($0.filter, $0.ignore) = (condition, ["*"]) })
+        let operations = try decoder.shown(
+            "{\"id\":\"w1\",\"a\":1,\"t\":\"work\",\"d\":{\"e\":true},\"n\":null}")
+        #expect(operations.isEmpty != holds)
+        #expect(decoder.decoder.skipReason == (holds ? nil : .filter))
+    }
+
+    @Test func aDroppedRecordNeedsNoEntity() throws {
+        let decoder = try decoder(
+            route("") { ($0.type, $0.typeField, $0.verb) = ("ping", "kind", .drop) },
+            route("WorkOrder") { $0.typeField = "kind" })
+        #expect(try decoder.shown("{\"kind\":\"ping\"}").isEmpty)
+        #expect(decoder.decoder.skipReason == .drop)
+        #expect(try decoder.shown("{\"kind\":\"x\",\"id\":\"w1\"}") == ["upsert WorkOrder w1"])
+    }
+
+    @Test func conditionsHoldForCloudEventsToo() throws {
+        let decoder = try decoder(route("Part") { $0.condition = "number > 5" }, format: .cloudevents)
+        #expect(try decoder.shown("spare.made", "{\"number\":6}") == ["upsert Part 6"])
+        #expect(try decoder.shown("part.created", "{\"number\":1,\"label\":\"L\"}") == ["upsert Part 1 label=L"])
+    }
+
+    // MARK: What a route makes of values
+
+    @Test(
+        arguments: [
+            ("small", .text, "\"12\"", "12"), ("small", .text, "12", "12"), ("isOpen", .text, "\"yes\"", "true"),
+            ("isOpen", .number, "0", "false"), ("name", .number, "1.5", "1.5"), ("name", .number, "7", "7"),
+            ("name", .boolean, "true", "true"), ("large", .boolean, "true", "1"),
+            ("happenedAt", .seconds, "1767323045", "2026-01-02T03:04:05Z"),
+            ("happenedAt", .days, "1", "1970-01-02T00:00:00Z"),
+            ("happenedAt", .milliseconds, "\"2026-01-02\"", "2026-01-02T00:00:00Z"),
+            ("name", .milliseconds, "1500", "1970-01-01T00:00:01.500Z"), ("price", .text, "\"1.50\"", "1.5"),
+            ("owner", .text, "\"00000000-0000-0000-0000-00000000000a\"", "00000000-0000-0000-0000-00000000000a"),
+        ] as [(String, RouteConfiguration.ValueForm, String, String)])
+    func valuesAreReadAsTheRouteSays(
+        name: String, form: RouteConfiguration.ValueForm, value: String, expected: String
+    ) throws {
+        let decoder = try decoder(route("WorkOrder") { ($0.types, $0.aliases) = ([name: form], ["x": name]) })
+        #expect(try decoder.shown("{\"id\":\"w1\",\"x\":\(value)}") == ["upsert WorkOrder w1 \(name)=\(expected)"])
+    }
+
+    @Test func aValueThatDoesNotFitItsTypeIsNoEvent() throws {
+        let decoder = try decoder(route("WorkOrder") { $0.types = ["small": .text, "id": .number] })
+        #expect(try decoder.shown("{\"id\":7}") == ["upsert WorkOrder 7"])
+        for value in ["\"70000\"", "\"x\"", "true"] {
+            #expect(decoder.failure("{\"id\":\"w1\",\"small\":\(value)}")?.code == "decode.type")
+        }
+    }
+
+    @Test func defaultsFillWhatIsMissingOrNull() throws {
+        let decoder = try decoder(
+            route("WorkOrder") { $0.defaults = ["name": .string("none"), "small": .integer(1)] })
+        #expect(try decoder.shown("{\"id\":\"w1\",\"small\":2}") == ["upsert WorkOrder w1 small=2 name=none"])
+        #expect(
+            try decoder.shown("{\"id\":\"w1\",\"name\":null,\"small\":2}") == [
+                "upsert WorkOrder w1 name=null small=2 name=none"
+            ])
+    }
+
+    @Test func propertiesMayLieAnywhereInTheRecord() throws {
+        let decoder = try decoder(
+            route("WorkOrder") { ($0.data, $0.fields) = ("body", ["name": "head.by", "owner": "head.owner"]) })
+        let key = "00000000-0000-0000-0000-00000000000a"
+        #expect(
+            try decoder.shown("{\"head\":{\"by\":\"me\",\"owner\":\"\(key)\"},\"body\":{\"id\":\"w1\"}}") == [
+                "upsert WorkOrder w1 name=me owner=\(key)"
+            ])
+    }
+
+    @Test func whatIsNoPropertyMayBePassedOver() throws {
+        let decoder = try decoder(route("WorkOrder") { $0.ignore = ["*", "name"] })
+        #expect(
+            try decoder.shown("{\"id\":\"w1\",\"x\":1,\"name\":\"N\",\"small\":2}") == ["upsert WorkOrder w1 small=2"])
+    }
+
+    // MARK: Splits
+
+    @Test func theElementsOfAnArrayBecomeObjects() throws {
+        var split = SplitConfiguration(field: "lines", entity: "Part", parent: "order")
+        (split.aliases, split.ignore, split.constants) = (["no": "number"], ["*"], ["label": .string("L")])
+        let decoder = try decoder(route("WorkOrder") { ($0.splits, $0.identityPrefix) = ([split], "p-") })
+        #expect(
+            try decoder.shown("{\"lines\":[{\"no\":1,\"x\":2},{\"no\":2}],\"id\":\"w1\"}") == [
+                "upsert Part 1 label=L", "upsert Part 2 label=L", "upsert WorkOrder p-w1 parts+[1, 2]-[]",
+            ])
+        #expect(try decoder.shown("{\"id\":\"w1\",\"lines\":null}") == ["upsert WorkOrder p-w1"])
+        #expect(decoder.failure("{\"id\":\"w1\",\"lines\":7}")?.code == "decode.relationship")
+        #expect(decoder.failure("{\"id\":\"w1\",\"lines\":[7]}")?.code == "decode.type")
+    }
+
+    @Test func elementsMayBeNumberedAndReplaceTheSet() throws {
+        let model = try ObjectModel.parse(
+            """
+            model: orders
+            version: 1
+            entities:
+              Order:
+                identity: id
+                attributes: { id: { type: string } }
+                relationships: { lines: { to: Line, many: true, inverse: order, delete: cascade } }
+              Line:
+                identity: id
+                attributes: { id: { type: string }, text: { type: string, optional: true } }
+                relationships: { order: { to: Order, inverse: lines, delete: nullify, optional: true } }
+            """)
+        var split = SplitConfiguration(field: "items", entity: "Line", parent: "order")
+        (split.identity, split.identityPrefix, split.replaces) = (.row, "$parent-", true)
+        let decoder = try TestDecoder(model, format: .json, routes: [route("Order") { $0.splits = [split] }])
+        #expect(
+            try decoder.shown("{\"id\":\"o1\",\"items\":[{\"text\":\"a\"},{\"text\":\"b\"}]}") == [
+                "upsert Line o1-1 text=a", "upsert Line o1-2 text=b", "upsert Order o1 lines=[o1-1, o1-2]",
+            ])
+        #expect(try decoder.shown("{\"id\":\"o1\",\"items\":[]}") == ["upsert Order o1 lines=[]"])
+    }
+
     // MARK: Routes that do not fit
 
     @Test(arguments: [
@@ -168,6 +316,30 @@ import Testing
         (constant("id", .string("w1")), "'id'"),
         (constant("small", .integer(70_000)), "WorkOrder.small has to be a whole number from -32768 to 32767"),
         (constant("isOpen", .string("maybe")), "WorkOrder.isOpen has to be true or false"),
+        (changed { $0.defaults = ["nme": .null] }, "A default of topic events is for 'nme'"),
+        (changed { $0.types = ["nme": .text] }, "A type of topic events is for 'nme'"),
+        (changed { $0.types = ["parts": .text] }, "A type of topic events is for 'parts'"),
+        (
+            changed { $0.types = ["token": .number] },
+            "'number' of topic events for WorkOrder.token cannot become a UUID"
+        ),
+        (changed { $0.fields = ["id": "x"] }, "A field of topic events is for 'id'"),
+        (changed { $0.condition = "a =" }, "The 'where' of a route of topic events cannot be read"),
+        (changed { $0.filter = "ANY a.b = 1" }, "ANY is not for records"),
+        (changed { $0.filter = "a.@count > 1" }, "@count is not for records"),
+        (changed { $0.filter = "lowercase:(a) = 'x'" }, "lowercase: is not for records"),
+        (changed { $0.filter = "a MATCHES 'x+'" }, "MATCHES is not for records"),
+        (changed { $0.filter = "a + 1 = 2" }, "+ is not for records"),
+        (
+            changed { $0.splits = [SplitConfiguration(field: "x", entity: "Part", parent: "number")] },
+            "names the parent 'number', which is no relationship from Part to one WorkOrder"
+        ),
+        (
+            changed {
+                $0.place = ConfigurationPlace(.file(path: "w.yaml", line: 3, column: 5)); $0.entity = "X"
+            },
+            "w.yaml:3:5: A route of topic events leads to 'X'"
+        ),
     ])
     func saysWhyARouteDoesNotFit(route: RouteConfiguration, part: String) throws {
         let model = try TestModels.kinds()
@@ -175,6 +347,12 @@ import Testing
             caught(RouteError.self) { try TestDecoder(model, format: .json, routes: [route]) })
         #expect(error.description.contains(part), "\(error)")
         #expect(error.code == "config.route" && !error.isRetriable)
+    }
+
+    static func changed(_ change: (inout RouteConfiguration) -> Void) -> RouteConfiguration {
+        var route = RouteConfiguration(entity: "WorkOrder")
+        change(&route)
+        return route
     }
 
     static func aliased(_ aliases: [String: String]) -> RouteConfiguration {
@@ -193,7 +371,7 @@ import Testing
         let model = try TestModels.kinds()
         let json = try #require(caught(RouteError.self) { try TestDecoder(model, format: .json) })
         #expect(json.description.contains("needs routes"))
-        let debezium = try #require(caught(RouteError.self) { try TestDecoder(model, format: .debezium) })
-        #expect(debezium.description.contains("not supported"))
+        let connect = try #require(caught(RouteError.self) { try TestDecoder(model, format: .connect) })
+        #expect(connect.description.contains("needs routes"))
     }
 }

@@ -1,0 +1,112 @@
+import ObjectGraph
+
+/// Turns the values of a Kafka Connect struct into the stored form of attributes, by what their schema says.
+struct ConnectValues {
+    private let nested: JSONParser
+
+    /// Makes a converter; `depthLimit` and `maximumBytes` bound JSON inside texts.
+    init(depthLimit: Int, maximumBytes: Int) throws(JSONError) {
+        nested = try JSONParser(depthLimit: depthLimit, maximumBytes: maximumBytes)
+    }
+
+    /// Returns the stored form of a value, or nil where it does not fit.
+    func value(
+        _ json: JSONValue, _ logical: LogicalType, for type: AttributeType, _ values: ValueDecoding
+    ) -> Value? {
+        if json.isNull { return .null }
+        switch logical {
+        case .plain: return values.value(json, for: type)
+        case .instant(let unit):
+            guard type == .date || type == .string else { return values.value(json, for: type) }
+            return json.int64.flatMap(unit.microseconds).flatMap { Self.instant($0, for: type) }
+        case .instantText:
+            guard type == .date else { return values.value(json, for: type) }
+            return json.utf8.flatMap { Timestamp.microseconds(utf8: $0) }.map { .integer($0) }
+        case .timeOfDay(let unit):
+            // A time of day is no instant: as a date it would be one of 1970.
+            if type == .date { return nil }
+            guard type == .string else { return values.value(json, for: type) }
+            return json.int64.flatMap(unit.timeOfDay).map { .text($0) }
+        case .decimal(let scale):
+            guard let text = json.string else { return values.value(json, for: type) }
+            if type == .binary { return values.value(json, for: type) }
+            return Self.decimal(text, scale: scale).flatMap { Self.number($0, for: type) }
+        case .scaledDecimal:
+            guard let text = json.member("value")?.string, let scale = json.member("scale")?.int64 else {
+                return values.value(json, for: type)
+            }
+            return Int(exactly: scale).flatMap { Self.decimal(text, scale: $0) }.flatMap { Self.number($0, for: type) }
+        case .json: return type == .transformable ? parsed(json) : values.value(json, for: type)
+        }
+    }
+
+    static func instant(_ microseconds: Int64, for type: AttributeType) -> Value? {
+        switch type {
+        case .date: .integer(microseconds)
+        case .string: .text(Timestamp.text(microseconds))
+        default: nil
+        }
+    }
+
+    /// A text that holds JSON is that JSON to an attribute of JSON; one that holds something else does not fit.
+    private func parsed(_ json: JSONValue) -> Value? {
+        guard let text = json.utf8, let root = try? nested.parse(UnsafeRawBufferPointer(text)).root else { return nil }
+        return .text(String(decoding: root.serialized(), as: UTF8.self))
+    }
+
+    private static func number(_ text: String, for type: AttributeType) -> Value? {
+        switch type {
+        case .decimal, .string: .text(text)
+        case .integer16, .integer32, .integer64, .double, .float: type.value(fromText: text)
+        default: nil
+        }
+    }
+
+    /// Returns the canonical text of a number that is given as base64 of its unscaled value, or nil where it is none or
+    /// has more digits than a decimal keeps exactly.
+    static func decimal(_ base64: String, scale: Int) -> String? {
+        guard let bytes = Base64Text.bytes(base64), !bytes.isEmpty, bytes.count <= 32, (-38...38).contains(scale)
+        else { return nil }
+        let isNegative = bytes[0] & 0x80 != 0
+        var digits = decimalDigits(isNegative ? negated(bytes) : bytes)
+        if scale < 0, digits != [0] { digits += [UInt8](repeating: 0, count: -scale) }
+        guard digits.count <= 38 else { return nil }
+        var text = isNegative ? "-" : ""
+        if scale > 0 {
+            let padded = [UInt8](repeating: 0, count: max(0, scale + 1 - digits.count)) + digits
+            text += padded.dropLast(scale).map { String($0) }.joined() + "."
+            text += padded.suffix(scale).map { String($0) }.joined()
+        } else {
+            text += digits.map { String($0) }.joined()
+        }
+        return DecimalText.canonical(text)
+    }
+
+    /// The amount of a negative number in two's complement.
+    private static func negated(_ bytes: [UInt8]) -> [UInt8] {
+        var result = bytes.map { ~$0 }
+        for index in result.indices.reversed() {
+            result[index] &+= 1
+            if result[index] != 0 { break }
+        }
+        return result
+    }
+
+    /// The decimal digits of a big-endian number, without leading zeros.
+    private static func decimalDigits(_ bytes: [UInt8]) -> [UInt8] {
+        var digits: [UInt8] = []
+        var rest = bytes[...].drop { $0 == 0 }
+        while !rest.isEmpty {
+            var remainder = 0
+            var quotient: [UInt8] = []
+            for byte in rest {
+                let current = remainder << 8 | Int(byte)
+                quotient.append(UInt8(current / 10))
+                remainder = current % 10
+            }
+            digits.append(UInt8(remainder))
+            rest = quotient[...].drop { $0 == 0 }
+        }
+        return digits.isEmpty ? [0] : digits.reversed()
+    }
+}

@@ -1,0 +1,78 @@
+import ObjectGraph
+
+/// Records without a value, and what their keys say.
+extension EventDecoder {
+    /// A null value deletes the object that its key names, where one route says which entity that is.
+    func decodeTombstone(_ record: SourceRecord) throws(DecodeError) -> GraphEvent {
+        // Debezium's follow a deletion, for compaction alone.
+        if format == .debezium { return skipped(.tombstone) }
+        guard let key = record.key, !key.isEmpty else {
+            throw DecodeError(
+                code: "decode.null", "The record has neither a value nor a key, so it says nothing. Check its producer")
+        }
+        guard format != .cloudevents, let route = tombstoneRoute(record) else {
+            throw DecodeError(
+                code: "decode.null",
+                "The record has no value, and its key alone does not tell which entity it deletes. Give the topic "
+                    + "'format: json' and one route, or send an event that says so")
+        }
+        if route.isDrop { return skipped(.drop) }
+        let identity: Value
+        if format == .connect {
+            identity = try keyIdentity(key, route.entity, route, route.properties)
+        } else {
+            let text = String(validating: key, as: UTF8.self)
+            guard let text, let value = route.identityValue(text: text, integer: Int64(text)) else {
+                throw wrongKey(route.entity)
+            }
+            identity = value
+        }
+        return GraphEvent(Operation(.delete, entity: route.entity.index, identity: identity))
+    }
+
+    /// The only route that takes a record by its topic and headers; others look at fields that a null value has not.
+    private func tombstoneRoute(_ record: SourceRecord) -> Route? {
+        if routes.count == 1 { return routes.first.flatMap { $0.takes(record, fields: nil) ? $0 : nil } }
+        let fitting = routes.filter { $0.type == nil && $0.takes(record, fields: nil) }
+        return fitting.count == 1 ? fitting[0] : nil
+    }
+
+    /// Returns the identity that a key of Kafka Connect states: a value, or a struct with the identity's field or with one
+    /// field alone; as JSON with the schema wrapper or without, or as plain text.
+    func keyIdentity(
+        _ key: UnsafeRawBufferPointer, _ entity: Entity, _ route: Route?, _ table: ObjectDecoder.PropertyTable
+    ) throws(DecodeError) -> Value {
+        let content = RegistryFormat.matches(key) ? RegistryFormat.content(key) : key
+        let text: String?
+        if let root = try? parser.parse(content).root {
+            let value = Self.keyValue(Self.unwrapped(root).payload, route, table)
+            text = value.flatMap { $0.string ?? $0.int64.map { String($0) } }
+        } else {
+            text = String(validating: content, as: UTF8.self)
+        }
+        guard let text, !text.isEmpty else { throw wrongKey(entity) }
+        let identity =
+            route.map { $0.identityValue(text: text, integer: Int64(text)) } ?? entity.identityValue(fromText: text)
+        guard let identity else { throw wrongKey(entity) }
+        return identity
+    }
+
+    private static func keyValue(
+        _ payload: JSONValue, _ route: Route?, _ table: ObjectDecoder.PropertyTable
+    ) -> JSONValue? {
+        guard payload.kind == .object else { return payload }
+        if let path = route?.identityPath, !path.isEmpty, let value = payload.member(at: path) { return value }
+        var only: JSONValue?
+        for (key, value) in payload.members {
+            if case .identity? = table.properties[String(decoding: key, as: UTF8.self)] { return value }
+            only = value
+        }
+        return payload.count == 1 ? only : nil
+    }
+
+    private func wrongKey(_ entity: Entity) -> DecodeError {
+        DecodeError(
+            code: "decode.identity",
+            "The record's key names the \(entity.name) to delete; it has to be \(entity.identity.type.expectation)")
+    }
+}

@@ -1,0 +1,139 @@
+import ObjectGraph
+
+extension ObjectDecoder {
+    /// What is known of a flat object before it is read: the row of a table, or a record that a route takes.
+    struct Row {
+        let entity: Entity
+        var kind: Operation.Kind
+        var circumstances: Circumstances
+        let table: PropertyTable
+        /// The schemas of the fields, where the record brings them.
+        var schema: SchemaFields?
+        /// Whether Debezium's mark of a value that it was not given stands for an absent one.
+        var leavesOutUnavailable = false
+    }
+
+    /// An array that is to be taken apart when the object's identity is known.
+    struct PendingSplit {
+        let index: Int
+        let array: JSONValue
+        let schema: JSONValue?
+    }
+
+    /// Reads an object without nested names of the model's own: its operation is not checked and not appended yet.
+    ///
+    /// - Throws: ``DecodeError``.
+    func read(
+        _ json: JSONValue, _ row: Row, connect: ConnectValues, into operations: inout [Operation]
+    ) throws(DecodeError) -> (operation: Operation, splits: [PendingSplit]) {
+        guard json.kind == .object else {
+            throw DecodeError(code: "decode.type", "The data of a \(row.entity.name) has to be a JSON object")
+        }
+        var row = row
+        var operation = Operation(row.kind, entity: row.entity.index, identity: .null)
+        operation.time = row.circumstances.time
+        var splits: [PendingSplit] = []
+        for (key, value) in json.members {
+            let name = String(decoding: key, as: UTF8.self)
+            let schema = row.schema?.schema(of: key)
+            if let index = row.table.splits[name] {
+                splits.append(PendingSplit(index: index, array: value, schema: schema))
+                continue
+            }
+            guard let property = row.table.properties[name] else {
+                if row.table.ignoresUnknown || row.kind == .delete { continue }
+                throw unknown(name, row.entity)
+            }
+            if row.kind == .delete, !Self.counts(property, in: row.entity) { continue }
+            if row.leavesOutUnavailable, Self.isUnavailable(value) { continue }
+            try assign(
+                value, to: property, named: name, schema.map { LogicalType($0) } ?? .plain, row, connect, &operation,
+                into: &operations)
+        }
+        return (operation, splits)
+    }
+
+    /// Tells whether a property counts in a deletion: the identity and the version.
+    private static func counts(_ property: Property, in entity: Entity) -> Bool {
+        switch property {
+        case .identity: true
+        case .attribute(let slot): slot == entity.versionSlot
+        case .relationship, .ignored: false
+        }
+    }
+
+    /// Gives an operation the value of one field.
+    func assign(
+        _ json: JSONValue, to property: Property, named name: String, _ logical: LogicalType, _ row: Row,
+        _ connect: ConnectValues, _ operation: inout Operation, into operations: inout [Operation]
+    ) throws(DecodeError) {
+        let entity = row.entity
+        switch property {
+        case .ignored: return
+        case .identity:
+            operation.identity = try identity(json, entity: entity, named: name, logical, row, connect)
+        case .attribute(let slot):
+            let attribute = entity.attributes[slot]
+            guard let stored = value(json, attribute.type, named: name, logical, row, connect) else {
+                throw wrongType(json, attribute, entity, row.circumstances, name)
+            }
+            if slot == entity.versionSlot { operation.version = stored }
+            if row.kind == .upsert { operation.attributes.append(.init(slot: slot, value: stored)) }
+        case .relationship(let index):
+            if row.kind == .delete { return }
+            let relationship = entity.relationships[index]
+            let change: RelationshipChange
+            switch json.kind {
+            case .object, .array, .null:
+                change = try self.change(json, relationship, row.circumstances, name, into: &operations)
+            default:
+                guard !relationship.isToMany else {
+                    change = try self.change(json, relationship, row.circumstances, name, into: &operations)
+                    break
+                }
+                let destination = model.entities[relationship.destinationIndex]
+                change = .one(try identity(json, entity: destination, named: name, logical, row, connect))
+            }
+            operation.relationships.append(.init(relationship: index, change: change))
+        }
+    }
+
+    private func value(
+        _ json: JSONValue, _ type: AttributeType, named name: String, _ logical: LogicalType, _ row: Row,
+        _ connect: ConnectValues
+    ) -> Value? {
+        if !row.table.forms.isEmpty, let form = row.table.forms[name], let value = form.value(json, for: type) {
+            return value
+        }
+        if logical == .plain { return row.circumstances.values.value(json, for: type) }
+        return connect.value(json, logical, for: type, row.circumstances.values)
+    }
+
+    private func identity(
+        _ json: JSONValue, entity: Entity, named name: String, _ logical: LogicalType, _ row: Row,
+        _ connect: ConnectValues
+    ) throws(DecodeError) -> Value {
+        if let value = value(json, entity.identity.type, named: name, logical, row, connect), !value.isNull {
+            return value
+        }
+        return try identity(json, entity: entity, row.circumstances, name)
+    }
+
+    // MARK: Unavailable values
+
+    /// Debezium's mark of a large value that the database did not send because it had not changed, as text and as bytes.
+    ///
+    /// Source: Debezium's connector properties, `unavailable.value.placeholder`.
+    private static let unavailable: StaticString = "__debezium_unavailable_value"
+    private static let unavailableBytes: StaticString = "X19kZWJleml1bV91bmF2YWlsYWJsZV92YWx1ZQ=="
+
+    static func isUnavailable(_ json: JSONValue) -> Bool {
+        guard let text = json.utf8 else { return false }
+        return equal(text, unavailable) || equal(text, unavailableBytes)
+    }
+
+    private static func equal(_ text: UnsafeBufferPointer<UInt8>, _ other: StaticString) -> Bool {
+        text.count == other.utf8CodeUnitCount
+            && text.elementsEqual(UnsafeBufferPointer(start: other.utf8Start, count: other.utf8CodeUnitCount))
+    }
+}

@@ -1,0 +1,36 @@
+import ObjectGraph
+
+/// The units in which systems count the time since 1970 UTC, or since midnight.
+enum TimeUnit: Sendable {
+    case days, seconds, milliseconds, microseconds, nanoseconds
+
+    /// Returns a count as microseconds, cut downwards, or nil where they do not fit 64 bits.
+    func microseconds(_ count: Int64) -> Int64? {
+        let factor: Int64
+        switch self {
+        case .days: factor = 86_400_000_000
+        case .seconds: factor = 1_000_000
+        case .milliseconds: factor = 1000
+        case .microseconds: return count
+        case .nanoseconds: return count / 1000 - (count % 1000 < 0 ? 1 : 0)
+        }
+        let (product, overflows) = count.multipliedReportingOverflow(by: factor)
+        return overflows ? nil : product
+    }
+
+    /// Returns a time of day as `hh:mm:ss` with as many digits of fraction as it has, or nil where it is none.
+    func timeOfDay(_ count: Int64) -> String? {
+        // 24:00:00 is a time of day to some databases.
+        guard let microseconds = microseconds(count), (0...86_400_000_000).contains(microseconds) else { return nil }
+        let seconds = microseconds / 1_000_000
+        let fraction = microseconds % 1_000_000
+        let time = [seconds / 3600, seconds / 60 % 60, seconds % 60].map { Self.padded($0, 2) }.joined(separator: ":")
+        if fraction == 0 { return time }
+        return time + "." + (fraction % 1000 == 0 ? Self.padded(fraction / 1000, 3) : Self.padded(fraction, 6))
+    }
+
+    private static func padded(_ number: Int64, _ count: Int) -> String {
+        let digits = String(number)
+        return String(repeating: "0", count: max(0, count - digits.count)) + digits
+    }
+}

@@ -1,0 +1,63 @@
+import ObjectGraph
+
+extension RouteConfiguration.ValueForm {
+    /// The unit of a form that counts time, or nil.
+    private var unit: TimeUnit? {
+        switch self {
+        case .days: .days
+        case .seconds: .seconds
+        case .milliseconds: .milliseconds
+        case .microseconds: .microseconds
+        case .nanoseconds: .nanoseconds
+        case .text, .number, .boolean, .iso8601: nil
+        }
+    }
+
+    /// Tells whether values of this form can become values of a type.
+    func canBecome(_ type: AttributeType) -> Bool {
+        switch self {
+        case .text: type != .transformable
+        case .number: type == .string || type == .uri || type == .boolean || type.isNumeric
+        case .boolean: type == .string || type == .boolean || type.isNumeric
+        case .iso8601, .days, .seconds, .milliseconds, .microseconds, .nanoseconds: type == .date || type == .string
+        }
+    }
+
+    /// Returns the stored form of a value of this form, or nil where it is of another form or does not fit.
+    func value(_ json: JSONValue, for type: AttributeType) -> Value? {
+        if let unit {
+            return Self.whole(json).flatMap(unit.microseconds).flatMap { ConnectValues.instant($0, for: type) }
+        }
+        switch self {
+        case .text: return json.string.flatMap { $0.utf8.contains(0) ? nil : type.value(fromText: $0) }
+        case .number:
+            guard type == .string || type == .uri else { return Self.whole(json).flatMap(type.value(fromInteger:)) }
+            return Self.text(ofNumber: json).map { .text($0) }
+        case .boolean:
+            guard let flag = json.bool else { return nil }
+            return type == .string ? .text(flag ? "true" : "false") : type.value(fromInteger: flag ? 1 : 0)
+        default:
+            return json.utf8.flatMap { Timestamp.microseconds(utf8: $0) }
+                .flatMap { ConnectValues.instant($0, for: type) }
+        }
+    }
+
+    /// Returns the stored form of a CSV field, or nil where it does not fit.
+    func value(text: String, for type: AttributeType) -> Value? {
+        guard let unit else { return type.value(fromText: text) }
+        return Int64(text).flatMap(unit.microseconds).flatMap { ConnectValues.instant($0, for: type) }
+    }
+
+    private static func whole(_ json: JSONValue) -> Int64? {
+        json.int64 ?? json.double.flatMap { Int64(exactly: $0) }
+    }
+
+    static func text(ofNumber json: JSONValue) -> String? {
+        switch json.kind {
+        case .integer: json.int64.map { String($0) }
+        case .unsignedInteger: json.uint64.map { String($0) }
+        case .double: json.double.map { "\($0)" }
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,113 @@
+import ObjectGraph
+import Testing
+
+@testable import IngestCore
+
+@Suite struct ConnectTests {
+    private typealias Records = DebeziumRecords
+
+    private func decoder(_ change: (inout RouteConfiguration) -> Void = { _ in }) throws -> TestDecoder {
+        var route = RouteConfiguration(entity: "WorkOrder")
+        change(&route)
+        return try TestDecoder(TestModels.kinds(), format: .connect, routes: [route])
+    }
+
+    private func record(_ name: String, _ type: String, _ logical: String?, _ value: String, scale: Int? = nil)
+        -> String
+    {
+        let schema = Records.structure([
+            Records.field("id", "string"), Records.field(name, type, logical, scale: scale),
+        ])
+        return "{\"schema\":\(schema),\"payload\":{\"id\":\"w1\",\"\(name)\":\(value)}}"
+    }
+
+    private static let connect = "org.apache.kafka.connect.data."
+
+    @Test(arguments: [
+        ("happenedAt", "int64", connect + "Timestamp", "1767323045123", "2026-01-02T03:04:05.123Z"),
+        ("happenedAt", "int32", connect + "Date", "20455", "2026-01-02T00:00:00Z"),
+        ("happenedAt", "int64", "io.debezium.time.NanoTimestamp", "-1", "1969-12-31T23:59:59.999999Z"),
+        ("name", "int32", connect + "Date", "20455", "2026-01-02T00:00:00Z"),
+        ("name", "int32", connect + "Time", "3723004", "01:02:03.004"),
+        ("large", "int64", connect + "Timestamp", "1767323045123", "1767323045123"),
+        ("isOpen", "boolean", nil, "true", "true"),
+        ("price", "struct", "io.debezium.data.VariableScaleDecimal", "{\"scale\":1,\"value\":\"Bw==\"}", "0.7"),
+        ("happenedAt", "int64", connect + "Timestamp", "null", "null"),
+    ])
+    func theSchemaSaysWhatAValueMeans(
+        name: String, type: String, logical: String?, value: String, expected: String
+    ) throws {
+        #expect(try decoder().shown(record(name, type, logical, value)) == ["upsert WorkOrder w1 \(name)=\(expected)"])
+    }
+
+    @Test(arguments: [
+        ("AA==", 2, "0"), ("AMn/", 2, "517.11"), ("/w==", 2, "-0.01"), ("gA==", 0, "-128"), ("AIA=", 3, "0.128"),
+        ("Bw==", -3, "7000"), ("/zYB", 2, "-517.11"),
+    ])
+    func decimalsAreExact(base64: String, scale: Int, expected: String) throws {
+        #expect(ConnectValues.decimal(base64, scale: scale) == expected)
+        let record = record("price", "bytes", Self.connect + "Decimal", "\"\(base64)\"", scale: scale)
+        #expect(try decoder().shown(record) == ["upsert WorkOrder w1 price=\(expected)"])
+    }
+
+    @Test func aDecimalThatWouldLoseDigitsIsRefused() throws {
+        let wide = Base64Text.text([UInt8](repeating: 0x7F, count: 17))
+        #expect(ConnectValues.decimal(wide, scale: 2) == nil)
+        let failure = try #require(
+            try decoder().failure(record("price", "bytes", Self.connect + "Decimal", "\"\(wide)\"", scale: 2)))
+        #expect(failure.code == "decode.type" && failure.description.contains("price"))
+    }
+
+    @Test func aTimeOfDayIsNoDate() throws {
+        let failure = try decoder().failure(record("happenedAt", "int32", Self.connect + "Time", "1000"))
+        #expect(failure?.code == "decode.type")
+    }
+
+    @Test func aTextThatIsNoJSONDoesNotBecomeIt() throws {
+        #expect(
+            try decoder().failure(record("extra", "string", "io.debezium.data.Json", "\"{\""))?.code == "decode.type")
+    }
+
+    @Test func recordsWithoutTheWrapperAreTaken() throws {
+        #expect(try decoder().shown("{\"id\":17,\"name\":\"N\"}") == ["upsert WorkOrder 17 name=N"])
+    }
+
+    @Test func aNullPayloadDeletesWhatItsKeyNames() throws {
+        for key in ["w1", "\"w1\"", "{\"id\":\"w1\"}", "{\"schema\":{\"type\":\"string\"},\"payload\":\"w1\"}"] {
+            #expect(try decoder().shown(TestRecord(nil, key: key)) == ["delete WorkOrder w1"])
+            #expect(
+                try decoder().shown(TestRecord("{\"schema\":null,\"payload\":null}", key: key)) == [
+                    "delete WorkOrder w1"
+                ])
+        }
+        #expect(try decoder().failure(TestRecord(nil, key: "{\"a\":1,\"b\":2}"))?.code == "decode.identity")
+        #expect(try decoder().failure(TestRecord(nil))?.code == "decode.null")
+    }
+
+    // MARK: The schema registry
+
+    @Test func avroOfTheSchemaRegistryIsRefusedByItsName() throws {
+        let record = TestRecord(bytes: [0, 0, 0, 1, 44, 2, 0x6D, 0x31])
+        for format in EventFormat.allCases {
+            let decoder = try TestDecoder(
+                TestModels.kinds(), format: format, routes: [RouteConfiguration(entity: "WorkOrder")])
+            let failure = try #require(decoder.failure(record))
+            #expect(failure.code == "decode.schema_registry")
+            #expect(failure.description.contains("Avro/Protobuf via schema registry is not supported"))
+            #expect(failure.description.contains("schema 300"))
+        }
+    }
+
+    @Test func jsonOfTheSchemaRegistryIsDecoded() throws {
+        let bytes = [0, 0, 0, 0, 7] + Array("{\"id\":\"w1\",\"name\":\"N\"}".utf8)
+        #expect(try decoder().shown(TestRecord(bytes: bytes)) == ["upsert WorkOrder w1 name=N"])
+    }
+
+    @Test func aHeaderMayNameTheSchemaToo() throws {
+        var record = TestRecord(bytes: [2, 2, 0x6D, 0x31])
+        record.headers = TestRecord("", headers: ["__value_schema_id": "x"]).headers
+        #expect(try decoder().failure(record)?.code == "decode.schema_registry")
+        record.headers = []
+        #expect(try decoder().failure(record)?.code == "json.syntax")
+    }
+}

@@ -1,0 +1,246 @@
+import ObjectGraph
+import TestSupport
+import Testing
+
+@testable import IngestCore
+
+@Suite struct DebeziumTests {
+    private typealias Records = DebeziumRecords
+
+    private func decoder(
+        _ model: ObjectModel? = nil, _ routes: [RouteConfiguration] = []
+    ) throws -> TestDecoder {
+        try TestDecoder(model ?? TestModels.chat(), format: .debezium, routes: routes)
+    }
+
+    private func route(_ entity: String, _ change: (inout RouteConfiguration) -> Void) -> RouteConfiguration {
+        var route = RouteConfiguration(entity: entity)
+        change(&route)
+        return route
+    }
+
+    private let row = "{\"id\":\"m1\",\"body\":\"Hello\",\"chat_id\":\"c1\",\"seq\":7}"
+    private let event = "Message m1 version=2026-01-02T03:04:05.123456Z body=Hello seq=7 chat=c1"
+
+    // MARK: Operations
+
+    @Test(arguments: ["c", "r", "u"]) func creationsReadsAndUpdatesUpsertTheRow(operation: String) throws {
+        #expect(try decoder().shown(Records.change(operation, after: row)) == ["upsert " + event])
+    }
+
+    @Test func aDeletionNamesItsObjectByTheRowBefore() throws {
+        // With PostgreSQL's default replica identity all but the key is null.
+        let before = "{\"id\":\"m1\",\"body\":null,\"chat_id\":null,\"seq\":0}"
+        #expect(
+            try decoder().shown(Records.change("d", before: before)) == [
+                "delete Message m1 version=2026-01-02T03:04:05.123456Z"
+            ])
+    }
+
+    @Test func aDeletionWithoutARowIsNamedByItsKey() throws {
+        let deletion = Records.change("d")
+        for key in [
+            "{\"id\":\"m1\"}", "{\"schema\":{\"type\":\"struct\"},\"payload\":{\"id\":\"m1\"}}", "m1", "\"m1\"",
+        ] {
+            #expect(
+                try decoder().shown(TestRecord(deletion, key: key)) == [
+                    "delete Message m1 version=2026-01-02T03:04:05.123456Z"
+                ])
+        }
+        #expect(try decoder().failure(deletion)?.code == "decode.envelope")
+    }
+
+    @Test func theTombstoneBehindADeletionIsPassedOver() throws {
+        let decoder = try decoder()
+        for record in [
+            TestRecord(nil, key: "{\"id\":\"m1\"}"), TestRecord("{\"schema\":null,\"payload\":null}"),
+            TestRecord("null"),
+        ] {
+            #expect(try decoder.shown(record).isEmpty)
+            #expect(decoder.decoder.skipReason == .tombstone)
+        }
+        _ = try decoder.shown(Records.change("c", after: row))
+        #expect(decoder.decoder.skipReason == nil)
+    }
+
+    @Test func aTruncationIsNoEvent() throws {
+        let failure = try #require(try decoder().failure(Records.change("t")))
+        #expect(failure.code == "decode.truncate" && failure.description.contains("skipped.operations"))
+        #expect(try decoder().failure(Records.change("m"))?.code == "decode.operation")
+    }
+
+    @Test func whatIsNoEnvelopeIsRefusedWithARemedy() throws {
+        let flat = try #require(try decoder().failure(row))
+        #expect(flat.code == "decode.envelope" && flat.description.contains("format: connect"))
+        // The MongoDB connector writes documents as texts.
+        #expect(try decoder().failure(Records.change("c", after: "\"{}\""))?.code == "decode.envelope")
+        #expect(try decoder().failure(Records.change("c"))?.code == "decode.envelope")
+    }
+
+    // MARK: Tables and columns
+
+    @Test func aTableIsTheEntityOfItsName() throws {
+        let decoder = try decoder(TestModels.kinds())
+        for table in ["work_orders", "WORK_ORDER", "WorkOrders"] {
+            let change = Records.change(
+                "c", after: "{\"id\":\"w1\",\"is_open\":true}", source: Records.source(table: table))
+            #expect(
+                try decoder.shown(change) == ["upsert WorkOrder w1 version=2026-01-02T03:04:05.123456Z isOpen=true"])
+        }
+        let unknown = Records.change("c", after: "{\"id\":\"w1\"}", source: Records.source(table: "customers"))
+        #expect(decoder.failure(unknown)?.code == "decode.unknown_entity")
+    }
+
+    @Test func numbersMayIdentifyByTexts() throws {
+        let row = "{\"id\":17,\"chat_id\":4,\"sender_id\":null}"
+        #expect(
+            try decoder().shown(Records.change("c", after: row)) == [
+                "upsert Message 17 version=2026-01-02T03:04:05.123456Z chat=4 sender=null"
+            ])
+    }
+
+    @Test func aRouteNamesTableIdentityAndColumns() throws {
+        let decoder = try decoder(
+            nil,
+            [
+                route("Message") {
+                    ($0.table, $0.identity, $0.identityPrefix) = ("public.messages", .field("no"), "pg-")
+                    ($0.aliases, $0.ignore) = (["text": "body"], ["*"])
+                }
+            ])
+        let change = Records.change("u", after: "{\"no\":5,\"text\":\"Hi\",\"internal\":1}")
+        #expect(try decoder.shown(change) == ["upsert Message pg-5 version=2026-01-02T03:04:05.123456Z body=Hi"])
+        let other = Records.change("u", after: "{\"id\":\"u1\"}", source: Records.source(table: "members"))
+        #expect(try decoder.shown(other) == ["upsert Member u1 version=2026-01-02T03:04:05.123456Z"])
+    }
+
+    @Test func tablesMayBeDroppedAndRowsFiltered() throws {
+        let decoder = try decoder(
+            nil,
+            [
+                route("") { ($0.table, $0.verb) = ("audit", .drop) },
+                route("Message") { ($0.table, $0.filter) = ("messages", "seq > 3") },
+            ])
+        #expect(try decoder.shown(Records.change("c", after: "{}", source: Records.source(table: "audit"))).isEmpty)
+        #expect(decoder.decoder.skipReason == .drop)
+        #expect(try decoder.shown(Records.change("c", after: "{\"id\":\"m1\",\"seq\":3}")).isEmpty)
+        #expect(decoder.decoder.skipReason == .filter)
+        #expect(try decoder.shown(Records.change("c", after: "{\"id\":\"m1\",\"seq\":4}")).count == 1)
+        // What a deletion knows of the row may be its key alone.
+        #expect(try decoder.shown(Records.change("d", before: "{\"id\":\"m1\",\"seq\":0}")).count == 1)
+    }
+
+    @Test func theSourceMayBecomeProperties() throws {
+        let decoder = try decoder(
+            TestModels.kinds(),
+            [
+                route("WorkOrder") {
+                    $0.fields = ["large": "source.lsn", "name": "source.table", "medium": "source.nothing"]
+                }
+            ])
+        #expect(
+            try decoder.shown(Records.change("c", after: "{\"id\":\"w1\"}")) == [
+                "upsert WorkOrder w1 version=2026-01-02T03:04:05.123456Z large=24023128 name=messages"
+            ])
+    }
+
+    @Test func valuesThatTheDatabaseDidNotSendStayAsTheyAre() throws {
+        let row = "{\"id\":\"m1\",\"body\":\"__debezium_unavailable_value\",\"seq\":8}"
+        #expect(
+            try decoder().shown(Records.change("u", after: row)) == [
+                "upsert Message m1 version=2026-01-02T03:04:05.123456Z seq=8"
+            ])
+    }
+
+    // MARK: Time
+
+    @Test func theTimeIsThatOfTheSource() throws {
+        let decoder = try decoder()
+        let seconds = "{\"table\":\"messages\",\"ts_ms\":1767323045123}"
+        #expect(
+            try decoder.shown(Records.change("c", after: "{\"id\":\"m1\"}", source: seconds)) == [
+                "upsert Message m1 version=2026-01-02T03:04:05.123Z"
+            ])
+        // Snapshots of old connectors state a zero.
+        let zero = "{\"table\":\"messages\",\"ts_ms\":0}"
+        #expect(
+            try decoder.shown(Records.change("r", after: "{\"id\":\"m1\"}", source: zero)) == [
+                "upsert Message m1 version=2026-01-02T03:04:05.999001Z"
+            ])
+    }
+
+    @Test func aRouteMayNameAnotherTime() throws {
+        let decoder = try decoder(
+            nil, [route("Message") { ($0.timeField, $0.dates) = ("ts_ms", .milliseconds) }])
+        #expect(
+            try decoder.shown(Records.change("c", after: "{\"id\":\"m1\"}")) == [
+                "upsert Message m1 version=2026-01-02T03:04:05.999Z"
+            ])
+    }
+
+    // MARK: The schema wrapper
+
+    private let fields = [
+        Records.field("id", "string"),
+        Records.field("price", "bytes", "org.apache.kafka.connect.data.Decimal", scale: 2),
+        Records.field("happened_at", "int64", "io.debezium.time.MicroTimestamp"),
+        Records.field("name", "int64", "io.debezium.time.MicroTime"),
+        Records.field("extra", "string", "io.debezium.data.Json"),
+        Records.field("updated_at", "string", "io.debezium.time.ZonedTimestamp"),
+    ]
+    private let values = """
+        {"id":"w1","price":"AMn/","happened_at":1767323045123456,"name":39845000001,"extra":"{\\"a\\": [1]}",\
+        "updated_at":"2026-05-06T07:08:09.5+02:00"}
+        """
+    private let expected = """
+        upsert WorkOrder w1 version=2026-05-06T05:08:09.500Z price=517.11 happenedAt=2026-01-02T03:04:05.123456Z \
+        name=11:04:05.000001 extra={"a":[1]} updatedAt=2026-05-06T05:08:09.500Z
+        """
+
+    @Test func theSchemaSaysWhatValuesMean() throws {
+        let decoder = try decoder(TestModels.kinds())
+        let change = Records.change("u", before: values, after: values, source: Records.source(table: "work_orders"))
+        #expect(try decoder.shown(Records.wrapped(change, row: fields)) == [expected])
+        // The order of the schema's fields does not matter.
+        #expect(try decoder.shown(Records.wrapped(change, row: fields.reversed())) == [expected])
+    }
+
+    // MARK: Damage
+
+    @Test func noMutationStopsTheDecoder() throws {
+        var random = SeededRandom.forTest("noMutationStopsTheDecoder")
+        let model = try TestModels.kinds()
+        let change = Records.change("u", before: values, after: values, source: Records.source(table: "work_orders"))
+        let samples = [
+            Records.wrapped(change, row: fields), change, Records.change("d", before: values),
+            "\u{0}\u{0}\u{0}\u{0}\u{1}" + change,
+        ].map { Array($0.utf8) }
+        let split = { () -> RouteConfiguration in
+            var route = RouteConfiguration(entity: "WorkOrder")
+            var split = SplitConfiguration(field: "extra", entity: "Part", parent: "order")
+            split.ignore = ["*"]
+            (route.splits, route.ignore) = ([split], ["*"])
+            return route
+        }()
+        let decoders = [
+            try TestDecoder(model, format: .debezium), try TestDecoder(model, format: .debezium, routes: [split]),
+            try TestDecoder(model, format: .connect, routes: [split]),
+        ]
+        var events = 0
+        for round in 0..<3000 {
+            var record = TestRecord(bytes: random.mutate(samples[round % samples.count]))
+            if round % 3 == 0 { record.key = random.mutate(Array("{\"schema\":{},\"payload\":{\"id\":\"w1\"}}".utf8)) }
+            let decoder = decoders[random.number(below: decoders.count)]
+            // Every record is an event, is passed over, or says why it is none.
+            do {
+                let event = try decoder.event(record)
+                #expect(!event.operations.isEmpty || decoder.decoder.skipReason != nil)
+                events += event.operations.isEmpty ? 0 : 1
+                #expect(event.operations.allSatisfy { !$0.identity.isNull })
+            } catch {
+                #expect((error as? DecodeError)?.description.isEmpty == false)
+            }
+        }
+        #expect(events > 0)
+    }
+}
