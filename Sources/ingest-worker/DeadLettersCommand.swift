@@ -4,8 +4,9 @@ import ObjectGraph
 
 struct DeadLettersCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "dead-letters", abstract: "Shows the records that could not be applied.",
-        subcommands: [List.self, Show.self], defaultSubcommand: List.self)
+        commandName: "dead-letters",
+        abstract: "Shows, retries, exports and drops the records that could not be applied.",
+        subcommands: [List.self, Show.self, Retry.self, Drop.self, Export.self], defaultSubcommand: List.self)
 
     struct List: ParsableCommand {
         static let configuration = CommandConfiguration(
@@ -35,7 +36,7 @@ struct DeadLettersCommand: ParsableCommand {
 
     struct Show: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Shows one dead letter with its original bytes as text.",
+            abstract: "Shows one dead letter with its original bytes and headers as text.",
             discussion: "Example: ingest-worker dead-letters show 3")
 
         @OptionGroup var options: SharedOptions
@@ -43,42 +44,183 @@ struct DeadLettersCommand: ParsableCommand {
         @Argument(help: "The dead letter's number.")
         var id: Int64
 
+        @Flag(help: "Prints a JSON object, with the original bytes in base64.")
+        var json = false
+
         func run() throws {
             let store = try options.openForReading()
-            guard let letter = try store.read({ try $0.deadLetters(after: id - 1, limit: 1) }).first, letter.id == id
-            else {
+            guard let letter = try store.read({ try $0.deadLetter(id) }) else {
                 throw CommandError(
                     code: ExitStatus.badData,
                     description:
                         "There is no dead letter \(id). 'ingest-worker dead-letters list' shows which there are")
             }
-            Console.print(letter.summary)
-            if let key = letter.key { Console.print("key: \(String(decoding: key, as: UTF8.self))") }
-            if let headers = letter.headers { Console.print("headers: \(headers)") }
-            if let value = letter.value { Console.print(String(decoding: value, as: UTF8.self)) }
+            Console.print(json ? letter.json : letter.details)
+        }
+    }
+
+    struct Retry: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Applies dead letters again, through the model and the routes of now.",
+            discussion: """
+                They go in the order of their original positions. Those that pass are removed; the others stay with \
+                their attempts counted, and the command ends with 65. The worker has to be stopped.
+                Example: ingest-worker dead-letters retry --code decode.unknown_property
+                """)
+
+        @OptionGroup var options: SharedOptions
+        @OptionGroup var selection: LetterOptions
+
+        @Flag(help: "Prints the summary as JSON.")
+        var json = false
+
+        func run() throws {
+            let configuration = try options.load().configuration
+            let writer = try options.openWriter()
+            let retry = DeadLetterRetry(writer: writer, configuration: configuration)
+            retry.onFailure = { letter in if !json { Console.note(letter.summary) } }
+            let summary: DeadLetterRetry.Summary
+            do {
+                summary = try retry.run(try selection.selection(isRequired: false))
+            } catch {
+                try? writer.close()
+                throw error
+            }
+            try writer.close()
+            Console.print(json ? summary.json : summary.text)
+            if summary.failed > 0 {
+                throw CommandError(
+                    code: ExitStatus.badData,
+                    description:
+                        "\(summary.failed) of \(summary.tried) dead letters stay. Mend their cause, or drop them")
+            }
+        }
+    }
+
+    struct Drop: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Removes dead letters for good.",
+            discussion: """
+                Needs numbers or a condition; --all drops every one. The worker has to be stopped.
+                Example: ingest-worker dead-letters drop 3 5 8
+                Example: ingest-worker dead-letters drop --topic chat-events --before 2026-01-01
+                """)
+
+        @OptionGroup var options: SharedOptions
+        @OptionGroup var selection: LetterOptions
+
+        @Flag(help: "Drops all dead letters.")
+        var all = false
+
+        func run() throws {
+            let selection = try selection.selection(isRequired: !all)
+            let writer = try options.openWriter()
+            let ids: [Int64]
+            do {
+                ids = try writer.store.read { try $0.deadLetterIDs(selection) }.map(\.id)
+                try writer.removeDeadLetters(ids)
+            } catch {
+                try? writer.close()
+                throw error
+            }
+            try writer.close()
+            Console.print("\(ids.count) dead letters dropped")
+        }
+    }
+
+    struct Export: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Prints dead letters as JSON lines that 'replay' reads again.",
+            discussion: """
+                Each line has the original key, value and headers in base64. They stay in the store.
+                Example: ingest-worker dead-letters export > letters.jsonl
+                """)
+
+        @OptionGroup var options: SharedOptions
+        @OptionGroup var selection: LetterOptions
+
+        func run() throws {
+            let selection = try selection.selection(isRequired: false)
+            let store = try options.openForReading()
+            try store.read { context in
+                for letter in try context.deadLetterIDs(selection) {
+                    if let letter = try context.deadLetter(letter.id) { Console.print(letter.json) }
+                }
+            }
         }
     }
 }
 
-extension DeadLetter {
-    private var place: String {
-        RecordPlace(topic: topic, partition: partition, offset: offset, line: line).description
-    }
+/// The options that select dead letters.
+struct LetterOptions: ParsableArguments {
+    @Argument(help: "The numbers of dead letters; all that the conditions leave when none is given.")
+    var ids: [Int64] = []
 
-    var summary: String { "\(id)  \(Timestamp.text(time))  \(place)  \(stage)  \(code)  \(reason)" }
+    @Option(help: "Only those of this topic, or of a file as in file:/path.")
+    var topic: String?
+
+    @Option(help: "Only those of this partition.")
+    var partition: Int32?
+
+    @Option(help: "Only those of this stage: decode or apply.")
+    var stage: String?
+
+    @Option(help: "Only those with this code, as in decode.type.")
+    var code: String?
+
+    @Option(help: "Only those put aside before this time, as in 2026-01-02T03:04:05Z.")
+    var before: String?
+
+    /// Returns what is selected.
+    func selection(isRequired: Bool) throws -> DeadLetterSelection {
+        var selection = DeadLetterSelection()
+        selection.ids = ids.isEmpty ? nil : ids
+        (selection.topic, selection.partition, selection.stage, selection.code) = (topic, partition, stage, code)
+        if let before {
+            guard let time = Timestamp.microseconds(before) else {
+                throw ValidationError("--before has to be a time such as 2026-01-02T03:04:05Z")
+            }
+            selection.before = time
+        }
+        let isOpen = ids.isEmpty && topic == nil && partition == nil && stage == nil && code == nil && before == nil
+        if isRequired, isOpen {
+            throw ValidationError("Name numbers or a condition, or pass --all to drop every dead letter")
+        }
+        return selection
+    }
+}
+
+extension DeadLetterRetry.Summary {
+    var text: String {
+        "\(tried) dead letters tried: \(applied) applied, \(stale) stale, \(filtered) filtered out, \(failed) stay"
+    }
 
     var json: String {
-        let fields = [
-            "\"id\":\(id)", "\"time\":\(JSONText.string(Timestamp.text(time)))", "\"topic\":\(JSONText.string(topic))",
-            "\"partition\":\(partition)", "\"offset\":\(offset)", "\"line\":\(line.map { "\($0)" } ?? "null")",
-            "\"stage\":\(JSONText.string(stage))", "\"code\":\(JSONText.string(code))",
-            "\"reason\":\(JSONText.string(reason))", "\"attempts\":\(attempts)", "\"valueBytes\":\(valueBytes)",
-            "\"key\":\(base64(key))", "\"value\":\(base64(value))", "\"headers\":\(headers ?? "null")",
-        ]
-        return "{\(fields.joined(separator: ","))}"
+        """
+        {"tried":\(tried),"applied":\(applied),"stale":\(stale),"filtered":\(filtered),"failed":\(failed)}
+        """
+    }
+}
+
+extension DeadLetter {
+    var summary: String { "\(id)  \(Timestamp.text(time))  \(place)  \(stage)  \(code)  \(reason)" }
+
+    /// Everything that is kept, bytes as text.
+    var details: String {
+        var lines = [summary, "attempts: \(attempts)"]
+        if let key { lines.append("key: \(String(decoding: key, as: UTF8.self))") }
+        for header in recordHeaders {
+            lines.append("header \(header.name): \(header.value.map { String(decoding: $0, as: UTF8.self) } ?? "null")")
+        }
+        if let value {
+            let isWhole = value.count >= valueBytes
+            lines.append("value, \(valueBytes) bytes\(isWhole ? "" : ", of which the first \(value.count) are kept"):")
+            lines.append(String(decoding: value, as: UTF8.self))
+        } else {
+            lines.append("value: null")
+        }
+        return lines.joined(separator: "\n")
     }
 
-    private func base64(_ bytes: [UInt8]?) -> String {
-        bytes.map { JSONText.string(Base64Text.text($0)) } ?? "null"
-    }
+    var json: String { DeadLetterLine.text(self) }
 }

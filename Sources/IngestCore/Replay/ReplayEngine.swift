@@ -31,6 +31,8 @@ public final class ReplayEngine {
     private let logger: Logger
     private let isStopping: () -> Bool
     private let now: () -> Double
+    private var letterParser: JSONParser?
+    private let decoders: RecordDecoders
     /// Called a few times a second.
     public var onProgress: (Progress) -> Void = { _ in }
 
@@ -51,6 +53,7 @@ public final class ReplayEngine {
         self.logger = logger
         self.isStopping = isStopping
         self.now = now
+        decoders = RecordDecoders(configuration: configuration, model: pipeline.writer.store.model)
     }
 
     /// Replays a file from where the store's position of it stands.
@@ -76,6 +79,9 @@ public final class ReplayEngine {
         while hasMore, !isStopping() {
             hasMore = try reader.next { file in
                 let record = Self.record(file, topic: topic, isCSV: reader.format == .csv)
+                if reader.format != .csv, DeadLetterLine.matches(file.value) {
+                    return try addLetter(record, detail: detail)
+                }
                 try pipeline.add(record, nextOffset: Int64(file.number), detail: detail) {
                     record throws(DecodeError) in try decode(file, record)
                 }
@@ -85,6 +91,33 @@ public final class ReplayEngine {
         try pipeline.finish()
         onProgress(state(of: reader))
         return FileResult(path: path, records: reader.recordNumber - skipped, resumedAfter: skipped)
+    }
+
+    /// Adds the record that a line of exported dead letters holds, as its own source would; the file's position counts.
+    private func addLetter(_ line: SourceRecord, detail: String?) throws {
+        let letter: DeadLetter
+        do {
+            // Base64 and the reason take more room than the record that the limits are about.
+            let limit = max(configuration.limits.maxRecordBytes, 1 << 20)
+            let parser = try letterParser ?? JSONParser(maximumBytes: limit * 2)
+            letterParser = parser
+            if let fault = line.fault { throw fault }
+            guard let bytes = line.value, line.totalBytes == bytes.count else {
+                throw DecodeError(
+                    code: "decode.too_large",
+                    "The line has \(line.totalBytes) bytes, more than limits.maxRecordBytes. Raise the limit")
+            }
+            letter = try DeadLetterLine.letter(bytes, parser: parser)
+        } catch let error as DecodeError {
+            return try pipeline.add(line, nextOffset: line.place.offset, detail: detail) { _ throws(DecodeError) in
+                throw error
+            }
+        }
+        try letter.withRecord { record in
+            try pipeline.add(record, at: line.place, nextOffset: line.place.offset, detail: detail) {
+                record throws(DecodeError) in try decoders.decode(record)
+            }
+        }
     }
 
     private func state(of reader: RecordFileReader) -> Progress {

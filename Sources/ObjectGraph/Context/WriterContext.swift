@@ -52,6 +52,13 @@ public final class WriterContext: @unchecked Sendable {
         public var positions: [SourcePosition] = []
         /// Records that could not be decoded.
         public var deadLetters: [DeadLetter] = []
+        /// The numbers of the dead letters that the events were, one an event, where they are tried again: those of
+        /// events that are applied or stale are removed, the others' attempts counted.
+        public var retriedLetters: [Int64] = []
+        /// Dead letters that were tried again and could not be decoded, with the new reason.
+        public var undecodedLetters: [DeadLetter] = []
+        /// The numbers of dead letters whose records are not wanted any more.
+        public var unwantedLetters: [Int64] = []
 
         /// Makes a chunk; without events it still saves its positions and dead letters.
         public init(
@@ -194,6 +201,7 @@ public final class WriterContext: @unchecked Sendable {
                 try connection.append(letter)
             }
         }
+        try connection.settleLetters(of: chunk, run.outcomes)
         for position in chunk.positions { try connection.put(position) }
         try history.close()
         if history.hasChanges { savedToken = history.token }

@@ -20,33 +20,6 @@ public struct ReadContext {
         }
     }
 
-    /// Returns the number of dead letters.
-    public func deadLetterCount() throws -> Int {
-        try Int.fetchOne(database, sql: "SELECT count(*) FROM _dead_letter") ?? 0
-    }
-
-    /// Returns dead letters in the order of their numbers, those after `id`, at most `limit`.
-    public func deadLetters(after id: Int64 = 0, limit: Int = 100) throws -> [DeadLetter] {
-        let sql = """
-            SELECT id, time, topic, partition, offset, line, stage, code, reason, key, value, valueBytes, headers, attempts \
-            FROM _dead_letter WHERE id > ? ORDER BY id LIMIT ?
-            """
-        return try Row.fetchAll(database, sql: sql, arguments: [id, limit]).map { row in
-            var letter = DeadLetter(
-                time: row[1], topic: row[2], partition: row[3], offset: row[4], line: row[5], stage: row[6],
-                code: row[7], reason: row[8], key: bytes(row[9]), value: bytes(row[10]), valueBytes: row[11] ?? 0,
-                headers: row[12])
-            letter.id = row[0]
-            letter.attempts = row[13]
-            return letter
-        }
-    }
-
-    private func bytes(_ value: (any DatabaseValueConvertible)?) -> [UInt8]? {
-        guard let value, case .blob(let data) = value.databaseValue.storage else { return nil }
-        return [UInt8](data)
-    }
-
     /// Returns the number of objects of an entity, and how many of them are placeholders.
     public func count(_ entity: Entity) throws -> (objects: Int, placeholders: Int) {
         let table = SQLText.quoted(entity.name)

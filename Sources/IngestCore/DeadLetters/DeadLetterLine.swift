@@ -1,0 +1,70 @@
+import ObjectGraph
+
+/// A dead letter as a line of JSON, which `replay` reads again as the record that it was.
+public enum DeadLetterLine {
+    /// How each line begins; no CloudEvent does.
+    static let beginning = "{\"deadLetter\":"
+
+    /// Returns a letter's line: its place, its reason, and key, value and headers in base64.
+    public static func text(_ letter: DeadLetter) -> String {
+        let fields = [
+            "\(beginning)\(letter.id)", "\"id\":\(letter.id)", "\"topic\":\(JSONText.string(letter.topic))",
+            "\"partition\":\(letter.partition)", "\"offset\":\(letter.offset)",
+            "\"line\":\(letter.line.map { "\($0)" } ?? "null")",
+            "\"time\":\(JSONText.string(Timestamp.text(letter.time)))", "\"stage\":\(JSONText.string(letter.stage))",
+            "\"code\":\(JSONText.string(letter.code))", "\"reason\":\(JSONText.string(letter.reason))",
+            "\"attempts\":\(letter.attempts)", "\"valueBytes\":\(letter.valueBytes)", "\"key\":\(base64(letter.key))",
+            "\"value\":\(base64(letter.value))", "\"headers\":\(letter.headers ?? "null")",
+        ]
+        return fields.joined(separator: ",") + "}"
+    }
+
+    private static func base64(_ bytes: [UInt8]?) -> String {
+        bytes.map { JSONText.string(Base64Text.text($0)) } ?? "null"
+    }
+
+    /// Tells whether bytes begin as a line does; cheap, for every record of a file is asked.
+    static func matches(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        guard bytes.count > beginning.utf8.count else { return false }
+        return bytes[0] == 0x7B && bytes[1] == 0x22 && bytes[2] == 0x64
+            && bytes.prefix(beginning.utf8.count).elementsEqual(beginning.utf8)
+    }
+
+    /// Reads a line.
+    ///
+    /// - Throws: ``DecodeError`` with code `decode.envelope` where something is missing.
+    static func letter(_ bytes: UnsafeRawBufferPointer, parser: JSONParser) throws(DecodeError) -> DeadLetter {
+        let root: JSONValue
+        do { root = try parser.parse(bytes).root } catch { throw DecodeError(error) }
+        guard let topic = root.member("topic")?.string, let offset = root.member("offset")?.int64,
+            let partition = root.member("partition")?.int64.flatMap({ Int32(exactly: $0) }),
+            let key = content(root.member("key")), let value = content(root.member("value"))
+        else {
+            throw DecodeError(
+                code: "decode.envelope",
+                "The line of a dead letter needs 'topic', 'partition', 'offset', and 'key' and 'value' in base64 or null. "
+                    + "Export it again")
+        }
+        let headers = root.member("headers").flatMap { $0.kind == .array ? $0.serialized() : nil }
+        var letter = DeadLetter(
+            time: 0, topic: topic, partition: partition, offset: offset,
+            line: root.member("line")?.int64.flatMap { Int(exactly: $0) }, stage: "decode", code: "", reason: "",
+            key: key.bytes, value: value.bytes, valueBytes: value.bytes?.count ?? 0,
+            headers: headers.map { String(decoding: $0, as: UTF8.self) })
+        if let size = root.member("valueBytes")?.int64.flatMap({ Int(exactly: $0) }) {
+            letter.valueBytes = max(size, letter.valueBytes)
+        }
+        return letter
+    }
+
+    /// Bytes, or their absence that a line states.
+    private struct Content {
+        let bytes: [UInt8]?
+    }
+
+    private static func content(_ json: JSONValue?) -> Content? {
+        guard let json else { return nil }
+        if json.isNull { return Content(bytes: nil) }
+        return json.string.flatMap { Base64Text.bytes($0) }.map { Content(bytes: $0) }
+    }
+}

@@ -1,0 +1,166 @@
+import Logging
+import ObjectGraph
+
+/// Applies dead letters again, through the model and the mapping of now, in the order of their original positions.
+///
+/// Letters whose records pass, are stale or are filtered out by now are removed in the transaction that applies them;
+/// of the others the attempts are counted and the new reason is kept.
+public final class DeadLetterRetry {
+    /// What became of the letters.
+    public struct Summary: Sendable {
+        /// The number of letters that were tried.
+        public var tried = 0
+        /// The number whose events were applied.
+        public var applied = 0
+        /// The number whose events were older than what the store knew.
+        public var stale = 0
+        /// The number whose records are passed over by now.
+        public var filtered = 0
+        /// The number that stay, with their places, codes and reasons told to ``DeadLetterRetry/onFailure``.
+        public var failed = 0
+    }
+
+    private let writer: WriterContext
+    private let decoders: RecordDecoders
+    private let limits: ChunkConfiguration
+    private var summary = Summary()
+    /// Called for each letter that stays, with its new reason.
+    public var onFailure: (DeadLetter) -> Void = { _ in }
+
+    /// Makes a retry through a context that holds the store's lease.
+    public init(writer: WriterContext, configuration: WorkerConfiguration) {
+        self.writer = writer
+        limits = configuration.chunk
+        decoders = RecordDecoders(configuration: configuration, model: writer.store.model)
+    }
+
+    /// Tries the selected letters again.
+    ///
+    /// - Throws: ``StoreError``; chunks before the fault are committed.
+    public func run(_ selection: DeadLetterSelection) throws -> Summary {
+        // The numbers alone are in memory at once; a letter may hold megabytes.
+        let letters = try writer.store.read { try $0.deadLetterIDs(selection) }
+        var chunk: [Int64] = []
+        var bytes = 0
+        for letter in letters {
+            chunk.append(letter.id)
+            bytes += letter.bytes
+            if chunk.count >= limits.maxOperations || bytes >= limits.maxBytes {
+                try retry(chunk)
+                (chunk, bytes) = ([], 0)
+            }
+        }
+        if !chunk.isEmpty { try retry(chunk) }
+        return summary
+    }
+
+    private func retry(_ ids: [Int64]) throws {
+        let letters = try writer.store.read { context in try ids.compactMap { try context.deadLetter($0) } }
+        var chunk = WriterContext.Chunk(events: [], source: letters.first.map { "retry:\($0.place.position)" })
+        var decoded: [DeadLetter] = []
+        for letter in letters {
+            summary.tried += 1
+            do throws(DecodeError) {
+                let event = try letter.withRecord { record throws(DecodeError) in
+                    let event = try decoders.decode(record)
+                    try IdentityLimit.check(event, model: writer.store.model)
+                    return event
+                }
+                if event.operations.isEmpty {
+                    summary.filtered += 1
+                    chunk.unwantedLetters.append(letter.id)
+                } else {
+                    chunk.events.append(event)
+                    chunk.retriedLetters.append(letter.id)
+                    decoded.append(letter)
+                }
+            } catch {
+                let failed = letter.failing(stage: "decode", error.code, error.description)
+                chunk.undecodedLetters.append(failed)
+                note(failed)
+            }
+        }
+        let result = try writer.apply(chunk)
+        for (letter, outcome) in zip(decoded, result.outcomes) {
+            switch outcome {
+            case .applied: summary.applied += 1
+            case .stale: summary.stale += 1
+            case .failed(let failure): note(letter.failing(stage: "apply", failure.code, failure.description))
+            }
+        }
+        try writer.commit()
+    }
+
+    private func note(_ letter: DeadLetter) {
+        summary.failed += 1
+        onFailure(letter)
+    }
+}
+
+extension DeadLetter {
+    /// Where the record comes from.
+    public var place: RecordPlace { RecordPlace(topic: topic, partition: partition, offset: offset, line: line) }
+
+    fileprivate func failing(stage: String, _ code: String, _ reason: String) -> DeadLetter {
+        var letter = self
+        (letter.stage, letter.code, letter.reason) = (stage, code, reason)
+        letter.attempts += 1
+        return letter
+    }
+
+    /// Calls `body` with the record as its source delivered it.
+    ///
+    /// Of a record that was too large only the beginning is kept: it comes with the fault `decode.too_large`.
+    func withRecord<Result, Failure: Error>(
+        _ body: (SourceRecord) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        try Self.withBytes(key) { key throws(Failure) in
+            try Self.withBytes(value) { value throws(Failure) in
+                var record = SourceRecord(place: place, key: key, value: value)
+                record.headers = recordHeaders
+                if let value, valueBytes > value.count {
+                    record.totalBytes = valueBytes
+                    record.fault = DecodeError(
+                        code: "decode.too_large",
+                        "Only the beginning of the record is kept, \(value.count) of \(valueBytes) bytes. Send it again "
+                            + "from its source")
+                }
+                return try body(record)
+            }
+        }
+    }
+
+    private static func withBytes<Result, Failure: Error>(
+        _ bytes: [UInt8]?, _ body: (UnsafeRawBufferPointer?) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        guard let bytes else { return try body(nil) }
+        let result: Swift.Result<Result, Failure> = bytes.withUnsafeBytes { buffer in
+            do throws(Failure) { return .success(try body(buffer)) } catch { return .failure(error) }
+        }
+        return try result.get()
+    }
+
+    /// The headers that the store keeps as JSON pairs of a name and base64.
+    public var recordHeaders: [SourceHeader] {
+        guard let headers, let parser = try? JSONParser(), let root = try? parser.parse(Array(headers.utf8)).root else {
+            return []
+        }
+        return withExtendedLifetime(parser) { SourceHeader.list(root) }
+    }
+}
+
+extension SourceHeader {
+    /// Reads headers from an array of pairs of a name and base64, as dead letters keep them.
+    static func list(_ json: JSONValue) -> [SourceHeader] {
+        json.elements.compactMap { pair in
+            let parts = Array(pair.elements)
+            guard parts.count == 2, let name = parts[0].string else { return nil }
+            return SourceHeader(name: name, value: parts[1].string.flatMap { Base64Text.bytes($0) })
+        }
+    }
+}
+
+extension RecordPlace {
+    /// The place as the history names sources.
+    var position: String { "\(topic)/\(partition)@\(offset)" }
+}

@@ -1,0 +1,52 @@
+import ObjectGraph
+
+/// The decoders of records by where they come from: topics and files as the configuration states them.
+///
+/// Used by one thread; a decoder is made at its first use.
+public final class RecordDecoders {
+    private let configuration: WorkerConfiguration
+    private let model: ObjectModel
+    private var known: [String: Result<EventDecoder, DecodeError>] = [:]
+
+    /// Makes decoders for a configuration and a model.
+    public init(configuration: WorkerConfiguration, model: ObjectModel) {
+        self.configuration = configuration
+        self.model = model
+    }
+
+    /// Decodes a record as its topic, or the file that its place names, is configured.
+    ///
+    /// - Throws: ``DecodeError``; with code `decode.topic` where the topic is not configured, `decode.row` for a row of
+    ///   a CSV file, which says nothing without its header.
+    public func decode(_ record: SourceRecord) throws(DecodeError) -> GraphEvent {
+        let topic = record.place.topic
+        if let decoder = known[topic] { return try decoder.get().decode(record) }
+        let made: Result<EventDecoder, DecodeError>
+        do throws(DecodeError) { made = .success(try decoder(for: topic)) } catch { made = .failure(error) }
+        known[topic] = made
+        return try made.get().decode(record)
+    }
+
+    private func decoder(for topic: String) throws(DecodeError) -> EventDecoder {
+        do {
+            if topic.hasPrefix("file:") {
+                let path = String(topic.dropFirst("file:".count))
+                if RecordFileFormat.fromExtension(of: path) == .csv {
+                    throw DecodeError(
+                        code: "decode.row",
+                        "A row of a CSV file says nothing without its header. Mend the file, and replay it with --restart"
+                    )
+                }
+                return try configuration.decoder(of: configuration.fileMapping(for: path), place: path, model: model)
+            }
+            guard let found = configuration.topics.first(where: { $0.name == topic }) else {
+                throw DecodeError(code: "decode.topic", "The topic is not configured. Add it to 'topics'")
+            }
+            return try configuration.decoder(of: found, model: model)
+        } catch let error as DecodeError {
+            throw error
+        } catch {
+            throw DecodeError(code: "decode.route", "\(error)")
+        }
+    }
+}

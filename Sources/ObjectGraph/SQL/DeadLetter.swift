@@ -1,0 +1,204 @@
+import GRDB
+
+/// A record that could not be decoded or applied, as the store keeps it.
+public struct DeadLetter: Sendable {
+    /// The letter's number in the store; 0 before it is saved.
+    public var id: Int64 = 0
+    /// When it was put aside, in microseconds since 1970 UTC.
+    public var time: Int64
+    /// The topic's name, or `file:` and the file's path.
+    public var topic: String
+    /// The partition's number; 0 for a file.
+    public var partition: Int32
+    /// The record's offset, or its number in a file, counted from 1.
+    public var offset: Int64
+    /// The line of a file, counted from 1, or nil.
+    public var line: Int?
+    /// Where it failed: `decode`, `apply`.
+    public var stage: String
+    /// A stable code of the reason.
+    public var code: String
+    /// The reason in words, with the remedy.
+    public var reason: String
+    /// The record's key, or nil where it has none.
+    public var key: [UInt8]?
+    /// The record's bytes; of an oversized record only the beginning.
+    public var value: [UInt8]?
+    /// The record's full size in bytes.
+    public var valueBytes: Int
+    /// The record's headers as a JSON array of `[name, base64]`, or nil.
+    public var headers: String?
+    /// How often it was tried.
+    public var attempts: Int = 1
+
+    /// Makes a letter to be saved; the store numbers it. The properties say what each value means.
+    public init(
+        time: Int64, topic: String, partition: Int32, offset: Int64, line: Int? = nil, stage: String, code: String,
+        reason: String, key: [UInt8]?, value: [UInt8]?, valueBytes: Int, headers: String? = nil
+    ) {
+        self.time = time
+        self.topic = topic
+        self.partition = partition
+        self.offset = offset
+        self.line = line
+        self.stage = stage
+        self.code = code
+        self.reason = reason
+        self.key = key
+        self.value = value
+        self.valueBytes = valueBytes
+        self.headers = headers
+    }
+}
+
+/// Which dead letters are meant; every condition that is given has to hold.
+public struct DeadLetterSelection: Sendable {
+    /// The numbers of the letters, or nil for any.
+    public var ids: [Int64]?
+    /// The topic, or nil for any.
+    public var topic: String?
+    /// The partition, or nil for any.
+    public var partition: Int32?
+    /// The stage, `decode` or `apply`, or nil for any.
+    public var stage: String?
+    /// The code, or nil for any.
+    public var code: String?
+    /// Those put aside before this time, in microseconds since 1970 UTC, or nil for any.
+    public var before: Int64?
+
+    /// Makes a selection of all letters.
+    public init() {}
+
+    fileprivate var sql: (condition: String, arguments: StatementArguments) {
+        var conditions: [String] = []
+        var arguments = StatementArguments()
+        func add(_ condition: String, _ value: (any DatabaseValueConvertible)?) {
+            guard let value else { return }
+            conditions.append(condition)
+            arguments += [value]
+        }
+        add("id IN (SELECT value FROM json_each(?))", ids.map { "[\($0.map { String($0) }.joined(separator: ","))]" })
+        add("topic = ?", topic)
+        add("partition = ?", partition)
+        add("stage = ?", stage)
+        add("code = ?", code)
+        add("time < ?", before)
+        return (conditions.isEmpty ? "1" : conditions.joined(separator: " AND "), arguments)
+    }
+}
+
+extension ReadContext {
+    private static let columns =
+        "id, time, topic, partition, offset, line, stage, code, reason, key, value, valueBytes, headers, attempts"
+
+    /// Returns the number of dead letters.
+    public func deadLetterCount() throws -> Int {
+        try Int.fetchOne(database, sql: "SELECT count(*) FROM _dead_letter") ?? 0
+    }
+
+    /// Returns dead letters in the order of their numbers, those after `id`, at most `limit`.
+    public func deadLetters(after id: Int64 = 0, limit: Int = 100) throws -> [DeadLetter] {
+        let sql = "SELECT \(Self.columns) FROM _dead_letter WHERE id > ? ORDER BY id LIMIT ?"
+        return try Row.fetchAll(database, sql: sql, arguments: [id, limit]).map(letter)
+    }
+
+    /// Returns the numbers of dead letters with the sizes of their records, in the order of their original positions:
+    /// by topic, partition and offset.
+    public func deadLetterIDs(_ selection: DeadLetterSelection) throws -> [(id: Int64, bytes: Int)] {
+        let (condition, arguments) = selection.sql
+        let sql = """
+            SELECT id, ifnull(length(value), 0) FROM _dead_letter WHERE \(condition) \
+            ORDER BY topic, partition, offset, id
+            """
+        return try Row.fetchAll(database, sql: sql, arguments: arguments).map { ($0[0], $0[1]) }
+    }
+
+    /// Returns the dead letter of a number, or nil where there is none.
+    public func deadLetter(_ id: Int64) throws -> DeadLetter? {
+        let sql = "SELECT \(Self.columns) FROM _dead_letter WHERE id = ?"
+        return try Row.fetchOne(database, sql: sql, arguments: [id]).map(letter)
+    }
+
+    private func letter(_ row: Row) -> DeadLetter {
+        var letter = DeadLetter(
+            time: row[1], topic: row[2], partition: row[3], offset: row[4], line: row[5], stage: row[6],
+            code: row[7], reason: row[8], key: bytes(row[9]), value: bytes(row[10]), valueBytes: row[11] ?? 0,
+            headers: row[12])
+        letter.id = row[0]
+        letter.attempts = row[13]
+        return letter
+    }
+
+    private func bytes(_ value: (any DatabaseValueConvertible)?) -> [UInt8]? {
+        guard let value, case .blob(let data) = value.databaseValue.storage else { return nil }
+        return [UInt8](data)
+    }
+}
+
+extension WriterConnection {
+    func append(_ letter: DeadLetter) throws(StoreError) {
+        let statement = try statement(
+            """
+            INSERT INTO _dead_letter (time, topic, partition, offset, line, stage, code, reason, key, value, \
+            valueBytes, headers, attempts) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            """)
+        statement.bind(1, letter.time)
+        statement.bind(2, letter.topic)
+        statement.bind(3, Int64(letter.partition))
+        statement.bind(4, letter.offset)
+        statement.bind(5, letter.line.map { Int64($0) })
+        statement.bind(6, letter.stage)
+        statement.bind(7, letter.code)
+        statement.bind(8, letter.reason)
+        statement.bind(9, letter.key)
+        statement.bind(10, letter.value)
+        statement.bind(11, letter.valueBytes)
+        statement.bind(12, letter.headers)
+        statement.bind(13, letter.attempts)
+        try statement.run()
+    }
+
+    /// Keeps account of the dead letters that a chunk tried again.
+    func settleLetters(of chunk: WriterContext.Chunk, _ outcomes: [EventOutcome]) throws(StoreError) {
+        for (id, outcome) in zip(chunk.retriedLetters, outcomes) {
+            switch outcome {
+            case .applied, .stale: try removeDeadLetter(id)
+            case .failed(let failure):
+                try noteAttempt(id, stage: "apply", code: failure.code, reason: failure.description)
+            }
+        }
+        for letter in chunk.undecodedLetters {
+            try noteAttempt(letter.id, stage: letter.stage, code: letter.code, reason: letter.reason)
+        }
+        for id in chunk.unwantedLetters { try removeDeadLetter(id) }
+    }
+
+    /// Removes a dead letter whose record has been applied or is not wanted.
+    func removeDeadLetter(_ id: Int64) throws(StoreError) {
+        let statement = try statement("DELETE FROM _dead_letter WHERE id = ?")
+        statement.bind(1, id)
+        try statement.run()
+    }
+
+    /// Notes that a dead letter was tried again in vain, and why.
+    func noteAttempt(_ id: Int64, stage: String, code: String, reason: String) throws(StoreError) {
+        let statement = try statement(
+            "UPDATE _dead_letter SET attempts = attempts + 1, stage = ?, code = ?, reason = ? WHERE id = ?")
+        statement.bind(1, stage)
+        statement.bind(2, code)
+        statement.bind(3, reason)
+        statement.bind(4, id)
+        try statement.run()
+    }
+}
+
+extension WriterContext {
+    /// Removes dead letters, and commits that with whatever is applied.
+    ///
+    /// - Throws: ``StoreError``.
+    public func removeDeadLetters(_ ids: [Int64]) throws(StoreError) {
+        try write("remove dead letters") { store in
+            for id in ids { try store.removeDeadLetter(id) }
+        }
+    }
+}
