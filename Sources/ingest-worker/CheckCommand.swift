@@ -8,7 +8,11 @@ struct CheckCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
         abstract: "Checks configuration, model, routes, store and broker, without writing anything.",
-        discussion: "Example: ingest-worker check --offline")
+        discussion: """
+            With --sample it only says what each record of a file would do, or why it would be put aside.
+            Example: ingest-worker check --offline
+            Example: ingest-worker check --sample samples/chat-events.jsonl --json
+            """)
 
     @OptionGroup var options: SharedOptions
 
@@ -18,7 +22,18 @@ struct CheckCommand: ParsableCommand {
     @Flag(help: "Prints every setting with its origin; secrets are redacted.")
     var settings = false
 
+    @Option(help: "Shows what each record of this file would do, by configuration, routes and model alone.")
+    var sample: String?
+
+    @Option(help: "With --sample: reads the file as records of this topic, not by its name.")
+    var topic: String?
+
+    @Flag(help: "With --sample: prints one JSON object a record.")
+    var json = false
+
     func run() throws {
+        if let sample { return try show(sample) }
+        if json || topic != nil { throw ValidationError("--json and --topic are for --sample FILE") }
         let loaded = try options.load()
         let configuration = loaded.configuration
         try configuration.checkSupported()
@@ -43,6 +58,23 @@ struct CheckCommand: ParsableCommand {
         } else {
             let client = configuration.kafka.clientConfiguration(logger: logger)
             try checkBroker(configuration, Admin(configuration: client))
+        }
+    }
+
+    private func show(_ path: String) throws {
+        let configuration = try options.load().configuration
+        if path != "-", !FileManager.default.fileExists(atPath: path) {
+            throw CommandError(code: ExitStatus.badData, description: "There is no file at \(path). Check the path")
+        }
+        let model = try ObjectModel.load(path: configuration.model)
+        let sample = try RecordSample(configuration: configuration, model: model)
+        let counts = try sample.read(path: path, topic: topic) { place, outcome in
+            Console.print(json ? sample.json(place, outcome) : sample.text(place, outcome))
+        }
+        if !json {
+            Console.print(
+                "\(counts.events) events, \(counts.filtered) filtered, \(counts.deadLetters) dead letters; "
+                    + "nothing was written")
         }
     }
 

@@ -144,6 +144,58 @@ import Testing
         #expect(history.output.contains("\"token\":1,"))
     }
 
+    @Test func showsWhatASampleWouldDo() throws {
+        let store = workspace.path("never.sqlite")
+        let result = try run([
+            "check", "--sample", "samples/chat-events.jsonl", "--json", "--set", "store.path=\(store)",
+        ])
+        #expect(result.status == 0, "\(result.errors)")
+        #expect(result.output.contains("\"outcome\":\"event\",\"operations\":[{\"verb\":\"upsert\""))
+        #expect(result.output.split(separator: "\n").filter { $0.contains("\"deadLetter\"") }.count >= 1)
+        #expect(!FileManager.default.fileExists(atPath: store))
+        #expect(try run(["check", "--json", "--offline"]).status == 64)
+    }
+
+    @Test func mendsRetriesExportsAndDropsDeadLetters() throws {
+        let store = workspace.path("letters.sqlite")
+        let event = "{\"type\":\"member.created\",\"data\":{\"id\":\"u1\",\"nick\":\"N\"}}\n{\"type\":\"x\"}\n"
+        let file = try workspace.write(event, to: "members.jsonl")
+        let shared = ["--set", "store.path=\(store)"]
+        #expect(try run(["replay", file] + shared).status == 0)
+        let shown = try run(["dead-letters", "show", "1"] + shared)
+        #expect(shown.output.contains("attempts: 1") && shown.output.contains("\"nick\":\"N\""))
+        // Nothing is mended: both stay.
+        #expect(try run(["dead-letters", "retry"] + shared).status == 65)
+        let configuration = try workspace.write(
+            """
+            files:
+              - match: members.jsonl
+                routes: [{ type: member.created, entity: Member, aliases: { nick: name } }]
+            """, to: "worker.yaml")
+        let mended = try run(["dead-letters", "retry", "--json", "1", "--config", configuration] + shared)
+        #expect(mended.status == 0, "\(mended.errors)")
+        #expect(mended.output.contains("\"applied\":1"))
+        #expect(try Foreign.sqlite(store, "SELECT name FROM Member") == "N")
+        #expect(try Foreign.sqlite(store, "SELECT id, attempts FROM _dead_letter") == "2|2")
+        let exported = try workspace.write(try run(["dead-letters", "export"] + shared).output, to: "letters.jsonl")
+        let other = workspace.path("other.sqlite")
+        let again = try run(["replay", exported, "--json", "--set", "store.path=\(other)"])
+        #expect(again.output.contains("\"deadLetters\":1"))
+        #expect(try Foreign.sqlite(other, "SELECT topic, offset FROM _dead_letter") == "file:\(file)|2")
+        #expect(try run(["dead-letters", "drop"] + shared).status == 64)
+        #expect(try run(["dead-letters", "drop", "--code", "decode.type"] + shared).output.contains("0 dead"))
+        #expect(try run(["dead-letters", "drop", "--all"] + shared).output.contains("1 dead letters dropped"))
+        #expect(try run(["dead-letters", "list"] + shared).output.isEmpty)
+    }
+
+    @Test func refusesARouteWithItsPlace() throws {
+        let file = try workspace.write(
+            "topics:\n  - name: t\n    format: json\n    routes:\n      - { entity: Mesage }\n", to: "worker.yaml")
+        let result = try run(["check", "--offline", "--config", file])
+        #expect(result.status == 78)
+        #expect(result.errors.contains("worker.yaml:5:9"), "\(result.errors)")
+    }
+
     // MARK: Mistakes
 
     @Test func listsAndDropsResolvedConflicts() throws {

@@ -1,0 +1,180 @@
+import ObjectGraph
+
+/// Reads a file as its mapping or a topic would have it, and tells what each record would do; writes nothing.
+public final class RecordSample {
+    /// What a record would do.
+    public enum Outcome: Sendable {
+        /// The operations, the event's own object last.
+        case event(GraphEvent)
+        /// Nothing, for this reason.
+        case skipped(EventDecoder.SkipReason)
+        /// It would be put aside.
+        case failed(DecodeError)
+    }
+
+    /// What became of the records.
+    public struct Counts: Sendable, Equatable {
+        /// The number of records that are events.
+        public var events = 0
+        /// The number that are passed over.
+        public var filtered = 0
+        /// The number that would become dead letters.
+        public var deadLetters = 0
+    }
+
+    private let configuration: WorkerConfiguration
+    private let model: ObjectModel
+
+    private let decoders: RecordDecoders
+    private let letterParser: JSONParser
+
+    /// Makes a reader of samples.
+    ///
+    /// - Throws: ``JSONError`` where there is too little memory.
+    public init(configuration: WorkerConfiguration, model: ObjectModel) throws(JSONError) {
+        self.configuration = configuration
+        self.model = model
+        decoders = RecordDecoders(configuration: configuration, model: model)
+        letterParser = try JSONParser(maximumBytes: 1 << 30)
+    }
+
+    /// Reads a file.
+    ///
+    /// - Parameters:
+    ///   - path: the file's path; `-` is standard input.
+    ///   - topic: the topic whose format and routes are used; nil uses those of the file's mapping.
+    ///   - body: called for each record with its number and line.
+    /// - Throws: ``RecordFileError``, ``RouteError``.
+    public func read(path: String, topic: String?, _ body: (RecordPlace, Outcome) -> Void) throws -> Counts {
+        let reader = try RecordFileReader(path: path, maximumRecordBytes: configuration.limits.maxRecordBytes)
+        let decoder = try decoder(path: path, topic: topic)
+        let rows = reader.format == .csv ? try decoder.rowDecoder(columns: reader.columns, path: path) : nil
+        let name = topic ?? ReplayEngine.topic(path)
+        var counts = Counts()
+        while try reader.next({ file in
+            let record = ReplayEngine.record(file, topic: name, isCSV: rows != nil)
+            let outcome = outcome(of: record, file, decoder, rows)
+            switch outcome {
+            case .event: counts.events += 1
+            case .skipped: counts.filtered += 1
+            case .failed: counts.deadLetters += 1
+            }
+            body(record.place, outcome)
+        }) {}
+        return counts
+    }
+
+    private func decoder(path: String, topic: String?) throws -> EventDecoder {
+        guard let topic else {
+            return try configuration.decoder(of: configuration.fileMapping(for: path), place: path, model: model)
+        }
+        guard let found = configuration.topics.first(where: { $0.name == topic }) else {
+            let known = configuration.topics.map(\.name).joined(separator: ", ")
+            throw RouteError(description: "The topic '\(topic)' is not configured. The topics are: \(known)")
+        }
+        return try configuration.decoder(of: found, model: model)
+    }
+
+    private func outcome(
+        of record: SourceRecord, _ file: FileRecord, _ decoder: EventDecoder, _ rows: RowDecoder?
+    ) -> Outcome {
+        do throws(DecodeError) {
+            let event: GraphEvent
+            if let rows {
+                if let fault = record.fault { throw fault }
+                event = try rows.decode(file)
+            } else if record.fault == nil, DeadLetterLine.matches(file.value) {
+                let letter = try DeadLetterLine.letter(file.value, parser: letterParser)
+                event = try letter.withRecord { record throws(DecodeError) in try decoders.decode(record) }
+                if event.operations.isEmpty { return .skipped(.filter) }
+            } else {
+                event = try decoder.decode(record)
+            }
+            if event.operations.isEmpty { return .skipped(decoder.skipReason ?? .filter) }
+            try IdentityLimit.check(event, model: model)
+            return .event(event)
+        } catch {
+            return .failed(error)
+        }
+    }
+
+    // MARK: Forms
+
+    /// Returns an outcome as lines of text.
+    public func text(_ place: RecordPlace, _ outcome: Outcome) -> String {
+        let head = "line \(place.line ?? Int(place.offset))"
+        switch outcome {
+        case .event(let event): return event.operations.map { "\(head)  \(text($0))" }.joined(separator: "\n")
+        case .skipped(let reason): return "\(head)  filtered  \(reason.rawValue)"
+        case .failed(let error): return "\(head)  dead letter  \(error.code)  \(error.description)"
+        }
+    }
+
+    private func text(_ operation: Operation) -> String {
+        let entity = model.entities[operation.entity]
+        let verb = operation.kind == .upsert ? "upsert" : "delete"
+        var parts = ["\(verb)  \(entity.name) \(entity.identity.type.text(of: operation.identity))"]
+        parts += properties(operation).map { "\($0.name)=\($0.json)" }
+        return parts.joined(separator: "  ")
+    }
+
+    /// Returns an outcome as a JSON object on one line.
+    public func json(_ place: RecordPlace, _ outcome: Outcome) -> String {
+        let head = "{\"record\":\(place.offset),\"line\":\(place.line.map { "\($0)" } ?? "null"),\"outcome\":"
+        switch outcome {
+        case .event(let event):
+            return head + "\"event\",\"operations\":[\(event.operations.map(json).joined(separator: ","))]}"
+        case .skipped(let reason): return head + "\"filtered\",\"reason\":\(JSONText.string(reason.rawValue))}"
+        case .failed(let error):
+            return head + "\"deadLetter\",\"code\":\(JSONText.string(error.code)),"
+                + "\"reason\":\(JSONText.string(error.description))}"
+        }
+    }
+
+    private func json(_ operation: Operation) -> String {
+        let entity = model.entities[operation.entity]
+        var output = "{\"verb\":\"\(operation.kind == .upsert ? "upsert" : "delete")\","
+        output += "\"entity\":\(JSONText.string(entity.name)),\"identity\":"
+        entity.identity.type.appendJSON(operation.identity, to: &output)
+        if let slot = entity.versionSlot, !operation.version.isNull {
+            output += ",\"version\":"
+            entity.attributes[slot].type.appendJSON(operation.version, to: &output)
+        }
+        if let time = operation.time { output += ",\"time\":\(JSONText.string(Timestamp.text(time)))" }
+        let members = properties(operation).map { "\(JSONText.string($0.name)):\($0.json)" }
+        return output + ",\"properties\":{\(members.joined(separator: ","))}}"
+    }
+
+    /// The properties that an operation names, each once, the last value counting.
+    private func properties(_ operation: Operation) -> [(name: String, json: String)] {
+        let entity = model.entities[operation.entity]
+        var list: [(name: String, json: String)] = []
+        func set(_ name: String, _ json: String) {
+            list.removeAll { $0.name == name }
+            list.append((name, json))
+        }
+        for item in operation.attributes {
+            let attribute = entity.attributes[item.slot]
+            var json = ""
+            attribute.type.appendJSON(item.value, to: &json)
+            set(attribute.name, json)
+        }
+        for item in operation.relationships {
+            let relationship = entity.relationships[item.relationship]
+            let type = model.entities[relationship.destinationIndex].identity.type
+            func identity(_ value: Value) -> String {
+                var json = ""
+                type.appendJSON(value, to: &json)
+                return json
+            }
+            func list(_ values: [Value]) -> String { "[\(values.map(identity).joined(separator: ","))]" }
+            switch item.change {
+            case .one(let value): set(relationship.name, identity(value))
+            case .replace(let values): set(relationship.name, list(values))
+            case .edit(let add, let remove):
+                set(relationship.name, "{\"add\":\(list(add)),\"remove\":\(list(remove))}")
+            }
+        }
+        return list
+    }
+}
