@@ -114,6 +114,54 @@ import Testing
         try consumer.close()
     }
 
+    // MARK: Compression
+
+    private static let codecs = ["gzip", "snappy", "lz4", "zstd"]
+    private static let line = String(repeating: "x", count: 1000)
+
+    @Test(arguments: codecs) func recordsOfEachCodecAreRead(codec: String) throws {
+        let broker = try BrokerProcess(.noida)
+        try Admin(configuration: configuration(broker)).createTopic(NewTopic("t"))
+        let lines = (0..<50).map { "\($0) \(Self.line)\n" }
+        _ = try Kcat.run(
+            ["-P", "-b", broker.bootstrapServers, "-t", "t", "-p", "0", "-z", codec], input: lines.joined())
+        let consumer = try Consumer(
+            configuration: configuration(
+                broker, ["group.id": "g", "auto.offset.reset": "earliest", "session.timeout.ms": "6000"]),
+            topics: ["t"])
+        #expect(try consumer.read(50).map { ($0.value ?? "") + "\n" } == lines)
+        try consumer.close()
+    }
+
+    @Test(arguments: codecs) func recordsAreWrittenWithEachCodec(codec: String) throws {
+        let broker = try BrokerProcess(.noida)
+        let admin = try Admin(configuration: configuration(broker))
+        for topic in ["plain", "t", "marker"] { try admin.createTopic(NewTopic(topic)) }
+        // The broker keeps batches as they come, a moment later, in this file.
+        func size() throws -> Int {
+            let path = broker.dataDirectory.appending(path: "kafka.json").path
+            let attributes = try? FileManager.default.attributesOfItem(atPath: path)
+            return (attributes?[.size] as? NSNumber)?.intValue ?? 0
+        }
+        func write(_ topic: String, _ codec: String) throws {
+            let producer = try Producer(
+                configuration: configuration(broker, ["compression.codec": codec, "linger.ms": "50"]))
+            for _ in 0..<300 {
+                try producer.enqueue(ProducerRecord(topic: topic, partition: 0, value: bytes(Self.line)))
+            }
+            try producer.close(timeoutMilliseconds: 30_000)
+        }
+        try write("plain", "none")
+        try wait(for: "the plain records") { try size() > 300_000 }
+        let plain = try size()
+        try write("t", codec)
+        try write("marker", "none")
+        try wait(for: "the marker") { try size() >= 2 * plain - 20_000 }
+        #expect(try size() < 2 * plain + plain / 4)
+        let text = try Kcat.run(["-C", "-b", broker.bootstrapServers, "-t", "t", "-o", "beginning", "-e", "-q"])
+        #expect(text == String(repeating: Self.line + "\n", count: 300))
+    }
+
     @Test func aStoppedBrokerIsReportedAndComesBackWithItsData() throws {
         let broker = try BrokerProcess(.noida)
         try Admin(configuration: configuration(broker)).createTopic(NewTopic("t"))
