@@ -36,7 +36,6 @@ struct CheckCommand: ParsableCommand {
         if json || topic != nil { throw ValidationError("--json and --topic are for --sample FILE") }
         let loaded = try options.load()
         let configuration = loaded.configuration
-        try configuration.checkSupported()
         let logger = options.logger(configuration)
         Console.print("configuration  ok  \(loaded.file ?? "defaults")")
         if settings { Console.print(loaded.describe()) }

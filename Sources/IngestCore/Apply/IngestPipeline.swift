@@ -128,6 +128,8 @@ public final class IngestPipeline {
                 chunk.add(event, record)
             }
         } catch {
+            // An earlier record of the chunk may be the first bad one.
+            if !toleratesErrors { try saveChunk(hasBacklog: true) }
             chunk.add(error, record, time: WriterContext.systemTime())
             try noteDeadLetter(record.place, stage: "decode", error.code, error.description)
         }
@@ -224,16 +226,23 @@ public final class IngestPipeline {
     }
 
     private func noteDeadLetter(_ place: RecordPlace, stage: String, _ code: String, _ reason: String) throws {
+        if !toleratesErrors { throw try halt(at: place, code, reason) }
         summary.deadLetters += 1
         metrics?.deadLetters.with(stage).increment()
         logger.warning(
             "record put aside",
             metadata: ["place": "\(place)", "stage": "\(stage)", "code": "\(code)", "reason": "\(reason)"])
         onDeadLetter(place, code, reason)
-        if toleratesErrors { return }
+    }
+
+    /// Undoes everything since the last commit, and returns what stops the pipeline at a bad record.
+    private func halt(at place: RecordPlace, _ code: String, _ reason: String) throws -> Halt {
+        logger.critical(
+            "a bad record stops the worker",
+            metadata: ["place": "\(place)", "code": "\(code)", "reason": "\(reason)"])
         forget()
         try writer.rollback()
-        throw Halt(
+        return Halt(
             description:
                 "\(place): \(reason). errors.tolerance is none: nothing since the last commit was kept. Mend the "
                 + "record, or set errors.tolerance to all")

@@ -65,6 +65,12 @@ extension ConfigurationKey {
             "deadLetters.topic", \.deadLetters.topic,
             "The topic that also gets the dead letters; null keeps them in the store only."),
         .integer(
+            "deadLetters.maxBytes", \.deadLetters.maxBytes, 4_096...largest,
+            "The value of a larger record for the topic is cut; keep it under the broker's message limit."),
+        .integer(
+            "deadLetters.maxUnsent", \.deadLetters.maxUnsent, 0...largest,
+            "When so many dead letters wait for the topic, reading waits too; 0 is no limit."),
+        .integer(
             "history.keepDays", \.history.keepDays, 0...36_500,
             "History that every reader has seen is purged at this age."),
         .integer(

@@ -116,6 +116,10 @@ public struct NotificationConfiguration: Sendable, Equatable {
 public struct DeadLetterConfiguration: Sendable, Equatable {
     /// The topic, or nil when dead letters are kept in the store only.
     public var topic: String?
+    /// The size of a record for the topic above which its value is cut, in bytes; the store keeps the whole.
+    public var maxBytes = 900_000
+    /// The number of dead letters that may wait for the topic before reading waits too; 0 is no limit.
+    public var maxUnsent = 100_000
 
     /// Creates the defaults.
     public init() {}

@@ -35,6 +35,8 @@ extension ConsumerWorker {
         logger.info("the outbox has room, consuming goes on", metadata: ["waiting": "\(waiting)"])
         let partitions = resting.filter { progress[$0]?.isHalted == false }
         resting = []
+        // While dead letters are waited for, that wait resumes them.
+        if isWaiting { return }
         let assigned = Set(try consumer.assignment)
         try consumer.resume(partitions.filter { assigned.contains($0) })
     }

@@ -10,6 +10,8 @@ extension ConsumerWorker {
             // What is open belongs to partitions that stay; saved first, the store's positions are the latest.
             try saveOrDrop()
             health.report(.groupJoined)
+            // Where reading waits, it waits for these too.
+            isWaiting = false
             return try startOffsets(partitions)
         case .revoked(let partitions):
             try saveOrDrop()
@@ -27,7 +29,7 @@ extension ConsumerWorker {
     }
 
     /// Saves what is open; where the store refuses for now, drops it: it is read again from the store's positions.
-    private func saveOrDrop() throws {
+    func saveOrDrop() throws {
         do {
             try pipeline.finish()
         } catch let error as StoreError where error.isRetriable {

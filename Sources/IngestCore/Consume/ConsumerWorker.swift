@@ -16,6 +16,7 @@ public final class ConsumerWorker: @unchecked Sendable {
     let health: HealthMonitor
     let logger: Logger
     let mailbox: CursorMailbox
+    let deadLetters: DeadLetterPublisher?
     private let consumerConfiguration: KafkaConfiguration
     private let decoders: [String: EventDecoder]
     private let wakePublisher: @Sendable () -> Void
@@ -39,6 +40,10 @@ public final class ConsumerWorker: @unchecked Sendable {
     var resting: Set<TopicPartition> = []
     /// Tells that records were dropped that the consumer has passed already.
     var needsRewind = false
+    /// Whether reading waits for the dead-letter topic.
+    var isWaiting = false
+    /// The number of the pipeline's dead letters that their publisher knows of.
+    var notedDeadLetters = 0
     /// Offsets that are saved and not yet told to the broker.
     var uncommittedOffsets: [TopicPartition: Int64] = [:]
     private var cursorSaves = Recurrence(everySeconds: 1)
@@ -51,10 +56,11 @@ public final class ConsumerWorker: @unchecked Sendable {
     /// Makes a worker on a writer that holds the store's lease.
     ///
     /// - Throws: ``RouteError`` where a topic's routes do not fit the model.
-    public init(
+    init(
         configuration: WorkerConfiguration, writer: WriterContext, consumer: KafkaConfiguration,
         metrics: WorkerMetrics, health: HealthMonitor, logger: Logger, mailbox: CursorMailbox,
-        wakePublisher: @escaping @Sendable () -> Void = {}, deliveredToken: @escaping @Sendable () -> Int64? = { nil }
+        deadLetters: DeadLetterPublisher? = nil, wakePublisher: @escaping @Sendable () -> Void = {},
+        deliveredToken: @escaping @Sendable () -> Int64? = { nil }
     ) throws {
         self.deliveredToken = deliveredToken
         outbox = OutboxLimit(maximumTransactions: configuration.notifications.maxOutboxTransactions)
@@ -67,6 +73,7 @@ public final class ConsumerWorker: @unchecked Sendable {
         self.health = health
         self.logger = logger
         self.mailbox = mailbox
+        self.deadLetters = deadLetters
         self.wakePublisher = wakePublisher
         purges = Recurrence(everySeconds: Double(configuration.history.purgeEveryMinutes) * 60)
         pipeline = IngestPipeline(writer: writer, configuration: configuration, metrics: metrics, logger: logger)
@@ -100,7 +107,8 @@ public final class ConsumerWorker: @unchecked Sendable {
             try pipeline.finish()
             commitOffsets(consumer, asynchronously: false)
         } catch {
-            health.report(.storeFailed(reason: "\(error)"))
+            let reason = "\(error)"
+            health.report(error is StoreError ? .storeFailed(reason: reason) : .halted(reason: reason))
             try? consumer.close(timeoutMilliseconds: 5000)
             throw error
         }
@@ -112,6 +120,7 @@ public final class ConsumerWorker: @unchecked Sendable {
     /// - Throws: ``StoreError``.
     func close(cursors: [String: Int64]) throws {
         try pipeline.writer.putCursors(cursors)
+        try saveDeadLetterCursor()
         try pipeline.writer.close()
     }
 
@@ -121,6 +130,7 @@ public final class ConsumerWorker: @unchecked Sendable {
         health.report(.heartbeat)
         try settleOutOfRange(consumer)
         try limitOutbox(consumer)
+        try waitOrGoOn(consumer)
         let batch = try consumer.poll(
             maxRecords: configuration.chunk.maxOperations, timeoutMilliseconds: pollMilliseconds)
         for event in batch.errors { try handle(event, consumer) }
@@ -207,6 +217,7 @@ public final class ConsumerWorker: @unchecked Sendable {
     }
 
     private func saveCursors(_ writer: WriterContext) throws {
+        try saveDeadLetterCursor()
         let cursors = mailbox.take()
         if cursors.isEmpty { return }
         do {
@@ -233,6 +244,7 @@ public final class ConsumerWorker: @unchecked Sendable {
             uncommittedOffsets[partition] = position.nextOffset
             metrics.position.with(position.topic, "\(position.partition)").set(position.nextOffset)
         }
+        noteDeadLetters()
         wakePublisher()
     }
 
@@ -279,7 +291,7 @@ public final class ConsumerWorker: @unchecked Sendable {
     }
 
     /// Goes back to the store's positions.
-    private func rewind(_ consumer: Consumer) throws {
+    func rewind(_ consumer: Consumer) throws {
         needsRewind = false
         let partitions = try consumer.assignment.filter { progress[$0]?.isHalted != true }
         for (partition, offset) in try startOffsets(partitions) {

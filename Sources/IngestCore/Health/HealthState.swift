@@ -26,6 +26,12 @@ public enum HealthEvent: Sendable, Equatable {
     case outboxFull(reason: String)
     /// Less waits to be notified than the limit.
     case outboxHasRoom
+    /// Dead letters were delivered to their topic, or there were none.
+    case deadLettersOK
+    /// Dead letters cannot be delivered.
+    case deadLettersFailing(reason: String)
+    /// A bad record, or an error for good, ends the worker.
+    case halted(reason: String)
     /// A partition is no longer consumed, though it is assigned.
     case partitionHalted(topic: String, partition: Int32, reason: String)
     /// A partition is consumed again, or is no longer assigned.
@@ -64,6 +70,8 @@ public struct HealthRules: Sendable, Equatable {
     public var needsBroker = true
     /// Whether the worker sends notifications.
     public var needsPublisher = true
+    /// Whether the worker sends dead letters to a topic.
+    public var needsDeadLetters = false
 
     /// Creates the rules for a worker that consumes and notifies.
     public init() {}
@@ -99,6 +107,8 @@ public struct HealthState: Sendable {
     private var group = Condition.unknown("not joined yet")
     private var publisher = Condition.ok
     private var outbox = Condition.ok
+    private var deadLetters = Condition.ok
+    private var haltReason: String?
     private var halted: [Partition: String] = [:]
     private var isDraining = false
 
@@ -126,6 +136,9 @@ public struct HealthState: Sendable {
         case .publisherFailing(let reason): publisher = .failed(reason)
         case .outboxFull(let reason): outbox = .failed(reason)
         case .outboxHasRoom: outbox = .ok
+        case .deadLettersOK: deadLetters = .ok
+        case .deadLettersFailing(let reason): deadLetters = .failed(reason)
+        case .halted(let reason): haltReason = reason
         case .partitionHalted(let topic, let partition, let reason):
             halted[Partition(topic: topic, partition: partition)] = reason
         case .partitionReleased(let topic, let partition):
@@ -157,6 +170,8 @@ public struct HealthState: Sendable {
             checks.append(HealthCheck("publisher", failure: publisher.failure))
             checks.append(HealthCheck("outbox", failure: outbox.failure))
         }
+        if rules.needsDeadLetters { checks.append(HealthCheck("deadLetters", failure: deadLetters.failure)) }
+        if let haltReason { checks.append(HealthCheck("halted", failure: haltReason)) }
         checks.append(HealthCheck("shutdown", failure: isDraining ? "draining" : nil))
         return checks
     }

@@ -15,6 +15,12 @@ public final class WorkerMetrics: Sendable {
     public let filtered: Counter
     /// Dead letters, by stage.
     public let deadLetters: MetricFamily<Counter>
+    /// Dead letters delivered to their topic.
+    public let deadLettersSent: Counter
+    /// Deliveries of dead letters that failed.
+    public let deadLetterErrors: Counter
+    /// Dead letters that wait for their topic.
+    public let deadLettersUnsent: Gauge
     /// Placeholders made.
     public let placeholders: Counter
     /// Objects deleted, delete rules included, by entity.
@@ -76,6 +82,11 @@ public final class WorkerMetrics: Sendable {
             "ingest_filtered_total", "Records that a route filtered or dropped, and tombstones behind deletions.")
         deadLetters = registry.counters(
             "ingest_dead_letters_total", "Records kept as dead letters.", labels: ["stage"])
+        deadLettersSent = registry.counter(
+            "ingest_dead_letters_sent_total", "Dead letters delivered to their topic.")
+        deadLetterErrors = registry.counter(
+            "ingest_dead_letter_errors_total", "Attempts to deliver dead letters that failed.")
+        deadLettersUnsent = registry.gauge("ingest_dead_letters_unsent", "Dead letters that wait for their topic.")
         placeholders = registry.counter(
             "ingest_placeholders_total", "Objects made for references whose own event had not arrived.")
         objectsDeleted = registry.counters(

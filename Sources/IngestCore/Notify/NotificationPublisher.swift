@@ -40,12 +40,9 @@ public final class NotificationPublisher: Sendable {
     private let health: HealthMonitor?
     private let logger: Logger
     private let token: Mutex<Int64>
-    private let changed = DispatchSemaphore(value: 0)
-    private let isStopping = Atomic<Bool>(false)
     /// Whether the sink was asked how far it is.
     private let isResumed = Atomic<Bool>(false)
-    /// Whether it was woken since it last waited: a wake that comes between looking and waiting must not be lost.
-    private let hasNews = Atomic<Bool>(false)
+    private let loop = OutboxLoop()
 
     /// Makes a publisher that goes on where the store's cursor stands.
     ///
@@ -73,42 +70,17 @@ public final class NotificationPublisher: Sendable {
     public var deliveredToken: Int64 { token.withLock { $0 } }
 
     /// Wakes the publisher: there may be something to deliver.
-    public func wake() {
-        hasNews.store(true, ordering: .releasing)
-        changed.signal()
-    }
+    public func wake() { loop.wake() }
 
     /// Asks the loop to end after what it is doing.
     public func requestStop() {
-        isStopping.store(true, ordering: .releasing)
         sink.prepareToStop()
-        wake()
+        loop.requestStop()
     }
 
     /// Delivers until it is asked to stop. Blocks its thread.
     public func run() {
-        var backoff = Backoff()
-        while !isStopping.load(ordering: .acquiring) {
-            do {
-                let count = try publishNext()
-                backoff.succeeded()
-                health?.report(.publisherOK)
-                if count == 0 { wait(seconds: 0.5, endsWithNews: true) }
-            } catch {
-                report(error)
-                wait(seconds: backoff.failed(), endsWithNews: false)
-            }
-        }
-    }
-
-    /// Waits for a time, for news where they count, or until it is asked to stop.
-    private func wait(seconds: Double, endsWithNews: Bool) {
-        // Not until a date: a clock that is set back must not make the wait longer.
-        let end = DispatchTime.now() + seconds
-        while !isStopping.load(ordering: .acquiring) {
-            if endsWithNews, hasNews.exchange(false, ordering: .acquiringAndReleasing) { return }
-            if changed.wait(timeout: end) == .timedOut { return }
-        }
+        loop.run(next: publishNext, succeeded: { health?.report(.publisherOK) }, failed: report)
     }
 
     private func report(_ error: any Error) {

@@ -35,6 +35,8 @@ public final class WorkerRuntime: Sendable {
     private let worker: ConsumerWorker
     private let publisher: NotificationPublisher?
     private let sink: (any NotificationSink)?
+    private let deadLetterProducer: Producer?
+    private let deadLetters: DeadLetterPublisher?
     private let probe: BrokerProbe
     private let feed: ChangeFeed
     private let mailbox = CursorMailbox()
@@ -47,12 +49,12 @@ public final class WorkerRuntime: Sendable {
     ///
     /// - Throws: `ModelError`, ``RouteError``, `StoreError`, `KafkaError`.
     public init(configuration: WorkerConfiguration, model: ObjectModel, logger: Logger, hooks: Hooks = Hooks()) throws {
-        try configuration.checkSupported()
         self.configuration = configuration
         self.logger = logger
         self.hooks = hooks
         var rules = HealthRules()
         rules.needsPublisher = configuration.notifications.topic != nil
+        rules.needsDeadLetters = configuration.deadLetters.topic != nil
         let health = HealthMonitor(rules: rules, secretValues: configuration.secretValues)
         self.health = health
         metrics = WorkerMetrics(
@@ -68,6 +70,8 @@ public final class WorkerRuntime: Sendable {
         health.report(.storeOK)
         health.report(.starting(step: "joining the consumer group"))
         let client = configuration.kafka.clientConfiguration(logger: logger)
+        // What cannot be sent has failed before its batch is tried again, so nothing stands in the queue twice.
+        let sending = client.setting("message.timeout.ms", to: client["message.timeout.ms"] ?? "8000")
         if let topic = configuration.notifications.topic {
             let sink: any NotificationSink
             if configuration.notifications.transactional {
@@ -86,6 +90,16 @@ public final class WorkerRuntime: Sendable {
             sink = nil
             publisher = nil
         }
+        if let topic = configuration.deadLetters.topic {
+            let producer = try Producer(configuration: sending)
+            deadLetterProducer = producer
+            deadLetters = try DeadLetterPublisher(
+                store: store, sink: KafkaRecordSink(producer: producer, timeoutMilliseconds: 10_000), topic: topic,
+                configuration: configuration, metrics: metrics, health: health, logger: logger)
+        } else {
+            deadLetterProducer = nil
+            deadLetters = nil
+        }
         if let publisher {
             // Known to the store from the first moment, so that no purge passes what is still to be delivered.
             try writer.putCursors([publisher.cursorName: publisher.deliveredToken])
@@ -97,7 +111,7 @@ public final class WorkerRuntime: Sendable {
             store: store, configuration: configuration.notifications, metrics: metrics, logger: logger)
         worker = try ConsumerWorker(
             configuration: configuration, writer: writer, consumer: consumer, metrics: metrics, health: health,
-            logger: logger, mailbox: mailbox, wakePublisher: { publisher?.wake() },
+            logger: logger, mailbox: mailbox, deadLetters: deadLetters, wakePublisher: { publisher?.wake() },
             deliveredToken: { publisher?.deliveredToken })
         worker.pipeline.onDeadLetter = hooks.onDeadLetter
     }
@@ -140,6 +154,10 @@ public final class WorkerRuntime: Sendable {
             services.append(
                 BlockingService(name: "publisher", body: publisher.run, stop: { publisher.requestStop() }))
         }
+        if let deadLetters {
+            services.append(
+                BlockingService(name: "dead-letters", body: deadLetters.run, stop: { deadLetters.requestStop() }))
+        }
         services.append(BlockingService(name: "consumer", body: worker.run, stop: { [worker] in worker.requestStop() }))
         var group = ServiceGroupConfiguration(
             services: services.map { .init(service: $0) }, gracefulShutdownSignals: signals, logger: logger)
@@ -163,8 +181,13 @@ public final class WorkerRuntime: Sendable {
 
     /// Delivers what the outbox still holds, saves the cursors and gives the lease up.
     private func close() throws {
+        let deadline = HealthMonitor.monotonicSeconds() + 5
+        do {
+            try deadLetters?.drain(untilSeconds: deadline)
+        } catch {
+            logger.warning("dead letters wait for the next start", metadata: ["reason": "\(error)"])
+        }
         if let publisher {
-            let deadline = HealthMonitor.monotonicSeconds() + 5
             do {
                 try publisher.drain(untilSeconds: deadline)
             } catch {
@@ -173,6 +196,7 @@ public final class WorkerRuntime: Sendable {
             }
         }
         sink?.close()
+        try? deadLetterProducer?.close(timeoutMilliseconds: 2000)
         try worker.close(cursors: mailbox.take())
         try store.close()
     }
@@ -213,16 +237,6 @@ public final class WorkerRuntime: Sendable {
 }
 
 extension WorkerConfiguration {
-    /// Refuses settings that this version cannot serve.
-    ///
-    /// - Throws: ``RouteError``.
-    public func checkSupported() throws(RouteError) {
-        guard let topic = deadLetters.topic else { return }
-        throw RouteError(
-            description: "deadLetters.topic is '\(topic)', but this version keeps dead letters in the store only. "
-                + "Leave it out, and read them with 'ingest-worker dead-letters list'")
-    }
-
     /// The store's options that the configuration states.
     public var storeOptions: Store.Options {
         var options = Store.Options()

@@ -51,6 +51,12 @@ public struct DeadLetter: Sendable {
     }
 }
 
+extension DeadLetter {
+    /// Where the store keeps how far letters were sent to a topic. No cursor of the history: numbers of letters are no
+    /// tokens, and hold no history back.
+    fileprivate static func cursorKey(_ topic: String) -> String { "sentDeadLetter:\(topic)" }
+}
+
 /// Which dead letters are meant; every condition that is given has to hold.
 public struct DeadLetterSelection: Sendable {
     /// The numbers of the letters, or nil for any.
@@ -100,6 +106,29 @@ extension ReadContext {
     public func deadLetters(after id: Int64 = 0, limit: Int = 100) throws -> [DeadLetter] {
         let sql = "SELECT \(Self.columns) FROM _dead_letter WHERE id > ? ORDER BY id LIMIT ?"
         return try Row.fetchAll(database, sql: sql, arguments: [id, limit]).map(letter)
+    }
+
+    /// Returns dead letters in the order of their numbers, those after `id`, at most `limit`, and no more than have
+    /// `maximumBytes` of values together unless the first alone has more.
+    public func deadLetters(after id: Int64, limit: Int, maximumBytes: Int) throws -> [DeadLetter] {
+        let sql = "SELECT id, ifnull(length(value), 0) FROM _dead_letter WHERE id > ? ORDER BY id LIMIT ?"
+        var bytes = 0
+        let sizes = try Row.fetchAll(database, sql: sql, arguments: [id, limit])
+        let fitting = sizes.prefix { row in
+            defer { bytes += row[1] }
+            return bytes == 0 || bytes + row[1] <= maximumBytes
+        }
+        return fitting.isEmpty ? [] : try deadLetters(after: id, limit: fitting.count)
+    }
+
+    /// Returns the number of dead letters after `id`.
+    public func deadLetterCount(after id: Int64) throws -> Int {
+        try Int.fetchOne(database, sql: "SELECT count(*) FROM _dead_letter WHERE id > ?", arguments: [id]) ?? 0
+    }
+
+    /// Returns the number of the last dead letter that was sent to a topic, or 0.
+    public func sentDeadLetter(topic: String) throws -> Int64 {
+        try metadata(DeadLetter.cursorKey(topic)).flatMap { Int64($0) } ?? 0
     }
 
     /// Returns the numbers of dead letters with the sizes of their records, in the order of their original positions:
@@ -192,7 +221,28 @@ extension WriterConnection {
     }
 }
 
+extension WriterConnection {
+    fileprivate func putMetadata(_ key: String, _ value: String) throws(StoreError) {
+        let statement = try statement(
+            "INSERT INTO _metadata (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value")
+        statement.bind(1, key)
+        statement.bind(2, value)
+        try statement.run()
+    }
+}
+
 extension WriterContext {
+    /// Saves through which number dead letters were sent to a topic, with the next commit.
+    ///
+    /// - Throws: ``StoreError``.
+    public func putSentDeadLetter(_ id: Int64, topic: String) throws(StoreError) {
+        try undoingOnFailure("save the dead letters' cursor") {
+            try beginIfNeeded()
+            try connection.putMetadata(DeadLetter.cursorKey(topic), "\(id)")
+            uncommittedCount += 1
+        }
+    }
+
     /// Removes dead letters, and commits that with whatever is applied.
     ///
     /// - Throws: ``StoreError``.

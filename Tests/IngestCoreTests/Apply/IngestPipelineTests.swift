@@ -197,6 +197,18 @@ import Testing
         #expect(try fixture.deadLetters().isEmpty)
     }
 
+    @Test func haltsAtTheFirstBadRecordWhateverIsWrongWithIt() throws {
+        let fixture = try PipelineFixture { $0.errors.tolerance = .none }
+        try fixture.add(TestRecord(Events.message("m0"), offset: 0))
+        // It decodes, and breaks a rule when it is applied, after the next record was decoded.
+        try fixture.add(TestRecord(Events.event("member.created", "{\"id\":\"u1\",\"email\":\"x\"}"), offset: 1))
+        let halt = try #require(
+            caught(IngestPipeline.Halt.self) { try fixture.add(TestRecord("{", offset: 2)) })
+        #expect(halt.description.contains("events/0 offset 1"))
+        #expect(fixture.pipeline.summary.deadLetters == 0)
+        #expect(try fixture.positions().isEmpty)
+    }
+
     // MARK: Counting
 
     @Test func countsWhatBecameOfTheRecords() throws {

@@ -94,6 +94,26 @@ struct HealthStateTests {
                 == "t/0 halted: r; t/1 halted: r; t/2 halted: r; t/3 halted: r; t/4 halted: r; and 2 more")
     }
 
+    @Test("dead letters that cannot be delivered count where they have a topic")
+    func deadLetters() {
+        var rules = HealthRules()
+        rules.needsDeadLetters = true
+        var state = HealthState(rules: rules, at: 0)
+        state.apply(.deadLettersFailing(reason: "no topic"), at: 0)
+        #expect(Self.failures(state.readiness(at: 0))["deadLetters"] == "no topic")
+        state.apply(.deadLettersOK, at: 0)
+        #expect(Self.failures(state.readiness(at: 0))["deadLetters"] == nil)
+    }
+
+    @Test("what ends the worker is told until the end")
+    func ending() {
+        var state = Self.ready()
+        #expect(!state.readiness(at: 0).contains { $0.name == "halted" })
+        state.apply(.halted(reason: "a bad record"), at: 0)
+        state.apply(.storeOK, at: 0)
+        #expect(Self.failures(state.readiness(at: 0)) == ["halted": "a bad record"])
+    }
+
     @Test("a replay needs neither broker nor publisher")
     func replay() {
         var rules = HealthRules()

@@ -82,6 +82,8 @@ import Testing
         try harness.start()
         try await harness.wait(for: "the end") { harness.runtime?.isStopping ?? true }
         await #expect(throws: IngestPipeline.Halt.self) { try await harness.stop() }
+        let failing = harness.runtime?.health.readiness().first { $0.name == "halted" }
+        #expect(failing?.reason?.contains("\(harness.topic)/0 offset 1") == true)
         #expect(try harness.read { try $0.deadLetterCount() } == 0)
     }
 
@@ -312,9 +314,44 @@ import Testing
         harness.configuration.kafka.properties["enable.auto.commit"] = nil
         harness.configuration.kafka.properties["auto.offset.reset"] = "latest"
         #expect(throws: RouteError.self) { try harness.start() }
-        harness.configuration.kafka.properties["auto.offset.reset"] = nil
-        harness.configuration.deadLetters.topic = "dead"
-        #expect(throws: RouteError.self) { try harness.start() }
+    }
+
+    // MARK: The dead-letter topic
+
+    @Test func aDeadLetterTopicThatFailsStopsReadingAtTheLimitOnly() async throws {
+        let harness = try WorkerHarness()
+        try harness.broker.createTopic("dead", partitions: 1)
+        harness.configuration.notifications.topic = nil
+        (harness.configuration.deadLetters.topic, harness.configuration.deadLetters.maxUnsent) = ("dead", 10)
+        // Every dead letter is larger than what the client sends.
+        harness.configuration.kafka.properties["message.max.bytes"] = "1000"
+        let bad = "{\"bad\":\"\(String(repeating: "x", count: 2000))\"}"
+        try harness.start()
+        try harness.send([bad, WorkerHarness.message("a")])
+        try await harness.waitForPosition(2)
+        try await harness.wait(for: "the failure in health") { failure(harness) != nil }
+        // Below the limit reading goes on.
+        try harness.send([WorkerHarness.message("b")])
+        try await harness.waitForPosition(3)
+        try harness.send(Array(repeating: bad, count: 12))
+        try await harness.wait(for: "the limit") { failure(harness)?.contains("reading waits") == true }
+        try harness.send([WorkerHarness.message("c")])
+        try await Task.sleep(for: .seconds(2))
+        #expect(try harness.position() == 15)
+        #expect(harness.runtime?.health.liveness().allSatisfy { $0.isOK } == true)
+        try await harness.stop()
+
+        harness.configuration.kafka.properties["message.max.bytes"] = nil
+        try harness.start()
+        try await harness.waitForPosition(16)
+        try await harness.wait(for: "readiness") { harness.isReady() }
+        try await harness.stop()
+        #expect(try harness.read { try $0.sentDeadLetter(topic: "dead") } == 13)
+        #expect(try harness.read { try $0.count(FetchRequest("Message")) } == 3)
+    }
+
+    private func failure(_ harness: WorkerHarness) -> String? {
+        harness.runtime?.health.readiness().first { $0.name == "deadLetters" }?.reason
     }
 }
 
