@@ -8,7 +8,7 @@ extension ConsumerWorker {
     func waitOrGoOn(_ consumer: Consumer) throws {
         let mustWait = deadLetters?.mustWait ?? false
         if mustWait == isWaiting { return }
-        let partitions = try consumer.assignment.filter { !halted.contains($0) }
+        let partitions = try consumer.assignment.filter { progress[$0]?.isHalted != true }
         if mustWait {
             logger.warning("reading waits for the dead-letter topic", metadata: ["partitions": "\(partitions.count)"])
             try consumer.pause(partitions)

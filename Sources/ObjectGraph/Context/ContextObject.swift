@@ -26,6 +26,8 @@ final class ContextObject {
         var deletion: Tombstone?
         /// Tells whether the event that created the object was undone.
         var isVoid = false
+        /// The transient attributes that a program has set, by their slots; events leave it empty.
+        var transients: [Int: Value] = [:]
     }
 
     init(row: StoredRow) {

@@ -11,7 +11,9 @@ extension EventApplier {
         if case .error = policy { return operation }
         var operation = operation
         // Each collision is resolved at most once: an object that was displaced or merged into collides no more.
-        for constraint in entity.uniquenessConstraints {
+        let known = registry.known(entity.index, operation.identity)
+        let own = known.flatMap { $0.isAlive && $0.entity.isKind(of: entity) ? $0.entity : nil } ?? entity
+        for constraint in own.uniquenessConstraints {
             guard let holder = try holder(operation, entity, constraint),
                 let resolved = try resolve(operation, entity, constraint.slots, holder, policy)
             else { continue }
@@ -56,6 +58,7 @@ extension EventApplier {
         _ operation: Operation, _ entity: Entity, _ slots: [Int], _ holder: ContextObject, _ policy: MergePolicy
     ) throws -> Resolution? {
         let isKnown = registry.known(entity.index, operation.identity)?.isAlive == true
+        let canBeOne = holder.entity.isKind(of: entity) || entity.isKind(of: holder.entity)
         let writer = EventConflict(operation: operation, entity: entity, holder: holder, policy: policy)
         switch writer.effectivePolicy {
         case .overwrite:
@@ -75,12 +78,13 @@ extension EventApplier {
                 note(writer, slot, .store)
             }
             return Resolution(operation: rest)
-        case .storeTrump:
+        // Objects of entities beside each other cannot become one.
+        case .storeTrump where canBeOne:
             let merged = writer.filled()
             let kept = Set(merged.attributes.map(\.slot))
             for slot in writer.changedSlots { note(writer, slot, kept.contains(slot) ? .context : .store) }
             return Resolution(operation: merged)
-        case .objectTrump where !isKnown:
+        case .objectTrump where !isKnown && canBeOne:
             for slot in writer.changedSlots { note(writer, slot, .context) }
             var merged = operation
             merged.identity = holder.identity

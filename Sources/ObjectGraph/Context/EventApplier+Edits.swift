@@ -58,6 +58,9 @@ extension EventApplier {
                 if !object.isNew, object.original[attribute.slot] == value { continue }
                 attribute.check(value, entity: entity.name) { failures.append($0) }
             }
+            for (slot, value) in object.state.transients.sorted(by: { $0.key < $1.key }) {
+                entity.transientAttributes[slot].check(value, entity: entity.name) { failures.append($0) }
+            }
             for slot in entity.requiredSlots where registry.readsNull(object, slot) {
                 failures.append(
                     ValidationFailure(

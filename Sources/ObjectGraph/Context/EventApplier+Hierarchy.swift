@@ -58,6 +58,14 @@ extension EventApplier {
         registry.noteTaken(below: Int64(wanted.count), in: relationship, of: object)
     }
 
+    /// Puts destinations behind all others, in their order; those that are not linked stay away.
+    func moveToEnd(_ destinations: [ContextObject], of relationship: Relationship, _ object: ContextObject) throws {
+        for destination in destinations {
+            try setPlace(
+                try registry.takePlace(in: relationship, of: object), of: destination, in: relationship, object)
+        }
+    }
+
     private func setPlace(
         _ place: Int64, of destination: ContextObject, in relationship: Relationship, _ object: ContextObject
     ) throws {

@@ -45,15 +45,20 @@ extension EventApplier {
     }
 
     private func validate(_ object: ContextObject, _ before: ContextObject.State?) throws {
-        guard object.isAlive, !object.state.isPlaceholder else { return }
+        guard object.isAlive else { return }
+        if !object.entity.uniquenessConstraints.isEmpty { try validateUnique(object, before) }
+        if object.state.isPlaceholder { return }
         for slot in object.entity.requiredSlots where registry.readsNull(object, slot) {
             let failure = ValidationFailure(
                 reason: .missingMandatory, entity: object.entity.name, property: object.entity.columnNames[slot],
                 limit: "is required and has no value")
             note(failure, of: object)
         }
-        if object.entity.uniquenessConstraints.isEmpty { return }
-        let known = before.flatMap { $0.isPlaceholder || $0.deletion != nil || $0.isVoid ? nil : $0.values }
+    }
+
+    /// Links of placeholders have to be unique too: the store's index knows no placeholders.
+    private func validateUnique(_ object: ContextObject, _ before: ContextObject.State?) throws {
+        let known = before.flatMap { $0.deletion != nil || $0.isVoid ? nil : $0.values }
         for failure in try uniquenessFailures(of: object, since: known) { note(failure, of: object) }
     }
 

@@ -36,7 +36,8 @@ extension ObjectRegistry {
         var parts: [Value] = []
         parts.reserveCapacity(constraint.slots.count)
         for slot in constraint.slots {
-            if values[slot].isNull { return nil }
+            // A reference without inverse to what the chunk deletes is as good as null.
+            if readsNull(values[slot], slot, model.entities[constraint.entityIndex]) { return nil }
             parts.append(values[slot])
         }
         return Unique(constraint: constraint.index, values: parts)

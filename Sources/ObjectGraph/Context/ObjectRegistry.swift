@@ -150,8 +150,12 @@ final class ObjectRegistry {
 
     /// Tells whether a slot holds nothing: SQLite clears a reference without inverse when its destination goes.
     func readsNull(_ object: ContextObject, _ slot: Int) -> Bool {
-        guard case .integer(let pk) = object.state.values[slot] else { return object.state.values[slot].isNull }
-        guard let relationship = object.entity.clearedRelationship(slot: slot) else { return false }
+        readsNull(object.state.values[slot], slot, object.entity)
+    }
+
+    func readsNull(_ value: Value, _ slot: Int, _ entity: Entity) -> Bool {
+        guard case .integer(let pk) = value else { return value.isNull }
+        guard let relationship = entity.clearedRelationship(slot: slot) else { return false }
         // A destination that the chunk deletes is known to the registry.
         return known(relationship.destinationIndex, pk: pk)?.isAlive == false
     }

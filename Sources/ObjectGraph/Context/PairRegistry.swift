@@ -14,6 +14,13 @@ struct PairRegistry {
         var originalPlaces = PairPlaces()
         /// Where the ends are in each other's lists, as far as those are ordered.
         var places = PairPlaces()
+
+        /// Tells whether the link was made or undone.
+        var isChanged: Bool { original != current }
+        /// Tells whether the destination has another place among the owner's destinations.
+        var movesDestination: Bool { places.destination != originalPlaces.destination }
+        /// Tells whether the owner has another place among the destination's owners.
+        var movesOwner: Bool { places.owner != originalPlaces.owner }
     }
 
     init(_ join: JoinTable) { self.join = join }
@@ -86,7 +93,7 @@ struct PairRegistry {
     mutating func forgetUnchanged() {
         loadedOwners.removeAll()
         loadedDestinations.removeAll()
-        let changed = states.filter { $0.value.original != $0.value.current }
+        let changed = states.filter { $0.value.isChanged || $0.value.places != $0.value.originalPlaces }
         states.removeAll()
         byOwner.removeAll()
         byDestination.removeAll()
@@ -97,7 +104,10 @@ struct PairRegistry {
     mutating func revert(_ pk: Int64, isOwner: Bool) {
         for other in (isOwner ? byOwner[pk] : byDestination[pk]) ?? [] {
             let pair = isOwner ? Pair(owner: pk, destination: other) : Pair(owner: other, destination: pk)
-            if let state = states[pair] { states[pair]?.current = state.original }
+            if let state = states[pair] {
+                states[pair]?.current = state.original
+                states[pair]?.places = state.originalPlaces
+            }
         }
     }
 

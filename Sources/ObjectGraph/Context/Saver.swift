@@ -108,7 +108,9 @@ struct Saver {
         for object in registry.listed where object.isAlive {
             for constraint in object.entity.uniquenessConstraints {
                 guard let key = registry.uniqueKey(object.state.values, constraint) else { continue }
-                if object.isNew || registry.uniqueKey(object.original, constraint) != key { taken.insert(key) }
+                // A constraint of an entity below the former one is new to the row.
+                let isBound = !object.isNew && object.entity === object.originalEntity
+                if !isBound || registry.uniqueKey(object.original, constraint) != key { taken.insert(key) }
             }
         }
         if taken.isEmpty { return }

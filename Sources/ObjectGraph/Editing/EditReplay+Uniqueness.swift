@@ -5,15 +5,25 @@ extension EditReplay {
     /// - Returns: the conflicts that the policy `error` refuses.
     func insertObjects() throws -> [MergeConflict] {
         var refused: [MergeConflict] = []
-        for edit in edits.inserted {
+        for edit in insertions {
             let collisions = try collisions(of: edit)
             guard let first = collisions.first else {
-                insert(edit)
+                try insert(edit)
                 continue
             }
             try meet(edit, first, collisions, &refused)
         }
         return refused
+    }
+
+    /// The new objects; those whose unique values are links come behind those that the links may lead to.
+    private var insertions: [EditSet.Edit] {
+        func isBound(_ edit: EditSet.Edit) -> Bool {
+            edit.object.entity.uniquenessConstraints.contains { constraint in
+                constraint.slots.contains { edit.object.entity.relationship(at: $0) != nil }
+            }
+        }
+        return edits.inserted.filter { !isBound($0) } + edits.inserted.filter(isBound)
     }
 
     struct Collision {
@@ -27,11 +37,54 @@ extension EditReplay {
         let object = edit.object
         var found: [Collision] = []
         if let holder = registry.known(object.entity.index, object.identity), holder.isAlive,
-            !holder.state.isPlaceholder, !isDoomed(holder)
+            !holder.state.isPlaceholder || !canBeOne(object.entity, holder.entity), !isDoomed(holder)
         {
             found.append(Collision(holder: holder, slots: [object.entity.identitySlot]))
         }
-        return try found + collisions(object.state.values, object.entity, except: nil)
+        return try found + collisions(try translated(object), object.entity, except: nil)
+    }
+
+    /// Tells whether an object of one entity may turn out to be one of another: above it or below it.
+    private func canBeOne(_ one: Entity, _ other: Entity) -> Bool { one.isKind(of: other) || other.isKind(of: one) }
+
+    /// Returns the values of one of the context's objects, with links led to what the store has; nowhere else to the
+    /// context's own keys, which nobody holds.
+    private func translated(_ object: ContextObject) throws -> [Value] {
+        var values = object.state.values
+        for constraint in object.entity.uniquenessConstraints {
+            for slot in constraint.slots {
+                guard let relationship = object.entity.relationship(at: slot), case .integer(let pk) = values[slot],
+                    let found = try target(entity: relationship.destinationIndex, pk)
+                else { continue }
+                values[slot] = .integer(found.pk)
+            }
+        }
+        return values
+    }
+
+    /// Returns the values that one of the writer's objects will have once the links are set.
+    private func expected(_ object: ContextObject) -> [Value] {
+        var values = object.state.values
+        for (slot, value) in plannedLinks[ObjectIdentifier(object)] ?? [:] {
+            values[slot] = value
+            guard let relationship = object.entity.relationship(at: slot), case .integer(let pk) = value else {
+                continue
+            }
+            let key = ObjectKey(entity: registry.roots[relationship.destinationIndex], pk: pk)
+            if let found = targets[key] { values[slot] = .integer(found.pk) }
+        }
+        return values
+    }
+
+    /// Notes the unique values that an object will have by its links.
+    func claim(_ object: ContextObject) {
+        guard let slots = plannedLinks[ObjectIdentifier(object)].map({ Set($0.keys) }) else { return }
+        let constraints = object.entity.uniquenessConstraints.filter { !slots.isDisjoint(with: $0.slots) }
+        if constraints.isEmpty { return }
+        let values = expected(object)
+        for constraint in constraints {
+            if let key = registry.uniqueKey(values, constraint) { claimed[key, default: []].append(object) }
+        }
     }
 
     private func collisions(
@@ -40,14 +93,14 @@ extension EditReplay {
         try entity.uniquenessConstraints.compactMap { constraint in
             guard let key = registry.uniqueKey(values, constraint) else { return nil }
             try registry.loadHolders([key])
-            let holder = registry.byUnique[key]?.first {
-                $0 !== own && $0.isAlive && !isDoomed($0) && registry.uniqueKey($0.state.values, constraint) == key
+            let holder = ((registry.byUnique[key] ?? []) + (claimed[key] ?? [])).first {
+                $0 !== own && $0.isAlive && !isDoomed($0) && registry.uniqueKey(expected($0), constraint) == key
             }
             return holder.map { Collision(holder: $0, slots: constraint.slots) }
         }
     }
 
-    private func insert(_ edit: EditSet.Edit) {
+    private func insert(_ edit: EditSet.Edit) throws {
         let object = edit.object
         let known = registry.known(object.entity.index, object.identity)
         let made: ContextObject
@@ -55,6 +108,14 @@ extension EditReplay {
         if let known, known.isAlive, known.state.isPlaceholder {
             made = known
             applier.willChange(made)
+            try applier.narrow(made, to: object.entity)
+            // What an entity below asks for besides.
+            for attribute in made.entity.attributes where !attribute.isDerived {
+                let isOwn = object.entity.attributes.hasAttribute(at: attribute.slot)
+                if !isOwn, made.state.values[attribute.slot].isNull {
+                    made.state.values[attribute.slot] = attribute.defaultValue
+                }
+            }
         } else {
             made = applier.create(entity: object.entity, identity: object.identity)
         }
@@ -67,6 +128,7 @@ extension EditReplay {
             values[slot] = object.state.values[slot]
         }
         set(values, of: made)
+        claim(made)
     }
 
     private func meet(
@@ -76,6 +138,7 @@ extension EditReplay {
         if case .custom(let closure) = policy {
             switch try closure(try conflict(edit, collision)) {
             case .policy(let chosen): policy = chosen
+            case .values where !canBeOne(edit.object.entity, collision.holder.entity): policy = .error
             case .values(let values):
                 let written = try slots(values, edit.object.entity)
                 try merge(edit, into: collision.holder, written, .custom)
@@ -88,6 +151,11 @@ extension EditReplay {
                 edit.object.state.values[slot], than: collision.holder.state.values[slot],
                 edit.object.entity.attributes[slot].type)
             policy = isLater ? .objectTrump : .storeTrump
+        }
+        // Objects of entities beside each other cannot become one.
+        if case .overwrite = policy {
+        } else if !canBeOne(edit.object.entity, collision.holder.entity) {
+            policy = .error
         }
         let given = edit.slots.filter { !collision.slots.contains($0) }
         switch policy {
@@ -102,7 +170,7 @@ extension EditReplay {
                 displace(other.holder)
                 note(.uniqueness, edit, .context, of: other.holder.identity)
             }
-            insert(edit)
+            try insert(edit)
         }
     }
 
@@ -115,6 +183,8 @@ extension EditReplay {
         _ edit: EditSet.Edit, into holder: ContextObject, _ values: [Int: Value], _ winner: MergeDecision.Winner
     ) throws {
         applier.willChange(holder)
+        // Who led to the new object leads to this one.
+        try applier.narrow(holder, to: edit.object.entity)
         for slot in edit.slots where values[slot] != nil || winner == .store {
             if edit.object.state.values[slot] == holder.state.values[slot] { continue }
             let taken = values[slot] == nil ? MergeDecision.Winner.store : winner == .custom ? .custom : .context
@@ -122,6 +192,7 @@ extension EditReplay {
         }
         targets[ObjectKey(edit.object)] = holder
         set(values, of: holder)
+        claim(holder)
     }
 
     /// Looks at the objects of the store whose changes claim unique values of others.
@@ -131,7 +202,7 @@ extension EditReplay {
         var refused: [MergeConflict] = []
         for update in plannedUpdates where update.target.isAlive {
             if update.target.entity.uniquenessConstraints.isEmpty { continue }
-            for collision in try collisions(update.target.state.values, update.target.entity, except: update.target)
+            for collision in try collisions(expected(update.target), update.target.entity, except: update.target)
             where collision.slots.contains(where: { update.values[$0] != nil }) {
                 try meet(update, collision, &refused)
             }
@@ -151,8 +222,11 @@ extension EditReplay {
         }
         switch policy {
         case .storeTrump:
-            for slot in collision.slots {
-                update.target.state.values[slot] = update.target.original[slot]
+            for slot in collision.slots where update.values[slot] != nil {
+                if update.target.entity.attributes.hasAttribute(at: slot) {
+                    update.target.state.values[slot] = update.target.original[slot]
+                }
+                dropLink(slot, of: update.target)
                 try note(.uniqueness, update.edit, update.target, slot, .store)
             }
         case .rollback:

@@ -15,6 +15,10 @@ final class EditReplay {
     /// The objects to delete.
     private var doomed: [ContextObject] = []
     private var links: [(object: ContextObject, slot: Int, value: Value)] = []
+    /// The same by object and slot.
+    private(set) var plannedLinks: [ObjectIdentifier: [Int: Value]] = [:]
+    /// Objects by unique values that they will have once their links are set.
+    var claimed: [ObjectRegistry.Unique: [ContextObject]] = [:]
 
     /// The changes of one object of the store.
     final class Update {
@@ -53,6 +57,7 @@ final class EditReplay {
         let refused = try insertObjects() + claimUniqueValues()
         if !refused.isEmpty { throw EditingError(conflicts: refused, isUniqueness: true) }
         try setLinks()
+        try setOrders()
         try deleteObjects()
         try validate()
     }
@@ -118,6 +123,17 @@ final class EditReplay {
         // An object that was deleted and made anew has another row, and is the same for whoever changes it.
         guard let row = registry.known(object.entity.index, pk: object.pk) ?? byIdentity, row.isAlive else {
             return try meetLoss(edit, &refused)
+        }
+        if row.state.isPlaceholder, object.entity.isKind(of: row.entity) { try applier.narrow(row, to: object.entity) }
+        guard row.entity.isKind(of: object.entity) else {
+            // Somebody made another object of the identity, which cannot stand for this one.
+            refused.append(
+                try conflict(
+                    .deletedInStore, edit,
+                    MergeDecision(
+                        entity: object.entity, snapshot: object.original, local: object.state.values,
+                        stored: object.original, changedHere: edit.slots)))
+            return
         }
         targets[ObjectKey(object)] = row
         let decision = MergeDecision(
@@ -234,6 +250,7 @@ final class EditReplay {
             if target.state.isPlaceholder, !update.edit.object.state.isPlaceholder { makeOwn(target) }
             set(update.values, of: target)
         }
+        for update in updates { claim(update.target) }
     }
 
     /// Sets attributes at once and keeps to-one relationships for later, when all destinations are there.
@@ -241,6 +258,7 @@ final class EditReplay {
         for (slot, value) in values.sorted(by: { $0.key < $1.key }) {
             guard target.entity.attributes.hasAttribute(at: slot) else {
                 links.append((target, slot, value))
+                plannedLinks[ObjectIdentifier(target), default: [:]][slot] = value
                 continue
             }
             target.state.values[slot] = value
@@ -262,8 +280,16 @@ final class EditReplay {
         for slot in update.target.entity.editableSlots where update.target.entity.attributes.hasAttribute(at: slot) {
             update.target.state.values[slot] = update.target.original[slot]
         }
-        links.removeAll { $0.object === update.target }
+        for slot in plannedLinks[ObjectIdentifier(update.target)]?.keys.sorted() ?? [] {
+            dropLink(slot, of: update.target)
+        }
         update.values = [:]
+    }
+
+    /// Lets a to-one relationship be as it was.
+    func dropLink(_ slot: Int, of target: ContextObject) {
+        guard plannedLinks[ObjectIdentifier(target)]?.removeValue(forKey: slot) != nil else { return }
+        links.removeAll { $0.object === target && $0.slot == slot }
     }
 
     /// Deletes an object that another one displaces.
@@ -297,7 +323,9 @@ final class EditReplay {
             }
         }
         for check in edits.countChecks {
-            if let object = try target(entity: check.object.entity, check.object.pk) {
+            if let object = try target(entity: check.object.entity, check.object.pk),
+                object.entity.isKind(of: model.entities[check.relationship.entityIndex])
+            {
                 applier.countChecks.append((object, check.relationship))
             }
         }

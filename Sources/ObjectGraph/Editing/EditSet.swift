@@ -28,10 +28,21 @@ struct EditSet {
     var deleted: [Edit] = []
     /// The links of join tables that were made or undone, by the context's keys.
     var links: [Link] = []
+    /// The ordered relationships whose destinations changed or moved.
+    var orders: [Order] = []
     /// The relationships whose limits on counts have to be looked at.
     var countChecks: [(object: ObjectKey, relationship: Relationship)] = []
     /// The registry that the context's keys mean something in.
     let registry: ObjectRegistry
+
+    /// What becomes of the order of one object's destinations.
+    struct Order {
+        let owner: ObjectKey
+        let relationship: Relationship
+        /// The destinations by the context's keys: all of them, or those that were added behind the others.
+        let destinations: [Int64]
+        let isWhole: Bool
+    }
 
     struct Link {
         let table: Int

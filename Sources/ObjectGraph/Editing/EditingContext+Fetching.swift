@@ -2,7 +2,8 @@
 extension EditingContext {
     /// Returns the objects that a request asks for.
     ///
-    /// The condition and the order are about what is saved; objects that this context deletes are left out, and those
+    /// Objects of entities below the request's are among them, each with its own entity. The condition and the order are
+    /// about what is saved; objects that this context deletes are left out, and those
     /// that it has read before keep the values that it knows. The request's `properties` have no effect.
     ///
     /// - Parameters:
@@ -19,20 +20,22 @@ extension EditingContext {
         let checked = try wanted.checked(with: model)
         let paths = try prefetch.map { try RelationshipPath($0, from: checked.entity, in: model) }
         var pks: [Int64] = []
+        var entities: [Entity] = []
         try writer.store.read { context in
             try context.fetch(checked) { object in
                 pks.append(object.pk)
+                entities.append(object.entity)
                 return true
             }
         }
         if batchSize == nil || !paths.isEmpty { try registry.load(entity: checked.entity.index, primaryKeys: pks) }
         let batch = batchSize.map { FaultBatch(pks: pks, size: max(1, min($0, KeyList.maximumWidth))) }
-        let objects = pks.compactMap { pk -> ManagedObject? in
+        let objects = zip(pks, entities).compactMap { pk, entity -> ManagedObject? in
             let row = registry.known(checked.entity.index, pk: pk)
             // A row that went between the two looks is left out.
             if row == nil, batch == nil || !paths.isEmpty { return nil }
             if let row, isDoomed(row) || !row.isAlive { return nil }
-            let object = handle(ManagedObjectID(checked.entity, pk))
+            let object = handle(ManagedObjectID(row?.entity ?? entity, pk))
             if row == nil { object.batch = batch }
             return object
         }

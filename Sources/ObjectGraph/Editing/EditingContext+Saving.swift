@@ -13,7 +13,7 @@ extension EditingContext {
     public var hasChanges: Bool {
         !pending.deletions.isEmpty
             || registry.listed.contains { $0.isNew && $0.isAlive || !$0.isNew && !$0.isAlive || isChanged($0) }
-            || registry.pairs.contains { !$0.changes.isEmpty }
+            || registry.pairs.contains { !$0.changes.isEmpty } || !reorderedKeys().isEmpty
     }
 
     private func changedRows(_ isIncluded: (ContextObject) -> Bool) -> [ContextObject] {
@@ -57,17 +57,18 @@ extension EditingContext {
         var keys: Set<ObjectKey> = []
         for registry in registry.pairs {
             for change in registry.changes {
-                keys.insert(
-                    ObjectKey(entity: model.entities[registry.join.ownerEntity].rootIndex, pk: change.pair.owner))
-                if registry.join.destinationRelationship != nil {
+                let join = registry.join
+                if change.state.isChanged || change.state.movesDestination {
+                    keys.insert(ObjectKey(entity: model.entities[join.ownerEntity].rootIndex, pk: change.pair.owner))
+                }
+                if join.destinationRelationship != nil, change.state.isChanged || change.state.movesOwner {
                     keys.insert(
                         ObjectKey(
-                            entity: model.entities[registry.join.destinationEntity].rootIndex,
-                            pk: change.pair.destination))
+                            entity: model.entities[join.destinationEntity].rootIndex, pk: change.pair.destination))
                 }
             }
         }
-        return keys
+        return keys.union(reorderedKeys())
     }
 
     /// Returns values by the names of their properties, to-one destinations by their identities.
@@ -207,13 +208,15 @@ extension EditingContext {
             edits.deleted.append(EditSet.Edit(object: row, policy: policy(of: row.entity), slots: []))
         }
         for (table, pairs) in registry.pairs.enumerated() {
-            for change in pairs.changes where change.state.current || !isCutByDeletion(change.pair, pairs.join) {
+            for change in pairs.changes where change.state.isChanged {
+                if !change.state.current, isCutByDeletion(change.pair, pairs.join) { continue }
                 edits.links.append(EditSet.Link(table: table, pair: change.pair, isLinked: change.state.current))
             }
         }
         edits.links.sort {
             ($0.table, $0.pair.owner, $0.pair.destination) < ($1.table, $1.pair.owner, $1.pair.destination)
         }
+        edits.orders = try changedOrders()
         edits.countChecks = pending.countChecks.map { ($0.object, $0.relationship) }
         return edits
     }
@@ -234,8 +237,10 @@ extension EditingContext {
     }
 
     private func policy(of entity: Entity) -> MergePolicy {
-        options.mergePolicies[entity.name] ?? entity.mergePolicy.flatMap { MergePolicy(named: $0) }
-            ?? options.mergePolicy
+        // The nearest of the entity and those above it.
+        let names = [entity.name] + entity.ancestorIndexes.map { model.entities[$0].name }
+        return names.lazy.compactMap { self.options.mergePolicies[$0] }.first
+            ?? entity.mergePolicy.flatMap { MergePolicy(named: $0) } ?? options.mergePolicy
     }
 
     // MARK: After a save
@@ -246,6 +251,7 @@ extension EditingContext {
     func rebuild(_ outcome: EditOutcome?, _ objects: [ManagedObject]? = nil) {
         let held = objects ?? heldObjects
         var rows: [StoredRow] = []
+        var transients: [ObjectKey: [Int: Value]] = [:]
         for object in held {
             let key = ObjectKey(entity: registry.roots[object.objectID.entityIndex], pk: object.objectID.pk)
             let row = registry.known(key.entity, pk: key.pk)
@@ -254,6 +260,8 @@ extension EditingContext {
                 let entity = outcome?.rows[now]?.entity ?? model.entities[object.objectID.entityIndex]
                 object.objectID = ManagedObjectID(entity, now.pk)
             }
+            // A save leaves what it does not write alone.
+            if outcome != nil, let row, !row.state.transients.isEmpty { transients[now] = row.state.transients }
             if let saved = outcome?.rows[now] {
                 rows.append(saved)
             } else if let row, !row.isNew, outcome == nil || row.isAlive && !hasChangedValues(row) {
@@ -265,6 +273,9 @@ extension EditingContext {
         clearPending()
         registry.reset()
         keepHandles(held)
-        for row in rows { registry.register(row) }
+        for row in rows {
+            let object = registry.register(row)
+            if let values = transients[ObjectKey(object)] { object.state.transients = values }
+        }
     }
 }

@@ -74,7 +74,7 @@ extension EditingContext {
         let linked = linkedKeys()
         let doomed = Set(pending.deletions)
         registry.forgetUnchanged {
-            $0.isNew || !$0.isAlive || hasChangedValues($0) || linked.contains(ObjectKey($0))
+            $0.isNew || !$0.isAlive || hasChangedValues($0) || hasMoved($0) || linked.contains(ObjectKey($0))
                 || doomed.contains(ObjectKey($0))
         }
         keepHandles(heldObjects)
@@ -122,6 +122,12 @@ extension EditingContext {
             for slot in changedSlots(old) { fresh.state.values[slot] = old.state.values[slot] }
             if old.wasPlaceholder, !old.state.isPlaceholder { fresh.state.isPlaceholder = false }
             fresh.state.deletion = old.state.deletion
+            fresh.state.transients = old.state.transients
+            forEachPlace(of: old) { _, _, _, place in
+                if old.original[place] != old.state.values[place] {
+                    fresh.state.values[place] = old.state.values[place]
+                }
+            }
         } else {
             pending.deletions.removeAll { $0 == ObjectKey(fresh) }
             for join in registry.pairs.indices {
@@ -135,6 +141,6 @@ extension EditingContext {
             }
         }
         registry.replace(with: fresh)
-        if isChanged(fresh) || !fresh.isAlive { registry.list(fresh) }
+        if isChanged(fresh) || hasMoved(fresh) || !fresh.isAlive { registry.list(fresh) }
     }
 }

@@ -120,6 +120,7 @@ public final class EditingContext {
         let id = object.objectID
         if let known = registry.known(id.entityIndex, pk: id.pk) {
             if known.state.isVoid { throw EditingError.gone(id) }
+            object.isOf(known.entity)
             return known
         }
         if id.isTemporary { throw EditingError.gone(id) }
@@ -127,6 +128,7 @@ public final class EditingContext {
             entity: id.entityIndex, primaryKeys: object.batch.map { Array($0.neighbours(of: id.pk)) } ?? [id.pk])
         object.batch = nil
         guard let found = registry.known(id.entityIndex, pk: id.pk) else { throw EditingError.gone(id) }
+        object.isOf(found.entity)
         return found
     }
 
@@ -197,11 +199,13 @@ public final class EditingContext {
             throw EditingError(
                 .type, "The identity of \(entity.name) is none of its type: \(entity.identity.type.expectation)")
         }
-        if let known = registry.known(entity.index, identity), known.isAlive { return handle(known) }
+        if let known = registry.known(entity.index, identity), known.isAlive {
+            return known.entity.isKind(of: entity) ? handle(known) : nil
+        }
         var found: ContextObject?
         try registry.store.entities[entity.index].rows(identities: [identity]) {
             let object = registry.register($0)
-            if object.isAlive { found = object }
+            if object.isAlive, object.entity.isKind(of: entity) { found = object }
         }
         return found.map(handle)
     }
@@ -221,7 +225,7 @@ public final class EditingContext {
             undoStack.record(entries, before: before, levels: options.undoLevels)
         } catch {
             pending = before
-            throw error
+            throw EditingError.of(error)
         }
     }
 
@@ -233,7 +237,7 @@ public final class EditingContext {
 
     func set(_ attribute: Attribute, _ value: Value, of object: ManagedObject) throws {
         let row = try changeableRow(of: object)
-        if attribute.isDerived || attribute.slot == row.entity.identitySlot {
+        if attribute.isDerived || !attribute.isTransient && attribute.slot == row.entity.identitySlot {
             throw EditingError(
                 .readOnly,
                 attribute.isDerived
@@ -244,6 +248,7 @@ public final class EditingContext {
             throw EditingError(
                 .type, "\(row.entity.name).\(attribute.name) has to be \(attribute.type.expectation)")
         }
+        if attribute.isTransient { return try hold(stored, attribute.slot, row) }
         let isKnown = !row.isNew || pending.assigned[ObjectKey(row)]?.contains(attribute.slot) == true
         // What changes nothing is no change: a hook may say what is so already.
         if row.state.values[attribute.slot] == stored, isKnown, !row.state.isPlaceholder { return }
@@ -251,6 +256,15 @@ public final class EditingContext {
             try touch(row)
             note(attribute.slot, of: row)
             row.state.values[attribute.slot] = stored
+        }
+    }
+
+    /// Holds a value that no save writes; it can be undone like others.
+    private func hold(_ value: Value, _ slot: Int, _ row: ContextObject) throws {
+        if row.state.transients[slot] == value { return }
+        try perform {
+            applier.willChange(row)
+            row.state.transients[slot] = value
         }
     }
 
@@ -295,16 +309,18 @@ public final class EditingContext {
             try touch(row)
             for other in old where !wanted.contains(other.pk) { try applier.unlink(row, relationship, other) }
             for target in targets { try applier.link(row, relationship, target) }
+            if relationship.isOrdered { try applier.order(row, relationship, targets) }
         }
     }
 
     private func destination(_ object: ManagedObject, _ relationship: Relationship) throws -> ContextObject {
-        if object.objectID.entityIndex != relationship.destinationIndex {
-            let entity = model.entities[relationship.destinationIndex].name
+        let row = try changeableRow(of: object)
+        let entity = model.entities[relationship.destinationIndex]
+        if !row.entity.isKind(of: entity) {
             throw EditingError(
-                .type, "\(relationship.name) leads to objects of \(entity), not of \(object.objectID.entity)")
+                .type, "\(relationship.name) leads to objects of \(entity.name), not of \(row.entity.name)")
         }
-        return try changeableRow(of: object)
+        return row
     }
 
     func currentDestinations(of row: ContextObject, _ relationship: Relationship) throws -> [ContextObject] {
@@ -322,7 +338,7 @@ public final class EditingContext {
 
     func destinations(of object: ManagedObject, _ relationship: Relationship) throws -> [ManagedObject] {
         let found = try currentDestinations(of: try row(of: object), relationship)
-        return (relationship.isToMany ? found.sorted { $0.pk < $1.pk } : found).map(handle)
+        return (relationship.isOrdered ? found : found.sorted { $0.pk < $1.pk }).map(handle)
     }
 
     /// Marks an object for deletion; the delete rules are applied by ``processPendingChanges()`` or the save.

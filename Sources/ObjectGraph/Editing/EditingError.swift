@@ -85,6 +85,11 @@ public struct EditingError: Error, Sendable, CustomStringConvertible {
             "\(entity.name) has no \(kind) '\(name)'. \(ClosestName.remedy(name, among: entity.propertyNames))")
     }
 
+    /// What the events' engine refuses, in the words of a context; other errors are as they were.
+    static func of(_ error: any Error) -> any Error {
+        (error as? EventFailure).map { EditingError(.type, $0.description) } ?? error
+    }
+
     static func gone(_ id: ManagedObjectID) -> EditingError {
         EditingError(
             .objectGone,

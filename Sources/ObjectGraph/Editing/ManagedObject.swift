@@ -14,8 +14,13 @@ public final class ManagedObject {
         objectID = id
     }
 
-    /// The object's entity.
-    public var entity: Entity { context.model.entities[objectID.entityIndex] }
+    /// The object's own entity; of a fault, as far as it is known.
+    public var entity: Entity { known?.entity ?? context.model.entities[objectID.entityIndex] }
+
+    /// Takes up that the object is of a more special entity than was known.
+    func isOf(_ entity: Entity) {
+        if objectID.entityIndex != entity.index { objectID = ManagedObjectID(entity, objectID.pk) }
+    }
 
     // MARK: State
 
@@ -52,31 +57,36 @@ public final class ManagedObject {
     /// - Throws: ``EditingError``, ``StoreError``.
     public func committedValues() throws -> [String: Value] {
         let row = try context.row(of: self)
-        return try context.values(of: row, row.original, slots: [entity.identitySlot] + entity.editableSlots)
+        return try context.values(of: row, row.original, slots: [row.entity.identitySlot] + row.entity.editableSlots)
     }
 
     // MARK: Attributes
 
-    /// An attribute's value in stored form; of a derived one, as the store last had it.
+    /// An attribute's value in stored form; of a derived one, as the store last had it; of a transient one, as this
+    /// context has it.
     ///
     /// - Throws: ``EditingError`` with code `editing.unknown_property` or `editing.object_gone`; ``StoreError``.
     public subscript(name: String) -> Value {
         get throws {
-            guard let attribute = entity.attribute(named: name) else {
-                throw EditingError.unknownProperty(name, "attribute", entity)
+            let row = try context.row(of: self)
+            if let attribute = row.entity.attribute(named: name) { return row.state.values[attribute.slot] }
+            guard let attribute = row.entity.transientAttribute(named: name) else {
+                throw EditingError.unknownProperty(name, "attribute", row.entity)
             }
-            return try context.row(of: self).state.values[attribute.slot]
+            return row.state.transients[attribute.slot] ?? attribute.defaultValue
         }
     }
 
     /// Sets an attribute; null clears it. A text is read as the attribute's type, so a date may be `"2026-01-02"`.
     ///
-    /// Limits are checked when the context saves.
+    /// Limits are checked when the context saves. A transient attribute is held by the context until the object is
+    /// refreshed or let go of; no save writes it, and setting it is no change.
     ///
     /// - Throws: ``EditingError`` with code `editing.unknown_property`, `editing.read_only` for identities and derived
     ///   attributes, `editing.type`, `editing.object_gone`; ``StoreError``.
     public func set(_ name: String, _ value: Value) throws {
-        guard let attribute = entity.attribute(named: name) else {
+        let entity = try context.row(of: self).entity
+        guard let attribute = entity.attribute(named: name) ?? entity.transientAttribute(named: name) else {
             throw EditingError.unknownProperty(name, "attribute", entity)
         }
         try context.set(attribute, value, of: self)
@@ -119,6 +129,20 @@ public final class ManagedObject {
         try context.add(object, to: try relationship(name, isToMany: true), of: self)
     }
 
+    /// Puts a destination at a place of an ordered relationship, counted without it; the inverse follows at once.
+    ///
+    /// - Parameter index: 0 for the first place; a place behind the last is the last.
+    /// - Throws: ``EditingError``, with code `editing.type` where the relationship has no order; ``StoreError``.
+    public func insert(_ object: ManagedObject, into name: String, at index: Int) throws {
+        let relationship = try relationship(name, isToMany: true)
+        guard relationship.isOrdered else {
+            throw EditingError(.type, "\(entity.name).\(name) has no order; add the object instead")
+        }
+        var objects = try context.destinations(of: self, relationship).filter { $0.objectID != object.objectID }
+        objects.insert(object, at: min(max(0, index), objects.count))
+        try context.replace(relationship, of: self, with: objects)
+    }
+
     /// Removes a destination from a to-many relationship; the inverse follows at once.
     ///
     /// - Throws: ``EditingError``, ``StoreError``.
@@ -127,6 +151,7 @@ public final class ManagedObject {
     }
 
     private func relationship(_ name: String, isToMany: Bool) throws -> Relationship {
+        let entity = try context.row(of: self).entity
         guard let found = entity.relationship(named: name), found.isToMany == isToMany else {
             throw EditingError.unknownProperty(name, isToMany ? "to-many relationship" : "to-one relationship", entity)
         }

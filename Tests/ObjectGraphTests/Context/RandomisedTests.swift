@@ -8,7 +8,7 @@ import Testing
 /// The seed is printed with a failure; `INGEST_TEST_SEED=n swift test --filter RandomisedTests` runs that one again, and
 /// `INGEST_TEST_RUNS=n` makes the runs more.
 @Suite struct RandomisedTests {
-    @Test(arguments: ["rules", "people", "strict", "awkward", "derived", "chat", "work-orders"])
+    @Test(arguments: ["rules", "people", "strict", "awkward", "derived", "hierarchy", "ordered", "chat", "work-orders"])
     func everyWayOfChunkingGivesWhatTheReferenceGives(_ name: String) throws {
         let model = try Self.model(name)
         let environment = ProcessInfo.processInfo.environment
@@ -39,6 +39,8 @@ import Testing
         case "awkward": try ObjectModel.parse(Models.awkward)
         case "derived": try ObjectModel.parse(Models.derived)
         case "strict": try ObjectModel.parse(Models.strict)
+        case "hierarchy": try ObjectModel.parse(Models.hierarchy)
+        case "ordered": try ObjectModel.parse(Models.ordered)
         default: try configuredModel(name)
         }
     }

@@ -7,18 +7,25 @@ extension ReferenceGraph {
     func dump() -> [String] {
         var lines: [String] = []
         for (key, object) in objects {
-            let entity = model.entities[key.entity]
+            let entity = object.entity
             var fields: [(String, String)] = []
             for attribute in entity.attributes {
                 fields.append((attribute.name, value(attribute, of: key).shown))
             }
             for relationship in entity.relationships where !relationship.isToMany {
-                let shown = object.links[relationship.index].map { isAlive($0) ? $0.key.identity.shown : "dangling" }
+                let shown = object.links[relationship.slot ?? -1].map {
+                    isAlive($0) ? $0.key.identity.shown : "dangling"
+                }
                 fields.append((relationship.name, shown ?? "null"))
             }
             lines.append(StoreDump.line(entity, fields, isPlaceholder: object.isPlaceholder))
+            for relationship in entity.relationships where relationship.isOrdered {
+                let declaring = model.entities[relationship.entityIndex]
+                let found = destinations(of: key, relationship).map(\.identity)
+                if let line = StoreDump.list(relationship, declaring, key.identity, found) { lines.append(line) }
+            }
         }
-        for pair in pairs {
+        for pair in pairs.keys {
             let name = model.joinTables[pair.table].name
             lines.append("\(name): \(pair.owner.identity.shown) \(pair.destination.identity.shown)")
         }
@@ -31,7 +38,7 @@ extension ReferenceGraph {
     }
 
     private func value(_ attribute: Attribute, of key: Key) -> Value {
-        let entity = model.entities[key.entity]
+        let entity = entity(key)
         switch attribute.derivation {
         case nil: return objects[key]?.attributes[attribute.slot] ?? .null
         case .count(let index):
@@ -41,10 +48,10 @@ extension ReferenceGraph {
         case .keyPath(let path):
             var end: Key? = key
             for index in path.relationships {
-                end = end.flatMap { destinations(of: $0, model.entities[$0.entity].relationships[index]).first }
+                end = end.flatMap { destinations(of: $0, self.entity($0).relationships[index]).first }
             }
             guard let end else { return .null }
-            let value = value(model.entities[end.entity].attributes[path.slot], of: end)
+            let value = value(self.entity(end).attributes[path.slot], of: end)
             guard case .text(let text) = value, let transformation = path.transformation else { return value }
             switch transformation {
             case .uppercase: return .text(text.uppercased())
@@ -86,7 +93,7 @@ extension ReferenceGraph {
     private func compute(_ expression: ArithmeticExpression, of key: Key) -> Decimal? {
         switch expression {
         case .number(let text): return Decimal(string: text)
-        case .attribute(let slot): return value(model.entities[key.entity].attributes[slot], of: key).decimal
+        case .attribute(let slot): return value(entity(key).attributes[slot], of: key).decimal
         case .negated(let operand): return compute(operand, of: key).map { -$0 }
         case .binary(let operation, let left, let right):
             guard let left = compute(left, of: key), let right = compute(right, of: key) else { return nil }

@@ -4,6 +4,7 @@
 /// sources. No chunks, no caches, no logs; a failed event is undone by keeping a copy of everything.
 struct ReferenceGraph {
     struct Key: Hashable {
+        /// The position of the entity at the top of the hierarchy.
         let entity: Int
         let identity: Value
     }
@@ -16,10 +17,14 @@ struct ReferenceGraph {
 
     struct Object {
         let life: Int
+        /// The object's own entity.
+        var entity: Entity
         var isPlaceholder = true
         var attributes: [Value]
-        /// To-one relationships by position.
+        /// To-one relationships by slot.
         var links: [Int: Reference] = [:]
+        /// When the links were made or put in order, by slot.
+        var tickets: [Int: Int] = [:]
     }
 
     struct Pair: Hashable {
@@ -28,11 +33,18 @@ struct ReferenceGraph {
         let destination: Key
     }
 
+    struct Turns {
+        var owner: Int
+        var destination: Int
+    }
+
     let model: ObjectModel
     var objects: [Key: Object] = [:]
-    var pairs: Set<Pair> = []
+    /// The links of join tables, with their turns in the lists of the owner and of the destination.
+    var pairs: [Pair: Turns] = [:]
     var tombstones: [Key: Tombstone] = [:]
     private var lives = 0
+    private var turns = 0
     private var madeByThisEvent: Set<Key> = []
     /// The rules that the event breaks: object, property, code.
     private var broken: Set<[String]> = []
@@ -73,8 +85,14 @@ struct ReferenceGraph {
     }
 
     private func key(_ operation: ObjectGraph.Operation) -> Key {
-        Key(entity: operation.entity, identity: operation.identity)
+        key(operation.entity, operation.identity)
     }
+
+    private func key(_ entity: Int, _ identity: Value) -> Key {
+        Key(entity: model.entities[entity].rootIndex, identity: identity)
+    }
+
+    func entity(_ key: Key) -> Entity { objects[key]?.entity ?? model.entities[key.entity] }
 
     private func isStale(_ operation: ObjectGraph.Operation) -> Bool {
         let entity = model.entities[operation.entity]
@@ -97,20 +115,35 @@ struct ReferenceGraph {
 
     // MARK: Upserts
 
-    private mutating func make(_ key: Key) {
+    private mutating func make(_ key: Key, _ entity: Entity) {
         lives += 1
-        let attributes = model.entities[key.entity].attributes
-        var values = [Value](repeating: .null, count: attributes.count)
-        values[model.entities[key.entity].identitySlot] = key.identity
-        objects[key] = Object(life: lives, attributes: values)
+        var values = [Value](repeating: .null, count: entity.slotCount)
+        values[entity.identitySlot] = key.identity
+        objects[key] = Object(life: lives, entity: entity, attributes: values)
         madeByThisEvent.insert(key)
+    }
+
+    /// An object is of the most special entity that anything has named it by.
+    private mutating func name(_ key: Key, _ entity: Entity) throws {
+        guard let known = objects[key], !known.entity.isKind(of: entity) else { return }
+        guard entity.isKind(of: known.entity) else { throw Failure(codes: ["entity.mismatch"]) }
+        objects[key]?.entity = entity
+        if known.isPlaceholder { return }
+        if entity.isAbstract { throw Failure(codes: ["entity.abstract"]) }
+        for attribute in entity.attributes where !attribute.isDerived {
+            let isNew = known.entity.attribute(named: attribute.name) == nil
+            if isNew { objects[key]?.attributes[attribute.slot] = attribute.defaultValue }
+        }
     }
 
     private mutating func upsert(_ operation: ObjectGraph.Operation) throws {
         let key = key(operation)
         let entity = model.entities[operation.entity]
-        if objects[key] == nil { make(key) }
+        if objects[key] == nil { make(key, entity) }
+        try name(key, entity)
         if objects[key]?.isPlaceholder == true {
+            let entity = self.entity(key)
+            if entity.isAbstract { throw Failure(codes: ["entity.abstract"]) }
             objects[key]?.isPlaceholder = false
             tombstones[key] = nil
             for attribute in entity.attributes where !attribute.isDerived && !attribute.defaultValue.isNull {
@@ -138,7 +171,7 @@ struct ReferenceGraph {
         switch change {
         case .one(.null): setOne(relationship, of: key, nil)
         case .one(let identity):
-            let destination = Key(entity: relationship.destinationIndex, identity: identity)
+            let destination = self.key(relationship.destinationIndex, identity)
             if let tombstone = try find(destination, relationship, operation) {
                 try lead(key, relationship, toGone: tombstone)
             } else {
@@ -150,10 +183,11 @@ struct ReferenceGraph {
                 unlink(key, relationship, old)
             }
             for destination in wanted { link(key, relationship, destination) }
+            if relationship.isOrdered { order(wanted, relationship, of: key) }
         case .edit(let add, let remove):
             for destination in try existing(add, relationship, operation) { link(key, relationship, destination) }
             for identity in remove {
-                let destination = Key(entity: relationship.destinationIndex, identity: identity)
+                let destination = self.key(relationship.destinationIndex, identity)
                 if objects[destination] != nil { unlink(key, relationship, destination) }
             }
         }
@@ -163,12 +197,15 @@ struct ReferenceGraph {
     private mutating func find(
         _ destination: Key, _ relationship: Relationship, _ operation: ObjectGraph.Operation
     ) throws -> Tombstone? {
-        if objects[destination] != nil { return nil }
+        if objects[destination] != nil {
+            try name(destination, model.entities[relationship.destinationIndex])
+            return nil
+        }
         if let tombstone = tombstones[destination] {
             guard let time = operation.time, let deleted = tombstone.time, time > deleted else { return tombstone }
         }
         if relationship.onMissing == .reject { throw Failure(codes: ["reference.missing"]) }
-        make(destination)
+        make(destination, model.entities[relationship.destinationIndex])
         return nil
     }
 
@@ -177,7 +214,7 @@ struct ReferenceGraph {
     ) throws -> [Key] {
         var found: [Key] = []
         for identity in identities {
-            let key = Key(entity: relationship.destinationIndex, identity: identity)
+            let key = self.key(relationship.destinationIndex, identity)
             if try find(key, relationship, operation) == nil { found.append(key) }
         }
         return found
@@ -206,52 +243,84 @@ struct ReferenceGraph {
     func destinations(of key: Key, _ relationship: Relationship) -> [Key] {
         guard let object = objects[key] else { return [] }
         switch relationship.storage {
-        case .column: return object.links[relationship.index].map { isAlive($0) ? [$0.key] : [] } ?? []
-        case .inverseColumn:
+        case .column(let slot): return object.links[slot].map { isAlive($0) ? [$0.key] : [] } ?? []
+        case .inverseColumn(let slot):
             let own = Reference(key: key, life: object.life)
-            return objects.filter {
-                $0.key.entity == relationship.destinationIndex && $0.value.links[relationship.inverseIndex ?? -1] == own
-            }.map(\.key)
+            let root = model.entities[relationship.destinationIndex].rootIndex
+            return objects.filter { $0.key.entity == root && $0.value.links[slot] == own }
+                .sorted { $0.value.tickets[slot] ?? 0 < $1.value.tickets[slot] ?? 0 }.map(\.key)
         case .join(let table, let isOwner):
-            return pairs.filter { $0.table == table && (isOwner ? $0.owner : $0.destination) == key }
-                .map { isOwner ? $0.destination : $0.owner }
+            return pairs.filter { $0.key.table == table && (isOwner ? $0.key.owner : $0.key.destination) == key }
+                .sorted { isOwner ? $0.value.owner < $1.value.owner : $0.value.destination < $1.value.destination }
+                .map { isOwner ? $0.key.destination : $0.key.owner }
         }
     }
 
     private mutating func setOne(_ relationship: Relationship, of key: Key, _ destination: Key?) {
+        guard case .column(let slot) = relationship.storage else { return }
         let new = destination.flatMap { reference($0) }
-        let old = objects[key]?.links[relationship.index]
+        let old = objects[key]?.links[slot]
         if old == new { return }
         let own = reference(key)
-        objects[key]?.links[relationship.index] = new
-        guard let inverse = inverse(relationship), !inverse.isToMany else { return }
+        objects[key]?.links[slot] = new
+        let turn = nextTurn()
+        objects[key]?.tickets[slot] = turn
+        guard let inverse = inverse(relationship), case .column(let inverseSlot) = inverse.storage else { return }
         // One to one: the former partners of both ends are left alone.
-        if let old, isAlive(old), objects[old.key]?.links[inverse.index] == own {
-            objects[old.key]?.links[inverse.index] = nil
+        if let old, isAlive(old), objects[old.key]?.links[inverseSlot] == own {
+            objects[old.key]?.links[inverseSlot] = nil
         }
         guard let destination else { return }
-        if let rival = objects[destination]?.links[inverse.index], rival != own, isAlive(rival) {
-            objects[rival.key]?.links[relationship.index] = nil
+        if let rival = objects[destination]?.links[inverseSlot], rival != own, isAlive(rival) {
+            objects[rival.key]?.links[slot] = nil
         }
-        objects[destination]?.links[inverse.index] = own
+        objects[destination]?.links[inverseSlot] = own
+    }
+
+    private mutating func nextTurn() -> Int {
+        turns += 1
+        return turns
+    }
+
+    /// Puts all destinations of an ordered relationship into the order of a list; of one that stands twice the first
+    /// counts.
+    private mutating func order(_ wanted: [Key], _ relationship: Relationship, of key: Key) {
+        var seen: Set<Key> = []
+        for destination in wanted where seen.insert(destination).inserted {
+            switch relationship.storage {
+            case .column: break
+            case .inverseColumn(let slot):
+                let turn = nextTurn()
+                objects[destination]?.tickets[slot] = turn
+            case .join(let table, let isOwner):
+                let pair = Pair(
+                    table: table, owner: isOwner ? key : destination, destination: isOwner ? destination : key)
+                let turn = nextTurn()
+                if isOwner { pairs[pair]?.owner = turn } else { pairs[pair]?.destination = turn }
+            }
+        }
     }
 
     private mutating func link(_ key: Key, _ relationship: Relationship, _ destination: Key) {
         switch relationship.storage {
         case .column: break
         case .inverseColumn: if let inverse = inverse(relationship) { setOne(inverse, of: destination, key) }
-        case .join(let table, let isOwner): for pair in both(table, isOwner, key, destination) { pairs.insert(pair) }
+        case .join(let table, let isOwner):
+            for pair in both(table, isOwner, key, destination) where pairs[pair] == nil {
+                let turn = nextTurn()
+                pairs[pair] = Turns(owner: turn, destination: turn)
+            }
         }
     }
 
     private mutating func unlink(_ key: Key, _ relationship: Relationship, _ destination: Key) {
         switch relationship.storage {
         case .column: break
-        case .inverseColumn:
-            if let inverse = inverse(relationship), objects[destination]?.links[inverse.index] == reference(key) {
+        case .inverseColumn(let slot):
+            if let inverse = inverse(relationship), objects[destination]?.links[slot] == reference(key) {
                 setOne(inverse, of: destination, nil)
             }
-        case .join(let table, let isOwner): for pair in both(table, isOwner, key, destination) { pairs.remove(pair) }
+        case .join(let table, let isOwner): for pair in both(table, isOwner, key, destination) { pairs[pair] = nil }
         }
     }
 
@@ -264,6 +333,12 @@ struct ReferenceGraph {
     // MARK: Deletions
 
     private mutating func delete(_ operation: ObjectGraph.Operation) throws {
+        if let known = objects[key(operation)] {
+            let entity = model.entities[operation.entity]
+            guard known.entity.isKind(of: entity) || entity.isKind(of: known.entity) else {
+                throw Failure(codes: ["entity.mismatch"])
+            }
+        }
         if objects[key(operation)] == nil {
             tombstones[key(operation)] = Tombstone(version: operation.version, time: operation.time)
         } else {
@@ -277,14 +352,14 @@ struct ReferenceGraph {
         while size != gone.count {
             size = gone.count
             for key in gone {
-                for relationship in model.entities[key.entity].relationships where relationship.deleteRule == .cascade {
+                for relationship in entity(key).relationships where relationship.deleteRule == .cascade {
                     gone.formUnion(destinations(of: key, relationship))
                 }
             }
         }
         var isDenied = false
         for key in gone {
-            for relationship in model.entities[key.entity].relationships where relationship.deleteRule == .deny {
+            for relationship in entity(key).relationships where relationship.deleteRule == .deny {
                 if !gone.isSuperset(of: destinations(of: key, relationship)) {
                     broken.insert(["\(key)", relationship.name, "1600"])
                     isDenied = true
@@ -293,10 +368,10 @@ struct ReferenceGraph {
         }
         if isDenied { throw failure }
         for key in gone {
-            for relationship in model.entities[key.entity].relationships where relationship.deleteRule == .nullify {
-                guard let inverse = inverse(relationship), !inverse.isToMany else { continue }
+            for relationship in entity(key).relationships where relationship.deleteRule == .nullify {
+                guard let inverse = inverse(relationship), case .column(let slot) = inverse.storage else { continue }
                 for destination in destinations(of: key, relationship) where !gone.contains(destination) {
-                    objects[destination]?.links[inverse.index] = nil
+                    objects[destination]?.links[slot] = nil
                 }
             }
         }
@@ -309,7 +384,7 @@ struct ReferenceGraph {
 
     /// The object's version, or the time of the deletion where versions are times and it is later.
     private func lastVersion(of key: Key, _ time: Int64?) -> Value {
-        let entity = model.entities[key.entity]
+        let entity = entity(key)
         guard let slot = entity.versionSlot, let version = objects[key]?.attributes[slot] else { return .null }
         guard entity.attributes[slot].type == .date, let time else { return version }
         return isBefore(.integer(time), version) ? version : .integer(time)
@@ -319,11 +394,11 @@ struct ReferenceGraph {
     private mutating func remove(_ key: Key) {
         guard let reference = reference(key) else { return }
         objects[key] = nil
-        pairs = pairs.filter { !isEnd(key, $0) }
+        pairs = pairs.filter { !isEnd(key, $0.key) }
         for (other, object) in objects {
-            for (index, link) in object.links where link == reference {
-                if model.entities[other.entity].relationships[index].inverseIndex == nil {
-                    objects[other]?.links[index] = nil
+            for (slot, link) in object.links where link == reference {
+                if object.entity.relationships.contains(where: { $0.slot == slot && $0.inverseIndex == nil }) {
+                    objects[other]?.links[slot] = nil
                 }
             }
         }
@@ -339,21 +414,24 @@ struct ReferenceGraph {
     }
 
     private mutating func validateEverything(_ before: ReferenceGraph) throws {
-        for (key, object) in objects where !object.isPlaceholder {
-            let entity = model.entities[key.entity]
+        for (key, object) in objects {
+            let entity = object.entity
+            let old = before.objects[key]
+            for constraint in entity.uniquenessConstraints {
+                guard let values = uniqueValues(object, constraint), hasTwin(key, constraint, values) else { continue }
+                // Who had the values before is in the right.
+                let isKnown = old?.life == object.life && old?.entity.index == entity.index
+                if isKnown, let old, uniqueValues(old, constraint) == values { continue }
+                broken.insert(["\(key)", constraint.properties.joined(separator: ", "), "1551"])
+            }
+            if object.isPlaceholder { continue }
             func note(_ property: String, _ code: String) { broken.insert(["\(key)", property, code]) }
             for attribute in entity.attributes where !attribute.isDerived {
                 let value = object.attributes[attribute.slot]
                 if value.isNull, !attribute.isOptional { note(attribute.name, "1570") }
-                let old = before.objects[key]
-                let isChanged = old?.life != object.life || old?.attributes[attribute.slot] != value
-                // Who had the value before is in the right.
-                if attribute.isUnique, !value.isNull, isChanged, hasTwin(key, attribute.slot, value) {
-                    note(attribute.name, "1551")
-                }
             }
             for relationship in entity.relationships {
-                if !relationship.isToMany, !relationship.isOptional, object.links[relationship.index] == nil {
+                if let slot = relationship.slot, !relationship.isOptional, object.links[slot] == nil {
                     note(relationship.name, "1570")
                 }
                 if relationship.isToMany, let code = countFailure(of: key, relationship) {
@@ -364,8 +442,26 @@ struct ReferenceGraph {
         if !broken.isEmpty { throw failure }
     }
 
-    private func hasTwin(_ key: Key, _ slot: Int, _ value: Value) -> Bool {
-        objects.contains { $0.key.entity == key.entity && $0.key != key && $0.value.attributes[slot] == value }
+    /// The values that have to be unique together, links by what they lead to; nil where one is missing.
+    private func uniqueValues(_ object: Object, _ constraint: UniquenessConstraint) -> [String]? {
+        var values: [String] = []
+        for slot in constraint.slots {
+            if object.entity.attributes.contains(where: { $0.slot == slot }) {
+                if object.attributes[slot].isNull { return nil }
+                values.append(object.attributes[slot].shown)
+            } else {
+                guard let link = object.links[slot] else { return nil }
+                values.append("\(link.key.entity) \(link.life)")
+            }
+        }
+        return values
+    }
+
+    private func hasTwin(_ key: Key, _ constraint: UniquenessConstraint, _ values: [String]) -> Bool {
+        let declaring = model.entities[constraint.entityIndex]
+        return objects.contains {
+            $0.key != key && $0.value.entity.isKind(of: declaring) && uniqueValues($0.value, constraint) == values
+        }
     }
 
     private func countFailure(of key: Key, _ relationship: Relationship) -> String? {

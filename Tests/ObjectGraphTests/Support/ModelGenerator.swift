@@ -1,4 +1,5 @@
-/// Writes models at random: few entities, many relationships of every kind between them. The same seed, the same model.
+/// Writes models at random: few entities, some below others, many relationships of every kind between them, ordered ones
+/// and constraints of several properties among them. The same seed, the same model.
 struct ModelGenerator {
     private var random: SeededGenerator
     private var entities: [EntityText] = []
@@ -9,6 +10,13 @@ struct ModelGenerator {
         var derived: [String] = []
         var relationships: [String] = []
         var hasVersion = false
+        /// The position of the parent, and how far below the top the entity is.
+        var parent: Int?
+        var depth = 0
+        var isAbstract = false
+        /// The own properties that constraints may name.
+        var constrainable: [String] = []
+        var constraints: [String] = []
         var numbers: [String] = []
         /// To-many relationships with the numbers of their destinations.
         var collections: [(name: String, numbers: [String])] = []
@@ -25,22 +33,40 @@ struct ModelGenerator {
     private mutating func make() -> String {
         let names = ["Ant", "Bee", "Cow", "Dog"].prefix(Int.random(in: 1...4, using: &random))
         entities = names.map { EntityText(name: $0) }
+        if random.chance(60) { makeHierarchy() }
         for index in entities.indices { makeAttributes(index) }
         for number in 0..<Int.random(in: 1...5, using: &random) { makeRelationship(number) }
         for index in entities.indices { makeDerived(index) }
+        for index in entities.indices where random.chance(40) { makeConstraint(index) }
         return text()
     }
+
+    // MARK: Hierarchies
+
+    private mutating func makeHierarchy() {
+        for index in entities.indices.dropFirst() where random.chance(60) {
+            let parent = Int.random(in: 0..<index, using: &random)
+            entities[index].parent = parent
+            entities[index].depth = entities[parent].depth + 1
+            if random.chance(20) { entities[parent].isAbstract = true }
+        }
+    }
+
+    /// An entity and those above it.
+    private func line(_ index: Int) -> [Int] { [index] + (entities[index].parent.map { line($0) } ?? []) }
 
     // MARK: Attributes
 
     private mutating func makeAttributes(_ index: Int) {
-        entities[index].attributes.append("id: { type: string }")
-        if random.chance(30) {
+        // A property cannot be declared again below; entities beside each other may use one name for two types.
+        let letter = ["p", "q", "s", "t"][entities[index].depth]
+        if entities[index].parent == nil { entities[index].attributes.append("id: { type: string }") }
+        if entities[index].parent == nil, random.chance(30) {
             entities[index].hasVersion = true
             entities[index].attributes.append(
                 "v: { type: \(random.chance(50) ? "integer64" : "date"), optional: true }")
         }
-        for number in 0..<Int.random(in: 0...3, using: &random) { makeAttribute("p\(number)", index) }
+        for number in 0..<Int.random(in: 0...3, using: &random) { makeAttribute("\(letter)\(number)", index) }
     }
 
     private mutating func makeAttribute(_ name: String, _ index: Int) {
@@ -60,6 +86,7 @@ struct ModelGenerator {
         }
         if random.chance(15) { options.append("preserveAfterDeletion: true") }
         if random.chance(15) { options.append("indexed: true") }
+        if type == "string" || isNumber && type != "decimal" { entities[index].constrainable.append(name) }
         entities[index].attributes.append("\(name): { \(options.joined(separator: ", ")) }")
     }
 
@@ -94,24 +121,37 @@ struct ModelGenerator {
         var options = ["to: \(entities[there].name)", "inverse: \(inverse)"]
         if isToMany {
             options.append("many: true")
+            if random.chance(30) { options.append("ordered: true") }
             if isTold, random.chance(12) { options.append("minCount: 2") }
             if random.chance(12) { options.append("maxCount: 3") }
             entities[here].collections.append((name, entities[there].numbers))
-        } else if !isTold || random.chance(80) {
-            options.append("optional: true")
+        } else {
+            if !isTold || random.chance(80) { options.append("optional: true") }
+            entities[here].constrainable.append(name)
         }
         options.append("delete: \(rule)")
         if random.chance(10) { options.append("onMissing: reject") }
         entities[here].relationships.append("\(name): { \(options.joined(separator: ", ")) }")
     }
 
+    // MARK: Constraints
+
+    private mutating func makeConstraint(_ index: Int) {
+        let names = line(index).flatMap { entities[$0].constrainable }.shuffled(using: &random)
+        if names.count < 2 { return }
+        entities[index].constraints.append(
+            "[\(names.prefix(Int.random(in: 2...3, using: &random)).joined(separator: ", "))]")
+    }
+
     // MARK: Derived attributes
 
     private mutating func makeDerived(_ index: Int) {
         for (number, collection) in entities[index].collections.enumerated() where random.chance(50) {
-            entities[index].derived.append("c\(number): { type: integer64, derived: \(collection.name).@count }")
+            entities[index].derived.append(
+                "c\(number)_\(index): { type: integer64, derived: \(collection.name).@count }")
             guard let summed = collection.numbers.randomElement(using: &random), random.chance(60) else { continue }
-            entities[index].derived.append("s\(number): { type: double, derived: \(collection.name).\(summed).@sum }")
+            entities[index].derived.append(
+                "s\(number)_\(index): { type: double, derived: \(collection.name).\(summed).@sum }")
         }
     }
 
@@ -120,9 +160,18 @@ struct ModelGenerator {
     private func text() -> String {
         var lines = ["model: random", "entities:"]
         for entity in entities {
-            lines += ["  \(entity.name):", "    identity: id"]
+            lines.append("  \(entity.name):")
+            if let parent = entity.parent {
+                lines.append("    parent: \(entities[parent].name)")
+            } else {
+                lines.append("    identity: id")
+            }
+            if entity.isAbstract { lines.append("    abstract: true") }
+            if !entity.constraints.isEmpty {
+                lines.append("    unique: [\(entity.constraints.joined(separator: ", "))]")
+            }
             if entity.hasVersion { lines.append("    version: v") }
-            lines.append("    attributes:")
+            if !(entity.attributes + entity.derived).isEmpty { lines.append("    attributes:") }
             lines += (entity.attributes + entity.derived).map { "      \($0)" }
             if entity.relationships.isEmpty { continue }
             lines.append("    relationships:")

@@ -84,7 +84,7 @@ enum StoreCheck {
 
     private static func buried(_ entity: Entity, _ graph: Graph) throws -> [String] {
         let sql = """
-            SELECT e.pk FROM "\(entity.name)" e JOIN _tombstone t ON t.entity = '\(entity.name)' \
+            SELECT e.pk FROM "\(entity.name)" e JOIN _tombstone t ON t.entity = '\(entity.tableName)' \
             AND t.identity = e.\(entity.identity.name) WHERE e._placeholder = 0
             """
         return try graph.rows(sql).map { _ in "an object of \(entity.name) lives and has a tombstone" }

@@ -1,10 +1,17 @@
+import Foundation
+
 @testable import ObjectGraph
 
 /// A store as sorted lines of text without keys, tokens and times: two stores with the same graph give the same lines.
 enum StoreDump {
     static func lines(_ graph: Graph) throws -> [String] {
         var lines: [String] = []
-        for entity in graph.model.entities { lines += try self.lines(entity, graph) }
+        for entity in graph.model.entities {
+            lines += try self.lines(entity, graph)
+            for relationship in entity.ownRelationships where relationship.isOrdered {
+                lines += try self.lines(relationship, entity, graph)
+            }
+        }
         for join in graph.model.joinTables {
             let owner = graph.model.entities[join.ownerEntity]
             let destination = graph.model.entities[join.destinationEntity]
@@ -31,7 +38,9 @@ enum StoreDump {
                 return
                     "CASE WHEN e.\"\(relationship.name)\" IS NULL THEN 'null' ELSE coalesce(\(found), 'dangling') END"
             }
-        let rows = try graph.rows("SELECT \(columns.joined(separator: ", ")), e._placeholder FROM \"\(entity.name)\" e")
+        let own = entity.sharesTable ? " WHERE e._entity = '\(entity.name)'" : ""
+        let rows = try graph.rows(
+            "SELECT \(columns.joined(separator: ", ")), e._placeholder FROM \"\(entity.name)\" e\(own)")
         return rows.map { row in
             var fields: [(String, String)] = []
             for (index, attribute) in entity.attributes.enumerated() {
@@ -42,6 +51,23 @@ enum StoreDump {
             }
             return line(entity, fields, isPlaceholder: row.last == 1)
         }
+    }
+
+    /// The lists of an ordered relationship, those of sub-entities too.
+    private static func lines(_ relationship: Relationship, _ entity: Entity, _ graph: Graph) throws -> [String] {
+        let query = FetchQuery.identities(relationship, graph.model)
+        return try graph.rows("SELECT pk, \(entity.identity.name) FROM \"\(entity.name)\"").compactMap { owner in
+            let sql = query.replacingOccurrences(of: "?", with: owner[0].shown)
+            return list(relationship, entity, owner[1], try graph.column(sql))
+        }
+    }
+
+    static func list(
+        _ relationship: Relationship, _ entity: Entity, _ owner: Value, _ destinations: [Value]
+    ) -> String? {
+        if destinations.isEmpty { return nil }
+        return "order \(entity.name) \(owner.shown) \(relationship.name): "
+            + destinations.map(\.shown).joined(separator: " ")
     }
 
     static func line(_ entity: Entity, _ fields: [(String, String)], isPlaceholder: Bool) -> String {
