@@ -28,6 +28,8 @@ final class ContextObject {
         var isVoid = false
         /// The transient attributes that a program has set, by their slots; events leave it empty.
         var transients: [Int: Value] = [:]
+        /// The slots that a program has set, of a new object of an editing context.
+        var assignedSlots: Set<Int>?
     }
 
     init(row: StoredRow) {

@@ -115,12 +115,9 @@ final class ObjectRegistry {
     func makeObject(entity: Entity, identity: Value) -> ContextObject {
         let pk = nextKeys[entity.rootIndex]
         nextKeys[entity.rootIndex] += 1
-        var values = [Value](repeating: .null, count: entity.slotCount)
-        values[entity.identitySlot] = identity
         // An object without destinations has a count and a sum: nought.
-        for attribute in entity.attributes where attribute.isDerived {
-            values[attribute.slot] = attribute.initialDerivedValue
-        }
+        var values = entity.initialValues
+        values[entity.identitySlot] = identity
         let object = ContextObject(entity: entity, pk: pk, values: values)
         byKey[entity.rootIndex][pk] = object
         byIdentity[entity.rootIndex][identity] = object

@@ -121,13 +121,12 @@ extension EditReplay {
         }
         makeOwn(made)
         targets[ObjectKey(object)] = made
-        var values: [Int: Value] = [:]
         for slot in object.entity.editableSlots {
             // What is not set leaves alone what a placeholder was given by its inverses.
-            if object.entity.relationship(at: slot) != nil, !edit.slots.contains(slot) { continue }
-            values[slot] = object.state.values[slot]
+            if !object.entity.attributes.hasAttribute(at: slot), !edit.slots.contains(slot) { continue }
+            set(slot, object.state.values[slot], of: made)
         }
-        set(values, of: made)
+        registry.noteUniqueValues(of: made)
         claim(made)
     }
 

@@ -255,15 +255,18 @@ final class EditReplay {
 
     /// Sets attributes at once and keeps to-one relationships for later, when all destinations are there.
     func set(_ values: [Int: Value], of target: ContextObject) {
-        for (slot, value) in values.sorted(by: { $0.key < $1.key }) {
-            guard target.entity.attributes.hasAttribute(at: slot) else {
-                links.append((target, slot, value))
-                plannedLinks[ObjectIdentifier(target), default: [:]][slot] = value
-                continue
-            }
-            target.state.values[slot] = value
-        }
+        for (slot, value) in values.sorted(by: { $0.key < $1.key }) { set(slot, value, of: target) }
         registry.noteUniqueValues(of: target)
+    }
+
+    /// Sets one attribute, or keeps a to-one relationship for later; the caller notes unique values.
+    func set(_ slot: Int, _ value: Value, of target: ContextObject) {
+        guard target.entity.attributes.hasAttribute(at: slot) else {
+            links.append((target, slot, value))
+            plannedLinks[ObjectIdentifier(target), default: [:]][slot] = value
+            return
+        }
+        target.state.values[slot] = value
     }
 
     /// Makes an object one that has arrived; its values are the context's, defaults included.

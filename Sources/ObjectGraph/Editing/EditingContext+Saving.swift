@@ -193,7 +193,7 @@ extension EditingContext {
     private func editSet() throws -> EditSet {
         var edits = EditSet(registry: registry)
         for row in changedRows({ $0.isNew && $0.isAlive }) {
-            let set = pending.assigned[ObjectKey(row)] ?? []
+            let set = row.state.assignedSlots ?? []
             let slots = row.entity.editableSlots.filter {
                 set.contains($0) || row.entity.relationship(at: $0) != nil && !row.state.values[$0].isNull
             }

@@ -43,8 +43,6 @@ public final class EditingContext {
     struct Pending {
         /// The objects to delete, before the delete rules are applied to them.
         var deletions: [ObjectKey] = []
-        /// The slots of new objects that were set.
-        var assigned: [ObjectKey: Set<Int>] = [:]
         var countChecks: [CountCheck] = []
     }
 
@@ -249,7 +247,7 @@ public final class EditingContext {
                 .type, "\(row.entity.name).\(attribute.name) has to be \(attribute.type.expectation)")
         }
         if attribute.isTransient { return try hold(stored, attribute.slot, row) }
-        let isKnown = !row.isNew || pending.assigned[ObjectKey(row)]?.contains(attribute.slot) == true
+        let isKnown = !row.isNew || row.state.assignedSlots?.contains(attribute.slot) == true
         // What changes nothing is no change: a hook may say what is so already.
         if row.state.values[attribute.slot] == stored, isKnown, !row.state.isPlaceholder { return }
         try perform {
@@ -269,7 +267,7 @@ public final class EditingContext {
     }
 
     private func note(_ slot: Int, of row: ContextObject) {
-        if row.isNew { pending.assigned[ObjectKey(row), default: []].insert(slot) }
+        if row.isNew, row.state.assignedSlots?.insert(slot) == nil { row.state.assignedSlots = [slot] }
     }
 
     func lead(_ object: ManagedObject, _ relationship: Relationship, to destination: ManagedObject?) throws {

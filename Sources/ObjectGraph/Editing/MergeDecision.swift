@@ -97,11 +97,6 @@ struct MergeDecision {
 }
 
 extension Entity {
-    /// The slots that a program or an event sets: neither the identity nor what the store computes.
-    var editableSlots: [Int] {
-        attributes.filter { $0.slot != identitySlot && !$0.isDerived }.map(\.slot) + relationships.compactMap(\.slot)
-    }
-
     /// Returns the to-one relationship whose column a slot is, or nil.
     func relationship(at slot: Int) -> Relationship? {
         attributes.hasAttribute(at: slot) ? nil : relationships.first { $0.slot == slot }

@@ -27,6 +27,8 @@ public final class FetchShape: Sendable {
     public let entity: Entity
     /// The properties, in the order of the request or else of the model.
     public let columns: [Column]
+    /// For each column, whether it is a list: asked for each value, where a whole column would be copied.
+    let areLists: [Bool]
     /// Tells whether all objects make one row.
     let hasRowAggregates: Bool
     private let positions: [String: Int]
@@ -34,6 +36,7 @@ public final class FetchShape: Sendable {
     init(entity: Entity, columns: [Column], hasRowAggregates: Bool) {
         self.entity = entity
         self.columns = columns
+        areLists = columns.map(\.isToMany)
         self.hasRowAggregates = hasRowAggregates
         positions = Dictionary(columns.enumerated().map { ($1.name, $0) }) { first, _ in first }
     }

@@ -56,6 +56,10 @@ public final class Entity: Sendable {
     let columnNames: [String]
     /// The values of a new object, one a slot: defaults, otherwise null.
     let defaults: [Value]
+    /// The values that an object begins with before anything is known of it: what is derived from nothing.
+    let initialValues: [Value]
+    /// The slots that a program or an event sets: neither the identity nor what the store computes.
+    let editableSlots: [Int]
     /// The slots that have to hold a value once the object's own event has come.
     let requiredSlots: [Int]
     /// How many relationships are inherited.
@@ -92,10 +96,20 @@ public final class Entity: Sendable {
         slotCount = table.columnNames.count
         propertySlotCount = table.propertySlotCount
         var defaults = [Value](repeating: .null, count: table.columnNames.count)
-        for attribute in parts.attributes where !attribute.isDerived {
-            defaults[attribute.slot] = attribute.defaultValue
+        var initialValues = defaults
+        for attribute in parts.attributes {
+            if attribute.isDerived {
+                initialValues[attribute.slot] = attribute.initialDerivedValue
+            } else {
+                defaults[attribute.slot] = attribute.defaultValue
+            }
         }
         self.defaults = defaults
+        self.initialValues = initialValues
+        let identitySlot = parts.identitySlot
+        editableSlots =
+            parts.attributes.filter { $0.slot != identitySlot && !$0.isDerived }.map(\.slot)
+            + parts.relationships.compactMap(\.slot)
         requiredSlots =
             parts.attributes.filter { !$0.isOptional && !$0.isDerived }.map(\.slot)
             + parts.relationships.filter { !$0.isOptional }.compactMap(\.slot)

@@ -97,10 +97,10 @@ struct FetchQuery {
         _ row: PreparedStatement, firstColumn: Int, _ lists: [PreparedStatement], _ pk: Int64
     ) throws(StoreError) -> [FetchedContent] {
         var contents: [FetchedContent] = []
-        contents.reserveCapacity(shape.columns.count)
+        contents.reserveCapacity(shape.areLists.count)
         var (column, list) = (firstColumn, 0)
-        for property in shape.columns {
-            if property.isToMany {
+        for isList in shape.areLists {
+            if isList {
                 contents.append(.list(try Self.values(lists[list], pk)))
                 list += 1
             } else {

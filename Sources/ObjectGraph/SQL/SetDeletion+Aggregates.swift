@@ -20,7 +20,7 @@ extension SetDeletion {
     }
 
     private func staying(_ keys: String, _ entity: Int) -> String {
-        "SELECT * FROM (\(keys)) EXCEPT SELECT pk FROM temp.\(doomed(entity))"
+        "WITH keys(k) AS (\(keys)) SELECT k FROM keys WHERE k NOT IN (SELECT pk FROM temp.\(doomed(entity)))"
     }
 
     /// Sets the times of change of survivors that a query gives, and marks what reads them.

@@ -81,9 +81,17 @@ struct SetDeletion {
         for entity in model.rootEntities {
             try store.runOnce(
                 "CREATE TEMP TABLE \(doomed(entity.index)) (pk INTEGER PRIMARY KEY, round INTEGER NOT NULL)")
-            // A deep cascade has many rounds, and each asks for its own keys only.
+            // A deep cascade has many rounds, and each asks for its own keys only, where any are asked for.
+            if !cascades(entity) { continue }
             try store.runOnce(
                 "CREATE INDEX temp.\(doomed(entity.index))_round ON \(doomed(entity.index)) (round)")
+        }
+    }
+
+    /// Tells whether a deletion goes on from the objects in an entity's table.
+    private func cascades(_ entity: Entity) -> Bool {
+        model.entities.contains { other in
+            other.rootIndex == entity.rootIndex && other.relationships.contains { $0.deleteRule == .cascade }
         }
     }
 
@@ -217,6 +225,8 @@ struct SetDeletion {
                 guard let inverse = inverse(of: relationship), case .column(let slot) = inverse.storage else {
                     continue
                 }
+                // What refers to a deleted object by the inverse of a cascade is deleted too.
+                if relationship.deleteRule == .cascade, case .inverseColumn = relationship.storage { continue }
                 try clear(inverse, slot, forgetting: relationship, propagation, into: &tally)
             }
         }

@@ -1,0 +1,71 @@
+// What a deletion by sets of rows leaves behind: changes, preserved values, tombstones.
+extension SetDeletion {
+    func writeTombstones(_ entity: Entity, from rows: String, _ tombstone: Tombstone) throws(StoreError) {
+        let token = try history.openToken()
+        let version = entity.versionSlot.map { slot in
+            let column = SQLText.quoted(entity.columnNames[slot])
+            // The later of the object's own version and the time of the deletion, where they can be compared.
+            return entity.attributes[slot].type == .date
+                ? "max(coalesce(\(column), ?2), coalesce(?2, \(column)))" : column
+        }
+        try store.runOnce(
+            """
+            INSERT INTO _tombstone (entity, identity, version, time, token, saved) \
+            SELECT ?1, \(SQLText.quoted(entity.identity.name)), \(version ?? "NULL"), ?2, ?3, ?4 FROM \(rows) \
+            ON CONFLICT (entity, identity) DO UPDATE SET \
+            version = excluded.version, time = excluded.time, token = excluded.token, saved = excluded.saved
+            """
+        ) {
+            $0.bind(1, entity.tableName)
+            $0.bind(2, tombstone.time)
+            $0.bind(3, token)
+            $0.bind(4, history.time)
+        }
+    }
+
+    /// Appends a change for each row of `rows`, which are of this very entity, in the order of the primary keys.
+    ///
+    /// SQLite gives the ids, each one more than the greatest there is.
+    func appendChanges(
+        _ entity: Entity, _ kind: ChangeKind, from rows: String, properties: String?, into tally: inout ChangeTally
+    ) throws(StoreError) {
+        let token = try history.openToken()
+        let tombstone = kind == .delete ? preservedSelection(entity) : "NULL"
+        let mark = try store.markLastChange(before: history.nextChange, token: token)
+        try store.runOnce(
+            """
+            INSERT INTO _history_change (token, entity, object, identity, change, properties, tombstone) \
+            SELECT ?1, ?2, pk, \(SQLText.quoted(entity.identity.name)), ?3, ?4, \(tombstone) FROM \(rows) ORDER BY pk
+            """
+        ) {
+            $0.bind(1, token)
+            $0.bind(2, entity.name)
+            $0.bind(3, kind.rawValue)
+            $0.bind(4, properties)
+        }
+        let count = store.changedRowCount
+        if let mark { try store.removeChange(id: mark) }
+        history.noteAppended(count)
+        tally.note(kind, entity: entity.index, count: Int(count))
+    }
+
+    /// The values that stay readable after the deletion, as the JSON text that ``Entity/preservedValues(_:)`` writes.
+    private func preservedSelection(_ entity: Entity) -> String {
+        let preserved = entity.attributes.filter(\.isPreservedAfterDeletion)
+        if preserved.isEmpty { return "NULL" }
+        let fields = preserved.map { attribute in
+            let column = SQLText.quoted(attribute.name)
+            let value: String
+            switch attribute.type {
+            case .boolean: value = "json(CASE \(column) WHEN 0 THEN 'false' WHEN 1 THEN 'true' ELSE 'null' END)"
+            case .date: value = Schema.isoDate(column)
+            case .uuid: value = Schema.hyphenated(column)
+            case .decimal, .transformable: value = "json(coalesce(\(column), 'null'))"
+            case .binary: value = "hex(\(column))"
+            default: value = column
+            }
+            return "\(SQLText.literal(attribute.name)), \(value)"
+        }
+        return "json_object(\(fields.joined(separator: ", ")))"
+    }
+}

@@ -1,0 +1,79 @@
+import Testing
+
+@testable import ObjectGraph
+
+/// Batch requests on entities with sub-entities, which share a table.
+@Suite struct BatchHierarchyTests {
+    private func graph() throws -> Graph {
+        let graph = try Graph(
+            yaml: """
+                entities:
+                  Party:
+                    identity: id
+                    attributes:
+                      id: { type: string }
+                      level: { type: integer64, default: 1 }
+                    relationships: { notes: { to: Note, many: true, inverse: party, delete: cascade } }
+                  Person:
+                    parent: Party
+                    attributes: { email: { type: string, optional: true } }
+                  Company:
+                    parent: Party
+                    attributes: { size: { type: integer64, default: 10 } }
+                  Note:
+                    identity: id
+                    attributes: { id: { type: string } }
+                    relationships: { party: { to: Party, inverse: notes } }
+                """)
+        try graph.apply([
+            graph.upsert("Party", "a"), graph.upsert("Person", "b"), graph.upsert("Company", "c"),
+            graph.upsert("Note", "1", ["party": "b"]), graph.upsert("Note", "2", ["party": "c"]),
+        ])
+        return graph
+    }
+
+    @Test func anUpdateReachesSubEntitiesUnderTheirOwnNames() throws {
+        let graph = try graph()
+        let result = try graph.writer.execute(BatchUpdateRequest("Party", set: ["level": .value(.integer(2))]))
+        #expect(result.count == 3)
+        #expect(
+            try graph.history(after: 1).sorted() == [
+                "update Company c level", "update Party a level", "update Person b level",
+            ])
+        #expect(try graph.store.verify().isSound)
+    }
+
+    @Test func anUpdateOfASubEntityLeavesTheOthersAlone() throws {
+        let graph = try graph()
+        let result = try graph.writer.execute(
+            BatchUpdateRequest(
+                "Company", where: "size > 5", set: ["size": .expression("size * 2"), "level": .value(.integer(3))]))
+        #expect(result.count == 1)
+        #expect(try graph.column("SELECT level FROM Party ORDER BY id") == [1, 1, 3])
+        #expect(try graph.history(after: 1) == ["update Company c level,size"])
+    }
+
+    @Test func aDeletionFollowsTheRulesOfTheWholeHierarchy() throws {
+        let graph = try graph()
+        let result = try graph.writer.execute(BatchDeleteRequest("Party", where: "id != 'b'"))
+        #expect(result.count == 2)
+        #expect(try graph.column("SELECT id FROM Party") == ["b"])
+        #expect(try graph.identities("Note") == ["1"])
+        #expect(
+            try graph.history(after: 1).sorted() == ["delete Company c", "delete Note 2", "delete Party a"])
+        #expect(try graph.store.verify().isSound)
+        #expect(try graph.writer.execute(BatchDeleteRequest("Person")).count == 1)
+        #expect(try graph.identities("Note").isEmpty)
+    }
+
+    @Test func anInsertionMakesObjectsOfTheNamedEntity() throws {
+        let graph = try graph()
+        let result = try graph.writer.execute(
+            BatchInsertRequest("Person", values: [["id": "d", "email": "d@e.f"], ["id": "b", "email": "b@e.f"]]))
+        #expect(result.count == 2)
+        #expect(
+            try graph.rows("SELECT id, email, _entity FROM Party WHERE email IS NOT NULL ORDER BY id")
+                == [["b", "b@e.f", "Person"], ["d", "d@e.f", "Person"]])
+        #expect(try graph.history(after: 1).sorted() == ["insert Person d", "update Person b email"])
+    }
+}

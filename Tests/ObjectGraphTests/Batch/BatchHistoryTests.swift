@@ -1,0 +1,83 @@
+import Testing
+
+@testable import ObjectGraph
+
+/// What batch requests leave in the history, and what a writer that comes later makes of it.
+@Suite struct BatchHistoryTests {
+    private func graph() throws -> Graph {
+        let graph = try Graph(configuredModel("chat"))
+        try graph.apply([graph.upsert("Chat", "a", ["title": "t"]), graph.upsert("Chat", "b")])
+        return graph
+    }
+
+    @Test func eachRequestIsOneTransactionWithTheWritersAuthor() throws {
+        let graph = try graph()
+        _ = try graph.writer.execute(BatchInsertRequest("Chat", values: [["id": "c"], ["id": "d"]]))
+        _ = try graph.writer.execute(BatchUpdateRequest("Chat", set: ["title": .value("same")]))
+        _ = try graph.writer.execute(BatchDeleteRequest("Chat", where: "id = 'd'"))
+        let transactions = try graph.store.read { try $0.history(after: 1) }
+        #expect(transactions.map(\.token) == [2, 3, 4])
+        #expect(Set(transactions.map(\.author)).count == 1)
+        #expect(transactions.map(\.changes.count) == [2, 4, 1])
+        #expect(transactions.flatMap(\.changes).map(\.kind.rawValue) == [0, 0, 1, 1, 1, 1, 2])
+        #expect(try graph.store.verify().isSound)
+    }
+
+    @Test func deletionsLeaveThePreservedValuesInOrder() throws {
+        let graph = try graph()
+        _ = try graph.writer.execute(BatchDeleteRequest("Chat"))
+        let changes = try graph.store.read { try $0.history(after: 1) }.flatMap(\.changes)
+        #expect(changes.map(\.identity) == ["a", "b"])
+        #expect(changes.map(\.kind) == [.delete, .delete])
+        #expect(
+            try graph.value("SELECT tombstone FROM _history_change WHERE identity = 'a' AND change = 2")
+                == "{\"title\":\"t\"}")
+    }
+
+    @Test func changeNumbersGoOnAfterRangesAndPurges() throws {
+        let graph = try graph()
+        // A range stands for changes 3 and 4, so the greatest number among single changes is 2.
+        _ = try graph.writer.execute(BatchUpdateRequest("Chat", set: ["title": .value("same")]))
+        _ = try graph.writer.execute(BatchDeleteRequest("Chat", where: "id = 'a'"))
+        #expect(try graph.column("SELECT id FROM _history_change ORDER BY id") == [1, 2, 5])
+        _ = try graph.writer.purgeHistory(HistoryPurge(before: .time(.max)))
+        _ = try graph.writer.execute(BatchDeleteRequest("Chat"))
+        #expect(try graph.column("SELECT id FROM _history_change ORDER BY id") == [6])
+        #expect(try graph.history(after: 4).count == 0)
+        try graph.restart()
+        try graph.apply(graph.upsert("Chat", "later"))
+        #expect(try graph.column("SELECT id FROM _history_change ORDER BY id") == [6, 7])
+        #expect(try graph.store.verify().isSound)
+    }
+
+    @Test func validatorsOfTheProgramRefuseABatchDeletionAsAWhole() throws {
+        var options = WriterContext.Options()
+        options.validators["Chat"] = EntityValidator(validateForDelete: { validation in
+            if validation.value("title") == "t" { validation.fail("title", "may not go") }
+        })
+        let graph = try Graph(configuredModel("chat"), options: options)
+        try graph.apply([graph.upsert("Chat", "a", ["title": "t"]), graph.upsert("Chat", "b")])
+        let error = #expect(throws: BatchError.self) { try graph.writer.execute(BatchDeleteRequest("Chat")) }
+        #expect(error?.failure?.code == 1550)
+        #expect(try graph.identities("Chat") == ["a", "b"])
+    }
+
+    @Test func severalBrokenRulesAreToldAtOnce() throws {
+        let graph = try Graph(configuredModel("work-orders"))
+        try graph.apply([
+            graph.upsert("Asset", "a"), graph.upsert("Asset", "b"), graph.upsert("WorkOrder", "v", ["asset": "a"]),
+            graph.upsert("WorkOrder", "w", ["asset": "b"]),
+        ])
+        let error = #expect(throws: BatchError.self) { try graph.writer.execute(BatchDeleteRequest("Asset")) }
+        #expect(error?.failures.map(\.code) == [1600, 1600])
+    }
+
+    @Test func theTablesAreEmptiedReferencesFirst() throws {
+        let model = try configuredModel("chat")
+        let order = ReferenceOrder(model).referringFirst.map(\.name)
+        let message = try #require(order.firstIndex(of: "Message"))
+        #expect(message < order.firstIndex(of: "Chat") ?? 0)
+        #expect(message < order.firstIndex(of: "Member") ?? 0)
+        #expect(Set(order).count == model.entities.count)
+    }
+}
