@@ -58,7 +58,7 @@ extension ObjectDecoder {
         switch property {
         case .identity: true
         case .attribute(let slot): slot == entity.versionSlot
-        case .relationship, .ignored: false
+        case .relationship, .transient, .ignored: false
         }
     }
 
@@ -79,6 +79,12 @@ extension ObjectDecoder {
             }
             if slot == entity.versionSlot { operation.version = stored }
             if row.kind == .upsert { operation.attributes.append(.init(slot: slot, value: stored)) }
+        case .transient(let slot):
+            let attribute = entity.transientAttributes[slot]
+            guard let stored = value(json, attribute.type, named: name, logical, row, connect) else {
+                throw wrongType(json, attribute, entity, row.circumstances, name)
+            }
+            if row.kind == .upsert { operation.transients.append(.init(slot: slot, value: stored)) }
         case .relationship(let index):
             if row.kind == .delete { return }
             let relationship = entity.relationships[index]
