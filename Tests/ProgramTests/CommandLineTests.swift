@@ -97,6 +97,20 @@ import Testing
         #expect(wrong.errors.contains("titel"))
     }
 
+    /// Every command that docs/fetching.md shows.
+    @Test func theFetchesOfTheDocumentationRun() throws {
+        let store = try replaySample("work-orders.jsonl", model: "work-orders")
+        let page = try String(contentsOf: Program.root.appending(path: "docs/fetching.md"), encoding: .utf8)
+        let commands = page.split(separator: "\n").filter { $0.hasPrefix("ingest-worker fetch ") }
+        #expect(commands.count >= 7)
+        let settings = "--set store.path='\(store)' --set model=config/models/work-orders.yaml"
+        for command in commands {
+            let arguments = command.dropFirst("ingest-worker".count)
+            // A status other than 0 is an error.
+            _ = try Foreign.run("sh", ["-c", "'\(Program.url.path)'\(arguments) \(settings)"])
+        }
+    }
+
     @Test func fetchesPagesRowsAndPlans() throws {
         let store = ["--set", "store.path=\(try replaySample())"]
         let all = ["--limit", "100000"]

@@ -2,35 +2,29 @@
 extension EditingContext {
     /// Returns the objects that a request asks for.
     ///
-    /// Objects of entities below the request's are among them, each with its own entity. The condition and the order are
-    /// about what is saved; objects that this context deletes are left out, and those
-    /// that it has read before keep the values that it knows. The request's `properties` have no effect.
+    /// Objects of entities below the request's are among them, each with its own entity. Changes that are not saved
+    /// count: objects that this context inserted or changed are judged and sorted by the values that they have in it, and
+    /// those it deletes are left out. Of all others the store's values count, also of those that a key path leads to from
+    /// an object that is not changed itself. Derived values are those of the last save. The request's `properties` have no
+    /// effect. See docs/fetching.md.
     ///
     /// - Parameters:
     ///   - batchSize: nil to read all rows at once; otherwise the objects are faults, and touching one reads this many.
     ///   - prefetch: relationship key paths such as `messages.sender`, whose objects are read with one query per step,
     ///     two over a join table.
-    /// - Throws: ``PredicateError`` where the request does not fit the model, ``EditingError`` where a key path does not,
-    ///   ``StoreError``.
+    ///   - includesPendingChanges: false to judge and sort by what is saved; deleted objects are left out all the same.
+    /// - Throws: ``PredicateError`` where the request does not fit the model, ``EditingError`` where a key path does not
+    ///   or a changed object leads to too many others, ``StoreError``.
     public func fetch(
-        _ request: FetchRequest, batchSize: Int? = nil, prefetch: [String] = []
+        _ request: FetchRequest, batchSize: Int? = nil, prefetch: [String] = [], includesPendingChanges: Bool = true
     ) throws -> [ManagedObject] {
-        var wanted = request
-        wanted.properties = []
-        let checked = try wanted.checked(with: model)
+        let checked = try ofObjects(request)
         let paths = try prefetch.map { try RelationshipPath($0, from: checked.entity, in: model) }
-        var pks: [Int64] = []
-        var entities: [Entity] = []
-        try writer.store.read { context in
-            try context.fetch(checked) { object in
-                pks.append(object.pk)
-                entities.append(object.entity)
-                return true
-            }
-        }
+        let found = try find(checked, includesPendingChanges: includesPendingChanges)
+        let pks = found.map(\.pk)
         if batchSize == nil || !paths.isEmpty { try registry.load(entity: checked.entity.index, primaryKeys: pks) }
         let batch = batchSize.map { FaultBatch(pks: pks, size: max(1, min($0, KeyList.maximumWidth))) }
-        let objects = zip(pks, entities).compactMap { pk, entity -> ManagedObject? in
+        let objects = found.compactMap { pk, entity -> ManagedObject? in
             let row = registry.known(checked.entity.index, pk: pk)
             // A row that went between the two looks is left out.
             if row == nil, batch == nil || !paths.isEmpty { return nil }
@@ -41,6 +35,44 @@ extension EditingContext {
         }
         for path in paths { try load(path, from: pks, checked.entity) }
         return objects
+    }
+
+    /// Returns how many objects a request asks for, its limit and offset regarded; changes that are not saved count as
+    /// they do for ``fetch(_:batchSize:prefetch:includesPendingChanges:)``.
+    ///
+    /// - Throws: ``PredicateError`` where the request does not fit the model, ``EditingError``, ``StoreError``.
+    public func count(_ request: FetchRequest) throws -> Int {
+        let checked = try ofObjects(request)
+        if try pendingRows(of: checked.entity).isEmpty { return try writer.store.read { try $0.count(checked) } }
+        return try find(checked, includesPendingChanges: true).count
+    }
+
+    private func ofObjects(_ request: FetchRequest) throws(PredicateError) -> CheckedFetchRequest {
+        var wanted = request
+        wanted.properties = []
+        return try wanted.checked(with: model)
+    }
+
+    /// Returns the primary keys in their order, each with its object's entity as far as that is known.
+    private func find(
+        _ checked: CheckedFetchRequest, includesPendingChanges: Bool
+    ) throws -> [(pk: Int64, entity: Entity)] {
+        let pending = includesPendingChanges ? try pendingRows(of: checked.entity) : []
+        if pending.isEmpty {
+            return try writer.store.read { context in
+                var found: [(pk: Int64, entity: Entity)] = []
+                try context.fetch(checked) { object in
+                    found.append((object.pk, object.entity))
+                    return true
+                }
+                return found
+            }
+        }
+        let pks = try writer.store.read { try PendingFetch(checked, self, $0, pending).primaryKeys() }
+        // Only rows tell which entity of a hierarchy an object has.
+        let isHierarchy = model.entities.contains { $0.isKind(of: checked.entity) && $0.index != checked.entity.index }
+        if isHierarchy { try registry.load(entity: checked.entity.index, primaryKeys: pks) }
+        return pks.map { ($0, checked.entity) }
     }
 
     private func load(_ path: RelationshipPath, from pks: [Int64], _ entity: Entity) throws {

@@ -71,6 +71,28 @@ extension EditingContext {
         return keys.union(reorderedKeys())
     }
 
+    /// The objects of an entity that are not as the store has them: new, changed or deleted ones, and those whose
+    /// relationships others lead to or from them no longer.
+    ///
+    /// - Throws: ``StoreError``.
+    func pendingRows(of entity: Entity) throws -> [ContextObject] {
+        var keys = linkedKeys().union(pending.deletions)
+        for row in changedRows({ $0.isNew || !$0.isAlive || hasChangedValues($0) }) {
+            keys.insert(ObjectKey(row))
+            for relationship in row.entity.relationships where relationship.inverseIndex != nil {
+                guard let slot = relationship.slot else { continue }
+                let (old, new) = (row.original[slot], row.state.values[slot])
+                for case .integer(let pk) in [old, new] where old != new || row.isNew || !row.isAlive {
+                    keys.insert(ObjectKey(entity: registry.roots[relationship.destinationIndex], pk: pk))
+                }
+            }
+        }
+        keys = keys.filter { $0.entity == entity.rootIndex }
+        try registry.load(entity: entity.index, primaryKeys: keys.map(\.pk))
+        return keys.compactMap { registry.known($0.entity, pk: $0.pk) }
+            .filter { $0.entity.isKind(of: entity) || $0.originalEntity.isKind(of: entity) }
+    }
+
     /// Returns values by the names of their properties, to-one destinations by their identities.
     func values(of row: ContextObject, _ values: [Value], slots: [Int]) throws -> [String: Value] {
         var named: [String: Value] = [:]

@@ -103,10 +103,10 @@ public struct CheckedFetchRequest: Sendable {
     let having: CheckedPredicate?
     let isDistinct: Bool
     var limit: Int?
-    let offset: Int
+    var offset: Int
     let after: FetchCursor?
     let includesPlaceholders: Bool
-    let now: Int64?
+    var now: Int64?
     /// Tells this request's cursors from those of others.
     let fingerprint: UInt64
 

@@ -41,6 +41,16 @@ extension ReadContext {
         }
     }
 
+    /// Calls `each` with the primary key of one object after the other and the values that it is sorted by.
+    ///
+    /// - Throws: as ``fetch(_:)``, and what `each` throws.
+    func positions(_ request: CheckedFetchRequest, each: (Int64, [Value]) throws -> Void) throws {
+        try run(try ofObjects(request), .objects(withOrder: true)) { query, statement, _ in
+            try each(statement.integer(0), query.order(statement))
+            return true
+        }
+    }
+
     // MARK: Pages
 
     /// Returns one page of objects, and the position after it.

@@ -106,14 +106,19 @@ extension StoreError {
                 .constraint, "Could not \(action): a rule of the schema was broken\(suffix)",
                 remedy: "Correct the event")
         case SQLITE_TOOBIG where detail == SQLFunctions.exhausted:
-            self.init(
-                .tooComplex, "Could not \(action): a regular expression needs too many steps",
-                remedy: "Write a pattern without repetitions inside of repetitions")
+            self = .tooManySteps(action: action)
         default:
             self.init(
                 .database, "Could not \(action): SQLite reports code \(resultCode)\(suffix)",
                 remedy: "Report this with the log")
         }
+    }
+
+    /// Makes the error of a regular expression that would take too long.
+    static func tooManySteps(action: String) -> StoreError {
+        StoreError(
+            .tooComplex, "Could not \(action): a regular expression needs too many steps",
+            remedy: "Write a pattern without repetitions inside of repetitions")
     }
 
     /// Makes an error of whatever GRDB threw.

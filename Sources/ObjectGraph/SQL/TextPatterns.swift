@@ -36,6 +36,55 @@ enum TextPatterns {
     }
 }
 
+extension TextPatterns {
+    /// Tells whether a text matches a LIKE pattern of NSPredicate, as ``glob(like:)`` has SQLite tell it.
+    static func matches(_ text: String, like pattern: String) -> Bool {
+        let parts = Self.parts(pattern)
+        let scalars = Array(text.unicodeScalars)
+        var (part, position) = (0, 0)
+        // Where to go on if what follows the last `*` does not fit: it takes one scalar more.
+        var retry: (part: Int, position: Int)?
+        while position < scalars.count {
+            if part < parts.count, parts[part] == .any {
+                part += 1
+                retry = (part, position)
+            } else if part < parts.count, parts[part] == .one || parts[part] == .scalar(scalars[position]) {
+                part += 1
+                position += 1
+            } else if let last = retry {
+                retry = (last.part, last.position + 1)
+                (part, position) = (last.part, last.position + 1)
+            } else {
+                return false
+            }
+        }
+        return parts[part...].allSatisfy { $0 == .any }
+    }
+
+    private enum Part: Equatable {
+        case any, one
+        case scalar(Unicode.Scalar)
+    }
+
+    private static func parts(_ pattern: String) -> [Part] {
+        var parts: [Part] = []
+        var isEscaped = false
+        for scalar in pattern.unicodeScalars {
+            if !isEscaped, scalar == "\\" {
+                isEscaped = true
+                continue
+            }
+            switch scalar {
+            case "*" where !isEscaped: parts.append(.any)
+            case "?" where !isEscaped: parts.append(.one)
+            default: parts.append(.scalar(scalar))
+            }
+            isEscaped = false
+        }
+        return isEscaped ? parts + [.scalar("\\")] : parts
+    }
+}
+
 /// The order of decimals in their canonical text, exact at any number of digits.
 enum DecimalCollation {
     static let name = "objectgraph_decimal"

@@ -127,6 +127,27 @@ struct ReadingFixture {
         let objects = try store.read { try $0.fetch(checked) }
         let count = try store.read { try $0.count(checked) }
         #expect(count == objects.count)
-        return objects.map { found.identity.type.text(of: $0[found.identity.name] ?? .null) }
+        let identities = objects.map { found.identity.type.text(of: $0[found.identity.name] ?? .null) }
+        #expect(try judged(request) == identities, "\(condition) in memory")
+        return identities
+    }
+
+    /// The identities of the objects that a request's condition is true of in memory, by the library's evaluator.
+    func judged(_ request: FetchRequest) throws -> [String] {
+        let checked = try request.checked(with: model)
+        return try store.read { context in
+            let registry = try ObjectRegistry(
+                store: WriterConnection(try context.connection(), model: model), setDeletionThreshold: .max)
+            let evaluator = PredicateEvaluator(registry: registry, now: context.now(checked)) { object, relationship in
+                try registry.destinations(of: object, relationship)
+            }
+            var all = FetchRequest(checked.entity.name)
+            all.sort = [checked.entity.identity.name]
+            return try context.fetch(all).compactMap { object in
+                guard let row = try registry.object(entity: object.entity.index, pk: object.pk) else { return nil }
+                if let predicate = checked.predicate, try !evaluator.isTrue(predicate, of: row) { return nil }
+                return checked.entity.identity.type.text(of: row.identity)
+            }
+        }
     }
 }

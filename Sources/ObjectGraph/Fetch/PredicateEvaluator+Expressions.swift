@@ -1,0 +1,185 @@
+extension PredicateEvaluator {
+    /// Returns an expression's value; of an object, its primary key.
+    func value(_ expression: TypedExpression, _ scopes: Scopes) throws -> Value {
+        switch expression.node {
+        case .value(let value): return value
+        case .now: return .integer(now)
+        case .path(let path): return try value(path, scopes)
+        case .aggregate(let aggregate): return try value(aggregate, scopes)
+        // Rows are the store's; an object is judged by itself.
+        case .overRows: return .null
+        case .text(let function, let operand): return function.apply(try value(operand, scopes))
+        case .negated(let operand):
+            let inner = try value(operand, scopes)
+            if operand.type.isDecimal { return Self.computed(.subtract, .integer(0), inner) }
+            return Self.difference(.integer(0), inner)
+        case .arithmetic(let left, let operation, let right):
+            let (first, second) = (try value(left, scopes), try value(right, scopes))
+            if expression.type.isDecimal { return Self.computed(operation, first, second) }
+            if left.type.isDate { return Self.shifted(first, operation, second, isDifference: right.type.isDate) }
+            return Self.result(first, operation, second)
+        }
+    }
+
+    private func value(_ path: ResolvedPath, _ scopes: Scopes) throws -> Value {
+        guard let object = try object(path.steps, from: scopes[path.scope]) else { return .null }
+        switch path.end {
+        case .attribute(let attribute): return object.state.values[attribute.slot]
+        case .destination(let relationship): return reference(relationship, of: object)
+        case .object: return .integer(object.pk)
+        }
+    }
+
+    // MARK: Aggregates
+
+    private func value(_ aggregate: CheckedAggregate, _ scopes: Scopes) throws -> Value {
+        var members = try members(of: aggregate.collection, scopes)
+        if let filter = aggregate.filter { members = try members.filter { try isTrue(filter, $0) } }
+        guard let operand = aggregate.operand else { return .integer(Int64(members.count)) }
+        let values = try members.map { try value(operand, $0) }.filter { !$0.isNull }
+        switch aggregate.function {
+        case .count: return .integer(Int64(values.count))
+        case .sum: return Self.sum(values, operand.type)
+        case .average: return Self.average(values, operand.type)
+        case .min, .max:
+            let isLeast = aggregate.function == .min
+            return values.reduce(.null) { best, value in
+                let order = ValueOrder.compare(value, best, asDecimals: operand.type.isDecimal)
+                return best.isNull || (isLeast ? order < 0 : order > 0) ? value : best
+            }
+        }
+    }
+
+    /// Sums of nothing are 0.
+    private static func sum(_ values: [Value], _ type: ExpressionType) -> Value {
+        var sum = RunningSum(for: type.isDecimal ? .decimal : PredicateChecker.isWhole(type) ? .integer64 : .double)
+        for value in values { sum.add(value) }
+        return sum.value
+    }
+
+    private static func average(_ values: [Value], _ type: ExpressionType) -> Value {
+        var average =
+            type.isDecimal
+            ? RunningAverage(of: .decimal, for: .decimal)
+            : RunningAverage(of: PredicateChecker.isWhole(type) ? .integer64 : .double, for: .double)
+        for value in values { average.add(value) }
+        return average.value
+    }
+
+    // MARK: Arithmetic
+
+    private static func computed(
+        _ operation: Predicate.ArithmeticOperator, _ left: Value, _ right: Value
+    ) -> Value {
+        guard let left = left.decimal, let right = right.decimal, let result = operation.computed(left, right) else {
+            return .null
+        }
+        return .text(DecimalText.text(result))
+    }
+
+    /// Whole numbers stay whole unless they leave 64 bits; division is that of real numbers, by nought it gives null.
+    private static func result(
+        _ left: Value, _ operation: Predicate.ArithmeticOperator, _ right: Value
+    ) -> Value {
+        guard let first = left.number, let second = right.number else { return .null }
+        if operation == .divide { return second == 0 ? .null : real(first / second) }
+        if case .integer(let left) = left, case .integer(let right) = right,
+            let whole = whole(left, operation, right)
+        {
+            return .integer(whole)
+        }
+        switch operation {
+        case .add: return real(first + second)
+        case .subtract: return real(first - second)
+        default: return real(first * second)
+        }
+    }
+
+    private static func whole(
+        _ left: Int64, _ operation: Predicate.ArithmeticOperator, _ right: Int64
+    ) -> Int64? {
+        let (result, overflow) =
+            switch operation {
+            case .add: left.addingReportingOverflow(right)
+            case .subtract: left.subtractingReportingOverflow(right)
+            default: left.multipliedReportingOverflow(by: right)
+            }
+        return overflow ? nil : result
+    }
+
+    private static func difference(_ left: Value, _ right: Value) -> Value { result(left, .subtract, right) }
+
+    /// SQLite has no "not a number"; it reads null.
+    private static func real(_ number: Double) -> Value { number.isNaN ? .null : .double(number) }
+
+    /// A date with seconds added or taken away, or the seconds between two dates.
+    private static func shifted(
+        _ date: Value, _ operation: Predicate.ArithmeticOperator, _ other: Value, isDifference: Bool
+    ) -> Value {
+        if isDifference { return result(difference(date, other), .divide, .double(1_000_000)) }
+        guard let seconds = other.number else { return .null }
+        let microseconds = (seconds * 1_000_000).rounded()
+        let bounded: Int64 =
+            microseconds >= 0x1p63 ? .max : microseconds < -0x1p63 ? .min : Int64(exactly: microseconds) ?? 0
+        return result(date, operation, .integer(bounded))
+    }
+}
+
+/// The order in which SQLite has values: missing ones, numbers, texts by their UTF-8 bytes, bytes.
+enum ValueOrder {
+    /// Returns a number below 0, 0 or above 0 where the left value comes before, with or behind the right one.
+    ///
+    /// - Parameter asDecimals: texts are decimals in canonical form.
+    static func compare(_ left: Value, _ right: Value, asDecimals: Bool = false) -> Int {
+        switch (left, right) {
+        case (.integer(let left), .integer(let right)): return sign(left, right)
+        case (.double(let left), .double(let right)): return sign(left, right)
+        case (.integer(let left), .double(let right)): return compare(left, right)
+        case (.double(let left), .integer(let right)): return -compare(right, left)
+        case (.text(let left), .text(let right)):
+            return asDecimals ? decimals(left, right) : bytes(left.utf8, right.utf8)
+        case (.blob(let left), .blob(let right)): return bytes(left, right)
+        default: return sign(rank(left), rank(right))
+        }
+    }
+
+    private static func rank(_ value: Value) -> Int {
+        switch value {
+        case .null: 0
+        case .integer, .double: 1
+        case .text: 2
+        case .blob: 3
+        }
+    }
+
+    private static func sign<Number: Comparable>(_ left: Number, _ right: Number) -> Int {
+        left < right ? -1 : left > right ? 1 : 0
+    }
+
+    /// Compares exactly, also where a double has no room for the whole number.
+    private static func compare(_ whole: Int64, _ number: Double) -> Int {
+        if number >= 0x1p63 { return -1 }
+        if number < -0x1p63 { return 1 }
+        let truncated = Int64(number)
+        if whole != truncated { return sign(whole, truncated) }
+        return sign(Double(truncated), number)
+    }
+
+    private static func bytes(_ left: some Sequence<UInt8>, _ right: some Sequence<UInt8>) -> Int {
+        var (first, second) = (left.makeIterator(), right.makeIterator())
+        while true {
+            switch (first.next(), second.next()) {
+            case (let left?, let right?): if left != right { return sign(left, right) }
+            case (nil, nil): return 0
+            case (nil, _): return -1
+            case (_, nil): return 1
+            }
+        }
+    }
+
+    private static func decimals(_ left: String, _ right: String) -> Int {
+        Array(left.utf8).withUnsafeBytes { left in
+            Array(right.utf8).withUnsafeBytes { Int(DecimalCollation.compare(left, $0)) }
+        }
+    }
+}

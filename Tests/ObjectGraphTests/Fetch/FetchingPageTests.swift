@@ -1,0 +1,163 @@
+import Foundation
+import Testing
+
+@testable import ObjectGraph
+
+// Foundation has names like these.
+private typealias Predicate = ObjectGraph.Predicate
+private typealias PredicateError = ObjectGraph.PredicateError
+
+/// Every example of docs/fetching.md, carried out.
+@Suite struct FetchingPageTests {
+    private static let page = Result { try FetchingPage() }
+    private let page: FetchingPage
+    private let fixture: ReadingFixture
+
+    init() throws {
+        page = try Self.page.get()
+        fixture = try page.fixture()
+    }
+
+    private static func examples(_ mark: String) -> [FetchingPage.Example] {
+        (try? page.get().examples(mark)) ?? []
+    }
+
+    @Test(arguments: examples("→"))
+    func findsWhatThePageSays(_ example: FetchingPage.Example) throws {
+        #expect(try fixture.identities("WorkOrder", example.condition).joined(separator: " ") == example.result)
+    }
+
+    @Test(arguments: examples("✗"))
+    func refusesWhatThePageSays(_ example: FetchingPage.Example) throws {
+        let parts = example.result.split(separator: " ", maxSplits: 2).map { String($0) }
+        do throws(PredicateError) {
+            _ = try FetchRequest("WorkOrder", where: example.condition).checked(with: fixture.model)
+            Issue.record("\(example.condition) was accepted")
+        } catch {
+            #expect(error.column.map { "\($0)" } == parts[0], "\(error)")
+            #expect(error.code.rawValue == parts[1], "\(error)")
+            if parts.count > 2 { #expect(error.remedy.hasPrefix(parts[2]), "\(error)") }
+        }
+    }
+
+    @Test func theExamplesAreThere() {
+        #expect(page.examples("→").count > 80)
+        #expect(page.examples("✗").count > 10)
+    }
+
+    /// The operators and words of the language that the page has to show.
+    @Test(arguments: [
+        "BEGINSWITH", "CONTAINS", "ENDSWITH", "LIKE", "MATCHES", "[cd]", "[c]", "IN {", "BETWEEN", "ANY", "SOME", "ALL",
+        "NONE", "SUBQUERY", "@count", "@sum", "@min", "@max", "@avg", "nil", "CAST", "now()", "AND", "OR", "NOT", "&&",
+        "||",
+        "SELF", "lowercase", "uppercase", "canonical", "TRUEPREDICATE", "FALSEPREDICATE",
+    ])
+    func everyWordOfTheLanguageHasAnExample(_ word: String) {
+        #expect(page.examples("→").contains { $0.condition.contains(word) })
+    }
+
+    /// The programs are those of the function below, word for word.
+    @Test func theProgramsAreThoseThatAreTested() throws {
+        let source = try String(contentsOf: URL(fileURLWithPath: #filePath), encoding: .utf8)
+        let code = source.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }.joined(separator: "\n")
+        let blocks = page.blocks("swift")
+        #expect(blocks.count == 9)
+        for block in blocks {
+            let program = block.map { $0.trimmingCharacters(in: .whitespaces) }.joined(separator: "\n")
+            #expect(code.contains(program), "\(program)")
+        }
+    }
+
+    @Test func valuesFromAProgramFillPlaceholders() throws {
+        let argued = try Predicate.parse("%K = %@ AND priority < %d", arguments: ["asset.name", "Pump 7", 2])
+        var named = FetchRequest("WorkOrder", where: "asset.site = $site AND status IN $states")
+        named.variables = ["site": "Nord", "states": ["open", "scheduled"]]
+        let built =
+            Predicate("title", .beginsWith, "fix", options: .caseInsensitive) && !Predicate("priority", .equal, 1)
+        #expect(try ids(FetchRequest("WorkOrder", matching: argued)) == ["w1"])
+        #expect(try ids(named) == ["w1", "w2"])
+        #expect(try ids(FetchRequest("WorkOrder", matching: built)) == ["w2"])
+    }
+
+    private func ids(_ request: FetchRequest) throws -> [String] {
+        try fixture.fetch(request).compactMap { $0["id"]?.text }
+    }
+
+    private func json(_ objects: [some FetchedContents]) -> [String] {
+        objects.map { object in
+            var json = ""
+            object.appendJSON(to: &json)
+            return json
+        }
+    }
+
+    @Test func sortsAndCuts() throws {
+        var sorted = FetchRequest("WorkOrder", where: "status != 'done'")
+        sorted.sort = ["-asset.name", "title[cd]"]
+        sorted.limit = 2
+        sorted.offset = 1
+        #expect(try ids(sorted) == ["w1", "w4"])
+    }
+
+    @Test func readsPagesAndBatches() throws {
+        try fixture.store.read { context in
+            var request = FetchRequest("WorkOrder")
+            request.sort = ["-startDate"]
+            request.limit = 3
+            let first = try context.page(request)
+            request.after = first.next
+            let second = try context.page(request)
+            #expect(first.objects.compactMap { $0["id"]?.text } == ["w3", "w2", "w1"])
+            #expect(second.objects.compactMap { $0["id"]?.text } == ["w4"])
+            #expect(second.next == nil)
+            let count = try context.batches(FetchRequest("WorkOrder", where: "priority < 4"), size: 2) { batches in
+                var count = 0
+                while let objects = try batches.next() { count += objects.count }
+                return count
+            }
+            #expect(count == 3)
+        }
+    }
+
+    @Test func readsPropertiesRowsAndGroups() throws {
+        var report = FetchRequest("WorkOrder", where: "cost != nil")
+        report.properties = ["id", "asset.name AS machine", "cost * 2 AS twice", "technicians"]
+        #expect(
+            json(try fixture.fetch(report)) == [
+                #"{"id":"w1","machine":"Pump 7","twice":180,"technicians":["t1","t2"]}"#,
+                #"{"id":"w2","machine":"Pump 7","twice":241,"technicians":["t1"]}"#,
+                #"{"id":"w3","machine":"Fan 2","twice":30,"technicians":[]}"#,
+            ])
+        try fixture.store.read { context in
+            var sites = FetchRequest("WorkOrder")
+            sites.properties = ["asset.site"]
+            sites.isDistinct = true
+            sites.sort = ["asset.site"]
+            let siteRows = try context.rows(sites)
+            #expect(
+                json(siteRows) == [#"{"asset.site":null}"#, #"{"asset.site":"Nord"}"#, #"{"asset.site":"Süd"}"#])
+            var groups = FetchRequest("WorkOrder")
+            groups.properties = ["asset.name", "count() AS orders", "sum(cost) AS total", "max(startDate) AS last"]
+            groups.groupBy = ["asset.name"]
+            groups.having = .text("orders > 1 OR max(priority) >= 4")
+            groups.sort = ["-orders"]
+            let groupRows = try context.rows(groups)
+            #expect(
+                json(groupRows) == [
+                    #"{"asset.name":"Pump 7","orders":2,"total":210.5,"last":"2026-02-01T09:30:00Z"}"#,
+                    #"{"asset.name":null,"orders":1,"total":0,"last":null}"#,
+                ])
+        }
+    }
+
+    @Test func countsAndExplains() throws {
+        try fixture.store.read { context in
+            let open = try context.count(FetchRequest("WorkOrder", where: "status = 'open'"))
+            #expect(open == 2)
+            let plan = try context.explain(FetchRequest("WorkOrder", where: "asset = 'a1' AND priority > 1"))
+            #expect(plan.usesIndex)
+            #expect(plan.valueCount == 2)
+            #expect(!plan.sql.contains("a1"))
+        }
+    }
+}

@@ -1,0 +1,67 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import ObjectGraph
+
+// Foundation has names like these.
+private typealias PredicateError = ObjectGraph.PredicateError
+
+/// Random predicates over random objects: the store, the library's evaluator and one written from the rules agree.
+///
+/// The seed is printed with a failure; `INGEST_TEST_SEED=n swift test --filter RandomisedPredicateTests` runs that one
+/// again, and `INGEST_TEST_RUNS=n` makes the runs more.
+@Suite struct RandomisedPredicateTests {
+    private static let predicatesPerGraph = 30
+
+    @Test func theStoreFindsWhatTheRulesSay() throws {
+        try Seeds.forEach(runs: 12) { seed in try run(seed) }
+    }
+
+    private func run(_ seed: UInt64) throws {
+        var random = RandomPredicates(seed: seed)
+        let model = try ObjectModel.parse(RandomPredicates.model)
+        let graph = random.graph()
+        let fixture = try ReadingFixture(model: model, RandomPredicates.events(graph, model))
+        for _ in 0..<Self.predicatesPerGraph {
+            let predicate = random.predicate()
+            do {
+                guard let problem = try problem(predicate, graph, fixture) else { continue }
+                Issue.record("seed \(seed): \(problem)\n\(predicate)")
+            } catch let error as PredicateError where error.code == .tooComplex {
+                continue
+            } catch {
+                Issue.record("seed \(seed): \(error)\n\(predicate)")
+            }
+        }
+    }
+
+    private func problem(
+        _ predicate: ObjectGraph.Predicate, _ graph: MemoryGraph, _ fixture: ReadingFixture
+    ) throws -> String? {
+        let read = try ObjectGraph.Predicate.parse(predicate.description)
+        if read != predicate { return "printed and read again it is another predicate: \(read)" }
+        let expected = (RandomPredicates.identities["Item"] ?? []).filter { id in
+            ReferenceEvaluator(graph: graph, root: MemoryGraph.Key(entity: "Item", id: id)).isTrue(predicate)
+        }
+        var request = FetchRequest("Item", matching: predicate)
+        request.sort = ["id"]
+        request.now = RandomPredicates.now
+        let found = try fixture.fetch(request).compactMap { $0["id"]?.text }
+        if found != expected { return "the store finds \(found), the rules say \(expected)" }
+        let judged = try fixture.judged(request)
+        return judged == expected ? nil : "in memory it is true of \(judged), the rules say \(expected)"
+    }
+}
+
+/// Seeds of random runs.
+enum Seeds {
+    /// Calls `body` with the seed that the environment names, or with as many in a row as it names runs.
+    static func forEach(runs: UInt64, _ body: (UInt64) throws -> Void) rethrows {
+        let environment = ProcessInfo.processInfo.environment
+        if let seed = environment["INGEST_TEST_SEED"].flatMap({ UInt64($0) }) { return try body(seed) }
+        let count = environment["INGEST_TEST_RUNS"].flatMap { UInt64($0) } ?? runs
+        let first = UInt64.random(in: 0..<1_000_000_000)
+        for seed in first..<first + count { try body(seed) }
+    }
+}
