@@ -161,12 +161,14 @@ extension EditingContext {
     ///   `editing.constraint_conflict`, `editing.unstable_hooks`; ``StoreError``; what hooks and policies throw.
     @discardableResult
     public func save() throws -> SaveResult {
+        try checkRefusals()
         try processPendingChanges()
         guard hasChanges else { return SaveResult() }
         try options.hooks.contextWillSave?(self)
         try processPendingChanges()
         try validate()
         try callWillSaveHooks()
+        try checkRefusals()
         let held = heldObjects
         let outcome = try writer.save(
             try editSet(), author: options.author, name: options.name)

@@ -49,6 +49,7 @@ extension EditingContext {
 
     func clearPending() {
         pending = Pending()
+        refusals = []
         undoStack.clear()
     }
 

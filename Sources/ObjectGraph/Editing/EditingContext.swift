@@ -57,6 +57,8 @@ public final class EditingContext {
 
     var pending = Pending()
     var undoStack = UndoStack()
+    /// What properties of typed objects have refused since the last save.
+    var refusals: [any Error] = []
     /// Counts edits, so that hooks are known to have changed nothing.
     var editCount = 0
 

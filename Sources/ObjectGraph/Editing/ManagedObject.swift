@@ -8,6 +8,8 @@ public final class ManagedObject {
     /// The object's name in the store; temporary until its first save.
     public internal(set) var objectID: ManagedObjectID
     var batch: FaultBatch?
+    /// The typed view on the object, as long as somebody holds it.
+    weak var typedObject: TypedObject?
 
     init(context: EditingContext, id: ManagedObjectID) {
         self.context = context

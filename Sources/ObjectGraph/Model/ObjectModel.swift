@@ -16,6 +16,8 @@ public final class ObjectModel: Sendable {
 
     /// What the model was made of.
     let declaration: ModelDeclaration
+    /// The typed classes that stand for its entities.
+    let classes = ClassRegistry()
 
     init(declaration: ModelDeclaration, entities: [Entity], joinTables: [JoinTable]) {
         self.declaration = declaration

@@ -1,0 +1,113 @@
+extension FetchRequest {
+    /// Makes a request for the objects of a typed class, for what the shorter calls do not offer: pages, batches, plans.
+    ///
+    /// - Throws: ``PredicateError`` where a key path leads to no declared property.
+    public init<Object: TypedObject>(
+        _ type: Object.Type, where condition: TypedPredicate<Object> = .constant(true),
+        sort: [TypedSort<Object>] = [], limit: Int? = nil, offset: Int = 0
+    ) throws(PredicateError) {
+        let predicate = try condition.predicate
+        self.init(type.entityName)
+        if predicate != .constant(true) { self.condition = .tree(predicate) }
+        var keys: [String] = []
+        for key in sort { keys.append(try key.result.get()) }
+        self.sort = keys
+        self.limit = limit
+        self.offset = offset
+    }
+}
+
+// Typed objects of a snapshot of the store.
+extension ReadContext {
+    /// Returns the objects of a class that a condition is true of.
+    ///
+    /// - Throws: ``ModelError`` where the class does not fit the model, ``PredicateError`` where a key path leads to no
+    ///   declared property, ``StoreError``.
+    public func fetch<Object: TypedObject>(
+        _ type: Object.Type, where condition: TypedPredicate<Object> = .constant(true),
+        sort: [TypedSort<Object>] = [], limit: Int? = nil, offset: Int = 0
+    ) throws -> [Snapshot<Object>] {
+        try model.use(type)
+        return try fetch(try FetchRequest(type, where: condition, sort: sort, limit: limit, offset: offset)).map {
+            Snapshot($0)
+        }
+    }
+
+    /// Returns how many objects of a class a condition is true of.
+    ///
+    /// - Throws: as ``fetch(_:where:sort:limit:offset:)``.
+    public func count<Object: TypedObject>(
+        _ type: Object.Type, where condition: TypedPredicate<Object> = .constant(true)
+    ) throws -> Int {
+        try model.use(type)
+        return try count(try FetchRequest(type, where: condition))
+    }
+
+    /// Returns the object that an identity addresses, or nil.
+    ///
+    /// - Throws: as ``fetch(_:where:sort:limit:offset:)``; ``PredicateError`` with code `predicate.type` where the
+    ///   identity is of another type.
+    public func object<Object: TypedObject>(
+        _ type: Object.Type, id: some AttributeValue
+    ) throws -> Snapshot<Object>? {
+        let identity = try model.entity(of: type).identity
+        return try first(type, Predicate(identity.name, .equal, id.expression))
+    }
+
+    /// Returns the object that a to-one relationship leads to, or nil.
+    ///
+    /// - Throws: as ``fetch(_:where:sort:limit:offset:)``.
+    public func destination<Object: TypedObject, Destination: TypedObject>(
+        of object: Snapshot<Object>, _ path: KeyPath<Object, Destination?>
+    ) throws -> Snapshot<Destination>? {
+        let (relationship, destination) = try relationship(path, Destination.self, of: object.fetched.entity)
+        guard let identity = object.fetched[relationship.name], !identity.isNull else { return nil }
+        return try first(
+            Destination.self,
+            Predicate(
+                destination.identity.name, .equal,
+                .literal(Literal(Literal.Content(identity, destination.identity.type)))))
+    }
+
+    /// Returns the objects that a to-many relationship leads to; without an order of their own, by primary key.
+    ///
+    /// - Parameters:
+    ///   - condition: which of them; without it all.
+    ///   - sort: the order; an ordered relationship's own is not regarded.
+    /// - Throws: as ``fetch(_:where:sort:limit:offset:)``; ``PredicateError`` with code `predicate.unsupported` where the
+    ///   relationship has no inverse.
+    public func destinations<Object: TypedObject, Destination: TypedObject>(
+        of object: Snapshot<Object>, _ path: KeyPath<Object, [Destination]>,
+        where condition: TypedPredicate<Destination> = .constant(true), sort: [TypedSort<Destination>] = [],
+        limit: Int? = nil
+    ) throws -> [Snapshot<Destination>] {
+        let (relationship, _) = try relationship(path, Destination.self, of: object.fetched.entity)
+        guard let inverse = model.inverse(of: relationship) else {
+            throw PredicateError(
+                .unsupported, "\(Object.self).\(relationship.name) has no inverse to find its objects by", at: nil,
+                remedy: "Fetch its identities by a request with the property '\(relationship.name)'")
+        }
+        let isLinked = TypedPredicate<Destination>(
+            Predicate(
+                inverse.name, .equal, object.identityExpression, quantifier: inverse.isToMany ? .any : nil))
+        return try fetch(Destination.self, where: isLinked && condition, sort: sort, limit: limit)
+    }
+
+    private func relationship(
+        _ path: AnyKeyPath, _ type: TypedObject.Type, of entity: Entity
+    ) throws -> (Relationship, Entity) {
+        guard let root = Swift.type(of: path).rootType as? TypedObject.Type,
+            case let names = try KeyPathProbe.path(path, of: root).names, names.count == 1,
+            let found = entity.relationship(named: names[0])
+        else {
+            throw PredicateError(
+                .unsupported, "The key path leads over several relationships", at: nil,
+                remedy: "Name a relationship of \(entity.name) itself")
+        }
+        return (found, try model.entity(of: type))
+    }
+
+    private func first<Object: TypedObject>(_ type: Object.Type, _ predicate: Predicate) throws -> Snapshot<Object>? {
+        try fetch(type, where: TypedPredicate(predicate), limit: 1).first
+    }
+}

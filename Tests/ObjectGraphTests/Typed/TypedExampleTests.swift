@@ -1,0 +1,21 @@
+import Foundation
+import Testing
+
+/// The program in docs/typed.md compiles, for it is a file of these tests, and does what it says.
+@Suite struct TypedExampleTests {
+    @Test func itRuns() throws {
+        let folder = try TemporaryFolder()
+        #expect(
+            try keepAlbums(at: folder.path("albums.sqlite")) == ["Harbour: 3 songs, Crane, High Tide, Mole"])
+    }
+
+    @Test func theDocumentationShowsTheProgramAsItIs() throws {
+        let source = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .appendingPathComponent("TypedExample.swift")
+        var root = URL(fileURLWithPath: #filePath)
+        for _ in 0..<4 { root.deleteLastPathComponent() }
+        let page = try String(contentsOf: root.appendingPathComponent("docs/typed.md"), encoding: .utf8)
+        let program = try String(contentsOf: source, encoding: .utf8)
+        #expect(page.contains("```swift\n\(program)```"))
+    }
+}

@@ -1,0 +1,214 @@
+import Foundation
+import Testing
+
+@testable import ObjectGraph
+
+@Suite struct TypedObjectTests {
+    let graph: Graph
+
+    init() throws { graph = try Graph(try Typed.model()) }
+
+    private func context() throws -> EditingContext { try EditingContext(graph.writer) }
+
+    /// Saves the chat `c` with the messages `m1` to `m3`.
+    private func seed() throws {
+        let context = try context()
+        let chat = try context.insert(Typed.Chat.self, id: "c")
+        chat.title = "Pumps"
+        for number in 1...3 {
+            let message = try context.insert(Typed.Message.self, id: "m\(number)")
+            message.body = "body \(number)"
+            message.seq = number
+            message.chat = chat
+        }
+        try context.save()
+    }
+
+    @Test func defaultsAreThoseOfTheDeclaration() throws {
+        let context = try context()
+        let chat = try context.insert(Typed.Chat.self, id: "c")
+        let message = try context.insert(Typed.Message.self, id: "m")
+        #expect(chat.priority == .normal && chat.title == nil && chat.messages.isEmpty && chat.heading == "Untitled")
+        #expect(message.seq == 7 && message.isUnread)
+    }
+
+    @Test func aValueOfEachTypeIsReadAsItWasSet() throws {
+        let graph = try Graph(try ObjectModel(name: "sample", entities: [Typed.Sample.self]))
+        let writing = try EditingContext(graph.writer)
+        let sample = try writing.insert(Typed.Sample.self)
+        let time = try #require(Date(storedValue: .integer(1_767_323_045_123_457)))
+        let link = try #require(URL(string: "https://example.org/a?b=c"))
+        let amount = try #require(DecimalText.number("1234567890123456789012.0123456789"))
+        sample.text = "text"
+        sample.flag = true
+        sample.small = .min
+        sample.middle = .max
+        sample.large = .min
+        sample.number = 0.1
+        sample.single = 0.1
+        sample.amount = amount
+        sample.time = time
+        sample.link = link
+        sample.bytes = Data([1, 2])
+        sample.list = [3]
+        sample.state = .closed
+        sample.maybeState = .open
+        let id = sample.id
+        try writing.save()
+        let read = try #require(try EditingContext(graph.writer).object(Typed.Sample.self, id: id))
+        #expect(read.text == "text" && read.flag && read.small == .min && read.middle == .max && read.large == .min)
+        #expect(read.number == 0.1 && read.single == 0.1 && read.amount == amount && read.time == time)
+        #expect(read.link == link && read.bytes == Data([1, 2]) && read.list == [3] && read.state == .closed)
+        #expect(read.maybeText == nil && read.maybeAmount == nil && read.maybeTime == nil && read.maybeState == .open)
+    }
+
+    @Test func relationshipsAreTypedAndTheirInversesFollowAtOnce() throws {
+        let context = try context()
+        let chat = try context.insert(Typed.Chat.self, id: "c")
+        let message = try context.insert(Typed.Message.self, id: "m")
+        message.chat = chat
+        #expect(chat.messages == [message])
+        chat.messages = []
+        #expect(message.chat == nil)
+        chat.messages.append(message)
+        #expect(message.chat === chat)
+        let (ada, bob) = (try context.insert(Typed.Member.self), try context.insert(Typed.Member.self))
+        ada.friends = [bob]
+        #expect(bob.friends == [ada])
+        chat.members = [ada, bob]
+        #expect(ada.chats == [chat])
+    }
+
+    @Test func thereIsOneTypedObjectOfAnObject() throws {
+        try seed()
+        let context = try context()
+        let chat = try #require(try context.object(Typed.Chat.self, id: "c"))
+        let again = try context.fetch(Typed.Chat.self)
+        #expect(again.first === chat)
+        #expect(chat.messages.first?.chat === chat)
+        #expect(try context.typed(as: Typed.Chat.self, try context.require("Chat", "c")) === chat)
+        let other = try #require(try self.context().object(Typed.Chat.self, id: "c"))
+        #expect(other != chat)
+    }
+
+    @Test func typedObjectsAreFetchedByKeyPaths() throws {
+        try seed()
+        let context = try context()
+        let chats = try context.fetch(
+            Typed.Chat.self, where: \.title != nil && \.messages.count > 2, sort: [.descending(\.updatedAt)], limit: 50,
+            prefetch: [\.messages])
+        #expect(chats.map(\.id) == ["c"])
+        #expect(chats[0].messagesCount == 3)
+        let messages = try context.fetch(
+            Typed.Message.self, where: \.chat == chats[0] && \.seq > 1, sort: [.descending(\.seq)])
+        #expect(messages.map(\.id) == ["m3", "m2"])
+        let none = try context.fetch(Typed.Chat.self, where: .none(\.messages, \.seq > 2 && \.body != "x"))
+        #expect(none.isEmpty)
+    }
+
+    @Test func snapshotsAreReadWithoutAContext() throws {
+        try seed()
+        let chats = try graph.store.read { try $0.fetch(Typed.Chat.self, where: \.title == "Pumps") }
+        #expect(chats.map(\.title) == ["Pumps"])
+        #expect(chats[0].messagesCount == 3 && chats[0].priority == .normal && chats[0].heading == "Pumps")
+        try graph.store.read { context in
+            let messages = try context.destinations(
+                of: chats[0], \.messages, where: \.seq < 3, sort: [.descending(\.seq)])
+            #expect(messages.map(\.body) == ["body 2", "body 1"])
+            #expect(try context.destination(of: messages[0], \.chat) == chats[0])
+            #expect(try context.destination(of: messages[0], \.sender) == nil)
+            #expect(try context.object(Typed.Message.self, id: "m1")?.seq == 1)
+            #expect(try context.object(Typed.Message.self, id: "m9") == nil)
+            #expect(try context.count(Typed.Message.self, where: \.chat == chats[0]) == 3)
+        }
+    }
+
+    @Test func propertiesOfAPlaceholderReadAsEmpty() throws {
+        let context = try context()
+        try graph.apply(graph.upsert("Message", "m", ["body": "text", "chat": "later"]))
+        let chat = try #require(try context.object(Typed.Message.self, id: "m")?.chat)
+        #expect(try chat.managedObject?.isPlaceholder == true)
+        #expect(chat.title == nil && chat.priority == .low && chat.messagesCount == 1)
+        try context.checkRefusals()
+    }
+
+    @Test func objectsOfSubEntitiesAreOfTheirOwnClass() throws {
+        let types: [TypedObject.Type] = [Typed.Party.self, Typed.Person.self, Typed.Company.self]
+        let graph = try Graph(try ObjectModel(name: "parties", entities: types))
+        let context = try EditingContext(graph.writer)
+        let company = try context.insert(Typed.Company.self, id: "works")
+        let person = try context.insert(Typed.Person.self, id: "ada")
+        person.name = "Ada"
+        person.employer = company
+        try context.save()
+        #expect(company.staff == [person])
+        #expect(try context.fetch(Typed.Person.self, where: \.employer?.id == "works").map(\.name) == ["Ada"])
+        #expect(try context.object(Typed.Company.self, id: "ada") == nil)
+    }
+
+    // MARK: Refusals
+
+    @Test func whatAPropertyRefusesTheSaveThrowsAndSavesNothing() throws {
+        let context = try context()
+        let member = try context.insert(Typed.Member.self)
+        member.name = "ada"
+        member.age = 100_000
+        #expect(member.age == nil)
+        #expect(editingError { try context.save() }?.code == .type)
+        #expect(try graph.store.read { try $0.count(Typed.Member.self) } == 0)
+        try context.save()
+        #expect(try graph.store.read { try $0.count(Typed.Member.self) } == 1)
+    }
+
+    @Test func checkingThrowsARefusalAtOnce() throws {
+        let context = try context()
+        let member = try context.insert(Typed.Member.self)
+        #expect(editingError { try context.checking { member.age = 100_000 } }?.code == .type)
+        try context.checking { member.age = 30 }
+        try context.save()
+        #expect(member.age == 30)
+    }
+
+    @Test func anObjectOfAnotherContextIsRefused() throws {
+        try seed()
+        let context = try context()
+        let chat = try #require(try self.context().object(Typed.Chat.self, id: "c"))
+        let message = try context.insert(Typed.Message.self, id: "n")
+        message.chat = chat
+        #expect(editingError { try context.checkRefusals() }?.code == .otherContext)
+    }
+
+    @Test func aDeletedObjectReadsAsEmptyAndTheSaveSaysSo() throws {
+        try seed()
+        let context = try context()
+        let chat = try #require(try context.object(Typed.Chat.self, id: "c"))
+        try context.delete(chat)
+        try context.save()
+        #expect(chat.title == nil)
+        #expect(editingError { try context.save() }?.code == .objectGone)
+        chat.title = "x"
+        context.rollback()
+        try context.save()
+    }
+
+    @Test func aValueThatTheSwiftTypeDoesNotKnowIsRefused() throws {
+        let context = try context()
+        try context.insert("Chat", identity: "c", ["priority": 9])
+        let chat = try #require(try context.object(Typed.Chat.self, id: "c"))
+        #expect(chat.priority == .low)
+        let error = editingError { try context.checkRefusals() }
+        #expect(error?.code == .type)
+        #expect(error?.description.contains("Chat.priority") == true)
+    }
+
+    @Test func theRulesOfTheModelHoldForTypedObjects() throws {
+        let context = try context()
+        let chat = try context.insert(Typed.Chat.self, id: "c")
+        chat.title = String(repeating: "x", count: 21)
+        let message = try context.insert(Typed.Message.self, id: "m")
+        message.body = "x"
+        let error = editingError { try context.save() }
+        #expect(error?.code == .validation)
+        #expect(error?.failures.count == 3)
+    }
+}
