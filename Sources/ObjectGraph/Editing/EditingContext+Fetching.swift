@@ -70,8 +70,7 @@ extension EditingContext {
         }
         let pks = try writer.store.read { try PendingFetch(checked, self, $0, pending).primaryKeys() }
         // Only rows tell which entity of a hierarchy an object has.
-        let isHierarchy = model.entities.contains { $0.isKind(of: checked.entity) && $0.index != checked.entity.index }
-        if isHierarchy { try registry.load(entity: checked.entity.index, primaryKeys: pks) }
+        if !checked.entity.subentityIndexes.isEmpty { try registry.load(entity: checked.entity.index, primaryKeys: pks) }
         return pks.map { ($0, checked.entity) }
     }
 
