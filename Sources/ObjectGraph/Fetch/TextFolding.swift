@@ -46,8 +46,9 @@ final class RegularExpression {
         let pattern = marksOnly.folded(pattern)
         let compilerOptions: NSRegularExpression.Options =
             options.contains(.caseInsensitive) ? [.caseInsensitive] : []
-        // By itself first, so that parentheses cannot close the one that is put around it.
-        guard (try? NSRegularExpression(pattern: pattern, options: compilerOptions)) != nil,
+        // By itself first, so that parentheses cannot close the one that is put around it. An empty pattern is none to
+        // Foundation, and matches the empty text here.
+        guard pattern.isEmpty || (try? NSRegularExpression(pattern: pattern, options: compilerOptions)) != nil,
             let expression = try? NSRegularExpression(pattern: "(?:\(pattern))\\z", options: compilerOptions)
         else { return nil }
         self.expression = expression

@@ -56,7 +56,8 @@ final class KeyPathProbe {
         switch last.content {
         case .attribute(let content, _):
             // What was made of the value is another one, or of another type.
-            if isSample(value, of: content) { return PropertyPath(names: names) }
+            let valueType = Swift.type(of: keyPath).valueType
+            if isSample(value, valueType, of: content) { return PropertyPath(names: names) }
         case .relationship where last.kind == .toOne:
             if let destination = value as? TypedObject, case .probe(let probe) = destination.backing,
                 probe.way.elementsEqual(way, by: ===)
@@ -70,8 +71,11 @@ final class KeyPathProbe {
         throw unsupported(keyPath, type)
     }
 
-    private static func isSample(_ value: Any, of type: any AttributeValue.Type) -> Bool {
+    /// Tells whether a value is the one that the probe gave, and of the attribute's type as a whole: one that is never
+    /// missing has had something put in the place of nil.
+    private static func isSample(_ value: Any, _ valueType: Any.Type, of type: any AttributeValue.Type) -> Bool {
         func isSame<Content: AttributeValue>(_ type: Content.Type) -> Bool {
+            guard valueType == Content.self || valueType == Optional<Content>.self else { return false }
             if let value = value as? Content { return value == Content.sample }
             return false
         }

@@ -61,7 +61,7 @@ import Testing
                 "The model things has no entity for the class Sample. Known are: Thing. A class of another name overrides "
                     + "entityName",
             ])
-        #expect(problems[0].line == 25)
+        #expect(problems[0].line == 22)
     }
 
     @Test func theFirstUseOfAClassChecksItToo() throws {
