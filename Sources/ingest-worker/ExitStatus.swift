@@ -23,6 +23,7 @@ enum ExitStatus {
         switch error {
         case is ConfigurationError, is ModelError, is RouteError: configuration
         case let error as StoreError: storeCode(error)
+        case let error as MigrationError: migrationCode(error)
         case let error as KafkaError: kafkaCode(error)
         case is RecordFileError, is IngestPipeline.Halt: badData
         case is PredicateError: usage
@@ -45,6 +46,14 @@ enum ExitStatus {
         case .tooComplex: usage
         case .leased, .inputOutput, .corrupt, .unavailable: unavailable
         case .constraint, .database: internalError
+        }
+    }
+
+    private static func migrationCode(_ error: MigrationError) -> Int32 {
+        switch error.code {
+        case .notInferable, .missingSource, .newerModel, .missingStage: configuration
+        case .rows: badData
+        case .failed: internalError
         }
     }
 

@@ -4,8 +4,8 @@ import ObjectGraph
 
 struct ModelCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "model", abstract: "Describes a model, draws it or writes it as YAML.",
-        subcommands: [Describe.self, Diagram.self, YAML.self])
+        commandName: "model", abstract: "Describes a model, draws it, writes it as YAML or compares two.",
+        subcommands: [Describe.self, Diagram.self, YAML.self, Diff.self])
 
     struct Describe: ParsableCommand {
         static let configuration = CommandConfiguration(
@@ -60,6 +60,35 @@ struct ModelCommand: ParsableCommand {
 
         func run() throws {
             Console.write(try ModelCommand.load(path, options).yaml)
+        }
+    }
+
+    struct Diff: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Compares two models: what changed, and what of it a migration can infer.",
+            discussion: "Exits with 0 where they are equal, else with 65. "
+                + "Example: ingest-worker model diff 'Shop.xcdatamodeld/Shop.xcdatamodel' Shop.xcdatamodeld")
+
+        @Argument(help: "The old model.")
+        var old: String
+
+        @Argument(help: "The new model.")
+        var new: String
+
+        @Flag(help: "Prints JSON.")
+        var json = false
+
+        func run() throws {
+            let difference = ModelDifference(
+                from: try ObjectModel.load(path: old), to: try ObjectModel.load(path: new))
+            if json {
+                var output = ""
+                difference.appendJSON(to: &output)
+                Console.print(output)
+            } else {
+                Console.write(difference.text)
+            }
+            if !difference.isEmpty { throw ExitCode(ExitStatus.badData) }
         }
     }
 

@@ -17,6 +17,9 @@ public struct HistoryTransaction: Sendable {
     /// The changes in their order; of a large transaction one page.
     public let changes: [HistoryChange]
 
+    /// The author of the transactions that mark a migration; they have no changes, and ``context`` names both models.
+    public static let migrationAuthor = "migration"
+
     /// The position of the next page's first change, or nil where this is the last.
     public var nextIndex: Int? {
         let next = firstIndex + changes.count

@@ -168,11 +168,11 @@ public final class Store: Sendable {
         for statement in Schema(model).statements { try database.execute(sql: statement) }
         let values = [
             "formatVersion": String(Schema.formatVersion), "storeID": UUID().uuidString.lowercased(),
-            "model": model.name, "modelVersion": model.version, "modelHash": model.hash, "modelShape": model.shape,
         ]
         for (key, value) in values.sorted(by: { $0.key < $1.key }) {
             try database.execute(sql: "INSERT INTO _metadata (key, value) VALUES (?, ?)", arguments: [key, value])
         }
+        try StoredModel.record(model, in: database)
     }
 
     /// Checks that the store is of this model, and returns its layout's version.
@@ -189,14 +189,11 @@ public final class Store: Sendable {
                 .newerFormat, "The store at \(path) was made by a newer version (layout \(format))",
                 remedy: "Use that version; the store is unharmed")
         }
-        if try metadata("modelHash") != model.hash {
-            let name = try metadata("model") ?? ""
-            let version = try metadata("modelVersion") ?? ""
-            throw StoreError(
-                .modelMismatch,
-                "The store at \(path) was made with the model \(name) \(version), not with this shape of \(model.name) "
-                    + "\(model.version)",
-                remedy: "Use the model it was made with, or another store.path; the store is unharmed")
+        let stored = try StoredModel(database)
+        switch stored.agreement(with: model) {
+        case .same: break
+        case .serves: if !database.configuration.readonly { try StoredModel.record(model, in: database) }
+        case .differs: throw stored.mismatch(model, path: path)
         }
         return format
     }

@@ -134,6 +134,11 @@ extension StoreError {
         }
     }
 
+    /// Returns what GRDB threw as an error of the store; any other error as it is.
+    static func translated(_ error: any Error, action: String) -> any Error {
+        error is DatabaseError ? StoreError(error, action: action) : error
+    }
+
     /// SQLite's message names tables and columns where a constraint breaks or the SQL is wrong, never values.
     static func detail(_ resultCode: Int32, _ message: String?) -> String {
         switch resultCode & 0xff {

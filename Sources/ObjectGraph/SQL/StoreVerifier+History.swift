@@ -12,7 +12,7 @@ extension StoreVerifier {
             SELECT t.token, t.firstChange, t.changeCount, (SELECT count(*) FROM _history_change c \
             WHERE c.id >= t.firstChange AND c.id < t.firstChange + t.changeCount AND c.token = t.token) + \
             (SELECT coalesce(sum(r.count), 0) FROM _history_range r WHERE r.id >= t.firstChange \
-            AND r.id + r.count <= t.firstChange + t.changeCount AND r.token = t.token) \
+            AND r.id + r.count <= t.firstChange + t.changeCount AND r.token = t.token), t.author \
             FROM _history_transaction t ORDER BY t.token
             """
         ) { row in
@@ -21,7 +21,7 @@ extension StoreVerifier {
             func report(_ what: String) { check.report("_history_transaction", String(token), nil, what) }
             if token <= purgedToken { report("is there although tokens up to \(purgedToken) were purged") }
             if first != next { report("begins with change \(first), the one before it ends before \(next)") }
-            if count < 1 { report("has no changes") }
+            if count < 1, row.text(4) != HistoryTransaction.migrationAuthor { report("has no changes") }
             if found != count { report("has \(found) of its \(count) changes") }
             next = first + count
             last = token
@@ -40,7 +40,12 @@ extension StoreVerifier {
             check.report("_history_change", String(row.integer(0)), nil, "comes after the last transaction")
         }
         try checkRanges(next: next, &check)
-        let names = model.entities.map { Value.text($0.name) }
+        // Entities that a migration took out of the model stay in the history.
+        var former: [String] = []
+        try rows("SELECT value FROM _metadata WHERE key = 'formerEntities'") { row in
+            former = row.text(0).split(separator: "\n").map { String($0) }
+        }
+        let names = (model.entities.map(\.name) + former).map { Value.text($0) }
         try rows(
             """
             SELECT id FROM _history_change WHERE entity NOT IN (\(SQLText.parameters(names.count))) \

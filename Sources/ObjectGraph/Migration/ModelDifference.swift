@@ -1,0 +1,125 @@
+/// What distinguishes one model from another, and which of it a migration can infer.
+///
+/// A pure value: computed from two models, without a store. Source of what is inferable: Apple's "Using lightweight
+/// migration", with attribute type changes that lose nothing added to it.
+public struct ModelDifference: Sendable, Equatable {
+    /// What a migration does about a change.
+    public enum Inference: Sendable, Equatable {
+        /// Nothing: the rows stay as they are.
+        case unneeded
+        /// The migration follows from the models alone.
+        case inferred
+        /// The migration follows if the rows permit it; the text says what has to hold.
+        case checked(String)
+        /// No migration follows; the text says why.
+        case refused(String)
+
+        /// The word for scripts.
+        public var name: String {
+            switch self {
+            case .unneeded: "unneeded"
+            case .inferred: "inferred"
+            case .checked: "checked"
+            case .refused: "refused"
+            }
+        }
+
+        /// What has to hold, or why not; nil where there is nothing to say.
+        public var reason: String? {
+            switch self {
+            case .unneeded, .inferred: nil
+            case .checked(let reason), .refused(let reason): reason
+            }
+        }
+    }
+
+    /// The kinds of change; the raw values are stable and meant for scripts.
+    public enum Kind: String, Sendable, CaseIterable {
+        case entityAdded, entityRemoved, entityRenamed, parentChanged, abstractChanged, identityChanged, versionChanged
+        case uniquenessAdded, uniquenessRemoved, indexesChanged, hashModifierChanged, mergePolicyChanged
+        case attributeAdded, attributeRemoved, attributeRenamed, attributeMoved, typeChanged, transientChanged
+        case madeOptional, madeRequired, derivationChanged, defaultChanged, limitsChanged, indexedChanged
+        case preservationChanged
+        case relationshipAdded, relationshipRemoved, relationshipRenamed, relationshipMoved, destinationChanged
+        case madeToMany, madeToOne, orderChanged, inverseChanged, deleteRuleChanged, countsChanged, onMissingChanged
+        case informationChanged
+    }
+
+    /// One thing that changed.
+    public struct Change: Sendable, Equatable, CustomStringConvertible {
+        /// What kind of change it is.
+        public let kind: Kind
+        /// The entity, by its new name where it has one.
+        public let entity: String
+        /// The property, by its new name where it has one; nil where the entity itself is meant.
+        public let property: String?
+        /// What it was, in the words of a model file, or nil.
+        public let old: String?
+        /// What it is, or nil.
+        public let new: String?
+        /// What a migration does about it.
+        public let inference: Inference
+
+        /// The change in one line.
+        public var description: String {
+            let name = property.map { "\(entity).\($0)" } ?? entity
+            let values =
+                switch (old, new) {
+                case (let old?, let new?): ": \(old) → \(new)"
+                case (let old?, nil): ": was \(old)"
+                case (nil, let new?): ": \(new)"
+                case (nil, nil): ""
+                }
+            let reason = inference.reason.map { " (\($0))" } ?? ""
+            return "\(name): \(kind.words)\(values) — \(inference.name)\(reason)"
+        }
+    }
+
+    /// The changes, those of the entities in the new model's order first, then the removed entities.
+    public let changes: [Change]
+
+    /// Computes what leads from a model to another.
+    public init(from old: ObjectModel, to new: ObjectModel) {
+        var comparison = ModelComparison(ModelMapping(from: old, to: new))
+        changes = comparison.changes()
+    }
+
+    /// Tells whether the models are the same but for their names and versions.
+    public var isEmpty: Bool { changes.isEmpty }
+
+    /// Tells whether a store of the old model has to be migrated before it serves the new one.
+    public var needsMigration: Bool { changes.contains { $0.inference != .unneeded } }
+
+    /// The changes that stand against an inferred migration.
+    public var refusals: [Change] {
+        changes.filter { if case .refused = $0.inference { true } else { false } }
+    }
+
+    /// The changes in lines, or a line that there is none.
+    public var text: String {
+        isEmpty ? "no difference\n" : changes.map { $0.description + "\n" }.joined()
+    }
+
+    /// Appends the difference as one JSON object.
+    public func appendJSON(to output: inout String) {
+        output += "{\"equal\":\(isEmpty),\"needsMigration\":\(needsMigration),\"inferable\":\(refusals.isEmpty),"
+        output += "\"changes\":["
+        output += changes.map { change in
+            let fields: [(String, String?)] = [
+                ("kind", change.kind.rawValue), ("entity", change.entity), ("property", change.property),
+                ("old", change.old), ("new", change.new), ("inference", change.inference.name),
+                ("reason", change.inference.reason),
+            ]
+            let texts = fields.compactMap { name, value in value.map { "\"\(name)\":\(JSONText.string($0))" } }
+            return "{\(texts.joined(separator: ","))}"
+        }.joined(separator: ",")
+        output += "]}"
+    }
+}
+
+extension ModelDifference.Kind {
+    /// The kind in words: `attributeAdded` is "attribute added".
+    var words: String {
+        rawValue.map { $0.isUppercase ? " \($0.lowercased())" : String($0) }.joined()
+    }
+}

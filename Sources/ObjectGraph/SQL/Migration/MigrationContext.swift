@@ -1,0 +1,94 @@
+import GRDB
+
+/// The rows of a store in the middle of a staged migration, with the model of the moment.
+///
+/// Valid only while the stage's closure runs. What it writes is part of the migration's transaction; values of derived
+/// attributes are computed afterwards.
+public struct MigrationContext {
+    /// An object as its row has it.
+    public struct Row {
+        /// The row's key.
+        public let pk: Int64
+        /// Tells whether only the identity is known.
+        public let isPlaceholder: Bool
+        fileprivate let values: [String: Value]
+
+        /// The stored value of an attribute, or the key that a to-one relationship leads to; nil where there is no such property.
+        public subscript(name: String) -> Value? { values[name] }
+    }
+
+    /// The model that the rows are in.
+    public let model: ObjectModel
+    let database: Database
+
+    private static let pageLength = 500
+
+    /// Returns the number of objects of an entity, those of its sub-entities included.
+    ///
+    /// - Throws: ``StoreError``, also for a name that is no entity's.
+    public func count(of entity: String) throws -> Int {
+        let entity = try self.entity(entity)
+        return try Int.fetchOne(
+            database, sql: "SELECT count(*) FROM \(SQLText.quoted(entity.tableName)) WHERE \(kind(entity))") ?? 0
+    }
+
+    /// Calls `each` with every object of an entity in the order of their keys; `each` may write.
+    ///
+    /// - Throws: ``StoreError``, and what `each` throws.
+    public func rows(of entity: String, each: (Row) throws -> Void) throws {
+        let entity = try self.entity(entity)
+        let names = columns(entity)
+        let list = names.map(SQLText.quoted).joined(separator: ", ")
+        var last = Int64.min
+        while true {
+            let page = try GRDB.Row.fetchAll(
+                database,
+                sql: """
+                    SELECT pk, _placeholder\(names.isEmpty ? "" : ", ")\(list) \
+                    FROM \(SQLText.quoted(entity.tableName)) WHERE pk > ? AND \(kind(entity)) \
+                    ORDER BY pk LIMIT \(Self.pageLength)
+                    """, arguments: [last])
+            guard let end = page.last else { return }
+            last = end[0]
+            for row in page {
+                var values: [String: Value] = [:]
+                for (index, name) in names.enumerated() { values[name] = Value(row[index + 2] as DatabaseValue) }
+                try each(Row(pk: row[0], isPlaceholder: row[1], values: values))
+            }
+        }
+    }
+
+    /// Writes stored values of an object's attributes, or keys of its to-one relationships.
+    ///
+    /// - Throws: ``StoreError``, also for a name that is no stored property.
+    public func update(_ entity: String, pk: Int64, _ values: [String: Value]) throws {
+        let entity = try self.entity(entity)
+        let known = Set(columns(entity))
+        let changes = values.sorted { $0.key < $1.key }
+        if let wrong = changes.first(where: { !known.contains($0.key) }) {
+            throw StoreError(
+                .database, "\(entity.name) has no stored property '\(wrong.key)' at this stage",
+                remedy: "Name one of: \(known.sorted().joined(separator: ", "))")
+        }
+        if changes.isEmpty { return }
+        let assignments = changes.map { "\(SQLText.quoted($0.key)) = ?" }.joined(separator: ", ")
+        try database.execute(
+            sql: "UPDATE \(SQLText.quoted(entity.tableName)) SET \(assignments) WHERE pk = ? AND \(kind(entity))",
+            arguments: StatementArguments(changes.map { $0.value.databaseValue } + [pk.databaseValue]))
+    }
+
+    private func entity(_ name: String) throws(StoreError) -> Entity {
+        if let entity = model.entity(named: name) { return entity }
+        throw StoreError(
+            .database, "The model has no entity '\(name)' at this stage",
+            remedy: "Name one of: \(model.entities.map(\.name).joined(separator: ", "))")
+    }
+
+    private func columns(_ entity: Entity) -> [String] {
+        entity.attributes.map(\.name) + entity.relationships.filter { $0.slot != nil }.map(\.name)
+    }
+
+    private func kind(_ entity: Entity) -> String {
+        entity.sharesTable ? Schema.kindCondition(entity, model) : "1"
+    }
+}

@@ -1,0 +1,131 @@
+import Foundation
+import GRDB
+
+/// A store's file as a migration opens it: one connection, foreign keys checked in the end.
+struct MigrationFile {
+    let path: String
+    let queue: DatabaseQueue
+
+    /// Opens an existing store.
+    ///
+    /// - Throws: ``StoreError`` where there is none.
+    init(path: String, isReadOnly: Bool) throws {
+        guard FileManager.default.fileExists(atPath: path) else {
+            throw StoreError(
+                .unavailable, "There is no store at \(path)", remedy: "Run or replay first, or name another path")
+        }
+        try self.init(anyFile: path, isReadOnly: isReadOnly)
+    }
+
+    init(anyFile path: String, isReadOnly: Bool = false) throws {
+        var configuration = Configuration()
+        configuration.readonly = isReadOnly
+        configuration.foreignKeysEnabled = false
+        configuration.busyMode = .timeout(5)
+        configuration.allowsUnsafeTransactions = true
+        configuration.prepareDatabase { database in
+            if let connection = database.sqliteConnection { try SQLFunctions.install(connection) }
+        }
+        self.path = path
+        queue = try DatabaseQueue(path: path, configuration: configuration)
+    }
+
+    /// Calls `body` outside of any transaction.
+    func use<Result>(_ body: (Database) throws -> Result) throws -> Result {
+        try queue.writeWithoutTransaction(body)
+    }
+
+    /// Calls `body` in a transaction that begins with the right to write.
+    func transaction<Result>(_ body: (Database) throws -> Result) throws -> Result {
+        try use { database in
+            try database.execute(sql: "BEGIN IMMEDIATE")
+            do {
+                let result = try body(database)
+                try database.execute(sql: "COMMIT")
+                return result
+            } catch {
+                try? database.execute(sql: "ROLLBACK")
+                throw error
+            }
+        }
+    }
+
+    func close() throws { try queue.close() }
+
+    /// Reads the store's model, and checks that it is a store of this software.
+    func storedModel() throws -> StoredModel {
+        try queue.read { database in
+            guard try database.tableExists("_metadata"),
+                let format = try StoredModel.value("formatVersion", database).flatMap({ Int($0) })
+            else { throw StoreError(.corrupt, "The database at \(path) is no store", remedy: "Name another path") }
+            if format > Schema.formatVersion {
+                throw StoreError(
+                    .newerFormat, "The store at \(path) was made by a newer version (layout \(format))",
+                    remedy: "Use that version; the store is unharmed")
+            }
+            return try StoredModel(database)
+        }
+    }
+
+    /// How many rows the tables of a model's hierarchies hold, by their names.
+    static func rowCounts(_ model: ObjectModel, _ database: Database) throws -> [String: Int64] {
+        var counts: [String: Int64] = [:]
+        for name in model.rootEntities.map(\.name) + model.joinTables.map(\.name) {
+            counts[name] = try Int64.fetchOne(database, sql: "SELECT count(*) FROM \(SQLText.quoted(name))") ?? 0
+        }
+        return counts
+    }
+
+    // MARK: Lease
+
+    /// Takes the store's lease: no worker writes while a migration runs.
+    func takeLease(_ model: ObjectModel, now: Int64) throws -> Lease {
+        try transaction { database in
+            try onConnection(database, model) { store in
+                try Lease.take(store, holder: .current(), ttlSeconds: Self.leaseSeconds, now: now)
+            }
+        }
+    }
+
+    func release(_ lease: Lease, _ model: ObjectModel) throws {
+        try transaction { database in try onConnection(database, model) { try lease.release($0) } }
+    }
+
+    func check(_ lease: Lease, _ model: ObjectModel, _ database: Database) throws {
+        try onConnection(database, model) { try lease.check($0) }
+    }
+
+    /// A holder of this machine that is gone is recognised at once; this bounds the wait for one elsewhere.
+    private static let leaseSeconds = 3_000.0
+
+    private func onConnection<Result>(
+        _ database: Database, _ model: ObjectModel, _ body: (WriterConnection) throws -> Result
+    ) throws -> Result {
+        guard let connection = database.sqliteConnection else {
+            throw StoreError(.unavailable, "The store is closed", remedy: "Open it again")
+        }
+        let store = WriterConnection(connection, model: model)
+        defer { store.releaseStatements() }
+        return try body(store)
+    }
+
+    // MARK: Backup
+
+    /// Writes a whole copy of the store beside it.
+    func backUp(to backup: String) throws {
+        let partial = backup + ".partial"
+        try? FileManager.default.removeItem(atPath: partial)
+        try use { try $0.execute(sql: "VACUUM INTO ?", arguments: [partial]) }
+        // A copy that is cut short never has the name of a whole one.
+        try Self.replace(backup, with: partial)
+    }
+
+    /// Gives a file the name of another, which goes.
+    static func replace(_ path: String, with other: String) throws(StoreError) {
+        guard rename(other, path) == 0 else {
+            throw StoreError(
+                .unavailable, "Could not rename \(other): \(String(cString: strerror(errno)))",
+                remedy: "Check that the folder may be written")
+        }
+    }
+}

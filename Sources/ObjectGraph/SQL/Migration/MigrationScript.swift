@@ -1,0 +1,225 @@
+import Foundation
+
+/// How the tables of one model become those of another: a decision for each table, and the SQL that carries it out.
+struct MigrationScript {
+    /// Where the old tables are read while the new ones are filled.
+    enum Place {
+        /// Beside the new ones, under other names.
+        case sameFile
+        /// In another file, attached as `source`.
+        case attached
+        /// Where they always were: nothing has happened yet.
+        case untouched
+    }
+
+    /// What happens to a table.
+    enum Method: Equatable {
+        /// It is new.
+        case create
+        /// It stays as it is.
+        case keep
+        /// It is altered where it is.
+        case alter([String])
+        /// Its rows are copied into a new one.
+        case rebuild
+    }
+
+    /// A hierarchy's table.
+    struct Table {
+        let root: Entity
+        /// The table that it goes back to, by its old name; nil for a new one.
+        let oldName: String?
+        /// Tells whether no other new table goes back to the same old one.
+        let isOnlyHeir: Bool
+        /// The new entities with the old ones that they go back to.
+        let parts: [(entity: Entity, source: ModelMapping.Source)]
+        var method: Method
+    }
+
+    /// A join table.
+    struct Join {
+        let join: JoinTable
+        let relationship: Relationship
+        /// The old join table that has the same links in the same columns, or nil.
+        let oldName: String?
+        var isKept: Bool { oldName != nil }
+    }
+
+    let mapping: ModelMapping
+    let columns: MigrationColumns
+    let oldSchema: SchemaSnapshot
+    let newSchema: SchemaSnapshot
+    /// Where the old tables are.
+    let place: Place
+    private(set) var tables: [Table] = []
+    private(set) var joins: [Join] = []
+
+    init(
+        _ mapping: ModelMapping, columns: MigrationColumns, oldSchema: SchemaSnapshot, newSchema: SchemaSnapshot,
+        place: Place
+    ) {
+        self.mapping = mapping
+        self.columns = columns
+        self.oldSchema = oldSchema
+        self.newSchema = newSchema
+        self.place = place
+        tables = mapping.new.rootEntities.map(table)
+        let renamed = renamedTables
+        for index in tables.indices { tables[index].method = method(tables[index], renamed) }
+        joins = mapping.new.joinTables.map { join($0, renamed) }
+        // The links of a column that goes can only be read from a table that was put aside.
+        let needed = Set(links.compactMap(\.oldTable))
+        for index in tables.indices {
+            if case .alter = tables[index].method, let name = tables[index].oldName, needed.contains(name) {
+                tables[index].method = .rebuild
+            }
+        }
+    }
+
+    // MARK: Names
+
+    /// The old tables that live on under a new name, joins aside.
+    var renamedTables: [String: String] {
+        Dictionary(
+            tables.compactMap { table in table.isOnlyHeir ? table.oldName.map { ($0, table.root.name) } : nil },
+            uniquingKeysWith: { first, _ in first })
+    }
+
+    /// Where an old table's rows are read while the new tables are filled.
+    func oldTable(_ name: String) -> String {
+        if place == .attached { return "source.\(SQLText.quoted(name))" }
+        if place == .untouched { return SQLText.quoted(name) }
+        if let table = tables.first(where: { $0.oldName == name && $0.isOnlyHeir }) {
+            return SQLText.quoted(table.method == .rebuild ? "_migrated_\(table.root.name)" : table.root.name)
+        }
+        return SQLText.quoted("_removed_\(name)")
+    }
+
+    func oldJoin(_ name: String) -> String {
+        if place == .attached { return "source.\(SQLText.quoted(name))" }
+        if place == .untouched { return SQLText.quoted(name) }
+        if let join = joins.first(where: { $0.oldName == name }) { return SQLText.quoted(join.join.name) }
+        return SQLText.quoted("_removed_\(name)")
+    }
+
+    // MARK: Decisions
+
+    private func table(_ root: Entity) -> Table {
+        let members = mapping.new.entities.filter { $0.rootIndex == root.index }
+        let parts = members.map { ($0, mapping.source(of: $0)) }.filter { $0.1.entity != nil }
+        let oldRoot = parts.first?.1.entity.map { mapping.old.root(of: $0) }
+        let heirs = Set(
+            mapping.old.entities.filter { $0.rootIndex == oldRoot?.index }
+                .compactMap { mapping.target(of: $0)?.rootIndex })
+        return Table(
+            root: root, oldName: oldRoot?.name, isOnlyHeir: heirs == [root.index], parts: parts,
+            method: oldRoot == nil ? .create : .rebuild)
+    }
+
+    private func method(_ table: Table, _ renamed: [String: String]) -> Method {
+        guard let oldName = table.oldName else { return .create }
+        guard place != .attached, table.isOnlyHeir, let new = newSchema.table(table.root.name),
+            let old = oldSchema.table(oldName)
+        else { return .rebuild }
+        if table.root.sharesTable || table.parts[0].source.entity?.sharesTable == true {
+            return isUntouched(table, new, old, renamed) ? .keep : .rebuild
+        }
+        guard let statements = alteration(table, new, old, renamed) else { return .rebuild }
+        return statements.isEmpty ? .keep : .alter(statements)
+    }
+
+    /// Tells whether a table of several entities stays as it is.
+    private func isUntouched(
+        _ table: Table, _ new: TableDefinition, _ old: TableDefinition, _ renamed: [String: String]
+    ) -> Bool {
+        let translated = Self.translated(old, renamed)
+        let removed = mapping.removedEntities.contains { mapping.old.root(of: $0).name == table.oldName }
+        guard !removed, new == translated else { return false }
+        return table.parts.allSatisfy { part in
+            part.entity.name == part.source.entity?.name
+                && columns.columns(of: part.entity, from: part.source).allSatisfy { name, source in
+                    if case .column(name) = source { true } else { false }
+                }
+        }
+    }
+
+    private static func translated(_ definition: TableDefinition, _ renamed: [String: String]) -> TableDefinition {
+        var definition = definition
+        for index in definition.columns.indices {
+            definition.columns[index].text = translated(definition.columns[index].text, renamed)
+        }
+        return definition
+    }
+
+    /// A column's text with the new names of the tables that it refers to.
+    private static func translated(_ text: String, _ renamed: [String: String]) -> String {
+        let parts = text.components(separatedBy: "REFERENCES \"")
+        guard parts.count == 2, let end = parts[1].firstIndex(of: "\"") else { return text }
+        let name = String(parts[1][..<end])
+        return "\(parts[0])REFERENCES \"\(renamed[name] ?? name)\(parts[1][end...])"
+    }
+
+    /// The statements that alter the table of a single entity, or nil where its rows have to be copied.
+    private func alteration(
+        _ table: Table, _ new: TableDefinition, _ old: TableDefinition, _ renamed: [String: String]
+    ) -> [String]? {
+        let part = table.parts[0]
+        let name = SQLText.quoted(table.root.name)
+        var kept: Set<String> = ["pk", "_placeholder"]
+        var added: [String] = []
+        var renames: [(String, String)] = []
+        var updates: [String] = []
+        for (column, source) in columns.columns(of: part.entity, from: part.source) {
+            guard let definition = new.column(column) else { return nil }
+            let isOwn = part.source.attributes[column].map(\.name)
+            let before: String? =
+                switch source {
+                case .column(let before): before
+                case .computed: isOwn
+                case .empty: nil
+                }
+            if let before {
+                guard let oldText = old.column(before),
+                    TableDefinition.type(Self.translated(oldText, renamed)) == TableDefinition.type(definition)
+                else { return nil }
+                kept.insert(before)
+                if before != column { renames.append((before, column)) }
+            } else {
+                added.append("ALTER TABLE \(name) ADD COLUMN \(definition)")
+            }
+            if case .computed(let sql) = source {
+                // After the renaming an expression would meet other names.
+                if before != nil, before != column { return nil }
+                updates.append("\(SQLText.quoted(column)) = \(sql)")
+            }
+        }
+        let dropped = old.columns.filter { !kept.contains($0.name) }
+        // A column that refers to another table cannot be dropped, and expressions over dropped ones need them.
+        if dropped.contains(where: { $0.text.contains("REFERENCES") }) || !updates.isEmpty && !dropped.isEmpty {
+            return nil
+        }
+        let oldNames = Set(old.columns.map { $0.name.lowercased() })
+        if renames.contains(where: { oldNames.contains($0.1.lowercased()) }) { return nil }
+        var statements = dropped.map { "ALTER TABLE \(name) DROP COLUMN \(SQLText.quoted($0.name))" }
+        statements += renames.map {
+            "ALTER TABLE \(name) RENAME COLUMN \(SQLText.quoted($0.0)) TO \(SQLText.quoted($0.1))"
+        }
+        statements += added
+        if !updates.isEmpty {
+            statements.append("UPDATE \(name) AS s SET \(updates.joined(separator: ", "))")
+        }
+        return statements
+    }
+
+    private func join(_ join: JoinTable, _ renamed: [String: String]) -> Join {
+        let relationship = mapping.new.entities[join.ownerEntity].relationships[join.ownerRelationship]
+        guard place != .attached, case .join(let index, true)? = mapping.source(of: relationship)?.storage else {
+            return Join(join: join, relationship: relationship, oldName: nil)
+        }
+        let before = mapping.old.joinTables[index]
+        guard let old = oldSchema.table(before.name), let new = newSchema.table(join.name),
+            Self.translated(old, renamed) == new
+        else { return Join(join: join, relationship: relationship, oldName: nil) }
+        return Join(join: join, relationship: relationship, oldName: before.name)
+    }
+}

@@ -1,0 +1,66 @@
+import ArgumentParser
+import IngestCore
+import ObjectGraph
+
+struct MigrateCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "migrate",
+        abstract: "Migrates the store to the configured model, or says what that would do.",
+        discussion: """
+            The store is either migrated wholly or left as it was. Stop the worker first. \
+            Example: ingest-worker migrate --dry-run --set model=config/models/chat-2.yaml
+            """)
+
+    @OptionGroup var options: SharedOptions
+
+    @Flag(help: "Shows the plan with the numbers of rows, and what stands against it; changes nothing.")
+    var dryRun = false
+
+    @Option(help: "A YAML file with expressions for what cannot be inferred.")
+    var mapping: String?
+
+    @Option(help: "The model that the store was made with, for stores that do not hold it.")
+    var from: String?
+
+    @Flag(help: "Keeps the copy of the old store beside it.")
+    var keepBackup = false
+
+    @Flag(help: "Migrates also to a model that the store has left behind; what only the newer one has is lost.")
+    var allowOlder = false
+
+    @Option(help: "The number of rows from which on a new file is made, which can be resumed.")
+    var copyFrom: Int64 = 5_000_000
+
+    @Flag(help: "Prints JSON.")
+    var json = false
+
+    func run() throws {
+        let configuration = try options.load().configuration
+        let model = try ObjectModel.load(path: configuration.model)
+        var migration = Migrator.Options()
+        migration.mapping = try mapping.map { try MigrationMapping.load(path: $0) }
+        migration.sourceModel = try from.map { try ObjectModel.load(path: $0) }
+        migration.keepsBackup = keepBackup
+        migration.allowsOlderModel = allowOlder
+        migration.copyRowThreshold = copyFrom
+        let migrator = Migrator(path: configuration.store.path, options: migration)
+        let plan = dryRun ? try migrator.plan(to: model) : try migrator.migrate(to: model)
+        show(plan)
+        if !plan.problems.isEmpty {
+            throw CommandError(
+                code: ExitStatus.badData,
+                description: "Rows stand against the migration. Mend them, or give a default or a --mapping")
+        }
+        if !dryRun, keepBackup, plan.method != .none { Console.note("The old store is \(migrator.backupPath)") }
+    }
+
+    private func show(_ plan: MigrationPlan) {
+        guard json else {
+            Console.write(plan.text)
+            return
+        }
+        var output = ""
+        plan.appendJSON(to: &output)
+        Console.print(output)
+    }
+}

@@ -1,0 +1,100 @@
+import Foundation
+import Testing
+
+@testable import ObjectGraph
+
+/// A store with rows that is migrated from model to model.
+final class MigrationFixture {
+    private let folder: TemporaryFolder
+    let path: String
+    private(set) var model: ObjectModel
+
+    init(_ yaml: String, _ fill: (Graph) throws -> Void = { _ in }) throws {
+        folder = try TemporaryFolder()
+        path = folder.path("store.sqlite")
+        model = try ObjectModel.parse(yaml)
+        try use(fill)
+    }
+
+    /// Opens the store with its present model.
+    func use(_ body: (Graph) throws -> Void) throws {
+        let graph = try Graph(model, path: path)
+        try body(graph)
+        try graph.writer.close()
+        try graph.store.close()
+    }
+
+    func migrator(_ edit: (inout Migrator.Options) -> Void = { _ in }) -> Migrator {
+        var options = Migrator.Options()
+        edit(&options)
+        return Migrator(path: path, options: options)
+    }
+
+    /// Migrates the store and checks that it is sound.
+    @discardableResult
+    func migrate(to yaml: String, _ edit: (inout Migrator.Options) -> Void = { _ in }) throws -> MigrationPlan {
+        let model = try ObjectModel.parse(yaml)
+        let plan = try migrator(edit).migrate(to: model)
+        try adopt(model)
+        return plan
+    }
+
+    /// Takes a model for the store's own, and checks the store against it.
+    func adopt(_ model: ObjectModel) throws {
+        self.model = model
+        try expectSound()
+    }
+
+    func expectSound() throws {
+        let store = try Store.openForReading(path: path, model: model)
+        let report = try store.verify()
+        #expect(report.isSound, "\(report.text)")
+        try store.close()
+        try use { graph in
+            let problems = try StoreCheck.problems(graph)
+            #expect(problems == [])
+        }
+        #expect(!FileManager.default.fileExists(atPath: path + ".before-migration"))
+        #expect(!FileManager.default.fileExists(atPath: path + ".migrating"))
+    }
+
+    func rows(_ sql: String) throws -> [[Value]] {
+        var rows: [[Value]] = []
+        try use { rows = try $0.rows(sql) }
+        return rows
+    }
+
+    /// Why a migration is refused: its code and all that stands against it.
+    func refusal(to yaml: String, _ edit: (inout Migrator.Options) -> Void = { _ in }) throws -> (String, String) {
+        let model = try ObjectModel.parse(yaml)
+        do {
+            try migrator(edit).migrate(to: model)
+            return ("none", "")
+        } catch let error as MigrationError {
+            return (error.code.rawValue, error.details.joined(separator: "\n"))
+        }
+    }
+
+    func dump() throws -> String {
+        let store = try Store.openForReading(path: path, model: model)
+        defer { try? store.close() }
+        var text = ""
+        try store.read { try $0.canonicalDump { text += $0 } }
+        return text
+    }
+}
+
+/// One entity in a line, for models that differ in one thing.
+func entityModel(_ attributes: String, _ rest: String = "", version: String = "1") -> String {
+    """
+    model: small
+    version: \(version)
+    entities:
+      Item:
+        identity: id
+        attributes:
+          id: { type: string }
+    \(attributes.split(separator: "\n").map { "      \($0)" }.joined(separator: "\n"))
+    \(rest)
+    """
+}

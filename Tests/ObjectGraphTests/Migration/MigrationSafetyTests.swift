@@ -1,0 +1,304 @@
+import Foundation
+import Testing
+
+@testable import ObjectGraph
+
+/// Whatever happens, the store is as it was or wholly migrated.
+@Suite struct MigrationSafetyTests {
+    private struct Fault: Error {}
+
+    private static let first = """
+        model: m
+        version: 1
+        entities:
+          Chat:
+            identity: id
+            attributes: { id: { type: string }, title: { type: string, optional: true }, n: { type: string, default: "1" } }
+            relationships: { messages: { to: Message, many: true, inverse: chat, delete: cascade }, tags: { to: Tag, many: true, inverse: none } }
+          Message:
+            identity: id
+            attributes: { id: { type: string }, size: { type: integer64, default: 2 } }
+            relationships: { chat: { to: Chat, inverse: messages, optional: true } }
+          Tag: { identity: id, attributes: { id: { type: string } } }
+        """
+    private static let second = """
+        model: m
+        version: 2
+        entities:
+          Room:
+            renamedFrom: Chat
+            identity: id
+            attributes: { id: { type: string }, title: { type: string, default: none }, n: { type: integer64 }, count: { type: integer64, derived: messages.@count }, size: { type: integer64, derived: messages.size.@sum } }
+            relationships: { messages: { to: Message, many: true, ordered: true, inverse: room, delete: cascade }, tags: { to: Tag, many: true, inverse: rooms } }
+          Message:
+            identity: id
+            attributes: { id: { type: string }, size: { type: integer64, default: 2 } }
+            relationships: { room: { to: Room, inverse: messages, optional: true, renamedFrom: chat } }
+          Tag: { identity: id, attributes: { id: { type: string } }, relationships: { rooms: { to: Room, many: true, inverse: tags } } }
+        """
+
+    private func filled() throws -> MigrationFixture {
+        try MigrationFixture(Self.first) { graph in
+            try graph.apply(
+                (0..<40).map { graph.upsert("Message", .text("m\($0)"), ["chat": .value(.text("c\($0 % 3)"))]) })
+            try graph.apply([
+                graph.upsert("Chat", "c0", ["title": "t", "tags": .replace(["t1", "t2"])]), graph.upsert("Chat", "c1"),
+                graph.delete("Chat", "gone"), graph.upsert("Tag", "t1"),
+            ])
+        }
+    }
+
+    private func expectMigrated(_ fixture: MigrationFixture) throws {
+        try fixture.adopt(try ObjectModel.parse(Self.second))
+        #expect(
+            try fixture.rows("SELECT id, title, n, count, size FROM Room ORDER BY id")
+                == [["c0", "t", 1, 14, 28], ["c1", "none", 1, 13, 26], ["c2", .null, .null, 13, 26]])
+        #expect(try fixture.rows("SELECT tags FROM Room_readable WHERE id = 'c0'") == [[.text(#"["t1","t2"]"#)]])
+    }
+
+    @Test func afterAFaultAtAnyStatementTheOldStoreIsWhole() throws {
+        let fixture = try filled()
+        let before = try fixture.dump()
+        var failAt = 0
+        while true {
+            var count = 0
+            do {
+                try fixture.migrator {
+                    $0.willExecute = { _ in
+                        count += 1
+                        if count > failAt { throw Fault() }
+                    }
+                }.migrate(to: try ObjectModel.parse(Self.second))
+                break
+            } catch is Fault {
+                failAt += 1
+                #expect(try fixture.dump() == before)
+            }
+        }
+        #expect(failAt > 20)
+        try expectMigrated(fixture)
+    }
+
+    /// A copy that is cut short is resumed; until its end the old store is in its place.
+    @Test func afterAFaultAtAnyStatementACopyGoesOn() throws {
+        let fixture = try filled()
+        var copied: [Int64] = []
+        var failAt = 0
+        while true {
+            var count = 0
+            do {
+                try fixture.migrator {
+                    $0.copyRowThreshold = 0
+                    $0.copyBatchRows = 5
+                    $0.progress = { copied.append($0) }
+                    $0.willExecute = { _ in
+                        count += 1
+                        if count > failAt { throw Fault() }
+                    }
+                }.migrate(to: try ObjectModel.parse(Self.second))
+                break
+            } catch is Fault {
+                failAt = max(1, failAt + (count <= failAt ? 1 : 3))
+                let store = try Store.openForReading(path: fixture.path, model: fixture.model)
+                #expect(try store.identity() != "")
+                try store.close()
+            }
+        }
+        // No batch was copied twice.
+        #expect(copied.reduce(0, +) == 45)
+        try expectMigrated(fixture)
+    }
+
+    @Test func aCopyBeginsAnewWhereTheStoreWasWrittenSince() throws {
+        let fixture = try filled()
+        var count = 0
+        #expect(throws: Fault.self) {
+            try fixture.migrator {
+                $0.copyRowThreshold = 0
+                $0.copyBatchRows = 5
+                $0.willExecute = { _ in
+                    count += 1
+                    if count > 5 { throw Fault() }
+                }
+            }.migrate(to: try ObjectModel.parse(Self.second))
+        }
+        try fixture.use { try $0.apply([$0.upsert("Message", "m0", ["size": 100])]) }
+        try fixture.migrate(to: Self.second) { $0.copyRowThreshold = 0 }
+        #expect(try fixture.rows("SELECT size FROM Room WHERE id = 'c0'") == [[126]])
+    }
+
+    @Test func bothWaysGiveTheSameStore() throws {
+        let (moved, copied) = (try filled(), try filled())
+        try moved.migrate(to: Self.second)
+        try copied.migrate(to: Self.second) {
+            $0.copyRowThreshold = 0
+            $0.copyBatchRows = 7
+        }
+        #expect(try moved.dump() == copied.dump())
+    }
+
+    @Test func aDryRunChangesNothing() throws {
+        let fixture = try filled()
+        let before = try Data(contentsOf: URL(fileURLWithPath: fixture.path))
+        let plan = try fixture.migrator().plan(to: try ObjectModel.parse(Self.second))
+        #expect(plan.rowCount > 40 && plan.problems.isEmpty && plan.method == .inPlace)
+        #expect(plan.text.contains("copy the rows of") || plan.text.contains("alter the table"))
+        #expect(try Data(contentsOf: URL(fileURLWithPath: fixture.path)) == before)
+    }
+
+    @Test func aStoreKeepsItsIdentityNumberingAndCursors() throws {
+        let fixture = try filled()
+        func facts() throws -> [[Value]] {
+            try fixture.rows(
+                """
+                SELECT (SELECT value FROM _metadata WHERE key = 'storeID'), (SELECT max(id) FROM _history_change), \
+                (SELECT count(*) FROM _tombstone), (SELECT max(pk) FROM Message)
+                """)
+        }
+        let before = try facts()
+        let token = try fixture.rows("SELECT max(token) FROM _history_transaction")[0][0].integer ?? 0
+        try fixture.migrate(to: Self.second)
+        #expect(try facts() == before)
+        #expect(
+            try fixture.rows("SELECT author, context, changeCount FROM _history_transaction WHERE token = \(token + 1)")
+                == [["migration", "m 1 → m 2", 0]])
+        try fixture.use { try $0.apply([$0.upsert("Tag", "t9")]) }
+        #expect(try fixture.rows("SELECT max(token) FROM _history_transaction") == [[.integer(token + 2)]])
+    }
+
+    @Test func theBackupIsTheOldStore() throws {
+        let fixture = try filled()
+        let before = try fixture.dump()
+        let migrator = fixture.migrator { $0.keepsBackup = true }
+        try migrator.migrate(to: try ObjectModel.parse(Self.second))
+        let backup = try Store.openForReading(path: migrator.backupPath, model: fixture.model)
+        var text = ""
+        try backup.read { try $0.canonicalDump { text += $0 } }
+        #expect(text == before)
+    }
+
+    @Test func aWorkersLeaseKeepsAMigrationOut() throws {
+        let fixture = try filled()
+        try fixture.use { _ in
+            #expect(throws: StoreError.self) {
+                try fixture.migrator().migrate(to: try ObjectModel.parse(Self.second))
+            }
+        }
+    }
+
+    @Test func aNewerStoreIsRefusedUnharmed() throws {
+        let fixture = try filled()
+        let old = fixture.model
+        try fixture.migrate(to: Self.second)
+        let after = try fixture.dump()
+        #expect(try fixture.refusal(to: Self.first).0 == "migration.newer_model")
+        do {
+            _ = try Store.open(path: fixture.path, model: old)
+            Issue.record("an older model opened the store")
+        } catch {
+            #expect(error.code == .modelMismatch && error.remedy.contains("newer"))
+        }
+        #expect(try fixture.dump() == after)
+    }
+
+    @Test func anotherModelSaysWhichCommandMigrates() throws {
+        let fixture = try filled()
+        do {
+            _ = try Store.open(path: fixture.path, model: try ObjectModel.parse(Self.second))
+            Issue.record("another model opened the store")
+        } catch let error as StoreError {
+            #expect(error.code == .modelMismatch && error.remedy.contains("ingest-worker migrate"))
+        }
+    }
+
+    // MARK: The stored model
+
+    @Test func aStoreWithoutItsModelGetsItAtTheNextOpening() throws {
+        let fixture = try filled()
+        try SQLiteProgram.run(fixture.path, "DELETE FROM _metadata WHERE key = 'modelYAML'")
+        #expect(try fixture.refusal(to: Self.second).0 == "migration.missing_source")
+        try fixture.use { _ in }
+        #expect(
+            try fixture.rows("SELECT value FROM _metadata WHERE key = 'modelYAML'") == [[.text(fixture.model.yaml)]])
+        try SQLiteProgram.run(fixture.path, "DELETE FROM _metadata WHERE key = 'modelYAML'")
+        try fixture.migrate(to: Self.second) { $0.sourceModel = try? ObjectModel.parse(Self.first) }
+    }
+
+    // MARK: Own work on the rows
+
+    @Test func aMappingComputesWhatCannotBeInferred() throws {
+        let fixture = try MigrationFixture(
+            entityModel("priority: { type: string }\nfirst: { type: string }\nat: { type: date }")
+        ) {
+            try $0.apply([
+                $0.upsert("Item", "a", ["priority": "low", "first": " x ", "at": .value(.integer(0))]),
+                $0.upsert("Item", "b", ["priority": "high", "first": "y", "at": .value(.integer(0))]),
+            ])
+        }
+        let target = entityModel(
+            "priority: { type: integer16 }\nlabel: { type: string }\nat: { type: integer64 }", version: "2")
+        #expect(try fixture.refusal(to: target).0 == "migration.not_inferable")
+        try fixture.migrate(to: target) {
+            $0.mapping = try? MigrationMapping.parse(
+                """
+                entities:
+                  Item:
+                    priority: { from: priority, map: { low: 1, high: 3 } }
+                    label: "upper(trim(first)) + '-' + id"
+                    at: length(string(at)) * 2
+                """)
+        }
+        #expect(
+            try fixture.rows("SELECT priority, label, at FROM Item ORDER BY id") == [[1, "X-a", 40], [3, "Y-b", 40]])
+    }
+
+    @Test func aMappingThatDoesNotCoverARowIsRefused() throws {
+        let fixture = try MigrationFixture(entityModel("priority: { type: string }")) {
+            try $0.apply([$0.upsert("Item", "a", ["priority": "odd"])])
+        }
+        let (code, details) = try fixture.refusal(to: entityModel("priority: { type: integer16 }")) {
+            $0.mapping = try? MigrationMapping.parse(
+                "entities: { Item: { priority: { from: priority, map: { low: 1 } } } }")
+        }
+        #expect(code == "migration.rows" && details.contains("Item.priority is required"))
+    }
+
+    @Test func stagesRunInOneTransaction() throws {
+        let versions = try [
+            entityModel("name: { type: string }"),
+            entityModel("name: { type: string }\nfirst: { type: string, optional: true }", version: "2"),
+            entityModel("first: { type: string }", version: "3"),
+        ].map { try ObjectModel.parse($0) }
+        func stages(_ fails: Bool) -> [MigrationStage] {
+            [
+                .custom(
+                    from: versions[0], to: versions[1],
+                    willMigrate: { context in
+                        let count = try context.count(of: "Item")
+                        #expect(count == 1)
+                    },
+                    didMigrate: { context in
+                        try context.rows(of: "Item") { row in
+                            let name = row["name"]?.text ?? ""
+                            try context.update("Item", pk: row.pk, ["first": .text(String(name.prefix(1)))])
+                        }
+                        if fails { throw Fault() }
+                    }),
+                .lightweight(to: versions[2]),
+            ]
+        }
+        let fixture = try MigrationFixture(entityModel("name: { type: string }")) {
+            try $0.apply([$0.upsert("Item", "a", ["name": "Ada"])])
+        }
+        let before = try fixture.dump()
+        #expect(throws: Fault.self) { try fixture.migrator().migrate(through: stages(true)) }
+        #expect(try fixture.dump() == before)
+        try fixture.migrator().migrate(through: stages(false))
+        try fixture.adopt(versions[2])
+        #expect(try fixture.rows("SELECT first FROM Item") == [["A"]])
+        // A store at the last stage is left alone; one at no stage is refused.
+        #expect(try fixture.migrator().migrate(through: stages(true)).method == .none)
+        let other = try MigrationFixture(entityModel("else: { type: string, optional: true }"))
+        #expect(throws: MigrationError.self) { try other.migrator().migrate(through: stages(false)) }
+    }
+}
