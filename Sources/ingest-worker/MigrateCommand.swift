@@ -7,7 +7,8 @@ struct MigrateCommand: ParsableCommand {
         commandName: "migrate",
         abstract: "Migrates the store to the configured model, or says what that would do.",
         discussion: """
-            The store is either migrated wholly or left as it was. Stop the worker first. \
+            The store is either migrated wholly or left as it was. Stop the worker first. A file of --stages names the \
+            models to go through, each with a mapping where one is needed. \
             Example: ingest-worker migrate --dry-run --set model=config/models/chat-2.yaml
             """)
 
@@ -18,6 +19,9 @@ struct MigrateCommand: ParsableCommand {
 
     @Option(help: "A YAML file with expressions for what cannot be inferred.")
     var mapping: String?
+
+    @Option(help: "A YAML file with the models to go through, the configured one last.")
+    var stages: String?
 
     @Option(help: "The model that the store was made with, for stores that do not hold it.")
     var from: String?
@@ -34,24 +38,44 @@ struct MigrateCommand: ParsableCommand {
     @Flag(help: "Prints JSON.")
     var json = false
 
+    func validate() throws {
+        if mapping != nil, stages != nil {
+            throw ValidationError("Give --mapping or --stages: a stage has its mapping under 'entities'.")
+        }
+    }
+
     func run() throws {
         let configuration = try options.load().configuration
         let model = try ObjectModel.load(path: configuration.model)
         var migration = Migrator.Options()
-        migration.mapping = try mapping.map { try MigrationMapping.load(path: $0) }
         migration.sourceModel = try from.map { try ObjectModel.load(path: $0) }
         migration.keepsBackup = keepBackup
         migration.allowsOlderModel = allowOlder
         migration.copyRowThreshold = copyFrom
         let migrator = Migrator(path: configuration.store.path, options: migration)
-        let plan = dryRun ? try migrator.plan(to: model) : try migrator.migrate(to: model)
+        let stages = try stageList(to: model)
+        let plan = dryRun ? try migrator.plan(through: stages) : try migrator.migrate(through: stages)
         show(plan)
         if !plan.problems.isEmpty {
             throw CommandError(
                 code: ExitStatus.badData,
                 description: "Rows stand against the migration. Mend them, or give a default or a --mapping")
         }
-        if !dryRun, keepBackup, plan.method != .none { Console.note("The old store is \(migrator.backupPath)") }
+        if let backup = plan.backup { Console.note("The old store is \(backup)") }
+    }
+
+    private func stageList(to model: ObjectModel) throws -> [MigrationStage] {
+        guard let stages else {
+            return [.lightweight(to: model, mapping: try mapping.map { try MigrationMapping.load(path: $0) })]
+        }
+        let list = try MigrationStage.load(path: stages)
+        if let last = list.last?.target, ModelDifference(from: last, to: model).needsMigration {
+            throw CommandError(
+                code: ExitStatus.configuration,
+                description: "The stages lead to \(last.name) \(last.version), which is not the configured model "
+                    + "\(model.name) \(model.version). Let the last stage name that model, or set 'model'")
+        }
+        return list
     }
 
     private func show(_ plan: MigrationPlan) {

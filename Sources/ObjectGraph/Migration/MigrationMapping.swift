@@ -91,8 +91,25 @@ public struct MigrationMapping: Sendable {
             report(nil, "This is not YAML", "Mend the syntax")
             return
         }
-        guard let entities = root?.mapping?["entities"]?.mapping, root?.mapping?.count == 1 else {
+        guard let entities = root?.mapping?["entities"], root?.mapping?.count == 1 else {
             report(nil, "The mapping does not begin with 'entities:'", "Write 'entities:', then an entity's name")
+            return
+        }
+        read(entities: entities)
+    }
+
+    /// Reads a mapping that stands in another file.
+    static func read(_ entities: Node, file: String) throws(ModelError) -> MigrationMapping {
+        var mapping = MigrationMapping()
+        mapping.file = file
+        mapping.read(entities: entities)
+        if mapping.problems.isEmpty { return mapping }
+        throw ModelError(problems: mapping.problems)
+    }
+
+    private mutating func read(entities node: Node) {
+        guard let entities = node.mapping else {
+            report(node.mark?.line, "'entities' is no mapping", "Write an entity's name, then 'attribute: expression'")
             return
         }
         for (key, node) in entities {

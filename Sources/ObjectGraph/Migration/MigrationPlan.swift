@@ -2,7 +2,8 @@
 public struct MigrationPlan: Sendable {
     /// One thing that is done.
     public struct Step: Sendable, Equatable {
-        /// What is done, for scripts: `create`, `keep`, `alter`, `rebuild`, `drop`, `links`, `derive`, `record`.
+        /// What is done, for scripts: `create`, `keep`, `alter`, `rebuild`, `drop`, `links`, `derive`, `record`, and
+        /// `stage` at the head of each of several stages.
         public let action: String
         /// The table or relationship, or nil.
         public let subject: String?
@@ -36,6 +37,10 @@ public struct MigrationPlan: Sendable {
     public let rowCount: Int64
     /// What stands against it; empty where the migration would go through.
     public let problems: [String]
+    /// What does not stand against it, but ought to be known: values beyond limits that the new model sets.
+    public var notes: [String] = []
+    /// Where the copy of the old store is kept, once it was migrated and if that was asked for.
+    public internal(set) var backup: String?
 
     /// The plan in lines.
     public var text: String {
@@ -51,6 +56,7 @@ public struct MigrationPlan: Sendable {
             }
         }
         if !problems.isEmpty { lines += ["against it:"] + problems.map { "  \($0)" } }
+        if !notes.isEmpty { lines += ["to be known:"] + notes.map { "  \($0)" } }
         return lines.joined(separator: "\n") + "\n"
     }
 
@@ -64,7 +70,9 @@ public struct MigrationPlan: Sendable {
             return
                 "{\"action\":\"\(step.action)\",\"subject\":\(subject),\"text\":\(JSONText.string(step.text)),\"rows\":\(rows)}"
         }.joined(separator: ",")
-        output += "],\"problems\":[\(problems.map(JSONText.string).joined(separator: ","))],\"difference\":"
+        output += "],\"problems\":[\(problems.map(JSONText.string).joined(separator: ","))],"
+        output += "\"notes\":[\(notes.map(JSONText.string).joined(separator: ","))],"
+        output += "\"backup\":\(backup.map(JSONText.string) ?? "null"),\"difference\":"
         difference.appendJSON(to: &output)
         output += "}"
     }

@@ -7,11 +7,11 @@ import Foundation
 public struct Migrator {
     /// How a migration goes about it.
     public struct Options {
-        /// Computes what cannot be inferred.
+        /// Computes what cannot be inferred, for ``Migrator/migrate(to:)``; a stage has a mapping of its own.
         public var mapping: MigrationMapping?
         /// The model that the store was made with, for stores that do not hold it.
         public var sourceModel: ObjectModel?
-        /// Keeps the copy of the old store after success.
+        /// Keeps the copy of the old store after success; the plan says where.
         public var keepsBackup = false
         /// The number of rows from which on a new file is made rather than one large transaction.
         public var copyRowThreshold: Int64 = 5_000_000
@@ -25,6 +25,8 @@ public struct Migrator {
         public var progress: (Int64) -> Void = { _ in }
         /// Is told of each statement before it runs, so that a test can make it fail.
         var willExecute: (String) throws -> Void = { _ in }
+        /// The number of pages beyond which a file may not grow, so that a test can fill the disk.
+        var maximumPageCount: Int?
 
         /// Makes options with their defaults.
         public init() {}
@@ -32,7 +34,7 @@ public struct Migrator {
 
     /// The store's path.
     public let path: String
-    private let options: Options
+    let options: Options
 
     /// Makes the migrator of the store at a path.
     public init(path: String, options: Options = Options()) {
@@ -40,87 +42,8 @@ public struct Migrator {
         self.options = options
     }
 
-    /// Where the copy of the old store is kept until the migration has succeeded.
+    /// Where the copy of the old store is until the migration has succeeded.
     public var backupPath: String { path + ".before-migration" }
-
-    // MARK: Planning
-
-    /// Says what migrating to a model would do, and what stands against it; changes nothing.
-    ///
-    /// - Throws: ``StoreError``, ``MigrationError`` where the models alone forbid it, ``ModelError`` for the mapping.
-    public func plan(to model: ObjectModel) throws -> MigrationPlan {
-        let file = try MigrationFile(path: path, isReadOnly: true)
-        defer { try? file.close() }
-        let stored = try file.storedModel()
-        if stored.agreement(with: model) != .differs { return emptyPlan(stored, model) }
-        return try plan(to: model, stored, file).plan
-    }
-
-    private func emptyPlan(_ stored: StoredModel, _ model: ObjectModel) -> MigrationPlan {
-        MigrationPlan(
-            source: "\(stored.name) \(stored.version)", target: "\(model.name) \(model.version)",
-            difference: ModelDifference(from: stored.model ?? model, to: model), method: .none, steps: [], rowCount: 0,
-            problems: [])
-    }
-
-    private func plan(
-        to model: ObjectModel, _ stored: StoredModel, _ file: MigrationFile
-    ) throws -> (plan: MigrationPlan, mapping: ModelMapping) {
-        let source = try sourceModel(stored)
-        if stored.isNewer(than: model), !options.allowsOlderModel {
-            throw MigrationError(
-                .newerModel, "The store's model \(stored.name) \(stored.version) is newer than \(model.version)",
-                remedy: "Use the newer model, or allow the older one expressly; the store is unharmed")
-        }
-        let mapping = ModelMapping(from: source, to: model)
-        try options.mapping?.check(mapping)
-        let difference = ModelDifference(from: source, to: model)
-        let refusals = difference.refusals.filter { !isMapped($0, model) }
-        if !refusals.isEmpty {
-            throw MigrationError(
-                .notInferable, "No migration follows from the models",
-                remedy: "State renaming with renamedFrom, give a mapping, or change the model in several versions",
-                details: refusals.map(\.description))
-        }
-        return try file.queue.read { database in
-            let functions = MigrationFunctions()
-            functions.install(in: database)
-            let script = MigrationScript(
-                mapping,
-                columns: MigrationColumns(mapping: mapping, expressions: options.mapping, functions: functions),
-                oldSchema: try SchemaSnapshot(database), newSchema: try SchemaSnapshot(model), place: .untouched)
-            let counts = try MigrationFile.rowCounts(source, database)
-            let total = counts.values.reduce(0, +)
-            let problems = try MigrationChecks(script: script, difference: difference, database: database).problems()
-            let plan = MigrationPlan(
-                source: "\(stored.name) \(stored.version)", target: "\(model.name) \(model.version)",
-                difference: difference, method: total >= options.copyRowThreshold ? .copy : .inPlace,
-                steps: script.steps(counts), rowCount: total, problems: problems)
-            return (plan, mapping)
-        }
-    }
-
-    private func isMapped(_ change: ModelDifference.Change, _ model: ObjectModel) -> Bool {
-        guard change.kind == .typeChanged, let entity = model.entity(named: change.entity),
-            let attribute = change.property.flatMap({ entity.attribute(named: $0) })
-        else { return false }
-        return options.mapping?.expression(for: attribute, of: entity) != nil
-    }
-
-    private func sourceModel(_ stored: StoredModel) throws -> ObjectModel {
-        if let model = stored.model { return model }
-        guard let model = options.sourceModel else {
-            throw MigrationError(
-                .missingSource, "The store does not hold the model \(stored.name) \(stored.version) it was made with",
-                remedy: "Open it once with that model, or name that model; the store is unharmed")
-        }
-        guard model.hash == stored.hash else {
-            throw MigrationError(
-                .missingSource, "\(model.name) \(model.version) is not the model the store was made with",
-                remedy: "Name the model with the hash \(stored.hash); the store is unharmed")
-        }
-        return model
-    }
 
     // MARK: Migrating
 
@@ -129,7 +52,7 @@ public struct Migrator {
     /// - Throws: ``StoreError`` (`store.leased` while a worker has it), ``MigrationError``, ``ModelError``.
     @discardableResult
     public func migrate(to model: ObjectModel) throws -> MigrationPlan {
-        try migrate(through: [.lightweight(to: model)])
+        try migrate(through: [.lightweight(to: model, mapping: options.mapping)])
     }
 
     /// Migrates the store through stages, beginning with the one that its model is at, in one transaction.
@@ -137,69 +60,75 @@ public struct Migrator {
     /// - Throws: ``StoreError``, ``MigrationError``, ``ModelError``, and what a stage's closures throw.
     @discardableResult
     public func migrate(through stages: [MigrationStage]) throws -> MigrationPlan {
-        guard let last = stages.last?.target else {
-            throw MigrationError(.missingStage, "There are no stages", remedy: "Name at least one")
-        }
-        let file = try MigrationFile(path: path, isReadOnly: false)
-        defer { try? file.close() }
-        let stored = try file.storedModel()
-        if stored.agreement(with: last) != .differs {
-            try file.transaction { try StoredModel.record(last, in: $0) }
-            removeLeftovers()
-            return emptyPlan(stored, last)
-        }
-        let source = try sourceModel(stored)
-        // Opening brings a store of an older layout up to date.
-        try Store.open(path: path, model: source).close()
-        let pending = try MigrationStage.pending(stages, from: source)
-        let now = options.now()
-        let lease = try file.takeLease(source, now: now)
         do {
-            let plan = try run(pending, last, stored, file, lease, now)
-            removeLeftovers()
-            return plan
+            return try carryOut(stages)
         } catch {
-            try? file.release(lease, source)
             throw StoreError.translated(error, action: "migrate the store at \(path)")
         }
     }
 
-    private func run(
-        _ stages: [MigrationStage], _ last: ObjectModel, _ stored: StoredModel, _ file: MigrationFile, _ lease: Lease,
-        _ now: Int64
-    ) throws -> MigrationPlan {
-        guard stages.count == 1, case .lightweight(let model) = stages[0] else {
-            try file.backUp(to: backupPath)
-            return try MigrationStages(file: file, options: options, lease: lease, now: now).run(stages, stored)
+    private func carryOut(_ stages: [MigrationStage]) throws -> MigrationPlan {
+        let task = try open(isReadOnly: true).closing { try self.task(stages, $0) }
+        // Opening brings a store of an older layout up to date.
+        try Store.open(path: path, model: task.source).close()
+        let file = try open(isReadOnly: false)
+        defer { try? file.close() }
+        let now = options.now()
+        let lease = try file.takeLease(task.source, now: now)
+        do {
+            guard try file.storedModel().hash == task.stored.hash else {
+                throw StoreError(
+                    .busy, "Another migration of the store at \(path) has just ended", remedy: "Try again")
+            }
+            let plan = try run(task, file, lease, now)
+            return finish(plan, now: now)
+        } catch {
+            try? file.release(lease, task.source)
+            // Nothing was begun: there is nothing to keep a copy for.
+            if error is MigrationError || error is ModelError {
+                try? FileManager.default.removeItem(atPath: backupPath)
+            }
+            throw error
         }
-        let (plan, mapping) = try plan(to: model, stored, file)
-        if !plan.problems.isEmpty {
-            throw MigrationError(
-                .rows, "Rows stand against the migration",
-                remedy: "Mend them, or give a default or a mapping; the store is as it was",
-                details: plan.problems)
-        }
-        if plan.method == .copy {
-            try MigrationCopy(
-                file: file, mapping: mapping, expressions: options.mapping, lease: lease, now: now,
-                batchRows: options.copyBatchRows, willExecute: options.willExecute, progress: options.progress
-            ).run(backup: backupPath)
-            return plan
-        }
-        try file.backUp(to: backupPath)
-        try file.transaction { database in
-            try file.check(lease, mapping.old, database)
-            try MigrationStages(file: file, options: options, lease: lease, now: now)
-                .migrate(mapping, options.mapping, database)
-            try database.execute(sql: "UPDATE _lease SET expires = 0")
-        }
-        return plan
     }
 
-    private func removeLeftovers() {
-        if !options.keepsBackup { try? FileManager.default.removeItem(atPath: backupPath) }
+    private func run(_ task: Task, _ file: MigrationFile, _ lease: Lease, _ now: Int64) throws -> MigrationPlan {
+        if task.pending.isEmpty {
+            try file.transaction { database in
+                try file.check(lease, task.source, database)
+                try StoredModel.record(task.target, in: database)
+                try database.execute(sql: "UPDATE _lease SET expires = 0")
+            }
+            return emptyPlan(task)
+        }
+        if let inference = task.inference {
+            let (plan, mapping) = try self.plan(inference, task, file)
+            if !plan.problems.isEmpty { throw MigrationError.rows(plan.problems) }
+            if plan.method == .copy {
+                try MigrationCopy(
+                    file: file, mapping: mapping, expressions: inference.expressions, lease: lease, now: now,
+                    options: options
+                ).run(backup: backupPath)
+                return plan
+            }
+        }
+        try file.backUp(to: backupPath)
+        return try MigrationStages(file: file, options: options, now: now).run(task, lease: lease)
+    }
+
+    /// Removes what was made on the way, or gives the backup the name under which it is kept.
+    private func finish(_ plan: MigrationPlan, now: Int64) -> MigrationPlan {
+        var plan = plan
+        if options.keepsBackup, plan.method != .none {
+            let time = Timestamp.text(now).prefix(19).filter { $0 != "-" && $0 != ":" }
+            let kept = "\(path).backup-\(time)Z"
+            plan.backup = (try? MigrationFile.replace(kept, with: backupPath)) == nil ? backupPath : kept
+        } else {
+            try? FileManager.default.removeItem(atPath: backupPath)
+        }
         for suffix in ["", "-journal"] {
             try? FileManager.default.removeItem(atPath: MigrationCopy.siblingPath(of: path) + suffix)
         }
+        return plan
     }
 }

@@ -111,7 +111,8 @@ extension ModelComparison {
         value.isNull ? nil : attribute.display(value)
     }
 
-    private static func limits(_ attribute: Attribute) -> String? {
+    /// The limits of an attribute in words, or nil where it has none.
+    static func limits(_ attribute: Attribute) -> String? {
         let limits = attribute.constraints
         var texts: [String] = []
         if !limits.minimum.isNull { texts.append("min \(attribute.display(limits.minimum))") }

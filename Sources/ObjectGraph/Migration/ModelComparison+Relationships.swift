@@ -76,14 +76,12 @@ extension ModelComparison {
         let former = old.entities[before.destinationIndex]
         let heir = mapping.target(of: former)
         if heir?.index == destination.index { return }
-        let inference: Inference
-        if let heir, heir.isKind(of: destination) {
-            inference = .inferred
-        } else if let heir, destination.isKind(of: heir) {
-            inference = .checked("all destinations have to be of \(destination.name)")
-        } else {
-            inference = .checked("objects of \(former.name) are none of \(destination.name): there may be no links")
-        }
+        let inference: Inference =
+            switch mapping.kinship(of: former, to: destination) {
+            case .all: .inferred
+            case .some: .checked("all destinations have to be of \(destination.name)")
+            case .none: .checked("objects of \(former.name) are none of \(destination.name): there may be no links")
+            }
         note(
             .destinationChanged, declaring.name, relationship.name, old: former.name, new: destination.name,
             inference: inference)

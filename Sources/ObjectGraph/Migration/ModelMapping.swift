@@ -51,6 +51,23 @@ struct ModelMapping {
     /// Returns the new entity that goes back to an old one, or nil where the old one is gone.
     func target(of old: Entity) -> Entity? { targets[old.index].map { new.entities[$0] } }
 
+    /// How the objects of an old entity, sub-entities included, stand to a new one.
+    enum Kinship {
+        /// All that live on are of it.
+        case all
+        /// Some are of it, or may be.
+        case some
+        case none
+    }
+
+    func kinship(of former: Entity, to destination: Entity) -> Kinship {
+        let heirs = old.entities.filter { $0.isKind(of: former) && !$0.isAbstract }.compactMap { target(of: $0) }
+        if heirs.isEmpty { return target(of: former)?.isKind(of: destination) == true ? .all : .none }
+        let kin = heirs.filter { $0.isKind(of: destination) }
+        if kin.count == heirs.count { return .all }
+        return kin.isEmpty && !heirs.contains { destination.isKind(of: $0) } ? .none : .some
+    }
+
     func source(of entity: Entity) -> Source { sources[entity.index] }
 
     /// Returns the old relationship that a new one goes back to, seen from the entity that declares it.

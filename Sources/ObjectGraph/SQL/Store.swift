@@ -115,10 +115,14 @@ public final class Store: Sendable {
     }
 
     /// Makes an empty file that only its owner reads; SQLite gives its log the same permissions.
+    ///
+    /// A file that is there is not touched: closing any descriptor of it would drop the locks that other connections
+    /// of this process hold.
     private static func makeFile(_ path: String) throws(StoreError) {
         let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
         try? FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        let descriptor = Glibc.open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
+        let descriptor = Glibc.open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0o600)
+        if descriptor < 0, errno == EEXIST { return }
         guard descriptor >= 0 else {
             throw StoreError(
                 .unavailable, "Could not open the store at \(path): \(String(cString: strerror(errno)))",

@@ -24,9 +24,9 @@ final class MigrationFixture {
         try graph.store.close()
     }
 
-    func migrator(_ edit: (inout Migrator.Options) -> Void = { _ in }) -> Migrator {
+    func migrator(_ edit: (inout Migrator.Options) throws -> Void = { _ in }) rethrows -> Migrator {
         var options = Migrator.Options()
-        edit(&options)
+        try edit(&options)
         return Migrator(path: path, options: options)
     }
 
@@ -57,6 +57,17 @@ final class MigrationFixture {
         #expect(!FileManager.default.fileExists(atPath: path + ".before-migration"))
         #expect(!FileManager.default.fileExists(atPath: path + ".migrating"))
     }
+
+    /// Checks that the store is of the old model, sound, and not held by anybody.
+    func expectOld() throws {
+        let store = try Store.openForReading(path: path, model: model)
+        let report = try store.verify()
+        #expect(report.isSound, "\(report.text)")
+        try store.close()
+        try use { _ in }
+    }
+
+    var folderPath: String { folder.url.path }
 
     func rows(_ sql: String) throws -> [[Value]] {
         var rows: [[Value]] = []

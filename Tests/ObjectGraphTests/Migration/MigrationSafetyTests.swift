@@ -170,8 +170,14 @@ import Testing
         let fixture = try filled()
         let before = try fixture.dump()
         let migrator = fixture.migrator { $0.keepsBackup = true }
-        try migrator.migrate(to: try ObjectModel.parse(Self.second))
-        let backup = try Store.openForReading(path: migrator.backupPath, model: fixture.model)
+        let plan = try migrator.migrate(to: try ObjectModel.parse(Self.second))
+        let path = try #require(plan.backup)
+        #expect(path.hasPrefix(fixture.path + ".backup-"))
+        let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+        #expect(mode == 0o600)
+        // It is no leftover: migrating again, which does nothing, lets it be.
+        try fixture.migrate(to: Self.second)
+        let backup = try Store.openForReading(path: path, model: try ObjectModel.parse(Self.first))
         var text = ""
         try backup.read { try $0.canonicalDump { text += $0 } }
         #expect(text == before)

@@ -18,7 +18,8 @@ struct MigrationChecks {
             problems += try values(of: entity, source, old)
             problems += try destinations(of: entity, source, old)
             if entity.isAbstract, !old.isAbstract {
-                problems += try rows("\(entity.name) is abstract now and has objects of its own", old, "1")
+                problems += try rows(
+                    "\(entity.name) is abstract now and has objects of its own", old, "NOT s._placeholder")
             }
         }
         problems += try links()
@@ -70,6 +71,32 @@ struct MigrationChecks {
         return problems
     }
 
+    /// Returns what the rows have against limits of the new model. Limits apply to later events, so this is no refusal.
+    func notes() throws -> [String] {
+        var notes: [String] = []
+        for entity in mapping.new.entities where !entity.isAbstract {
+            let source = mapping.source(of: entity)
+            guard let old = source.entity else { continue }
+            let columns = script.columns.columns(of: entity, from: source)
+            for attribute in entity.attributes where !attribute.isDerived && !attribute.constraints.isEmpty {
+                let before = source.attributes[attribute.name]
+                let isNew =
+                    before?.type != attribute.type
+                    || before.flatMap(ModelComparison.limits) != ModelComparison.limits(attribute)
+                guard isNew, let column = columns.first(where: { $0.name == attribute.name }) else { continue }
+                let call = script.columns.functions.call([column.source.sql]) { values in
+                    var count: Int64 = 0
+                    attribute.check(values[0], entity: entity.name) { _ in count += 1 }
+                    return .integer(count)
+                }
+                notes += try rows(
+                    "\(entity.name).\(attribute.name) has values beyond its limits", old,
+                    "NOT s._placeholder AND \(call)")
+            }
+        }
+        return notes
+    }
+
     // MARK: Relationships
 
     private func destinations(of entity: Entity, _ source: ModelMapping.Source, _ old: Entity) throws -> [String] {
@@ -98,7 +125,7 @@ struct MigrationChecks {
     ) throws -> [String] {
         let destination = mapping.new.entities[relationship.destinationIndex]
         let former = mapping.old.entities[before.destinationIndex]
-        if mapping.target(of: former)?.isKind(of: destination) == true { return [] }
+        if mapping.kinship(of: former, to: destination) == .all { return [] }
         let names = mapping.new.entities.filter { $0.isKind(of: destination) }
             .compactMap { mapping.source(of: $0).entity }.map { SQLText.literal($0.name) }
         guard former.sharesTable else { return [] }
@@ -143,8 +170,7 @@ struct MigrationChecks {
     /// Tells whether destinations of the old relationship can be destinations of the new one.
     private func isRelated(_ relationship: Relationship, _ before: Relationship) -> Bool {
         let destination = mapping.new.entities[relationship.destinationIndex]
-        guard let heir = mapping.target(of: mapping.old.entities[before.destinationIndex]) else { return false }
-        return heir.isKind(of: destination) || destination.isKind(of: heir)
+        return mapping.kinship(of: mapping.old.entities[before.destinationIndex], to: destination) != .none
     }
 
     private func several(_ what: String, _ selection: String) throws -> [String] {

@@ -2,8 +2,8 @@ import GRDB
 
 /// The rows of a store in the middle of a staged migration, with the model of the moment.
 ///
-/// Valid only while the stage's closure runs. What it writes is part of the migration's transaction; values of derived
-/// attributes are computed afterwards.
+/// Valid only while the stage's closure runs. What it writes is part of the migration's transaction. No delete rules and
+/// no inverses follow it: after the closure derived values are computed, and the whole store is verified.
 public struct MigrationContext {
     /// An object as its row has it.
     public struct Row {
@@ -58,37 +58,18 @@ public struct MigrationContext {
         }
     }
 
-    /// Writes stored values of an object's attributes, or keys of its to-one relationships.
-    ///
-    /// - Throws: ``StoreError``, also for a name that is no stored property.
-    public func update(_ entity: String, pk: Int64, _ values: [String: Value]) throws {
-        let entity = try self.entity(entity)
-        let known = Set(columns(entity))
-        let changes = values.sorted { $0.key < $1.key }
-        if let wrong = changes.first(where: { !known.contains($0.key) }) {
-            throw StoreError(
-                .database, "\(entity.name) has no stored property '\(wrong.key)' at this stage",
-                remedy: "Name one of: \(known.sorted().joined(separator: ", "))")
-        }
-        if changes.isEmpty { return }
-        let assignments = changes.map { "\(SQLText.quoted($0.key)) = ?" }.joined(separator: ", ")
-        try database.execute(
-            sql: "UPDATE \(SQLText.quoted(entity.tableName)) SET \(assignments) WHERE pk = ? AND \(kind(entity))",
-            arguments: StatementArguments(changes.map { $0.value.databaseValue } + [pk.databaseValue]))
-    }
-
-    private func entity(_ name: String) throws(StoreError) -> Entity {
+    func entity(_ name: String) throws(StoreError) -> Entity {
         if let entity = model.entity(named: name) { return entity }
         throw StoreError(
             .database, "The model has no entity '\(name)' at this stage",
             remedy: "Name one of: \(model.entities.map(\.name).joined(separator: ", "))")
     }
 
-    private func columns(_ entity: Entity) -> [String] {
+    func columns(_ entity: Entity) -> [String] {
         entity.attributes.map(\.name) + entity.relationships.filter { $0.slot != nil }.map(\.name)
     }
 
-    private func kind(_ entity: Entity) -> String {
+    func kind(_ entity: Entity) -> String {
         entity.sharesTable ? Schema.kindCondition(entity, model) : "1"
     }
 }

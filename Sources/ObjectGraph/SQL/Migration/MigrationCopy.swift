@@ -11,9 +11,7 @@ struct MigrationCopy {
     let expressions: MigrationMapping?
     let lease: Lease
     let now: Int64
-    let batchRows: Int
-    let willExecute: (String) throws -> Void
-    let progress: (Int64) -> Void
+    let options: Migrator.Options
 
     /// Where the new file is while it is made.
     static func siblingPath(of path: String) -> String { path + ".migrating" }
@@ -35,21 +33,15 @@ struct MigrationCopy {
 
     private func openSibling(_ path: String) throws -> MigrationFile {
         if FileManager.default.fileExists(atPath: path) {
-            let sibling = try? MigrationFile(anyFile: path)
+            let sibling = try? open(path)
             if let sibling, (try? resume(sibling)) == true { return sibling }
             try? sibling?.close()
             for suffix in ["", "-journal", "-wal", "-shm"] {
                 try? FileManager.default.removeItem(atPath: path + suffix)
             }
         }
-        let descriptor = Glibc.open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else {
-            throw StoreError(
-                .unavailable, "Could not make \(path): \(String(cString: strerror(errno)))",
-                remedy: "Check that the folder may be written")
-        }
-        Glibc.close(descriptor)
-        let sibling = try MigrationFile(anyFile: path)
+        try MigrationFile.makeFile(path)
+        let sibling = try open(path)
         let schema = try SchemaSnapshot(mapping.new)
         try sibling.transaction { database in
             for object in schema.objects(of: "table") where !object.name.hasPrefix("sqlite_") {
@@ -62,6 +54,14 @@ struct MigrationCopy {
             try database.execute(
                 sql: "INSERT INTO _migration (part, last, target, epoch) VALUES (-1, 0, ?, ?)",
                 arguments: [target, lease.epoch])
+        }
+        return sibling
+    }
+
+    private func open(_ path: String) throws -> MigrationFile {
+        let sibling = try MigrationFile(anyFile: path)
+        if let count = options.maximumPageCount {
+            try sibling.use { try $0.execute(sql: "PRAGMA max_page_count = \(count)") }
         }
         return sibling
     }
@@ -80,7 +80,15 @@ struct MigrationCopy {
         }
     }
 
+    /// The number in `_migration` that stands for a copy to which nothing is missing.
+    private static let donePart = -2
+
     private func fill(_ sibling: MigrationFile) throws {
+        let isDone = try sibling.queue.read { database in
+            try Bool.fetchOne(
+                database, sql: "SELECT count(*) FROM _migration WHERE part = ?", arguments: [Self.donePart]) ?? false
+        }
+        if isDone { return }
         let functions = MigrationFunctions()
         let oldSchema = try file.queue.read { try SchemaSnapshot($0) }
         let script = MigrationScript(
@@ -92,11 +100,11 @@ struct MigrationCopy {
         }
         for index in script.parts.indices { try copy(index, script, sibling) }
         try sibling.transaction { database in
-            let run = MigrationRun(script: script, database: database, willExecute: willExecute)
+            let run = MigrationRun(script: script, database: database, willExecute: options.willExecute)
             try copyOwnTables(script, database)
             try run.finish {}
             try run.computeDerived(time: now)
-            try database.execute(sql: "DROP TABLE _migration")
+            try database.execute(sql: "INSERT INTO _migration (part, last) VALUES (?, 0)", arguments: [Self.donePart])
             try database.execute(sql: "UPDATE _lease SET expires = 0")
             try run.record(time: now)
             try run.verify()
@@ -104,11 +112,19 @@ struct MigrationCopy {
         try sibling.use { try $0.execute(sql: "DETACH DATABASE source") }
     }
 
+    /// How often the lease is prolonged, in microseconds.
+    private static let renewalInterval: Int64 = 60_000_000
+
     private func copy(_ index: Int, _ script: MigrationScript, _ sibling: MigrationFile) throws {
         var isDone = false
+        var renewed = options.now()
         while !isDone {
+            if options.now() - renewed > Self.renewalInterval {
+                renewed = options.now()
+                try file.renew(lease, mapping.old, now: renewed)
+            }
             isDone = try sibling.transaction { database in
-                let run = MigrationRun(script: script, database: database, willExecute: willExecute)
+                let run = MigrationRun(script: script, database: database, willExecute: options.willExecute)
                 let part = script.parts[index]
                 let last =
                     try Int64.fetchOne(database, sql: "SELECT last FROM _migration WHERE part = ?", arguments: [index])
@@ -118,10 +134,10 @@ struct MigrationCopy {
                     sql: """
                         SELECT max(pk) FROM (SELECT s.pk FROM \(part.from) s WHERE \(MigrationChecks.kind(part.old)) \
                         AND s.pk > ? ORDER BY s.pk LIMIT ?)
-                        """, arguments: [last, batchRows])
+                        """, arguments: [last, options.copyBatchRows])
                 guard let end else { return true }
                 try run.execute(run.insertion(part, and: "s.pk > \(last) AND s.pk <= \(end)"))
-                progress(Int64(database.changesCount))
+                options.progress(Int64(database.changesCount))
                 try database.execute(
                     sql: """
                         INSERT INTO _migration (part, last) VALUES (?, ?) \
@@ -149,7 +165,7 @@ struct MigrationCopy {
 
     /// Puts the new file in the old one's place; the old one stays as the backup.
     private func swap(_ path: String, backup: String) throws {
-        try willExecute("swap")
+        try options.willExecute("swap")
         let mode = try file.use { database in
             // The log of the old file may not meet the new one.
             _ = try Row.fetchAll(database, sql: "PRAGMA wal_checkpoint(TRUNCATE)")
@@ -160,13 +176,41 @@ struct MigrationCopy {
                 .busy, "Somebody reads the store, so the migrated one cannot take its place",
                 remedy: "End the readers and migrate again: the copy is done and is used")
         }
+        // Another connection: what this one remembers of the pages may be of before the change of the journal.
         try file.close()
+        let last = try MigrationFile(anyFile: file.path)
+        defer { try? last.close() }
+        do {
+            try exchange(path, backup: backup, last)
+        } catch {
+            try? last.release(lease, mapping.old)
+            throw error
+        }
+    }
+
+    /// Nobody opens the old file, or begins a log for it, between the last look at the lease and the renaming.
+    private func exchange(_ path: String, backup: String, _ last: MigrationFile) throws {
+        try last.use { database in
+            try database.execute(sql: "BEGIN EXCLUSIVE")
+            defer { try? database.execute(sql: "ROLLBACK") }
+            guard try String.fetchOne(database, sql: "PRAGMA journal_mode") == "delete" else {
+                throw StoreError(.busy, "Somebody opened the store", remedy: "End it and migrate again")
+            }
+            try last.check(lease, mapping.old, database)
+            try exchange(path, backup: backup)
+        }
+    }
+
+    private func exchange(_ path: String, backup: String) throws {
         try? FileManager.default.removeItem(atPath: backup)
         guard link(file.path, backup) == 0 else {
             throw StoreError(
                 .unavailable, "Could not keep the old store as \(backup): \(String(cString: strerror(errno)))",
                 remedy: "Check that the folder may be written")
         }
+        let sibling = try MigrationFile(anyFile: path)
+        try sibling.transaction { try $0.execute(sql: "DROP TABLE _migration") }
+        try sibling.close()
         try MigrationFile.replace(file.path, with: path)
     }
 }

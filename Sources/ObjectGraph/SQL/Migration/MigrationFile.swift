@@ -52,6 +52,12 @@ struct MigrationFile {
 
     func close() throws { try queue.close() }
 
+    /// Calls `body` and closes the file.
+    func closing<Result>(_ body: (MigrationFile) throws -> Result) throws -> Result {
+        defer { try? close() }
+        return try body(self)
+    }
+
     /// Reads the store's model, and checks that it is a store of this software.
     func storedModel() throws -> StoredModel {
         try queue.read { database in
@@ -87,6 +93,23 @@ struct MigrationFile {
         }
     }
 
+    /// Prolongs the lease if it is still held.
+    func renew(_ lease: Lease, _ model: ObjectModel, now: Int64) throws {
+        try transaction { database in
+            try onConnection(database, model) { store in
+                try lease.check(store)
+                try lease.renew(store, now: now)
+            }
+        }
+    }
+
+    /// Asks inside the caller's transaction whether another process writes the store; that transaction is undone.
+    func probeLease(_ model: ObjectModel, now: Int64, _ database: Database) throws {
+        try onConnection(database, model) { store in
+            _ = try Lease.take(store, holder: .current(), ttlSeconds: Self.leaseSeconds, now: now)
+        }
+    }
+
     func release(_ lease: Lease, _ model: ObjectModel) throws {
         try transaction { database in try onConnection(database, model) { try lease.release($0) } }
     }
@@ -115,9 +138,26 @@ struct MigrationFile {
     func backUp(to backup: String) throws {
         let partial = backup + ".partial"
         try? FileManager.default.removeItem(atPath: partial)
-        try use { try $0.execute(sql: "VACUUM INTO ?", arguments: [partial]) }
-        // A copy that is cut short never has the name of a whole one.
-        try Self.replace(backup, with: partial)
+        do {
+            try Self.makeFile(partial)
+            try use { try $0.execute(sql: "VACUUM INTO ?", arguments: [partial]) }
+            // A copy that is cut short never has the name of a whole one.
+            try Self.replace(backup, with: partial)
+        } catch {
+            try? FileManager.default.removeItem(atPath: partial)
+            throw error
+        }
+    }
+
+    /// Makes an empty file that only its owner reads.
+    static func makeFile(_ path: String) throws(StoreError) {
+        let descriptor = Glibc.open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else {
+            throw StoreError(
+                .unavailable, "Could not make \(path): \(String(cString: strerror(errno)))",
+                remedy: "Check that the folder may be written")
+        }
+        Glibc.close(descriptor)
     }
 
     /// Gives a file the name of another, which goes.

@@ -27,6 +27,7 @@ extension MigrationRun {
         let isSame = mapping.old.rootEntities.allSatisfy { old in
             let heirs = script.tables.filter { $0.oldName == old.name }
             return heirs.count == 1 && heirs[0].root.name == old.name && keepsIdentity(heirs[0]) == .asItIs
+                && version(heirs[0]) == "version"
         }
         if isSame { return }
         try execute("CREATE TEMP TABLE _migrated_tombstone AS SELECT * FROM _tombstone")
@@ -41,10 +42,12 @@ extension MigrationRun {
                 identity = script.columns.functions.call(["identity"]) { conversion.converted($0[0]) ?? .null }
             case .not: continue
             }
+            let version = version(table)
             let values = names.map { name in
                 switch name {
                 case "entity": SQLText.literal(table.root.name)
                 case "identity": identity
+                case "version": version
                 default: name
                 }
             }
@@ -57,6 +60,21 @@ extension MigrationRun {
                 """)
         }
         try execute("DROP TABLE temp._migrated_tombstone")
+    }
+
+    /// The version that a deletion had, in the present attribute's form; null where that is another attribute, and then
+    /// the deletion's time decides.
+    private func version(_ table: MigrationScript.Table) -> String {
+        let source = mapping.source(of: table.root)
+        let matched = source.entity == nil ? table.parts.first?.source : source
+        guard let old = matched?.entity, let former = mapping.old.root(of: old).versionSlot else { return "version" }
+        guard let slot = table.root.versionSlot,
+            let before = matched?.attributes[table.root.attributes[slot].name],
+            before.name == mapping.old.root(of: old).attributes[former].name,
+            let conversion = ValueConversion(from: before.type, to: table.root.attributes[slot].type)
+        else { return "NULL" }
+        if conversion.safety == .sameForm { return "version" }
+        return script.columns.functions.call(["version"]) { conversion.converted($0[0]) ?? .null }
     }
 
     private enum Identity: Equatable {
@@ -76,7 +94,7 @@ extension MigrationRun {
         return conversion.safety == .sameForm ? .asItIs : .converted(conversion)
     }
 
-    /// The history speaks of entities by their present names; those that are gone are remembered.
+    /// History and conflicts speak of entities by their present names; those that are gone are remembered.
     private func migrateHistory() throws {
         let renamed = mapping.old.entities.compactMap { old in
             mapping.target(of: old).flatMap { $0.name == old.name ? nil : (old.name, $0.name) }
@@ -84,7 +102,7 @@ extension MigrationRun {
         if !renamed.isEmpty {
             let cases = renamed.map { "WHEN \(SQLText.literal($0.0)) THEN \(SQLText.literal($0.1))" }
             let names = renamed.map { SQLText.literal($0.0) }.joined(separator: ", ")
-            for table in ["_history_change", "_history_range"] where try database.tableExists(table) {
+            for table in ["_history_change", "_history_range", "_conflict"] where try database.tableExists(table) {
                 try execute(
                     """
                     UPDATE \(table) SET entity = CASE entity \(cases.joined(separator: " ")) END \
@@ -110,7 +128,8 @@ extension MigrationRun {
     func record(time: Int64) throws {
         let stored = try StoredModel(database)
         try willExecute("INSERT INTO _history_transaction")
-        try StoredModel.put("formerModels", (stored.formerHashes + [stored.hash]).joined(separator: "\n"), database)
+        try StoredModel.put(
+            "formerModels", stored.formerHashes(before: mapping.new).joined(separator: "\n"), database)
         try StoredModel.record(mapping.new, in: database)
         guard let connection = database.sqliteConnection else { return }
         let store = WriterConnection(connection, model: mapping.new)

@@ -32,7 +32,8 @@ extension MigrationScript {
         let relationship: Relationship
         /// The old table whose column holds them, or nil where a join table does.
         let oldTable: String?
-        /// A query of owner, destination and position, seen from the relationship.
+        /// A query of owner, destination, the destination's place among the owner's and the owner's place among the
+        /// destination's, seen from the relationship; null where there was no order.
         let selection: String
     }
 
@@ -65,12 +66,13 @@ extension MigrationScript {
         let entity = old.entities[before.entityIndex]
         let destination = old.entities[before.destinationIndex]
         var oldName: String?
-        var (near, far, position, from) = ("", "", "NULL", "")
+        var (near, far, position, back, from) = ("", "", "NULL", "NULL", "")
         switch before.storage {
         case .column(let slot):
             oldName = old.root(of: entity).name
             (near, far) = ("pk", SQLText.quoted(entity.columnNames[slot]))
             from = oldTable(entity.tableName)
+            if let place = old.inverse(of: before)?.positionSlot { back = SQLText.quoted(entity.columnNames[place]) }
         case .inverseColumn(let slot):
             oldName = old.root(of: destination).name
             (near, far) = (SQLText.quoted(destination.columnNames[slot]), "pk")
@@ -79,14 +81,17 @@ extension MigrationScript {
         case .join(let index, let isOwner):
             (near, far) = isOwner ? ("owner", "destination") : ("destination", "owner")
             if before.isOrdered { position = JoinTable.positionColumn(isOwner: isOwner) }
+            if old.inverse(of: before)?.isOrdered == true, !old.joinTables[index].isOwnInverse {
+                back = JoinTable.positionColumn(isOwner: !isOwner)
+            }
             from = oldJoin(old.joinTables[index].name)
         }
         if isReversed {
             swap(&near, &far)
-            position = "NULL"
+            swap(&position, &back)
         }
         let selection = """
-            SELECT \(near) AS owner, \(far) AS destination, \(position) AS position FROM \(from) \
+            SELECT \(near) AS owner, \(far) AS destination, \(position) AS position, \(back) AS back FROM \(from) \
             WHERE \(near) IS NOT NULL AND \(far) IS NOT NULL
             """
         return Links(relationship: relationship, oldTable: oldName, selection: selection)
@@ -100,10 +105,14 @@ extension MigrationScript {
         case .inverseColumn: return []
         case .column:
             let table = SQLText.quoted(model.entities[relationship.entityIndex].tableName)
-            let column = SQLText.quoted(relationship.name)
+            let entity = model.entities[relationship.entityIndex]
+            var assignments = "\(SQLText.quoted(relationship.name)) = l.destination"
+            if let place = model.inverse(of: relationship)?.positionSlot {
+                assignments += ", \(SQLText.quoted(entity.columnNames[place])) = l.back"
+            }
             return [
                 """
-                UPDATE \(table) SET \(column) = l.destination FROM (\(links.selection)) l WHERE l.owner = \(table).pk
+                UPDATE \(table) SET \(assignments) FROM (\(links.selection)) l WHERE l.owner = \(table).pk
                 """
             ]
         case .join(let index, let isOwner):
@@ -118,7 +127,8 @@ extension MigrationScript {
             }
             if let inverse = model.inverse(of: relationship), inverse.isOrdered, !join.isOwnInverse {
                 names.append(JoinTable.positionColumn(isOwner: !isOwner))
-                values.append("row_number() OVER (PARTITION BY destination ORDER BY owner) - 1")
+                values.append(
+                    "row_number() OVER (PARTITION BY destination ORDER BY back IS NULL, back, owner) - 1")
             }
             return [
                 """

@@ -5,69 +5,101 @@ import GRDB
 struct MigrationStages {
     let file: MigrationFile
     let options: Migrator.Options
-    let lease: Lease
     let now: Int64
 
-    func run(_ stages: [MigrationStage], _ stored: StoredModel) throws -> MigrationPlan {
-        guard let source = stored.model ?? options.sourceModel, let last = stages.last?.target else {
-            throw MigrationError(.missingStage, "There are no stages", remedy: "Name at least one")
-        }
-        return try file.transaction { database in
-            try file.check(lease, source, database)
-            let total = try MigrationFile.rowCounts(source, database).values.reduce(0, +)
-            var steps: [MigrationPlan.Step] = []
-            var current = source
-            for stage in stages {
-                steps += try run(stage, from: current, database)
-                current = stage.target
-            }
+    private struct Rehearsed: Error {}
+
+    /// Migrates through all stages under a lease, and gives that up.
+    func run(_ task: Migrator.Task, lease: Lease) throws -> MigrationPlan {
+        try file.transaction { database in
+            try file.check(lease, task.source, database)
+            let plan = try run(task, database)
+            try options.willExecute("UPDATE _lease")
             try database.execute(sql: "UPDATE _lease SET expires = 0")
-            return MigrationPlan(
-                source: "\(stored.name) \(stored.version)", target: "\(last.name) \(last.version)",
-                difference: ModelDifference(from: source, to: last), method: .inPlace, steps: steps, rowCount: total,
-                problems: [])
+            return plan
         }
+    }
+
+    /// Migrates through all stages and undoes it.
+    func rehearse(_ task: Migrator.Task) throws -> MigrationPlan {
+        var plan: MigrationPlan?
+        do {
+            try file.transaction { database in
+                try file.probeLease(task.source, now: now, database)
+                plan = try run(task, database)
+                throw Rehearsed()
+            }
+        } catch is Rehearsed {}
+        guard let plan else { throw MigrationError(.missingStage, "There are no stages", remedy: "Name at least one") }
+        return plan
+    }
+
+    private func run(_ task: Migrator.Task, _ database: Database) throws -> MigrationPlan {
+        let total = try MigrationFile.rowCounts(task.source, database).values.reduce(0, +)
+        var steps: [MigrationPlan.Step] = []
+        var notes: [String] = []
+        var current = task.source
+        for (index, stage) in task.pending.enumerated() {
+            let names = "\(current.name) \(current.version) → \(stage.target.name) \(stage.target.version)"
+            if task.pending.count > 1 {
+                let text = "stage \(index + 1): \(names)"
+                steps.append(MigrationPlan.Step(action: "stage", subject: nil, text: text, rowCount: nil))
+            }
+            do {
+                let done = try run(stage, from: current, database)
+                steps += done.steps
+                notes += done.notes
+            } catch let error as MigrationError where task.pending.count > 1 {
+                throw MigrationError(
+                    error.code, "Stage \(index + 1), \(names): \(error.message)", remedy: error.remedy,
+                    details: error.details)
+            }
+            current = stage.target
+        }
+        return MigrationPlan(
+            source: task.sourceText, target: task.targetText,
+            difference: ModelDifference(from: task.source, to: task.target), method: .inPlace, steps: steps,
+            rowCount: total, problems: [], notes: notes)
     }
 
     private func run(
         _ stage: MigrationStage, from source: ObjectModel, _ database: Database
-    ) throws -> [MigrationPlan.Step] {
+    ) throws -> (steps: [MigrationPlan.Step], notes: [String]) {
         let mapping = ModelMapping(from: source, to: stage.target)
-        if case .custom(_, _, let willMigrate?, _) = stage {
+        let difference = try Migrator.check(mapping, stage.mapping)
+        if case .custom(_, _, _, let willMigrate?, _) = stage {
+            try options.willExecute("willMigrate")
             try willMigrate(MigrationContext(model: source, database: database))
         }
-        let steps = try migrate(mapping, options.mapping, database)
-        if case .custom(_, let target, _, let didMigrate?) = stage {
-            try didMigrate(MigrationContext(model: target, database: database))
-            let run = MigrationRun(
-                script: try script(mapping, nil, database), database: database, willExecute: options.willExecute)
-            try run.computeDerived(time: now)
-            try run.verify()
-        }
-        return steps
-    }
-
-    /// Migrates the tables in the transaction that is open.
-    @discardableResult
-    func migrate(
-        _ mapping: ModelMapping, _ expressions: MigrationMapping?, _ database: Database
-    ) throws -> [MigrationPlan.Step] {
-        let difference = ModelDifference(from: mapping.old, to: mapping.new)
-        let before = try script(mapping, expressions, database, place: .untouched)
-        let problems = try MigrationChecks(script: before, difference: difference, database: database).problems()
-        if !problems.isEmpty {
-            throw MigrationError(
-                .rows, "Rows stand against the migration",
-                remedy: "Mend them, or give a default or a mapping; the store is as it was", details: problems)
-        }
+        let before = try script(mapping, stage.mapping, database, place: .untouched)
+        let checks = MigrationChecks(script: before, difference: difference, database: database)
+        let problems = try checks.problems()
+        if !problems.isEmpty { throw MigrationError.rows(problems) }
         let steps = before.steps(try MigrationFile.rowCounts(mapping.old, database))
+        let notes = try checks.notes()
         let run = MigrationRun(
-            script: try script(mapping, expressions, database), database: database, willExecute: options.willExecute)
+            script: try script(mapping, stage.mapping, database), database: database, willExecute: options.willExecute)
         try run.runInPlace()
+        if case .custom(_, _, _, _, let didMigrate?) = stage {
+            try options.willExecute("didMigrate")
+            try didMigrate(MigrationContext(model: stage.target, database: database))
+            try run.execute(run.script.orderings)
+        }
         try run.computeDerived(time: now)
         try run.record(time: now)
         try run.verify()
-        return steps
+        if case .custom = stage { try verify(stage.target, database) }
+        return (steps, notes)
+    }
+
+    /// Closures may write anything, so the store is verified whole; limits apply to later events.
+    private func verify(_ model: ObjectModel, _ database: Database) throws {
+        let report = try StoreVerifier(ReadContext(database: database, model: model)).verify { _ in }
+        let problems = report.checks.filter { $0.name != "limits" && $0.name != "counts" }.flatMap(\.problems)
+        if problems.isEmpty { return }
+        throw MigrationError(
+            .rows, "What the stage wrote does not hold together",
+            remedy: "Correct the stage; the store is as it was", details: problems.prefix(20).map(\.description))
     }
 
     private func script(

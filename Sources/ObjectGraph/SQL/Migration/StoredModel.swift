@@ -57,13 +57,22 @@ struct StoredModel {
         return ModelDifference(from: model, to: other).needsMigration ? .differs : .serves
     }
 
-    /// Tells whether the store was of another model once, and has been migrated away from it.
+    /// Tells whether the store has left another model behind: one of the same name with a smaller version, or, where
+    /// versions do not tell, one that it had before.
     func isNewer(than other: ObjectModel) -> Bool {
-        if formerHashes.contains(other.hash), other.hash != hash { return true }
-        guard name == other.name, let own = Self.numbers(version), let others = Self.numbers(other.version) else {
-            return false
+        if name == other.name, version != other.version, let own = Self.numbers(version),
+            let others = Self.numbers(other.version)
+        {
+            return others.lexicographicallyPrecedes(own)
         }
-        return others.lexicographicallyPrecedes(own)
+        return formerHashes.contains(other.hash) && other.hash != hash
+    }
+
+    /// The hashes of the models before another one, once the store has migrated to it: going back forgets what came
+    /// after.
+    func formerHashes(before other: ObjectModel) -> [String] {
+        let all = formerHashes + [hash]
+        return all.firstIndex(of: other.hash).map { Array(all[..<$0]) } ?? all
     }
 
     /// Returns the parts of a version that is made of numbers with points between, or nil.

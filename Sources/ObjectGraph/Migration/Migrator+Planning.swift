@@ -1,0 +1,161 @@
+// What a migration would do, and what stands against it.
+extension Migrator {
+    /// A store with the stages that are before it.
+    struct Task {
+        let stored: StoredModel
+        /// The model that the store has.
+        let source: ObjectModel
+        /// The stages that are still to be run; none where the store serves the last one's model as it is.
+        let pending: [MigrationStage]
+        /// The model that the store gets.
+        let target: ObjectModel
+
+        /// The only stage, where there is one and no closures: it may be planned without running it.
+        var inference: (target: ObjectModel, expressions: MigrationMapping?)? {
+            guard pending.count == 1, case .lightweight(let model, let mapping) = pending[0] else { return nil }
+            return (model, mapping)
+        }
+
+        var sourceText: String { "\(stored.name) \(stored.version)" }
+        var targetText: String { "\(target.name) \(target.version)" }
+    }
+
+    /// Says what migrating to a model would do, and what stands against it; changes nothing.
+    ///
+    /// - Throws: ``StoreError``, ``MigrationError`` where the models alone forbid it, ``ModelError`` for the mapping.
+    public func plan(to model: ObjectModel) throws -> MigrationPlan {
+        try plan(through: [.lightweight(to: model, mapping: options.mapping)])
+    }
+
+    /// Says what migrating through stages would do. Several stages, and those with closures, are carried out in a
+    /// transaction that is then undone: only so can be known what a later one meets.
+    ///
+    /// - Throws: ``StoreError``, ``MigrationError``, ``ModelError``, and what a stage's closures throw.
+    public func plan(through stages: [MigrationStage]) throws -> MigrationPlan {
+        do {
+            return try rehearse(stages)
+        } catch {
+            throw StoreError.translated(error, action: "plan the migration of \(path)")
+        }
+    }
+
+    private func rehearse(_ stages: [MigrationStage]) throws -> MigrationPlan {
+        let reading = try open(isReadOnly: true)
+        defer { try? reading.close() }
+        let task = try task(stages, reading)
+        if task.pending.isEmpty { return emptyPlan(task) }
+        if let inference = task.inference { return try plan(inference, task, reading).plan }
+        let file = try open(isReadOnly: false)
+        defer { try? file.close() }
+        return try MigrationStages(file: file, options: options, now: options.now()).rehearse(task)
+    }
+
+    func open(isReadOnly: Bool) throws -> MigrationFile {
+        let file = try MigrationFile(path: path, isReadOnly: isReadOnly)
+        if let count = options.maximumPageCount, !isReadOnly {
+            try file.use { try $0.execute(sql: "PRAGMA max_page_count = \(count)") }
+        }
+        return file
+    }
+
+    func task(_ stages: [MigrationStage], _ file: MigrationFile) throws -> Task {
+        guard let last = stages.last?.target else {
+            throw MigrationError(.missingStage, "There are no stages", remedy: "Name at least one")
+        }
+        let stored = try file.storedModel()
+        // A store of a time when models were not kept may still be known by the hash.
+        if stored.model == nil, stored.agreement(with: last) != .differs {
+            return Task(stored: stored, source: last, pending: [], target: last)
+        }
+        let source = try sourceModel(stored)
+        let pending = try MigrationStage.pending(stages, from: source)
+        if !pending.isEmpty, stored.isNewer(than: last), !options.allowsOlderModel {
+            throw MigrationError(
+                .newerModel,
+                "The store's model \(stored.name) \(stored.version) is newer than \(last.name) \(last.version)",
+                remedy: "Use the newer model, or allow the older one expressly; the store is unharmed")
+        }
+        return Task(stored: stored, source: source, pending: pending, target: last)
+    }
+
+    private func sourceModel(_ stored: StoredModel) throws -> ObjectModel {
+        if let model = stored.model { return model }
+        guard let model = options.sourceModel else {
+            throw MigrationError(
+                .missingSource, "The store does not hold the model \(stored.name) \(stored.version) it was made with",
+                remedy: "Open it once with that model, or name that model; the store is unharmed")
+        }
+        guard model.hash == stored.hash else {
+            throw MigrationError(
+                .missingSource, "\(model.name) \(model.version) is not the model the store was made with",
+                remedy: "Name the model with the hash \(stored.hash); the store is unharmed")
+        }
+        return model
+    }
+
+    func emptyPlan(_ task: Task) -> MigrationPlan {
+        MigrationPlan(
+            source: task.sourceText, target: task.targetText,
+            difference: ModelDifference(from: task.source, to: task.target), method: .none, steps: [], rowCount: 0,
+            problems: [])
+    }
+
+    func plan(
+        _ inference: (target: ObjectModel, expressions: MigrationMapping?), _ task: Task, _ file: MigrationFile
+    ) throws -> (plan: MigrationPlan, mapping: ModelMapping) {
+        let mapping = ModelMapping(from: task.source, to: inference.target)
+        let difference = try Self.check(mapping, inference.expressions)
+        return try file.queue.read { database in
+            let functions = MigrationFunctions()
+            functions.install(in: database)
+            let script = MigrationScript(
+                mapping,
+                columns: MigrationColumns(
+                    mapping: mapping, expressions: inference.expressions, functions: functions),
+                oldSchema: try SchemaSnapshot(database), newSchema: try SchemaSnapshot(mapping.new), place: .untouched)
+            let counts = try MigrationFile.rowCounts(task.source, database)
+            let total = counts.values.reduce(0, +)
+            let checks = MigrationChecks(script: script, difference: difference, database: database)
+            let plan = MigrationPlan(
+                source: task.sourceText, target: task.targetText, difference: difference,
+                method: total >= options.copyRowThreshold ? .copy : .inPlace, steps: script.steps(counts),
+                rowCount: total, problems: try checks.problems(), notes: try checks.notes())
+            return (plan, mapping)
+        }
+    }
+
+    /// Checks what can be said without rows, and returns what distinguishes the models.
+    ///
+    /// - Throws: ``ModelError`` for the mapping, ``MigrationError`` with code `migration.not_inferable`.
+    static func check(_ mapping: ModelMapping, _ expressions: MigrationMapping?) throws -> ModelDifference {
+        try expressions?.check(mapping)
+        let difference = ModelDifference(from: mapping.old, to: mapping.new)
+        let refusals = difference.refusals.filter { !isMapped($0, mapping.new, expressions) }
+        if !refusals.isEmpty {
+            throw MigrationError(
+                .notInferable, "No migration follows from the models",
+                remedy: "State renaming with renamedFrom, give a mapping, or change the model in several versions",
+                details: refusals.map(\.description))
+        }
+        return difference
+    }
+
+    private static func isMapped(
+        _ change: ModelDifference.Change, _ model: ObjectModel, _ expressions: MigrationMapping?
+    ) -> Bool {
+        guard change.kind == .typeChanged, let entity = model.entity(named: change.entity),
+            let attribute = change.property.flatMap({ entity.attribute(named: $0) })
+        else { return false }
+        // An inherited attribute needs an expression for every entity that has objects.
+        return model.entities.filter { $0.isKind(of: entity) && !$0.isAbstract }
+            .allSatisfy { expressions?.expression(for: attribute, of: $0) != nil }
+    }
+}
+
+extension MigrationError {
+    static func rows(_ problems: [String]) -> MigrationError {
+        MigrationError(
+            .rows, "Rows stand against the migration",
+            remedy: "Mend them, or give a default or a mapping; the store is as it was", details: problems)
+    }
+}
