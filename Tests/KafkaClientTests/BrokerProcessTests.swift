@@ -72,6 +72,23 @@ import Testing
         try consumer.close()
     }
 
+    @Test func aCommitGivesUpInTimeWhereTheBrokerStandsStill() throws {
+        let broker = try BrokerProcess(.noida)
+        try Admin(configuration: configuration(broker)).createTopic(NewTopic("t"))
+        try fill(broker, timestamps: [1, 2])
+        let consumer = try Consumer(
+            configuration: configuration(broker, ["group.id": "g", "session.timeout.ms": "6000"]), topics: ["t"]
+        ) { _, _ in [TopicPartition("t", 0): 0] }
+        #expect(try consumer.read(2).count == 2)
+        broker.suspend()
+        #expect(codeOf { try consumer.commit([zero: 2], timeoutMilliseconds: 300) } == .timedOut)
+        broker.resume()
+        try consumer.commit([zero: 2])
+        // Seeks are answered by the client itself, and take more than the few milliseconds that some versions allow.
+        for offset: Int64 in [0, 1, 0] { try consumer.seek(zero, to: offset) }
+        try consumer.close()
+    }
+
     @Test func theBrokersSizeLimitFailsTheDelivery() async throws {
         let broker = try BrokerProcess(.noida)
         try Admin(configuration: configuration(broker)).createTopic(NewTopic("t"))

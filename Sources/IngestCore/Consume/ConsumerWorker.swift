@@ -106,13 +106,19 @@ public final class ConsumerWorker: @unchecked Sendable {
             health.report(.draining)
             try pipeline.finish()
             commitOffsets(consumer, asynchronously: false)
+            // Offsets that the broker did not take by now serve displays only: leaving the group does not try again.
+            uncommittedOffsets.removeAll()
         } catch {
             let reason = "\(error)"
             health.report(error is StoreError ? .storeFailed(reason: reason) : .halted(reason: reason))
             try? consumer.close(timeoutMilliseconds: 5000)
             throw error
         }
-        try consumer.close(timeoutMilliseconds: configuration.shutdown.drainSeconds * 1000)
+        do {
+            try consumer.close(timeoutMilliseconds: configuration.shutdown.drainSeconds * 200)
+        } catch let error as KafkaError where error.code == .timedOut {
+            logger.warning("the group was not left in time", metadata: ["reason": "\(error)"])
+        }
     }
 
     /// Saves the last cursors and gives the store's lease up; call it when ``run()`` has ended.
@@ -252,7 +258,8 @@ public final class ConsumerWorker: @unchecked Sendable {
     func commitOffsets(_ consumer: Consumer, asynchronously: Bool) {
         if uncommittedOffsets.isEmpty { return }
         do {
-            try consumer.commit(uncommittedOffsets, asynchronously: asynchronously)
+            try consumer.commit(
+                uncommittedOffsets, asynchronously: asynchronously, timeoutMilliseconds: Self.commitMilliseconds)
             uncommittedOffsets.removeAll()
         } catch {
             logger.debug("offsets were not committed to the broker", metadata: ["reason": "\(error)"])
@@ -275,6 +282,9 @@ public final class ConsumerWorker: @unchecked Sendable {
         return (attributes?[.size] as? NSNumber)?.intValue ?? 0
     }
 
+    /// How long a commit that is waited for may keep the loop, or the end of the process, waiting.
+    private static let commitMilliseconds = 2000
+
     // MARK: Failures
 
     /// Goes back to what the store has and waits a little; the records are read again.
@@ -291,11 +301,18 @@ public final class ConsumerWorker: @unchecked Sendable {
     }
 
     /// Goes back to the store's positions.
+    ///
+    /// Where the client does not get there in time, the next turn of the loop tries again.
     func rewind(_ consumer: Consumer) throws {
-        needsRewind = false
+        needsRewind = true
         let partitions = try consumer.assignment.filter { progress[$0]?.isHalted != true }
-        for (partition, offset) in try startOffsets(partitions) {
-            try consumer.seek(partition, to: offset)
+        do {
+            for (partition, offset) in try startOffsets(partitions) {
+                try consumer.seek(partition, to: offset)
+            }
+            needsRewind = false
+        } catch let error as KafkaError where error.code == .timedOut {
+            logger.warning("going back takes long, trying again", metadata: ["reason": "\(error)"])
         }
     }
 

@@ -40,6 +40,7 @@ public final class NotificationPublisher: Sendable {
     private let health: HealthMonitor?
     private let logger: Logger
     private let token: Mutex<Int64>
+    private let hasFailed = Atomic<Bool>(false)
     /// Whether the sink was asked how far it is.
     private let isResumed = Atomic<Bool>(false)
     private let loop = OutboxLoop()
@@ -69,6 +70,9 @@ public final class NotificationPublisher: Sendable {
     /// The last token that was delivered.
     public var deliveredToken: Int64 { token.withLock { $0 } }
 
+    /// Whether the last attempt to deliver failed.
+    public var isFailing: Bool { hasFailed.load(ordering: .acquiring) }
+
     /// Wakes the publisher: there may be something to deliver.
     public func wake() { loop.wake() }
 
@@ -80,11 +84,17 @@ public final class NotificationPublisher: Sendable {
 
     /// Delivers until it is asked to stop. Blocks its thread.
     public func run() {
-        loop.run(next: publishNext, succeeded: { health?.report(.publisherOK) }, failed: report)
+        loop.run(
+            next: publishNext,
+            succeeded: {
+                hasFailed.store(false, ordering: .releasing)
+                health?.report(.publisherOK)
+            }, failed: report)
     }
 
     private func report(_ error: any Error) {
         metrics?.notificationErrors.increment()
+        hasFailed.store(true, ordering: .releasing)
         health?.report(.publisherFailing(reason: "\(error)"))
         logger.error("notifications are not delivered", metadata: ["reason": "\(error)"])
     }

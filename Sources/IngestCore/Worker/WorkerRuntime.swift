@@ -187,7 +187,8 @@ public final class WorkerRuntime: Sendable {
         } catch {
             logger.warning("dead letters wait for the next start", metadata: ["reason": "\(error)"])
         }
-        if let publisher {
+        // Where the last attempt failed another one would only hold up the end.
+        if let publisher, !publisher.isFailing {
             do {
                 try publisher.drain(untilSeconds: deadline)
             } catch {

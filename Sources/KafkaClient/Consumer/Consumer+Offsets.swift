@@ -15,10 +15,13 @@ extension Consumer {
     /// Commits for the group the offsets of the next records to read.
     ///
     /// Waits for the broker unless `asynchronously`, when a failure goes to the configuration's `onError`.
-    /// Throws the first partition's error, for example `ILLEGAL_GENERATION` after the group has moved on.
-    public func commit(_ offsets: [TopicPartition: Int64], asynchronously: Bool = false) throws {
+    /// Throws the first partition's error, for example `ILLEGAL_GENERATION` after the group has moved on, or `_TIMED_OUT`.
+    public func commit(
+        _ offsets: [TopicPartition: Int64], asynchronously: Bool = false, timeoutMilliseconds: Int = 10_000
+    ) throws {
         if offsets.isEmpty { return }
-        try live().commit(offsets, isAsynchronous: asynchronously)
+        if asynchronously { return try live().commit(offsets) }
+        try live().commit(offsets, timeoutMilliseconds: timeoutMilliseconds)
     }
 
     /// Asks the broker for the group's committed offsets; a partition without one is absent.

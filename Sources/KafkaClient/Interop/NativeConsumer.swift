@@ -76,8 +76,17 @@ final class NativeConsumer: @unchecked Sendable {
 
     func seek(_ partition: TopicPartition, to offset: Int64, timeoutMilliseconds: Int) throws {
         let list = NativePartitionList([partition: offset])
-        try KafkaError.check(
-            list.use { rd_kafka_seek_partitions(client.pointer, $0, milliseconds(timeoutMilliseconds)) })
+        // Some versions take the time for microseconds and give up after a thousandth of it.
+        let deadline = ContinuousClock.now + .milliseconds(max(0, timeoutMilliseconds))
+        while true {
+            do {
+                try KafkaError.check(
+                    list.use { rd_kafka_seek_partitions(client.pointer, $0, milliseconds(timeoutMilliseconds)) })
+                break
+            } catch let error as KafkaError where error.code == .timedOut && ContinuousClock.now < deadline {
+                continue
+            }
+        }
         do {
             try list.throwFirstError()
         } catch let error as KafkaError where error.code == .wrongState {
@@ -108,11 +117,22 @@ final class NativeConsumer: @unchecked Sendable {
         if !paused.isEmpty { try pause(Array(paused)) }
     }
 
-    func commit(_ offsets: [TopicPartition: Int64], isAsynchronous: Bool) throws {
-        let list = NativePartitionList(offsets)
-        let result = list.use { rd_kafka_commit(client.pointer, $0, isAsynchronous ? 1 : 0) }
-        if !isAsynchronous { try list.throwFirstError() }
-        try KafkaError.check(result)
+    func commit(_ offsets: [TopicPartition: Int64]) throws {
+        try KafkaError.check(NativePartitionList(offsets).use { rd_kafka_commit(client.pointer, $0, 1) })
+    }
+
+    /// Commits and waits for the broker's answer. The library's own waiting call may take its socket's whole timeout.
+    func commit(_ offsets: [TopicPartition: Int64], timeoutMilliseconds: Int) throws {
+        let answers = rd_kafka_queue_new(client.pointer)
+        defer { rd_kafka_queue_destroy(answers) }
+        try KafkaError.check(
+            NativePartitionList(offsets).use { rd_kafka_commit_queue(client.pointer, $0, answers, nil, nil) })
+        guard let event = rd_kafka_queue_poll(answers, milliseconds(timeoutMilliseconds)) else {
+            throw KafkaError(.timedOut, "the broker did not answer a commit within \(timeoutMilliseconds) ms")
+        }
+        defer { rd_kafka_event_destroy(event) }
+        try NativePartitionList.throwFirstError(of: rd_kafka_event_topic_partition_list(event))
+        try KafkaError.check(rd_kafka_event_error(event))
     }
 
     func committed(_ partitions: [TopicPartition], timeoutMilliseconds: Int) throws -> [TopicPartition: Int64] {
