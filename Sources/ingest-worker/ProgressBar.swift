@@ -19,10 +19,10 @@ final class ProgressBar {
             let bar = String(repeating: "█", count: filled) + String(repeating: "░", count: 30 - filled)
             line = "\(bar) \(Int(share * 100)) %  \(line)"
         }
-        FileHandle.standardError.write(Data("\r\u{1B}[K\(name)  \(line)".utf8))
+        try? FileHandle.standardError.write(contentsOf: Data("\r\u{1B}[K\(name)  \(line)".utf8))
     }
 
     func finish() {
-        if hasDrawn { FileHandle.standardError.write(Data("\n".utf8)) }
+        if hasDrawn { try? FileHandle.standardError.write(contentsOf: Data("\n".utf8)) }
     }
 }

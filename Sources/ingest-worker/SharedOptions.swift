@@ -63,11 +63,12 @@ enum Console {
 
     static func print(_ text: String) { write(text + "\n") }
 
-    static func write(_ text: String) { FileHandle.standardOutput.write(Data(text.utf8)) }
+    /// Where nobody reads any more, or the disk under a log is full, the work goes on.
+    static func write(_ text: String) { try? FileHandle.standardOutput.write(contentsOf: Data(text.utf8)) }
 
     static func note(_ text: String) {
         let text = redactor.withLock { $0 }.redacted(text)
-        FileHandle.standardError.write(Data((text + "\n").utf8))
+        try? FileHandle.standardError.write(contentsOf: Data((text + "\n").utf8))
     }
 
     /// Tells whether standard error is a terminal, where a progress bar may be drawn.

@@ -150,10 +150,25 @@ public final class Store: Sendable {
         try database.execute(
             sql: """
                 PRAGMA cache_size = \(-1000 * max(1, options.cacheMegabytes));
-                PRAGMA wal_autocheckpoint = 16000;
                 PRAGMA journal_size_limit = 67108864;
                 PRAGMA synchronous = NORMAL
                 """)
+        if let connection = database.sqliteConnection { checkpointAloud(connection) }
+    }
+
+    /// Carries the write-ahead log over to the store at 16,000 pages, and lets the commit fail where that fails.
+    ///
+    /// SQLite's own automatic checkpoints hide their failures: a disk that does not sync would go unnoticed while the
+    /// log grows. The commit itself has taken place then; positions tell so when the store is opened again.
+    private static func checkpointAloud(_ connection: SQLiteConnection) {
+        _ = sqlite3_wal_hook(
+            connection,
+            { _, connection, name, pageCount in
+                if pageCount < 16_000 { return SQLITE_OK }
+                let result = sqlite3_wal_checkpoint_v2(connection, name, SQLITE_CHECKPOINT_PASSIVE, nil, nil)
+                // A reader in the way is no failure: the next commit tries again.
+                return result & 0xFF == SQLITE_BUSY || result & 0xFF == SQLITE_LOCKED ? SQLITE_OK : result
+            }, nil)
     }
 
     /// The version of the SQLite library in use.
