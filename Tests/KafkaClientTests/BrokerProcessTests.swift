@@ -81,6 +81,8 @@ import Testing
         ) { _, _ in [TopicPartition("t", 0): 0] }
         #expect(try consumer.read(2).count == 2)
         broker.suspend()
+        // A process of several threads stops a moment after the signal.
+        usleep(500_000)
         #expect(codeOf { try consumer.commit([zero: 2], timeoutMilliseconds: 300) } == .timedOut)
         broker.resume()
         try consumer.commit([zero: 2])
