@@ -40,7 +40,7 @@ extension ConsumerWorker {
             }
             outOfRange.remove(partition)
             switch progress[partition, default: PartitionProgress(nil)].outOfRange(low: marks.low, high: marks.high) {
-            case .seek(let offset): try consumer.seek(partition, to: offset)
+            case .seek(let offset): try seek(consumer, partition, to: offset)
             case .lost(let reason): try positionLost(partition, reason, consumer)
             }
         }
@@ -65,7 +65,17 @@ extension ConsumerWorker {
                 "from": "\(progress[partition]?.next ?? -1)", "to": "\(target)",
             ])
         progress[partition, default: PartitionProgress(nil)].jump(to: target)
-        try consumer.seek(partition, to: target)
+        try seek(consumer, partition, to: target)
+    }
+
+    /// Goes to an offset; where the client does not get there in time, the loop begins again at the store's positions.
+    private func seek(_ consumer: Consumer, _ partition: TopicPartition, to offset: Int64) throws {
+        do {
+            try consumer.seek(partition, to: offset)
+        } catch let error as KafkaError where error.code == .timedOut {
+            logger.warning("going elsewhere takes long, trying again", metadata: ["reason": "\(error)"])
+            needsRewind = true
+        }
     }
 
     private func halt(_ partition: TopicPartition, _ reason: String, _ consumer: Consumer) {
