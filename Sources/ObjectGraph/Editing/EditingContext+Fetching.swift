@@ -70,7 +70,9 @@ extension EditingContext {
         }
         let pks = try writer.store.read { try PendingFetch(checked, self, $0, pending).primaryKeys() }
         // Only rows tell which entity of a hierarchy an object has.
-        if !checked.entity.subentityIndexes.isEmpty { try registry.load(entity: checked.entity.index, primaryKeys: pks) }
+        if !checked.entity.subentityIndexes.isEmpty {
+            try registry.load(entity: checked.entity.index, primaryKeys: pks)
+        }
         return pks.map { ($0, checked.entity) }
     }
 
