@@ -86,12 +86,14 @@ struct Saver {
         for object in registry.listed where !object.isNew && object.isAlive {
             let slots = changedSlots(object)
             let flag = object.wasPlaceholder == object.state.isPlaceholder ? nil : object.state.isPlaceholder
+            if !slots.isEmpty || flag != nil {
+                try store.entities[object.entity.index].update(
+                    pk: object.pk, slots: slots, values: object.state.values, isPlaceholder: flag)
+            }
+            // After its values: those it had may be another object's under the constraints of the entity below.
             if object.entity !== object.originalEntity {
                 try store.entities[object.entity.index].setEntity(object.entity, pk: object.pk)
             }
-            if slots.isEmpty, flag == nil { continue }
-            try store.entities[object.entity.index].update(
-                pk: object.pk, slots: slots, values: object.state.values, isPlaceholder: flag)
         }
         for object in registry.listed where object.isNew && object.isAlive {
             try store.entities[object.entity.index].insert(
