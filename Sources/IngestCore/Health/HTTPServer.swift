@@ -57,7 +57,7 @@ public struct HTTPServer: Service {
     ///
     /// - Parameters:
     ///   - configuration: Where it listens, and its bounds.
-    ///   - routes: What it answers, such as ``HTTPRoute/health(_:)`` and ``HTTPRoute/metrics(_:)``.
+    ///   - routes: What it answers, such as ``HTTPRoute/health(_:bearerToken:)`` and ``HTTPRoute/metrics(_:)``.
     ///   - logger: Gets failed requests.
     ///   - onBound: Takes the port once the server listens.
     public init(

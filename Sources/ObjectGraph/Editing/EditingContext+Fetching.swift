@@ -9,6 +9,7 @@ extension EditingContext {
     /// effect. See docs/fetching.md.
     ///
     /// - Parameters:
+    ///   - request: which objects, in which order.
     ///   - batchSize: nil to read all rows at once; otherwise the objects are faults, and touching one reads this many.
     ///   - prefetch: relationship key paths such as `messages.sender`, whose objects are read with one query per step,
     ///     two over a join table.

@@ -141,8 +141,11 @@ public final class EditingContext {
 
     /// Inserts a new object with its defaults and, where given, values of attributes.
     ///
-    /// - Parameter identity: what addresses the object; nil for a new UUID, where the identity is a uuid or a text. It
-    ///   cannot be changed later.
+    /// - Parameters:
+    ///   - entity: the entity's name.
+    ///   - identity: what addresses the object; nil for a new UUID, where the identity is a uuid or a text. It cannot be
+    ///     changed later.
+    ///   - values: by the attributes' names.
     /// - Throws: ``EditingError``: `editing.unknown_entity`, `editing.unknown_property`, `editing.type`; what the hook
     ///   throws.
     @discardableResult

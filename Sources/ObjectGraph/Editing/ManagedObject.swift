@@ -133,7 +133,10 @@ public final class ManagedObject {
 
     /// Puts a destination at a place of an ordered relationship, counted without it; the inverse follows at once.
     ///
-    /// - Parameter index: 0 for the first place; a place behind the last is the last.
+    /// - Parameters:
+    ///   - object: the destination.
+    ///   - name: the relationship's name.
+    ///   - index: 0 for the first place; a place behind the last is the last.
     /// - Throws: ``EditingError``, with code `editing.type` where the relationship has no order; ``StoreError``.
     public func insert(_ object: ManagedObject, into name: String, at index: Int) throws {
         let relationship = try relationship(name, isToMany: true)

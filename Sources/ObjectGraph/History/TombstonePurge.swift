@@ -28,6 +28,7 @@ extension WriterContext {
     /// - Parameters:
     ///   - time: microseconds since 1970 UTC, by the clock of the save that wrote the tombstone.
     ///   - sweep: where to begin; ``TombstonePurgeResult/next`` of the bite before.
+    ///   - limit: how many tombstones this bite looks at.
     /// - Throws: ``StoreError``.
     public func purgeTombstones(
         savedBefore time: Int64, from sweep: TombstoneSweep = TombstoneSweep(), limit: Int = 10_000

@@ -56,15 +56,13 @@ public struct DerivedKeyPath: Sendable {
 
 /// What a derived text makes of another; the raw value is its name in a model, as in `canonical:(title)`.
 public enum TextTransformation: String, Sendable, CaseIterable {
-    /// Lower case without diacritics: see ``apply(_:)``.
+    /// Lower case without diacritics: decomposed canonically (NFD), without the non-spacing marks (category Mn), composed
+    /// again (NFC). So `Ça Ï` is `ca i`; letters of their own such as `ø` and `ß` stay.
     case canonical
     case uppercase
     case lowercase
 
     /// Returns the transformed text, by Unicode's full case mappings and no language's own.
-    ///
-    /// Canonical: decomposed canonically (NFD), without the non-spacing marks (category Mn), composed again (NFC), in
-    /// lower case. So `Ça Ï` is `ca i`; letters of their own such as `ø` and `ß` stay.
     func apply(_ text: String) -> String {
         switch self {
         case .uppercase: return text.uppercased()

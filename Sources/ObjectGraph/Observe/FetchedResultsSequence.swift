@@ -138,7 +138,9 @@ extension Store {
     /// Returns a request's results, those to come included.
     ///
     /// - Parameters:
+    ///   - request: which objects, in which order.
     ///   - section: the property whose value makes sections, one of those that are fetched; sort by it first.
+    ///   - options: how often to look for other processes' commits.
     /// - Throws: ``PredicateError`` where the request does not fit the model, or the section's property is not fetched.
     public func results(
         of request: FetchRequest, section: String? = nil, options: ObservationOptions = ObservationOptions()

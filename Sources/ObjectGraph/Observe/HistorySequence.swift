@@ -70,7 +70,9 @@ public struct HistorySequence: AsyncSequence, Sendable {
 extension Store {
     /// Returns the changes that a request asks for, those to come included.
     ///
-    /// - Parameter request: its result kind has to be one of those with changes or transactions.
+    /// - Parameters:
+    ///   - request: which changes; its result kind has to be one of those with changes or transactions.
+    ///   - options: how often to look for other processes' commits.
     public func changes(
         _ request: HistoryRequest = HistoryRequest(), options: ObservationOptions = ObservationOptions()
     ) -> HistorySequence {

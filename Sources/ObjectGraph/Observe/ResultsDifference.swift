@@ -33,7 +33,10 @@ public struct ResultsDifference: Sendable, Equatable {
 
     /// Computes the difference of two lists in which no id comes twice.
     ///
-    /// - Parameter changed: the ids of objects whose content changed.
+    /// - Parameters:
+    ///   - old: the ids before.
+    ///   - new: the ids after.
+    ///   - changed: the ids of objects whose content changed.
     public init<ID: Hashable>(from old: [ID], to new: [ID], changed: Set<ID> = []) {
         let positions = Dictionary(uniqueKeysWithValues: old.enumerated().map { ($1, $0) })
         let kept = Set(new)

@@ -10,7 +10,10 @@ extension ReadContext {
     ///         while let messages = try batches.next() { send(messages) }
     ///     }
     ///
-    /// - Parameter size: from 1 to 10,000.
+    /// - Parameters:
+    ///   - request: which objects, in which order.
+    ///   - size: the objects in a batch, from 1 to 10,000.
+    ///   - body: what reads the batches; the iterator does not outlive it.
     /// - Throws: ``PredicateError`` where the request does not fit the model, ``StoreError``, and what `body` throws.
     public func batches<Result>(
         _ request: FetchRequest, size: Int, _ body: (FetchedBatches) throws -> Result

@@ -34,7 +34,7 @@ extension ReadContext {
 
     /// Calls `each` with one object after the other, until it returns false; one object is in memory at a time.
     ///
-    /// - Throws: as ``fetch(_:)``, and what `each` throws.
+    /// - Throws: as `fetch(_:)`, and what `each` throws.
     public func fetch(_ request: CheckedFetchRequest, each: (FetchedObject) throws -> Bool) throws {
         try run(try ofObjects(request), .objects(withOrder: false)) { query, statement, lists in
             try each(try query.object(statement, lists))
@@ -43,7 +43,7 @@ extension ReadContext {
 
     /// Calls `each` with the primary key of one object after the other and the values that it is sorted by.
     ///
-    /// - Throws: as ``fetch(_:)``, and what `each` throws.
+    /// - Throws: as `fetch(_:)`, and what `each` throws.
     func positions(_ request: CheckedFetchRequest, each: (Int64, [Value]) throws -> Void) throws {
         try run(try ofObjects(request), .objects(withOrder: true)) { query, statement, _ in
             try each(statement.integer(0), query.order(statement))
@@ -58,14 +58,14 @@ extension ReadContext {
     /// The position holds while objects come and go: the next page begins behind the last object of this one, whatever
     /// happened before it. See docs/fetching.md.
     ///
-    /// - Throws: as ``fetch(_:)``.
+    /// - Throws: as `fetch(_:)`.
     public func page(_ request: FetchRequest) throws -> FetchedPage {
         try page(try request.checked(with: model))
     }
 
     /// Returns one page of objects, and the position after it.
     ///
-    /// - Throws: as ``fetch(_:)``.
+    /// - Throws: as `fetch(_:)`.
     public func page(_ request: CheckedFetchRequest) throws -> FetchedPage {
         var wider = try ofObjects(request)
         // One more tells whether there is more.

@@ -5,7 +5,10 @@ public struct Identity<Content: AttributeValue>: PropertyWrapper {
 
     /// Declares the identity.
     ///
-    /// - Parameter renamedFrom: the name in the model's versions before.
+    /// - Parameters:
+    ///   - renamedFrom: the name in the model's versions before.
+    ///   - file: where it is declared, for errors.
+    ///   - line: where it is declared, for errors.
     public init(renamedFrom: String? = nil, file: StaticString = #fileID, line: Int = #line) {
         declaration = .attribute(.identity, Content.self, file, line) { attribute in
             attribute.renamedFrom = renamedFrom.map { Located(content: $0, line: nil) }
@@ -44,6 +47,8 @@ public struct Field<Content: AttributeValue>: PropertyWrapper {
     ///   - preserveAfterDeletion: whether a deleted object's value stays in the history.
     ///   - renamedFrom: the name in the model's versions before.
     ///   - hashModifier: a text that makes the attribute another one though nothing else changed.
+    ///   - file: where it is declared, for errors.
+    ///   - line: where it is declared, for errors.
     public init(
         type: AttributeType? = nil, min: Content? = nil, max: Content? = nil, minLength: Int? = nil,
         maxLength: Int? = nil, pattern: String? = nil, unique: Bool = false, indexed: Bool = false,

@@ -1,7 +1,10 @@
 extension ObjectModel {
     /// Makes a model of typed classes, as a model file would state it.
     ///
-    /// - Parameter entities: the classes; those above them and those that relationships lead to have to be among them.
+    /// - Parameters:
+    ///   - name: the model's name, as in a model file.
+    ///   - version: the model's version, as in a model file.
+    ///   - entities: the classes; those above them and those that relationships lead to have to be among them.
     /// - Throws: ``ModelError`` with every mistake found, each with the source file, the line and a remedy.
     public convenience init(
         name: String, version: String = "1", entities: [TypedObject.Type]

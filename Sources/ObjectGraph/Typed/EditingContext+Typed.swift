@@ -68,9 +68,11 @@ extension EditingContext {
 
     // MARK: Fetching
 
-    /// Returns the objects of a class that a condition is true of; see ``fetch(_:batchSize:prefetch:)``.
+    /// Returns the objects of a class that a condition is true of; see
+    /// ``fetch(_:batchSize:prefetch:includesPendingChanges:)``.
     ///
     /// - Parameters:
+    ///   - type: the class.
     ///   - condition: which objects; without it all.
     ///   - sort: the order, the first key most important.
     ///   - limit: the greatest number of objects.

@@ -29,6 +29,8 @@ public struct EntityOptions {
     ///   - renamedFrom: the name in the model's versions before.
     ///   - hashModifier: a text that makes the entity another one though nothing else changed.
     ///   - info: what the model says to people and tools.
+    ///   - file: where it is declared, for errors.
+    ///   - line: where it is declared, for errors.
     public init(
         version: AnyKeyPath? = nil, unique: [[AnyKeyPath]] = [], indexes: [[AnyKeyPath]] = [], abstract: Bool = false,
         mergePolicy: String? = nil, renamedFrom: String? = nil, hashModifier: String? = nil,

@@ -72,8 +72,11 @@ extension ReadContext {
     /// Returns the objects that a to-many relationship leads to; without an order of their own, by primary key.
     ///
     /// - Parameters:
+    ///   - object: whose destinations.
+    ///   - path: the relationship.
     ///   - condition: which of them; without it all.
     ///   - sort: the order; an ordered relationship's own is not regarded.
+    ///   - limit: the greatest number of objects.
     /// - Throws: as ``fetch(_:where:sort:limit:offset:)``; ``PredicateError`` with code `predicate.unsupported` where the
     ///   relationship has no inverse.
     public func destinations<Object: TypedObject, Destination: TypedObject>(

@@ -38,6 +38,8 @@ public struct ToOne<Destination: TypedObject>: PropertyWrapper {
     ///   - required: whether the object cannot be without a destination.
     ///   - onMissing: what becomes of an event's reference to a destination that has not arrived.
     ///   - renamedFrom: the name in the model's versions before.
+    ///   - file: where it is declared, for errors.
+    ///   - line: where it is declared, for errors.
     public init(
         delete: DeleteRule = .nullify, required: Bool = false, onMissing: MissingDestination = .placeholder,
         renamedFrom: String? = nil, file: StaticString = #fileID, line: Int = #line
@@ -145,6 +147,8 @@ public struct ToMany<Destination: TypedObject>: PropertyWrapper {
     ///   - minCount: the least number of destinations, where there are any.
     ///   - maxCount: the greatest number of destinations.
     ///   - renamedFrom: the name in the model's versions before.
+    ///   - file: where it is declared, for errors.
+    ///   - line: where it is declared, for errors.
     public init(
         delete: DeleteRule = .nullify, required: Bool = false, ordered: Bool = false, minCount: Int = 0,
         maxCount: Int? = nil, renamedFrom: String? = nil, file: StaticString = #fileID, line: Int = #line
