@@ -186,6 +186,23 @@ import Testing
         for call in calls { #expect(codeOf(call) == .closed) }
     }
 
+    @Test func anAbandonedConsumerAsksNothingOfTheBroker() throws {
+        let broker = try brokerWithRecords(1)
+        let events = Collected<String>()
+        let consumer = try broker.consumer(["t"]) { event, _ in
+            events.append("\(event)")
+            return [:]
+        }
+        _ = try consumer.read(1)
+        try broker.setDown()
+        let before = events.values
+        try consumer.abandon()
+        try consumer.abandon()
+        try consumer.close()
+        #expect(consumer.isClosed && events.values == before)
+        #expect(codeOf { _ = try consumer.poll(maxRecords: 1, timeoutMilliseconds: 0) } == .closed)
+    }
+
     @Test func closeInterruptsAPollOnAnotherThread() async throws {
         let broker = try brokerWithRecords(0)
         let consumer = try broker.consumer(["t"])

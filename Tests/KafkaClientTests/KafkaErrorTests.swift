@@ -17,6 +17,11 @@ import Testing
         #expect(KafkaError.Code.closed.number == nil)
     }
 
+    @Test func aBrokersAnswerIsToldFromNone() {
+        #expect(KafkaError.Code.unknownMember.isFromBroker && KafkaError.Code.rebalanceInProgress.isFromBroker)
+        #expect(!KafkaError.Code.timedOut.isFromBroker && !KafkaError.Code.closed.isFromBroker)
+    }
+
     @Test func descriptionSaysWhatWhereAndWhatToDo() {
         let error = KafkaError(.messageTooLarge, topicPartition: TopicPartition("chat", 3))
         #expect(error.description.contains("MSG_SIZE_TOO_LARGE"))

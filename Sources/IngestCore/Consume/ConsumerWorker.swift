@@ -101,19 +101,29 @@ public final class ConsumerWorker: @unchecked Sendable {
         ) { [unowned self] event, consumer in try rebalance(event, consumer) }
         consumerBox.withLock { $0 = consumer }
         health.report(.started)
+        let brokerAnswers: Bool
         do {
             while !stopRequested.load(ordering: .acquiring) { try turn(consumer) }
             health.report(.draining)
             try pipeline.finish()
-            commitOffsets(consumer, asynchronously: false)
-            // Offsets that the broker did not take by now serve displays only: leaving the group does not try again.
-            uncommittedOffsets.removeAll()
+            brokerAnswers = commitOffsets(consumer, asynchronously: false)
         } catch {
             let reason = "\(error)"
             health.report(error is StoreError ? .storeFailed(reason: reason) : .halted(reason: reason))
             try? consumer.close(timeoutMilliseconds: 5000)
             throw error
         }
+        // Offsets that the broker did not take by now serve displays only: leaving the group does not try again.
+        uncommittedOffsets.removeAll()
+        if brokerAnswers {
+            try leave(consumer)
+        } else {
+            logger.warning("the broker does not answer: the group is not left, and notices by the session timeout")
+            try consumer.abandon()
+        }
+    }
+
+    private func leave(_ consumer: Consumer) throws {
         do {
             try consumer.close(timeoutMilliseconds: configuration.shutdown.drainSeconds * 200)
         } catch let error as KafkaError where error.code == .timedOut {
@@ -255,14 +265,19 @@ public final class ConsumerWorker: @unchecked Sendable {
     }
 
     /// Tells the broker how far the store is. The broker's offsets are for displays of lag: the store's decide.
-    func commitOffsets(_ consumer: Consumer, asynchronously: Bool) {
-        if uncommittedOffsets.isEmpty { return }
+    ///
+    /// - Returns: false where the broker did not answer.
+    @discardableResult
+    func commitOffsets(_ consumer: Consumer, asynchronously: Bool) -> Bool {
+        if uncommittedOffsets.isEmpty { return true }
         do {
             try consumer.commit(
                 uncommittedOffsets, asynchronously: asynchronously, timeoutMilliseconds: Self.commitMilliseconds)
             uncommittedOffsets.removeAll()
+            return true
         } catch {
             logger.debug("offsets were not committed to the broker", metadata: ["reason": "\(error)"])
+            return (error as? KafkaError)?.code.isFromBroker ?? true
         }
     }
 

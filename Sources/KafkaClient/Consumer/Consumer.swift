@@ -72,7 +72,20 @@ public final class Consumer: Sendable {
         }
     }
 
-    /// Whether `close` was called.
+    /// Ends without leaving the group, for a broker that does not answer: it notices by the session timeout.
+    ///
+    /// The rebalance handler is not called; batches stay valid. A second call does nothing.
+    /// - Throws: ``KafkaError`` with code `CLIENT_BUSY` from inside the handler.
+    public func abandon() throws {
+        if isClosed { return }
+        try pollGate.close(wake: wake) {
+            // The library lets go of nothing before all that it asked is answered or has timed out.
+            let last = Mutex(native.withLock { $0.take() })
+            try DedicatedThread.start { last.withLock { $0 = nil } }
+        }
+    }
+
+    /// Whether `close` or `abandon` was called.
     public var isClosed: Bool { native.withLock { $0 == nil } }
 
     func live() throws -> NativeConsumer {

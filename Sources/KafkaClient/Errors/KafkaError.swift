@@ -48,6 +48,9 @@ extension KafkaError {
 
         /// Prints the stable text.
         public var description: String { name }
+
+        /// Tells whether a broker said it, and not a client that got no answer.
+        public var isFromBroker: Bool { !name.hasPrefix("_") && !name.hasPrefix("CLIENT_") }
     }
 }
 
