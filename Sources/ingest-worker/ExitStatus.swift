@@ -21,7 +21,7 @@ enum ExitStatus {
     /// Returns the code of an error, or nil where the argument parser has to say it.
     static func code(of error: any Error) -> Int32? {
         switch error {
-        case is ConfigurationError, is ModelError, is RouteError: configuration
+        case is ConfigurationError, is ModelError, is RouteError, is PartitionError: configuration
         case let error as StoreError: storeCode(error)
         case let error as MigrationError: migrationCode(error)
         case let error as KafkaError: kafkaCode(error)

@@ -13,6 +13,31 @@ import Testing
         return broker
     }
 
+    @Test func withoutAGroupItReadsWhatTheCallerChooses() throws {
+        let broker = try EmbeddedBroker()
+        try broker.createTopic("t", partitions: 3)
+        for partition in 0..<3 { try broker.fill("t", partition: Int32(partition), count: 10) }
+        let consumer = try Consumer(withoutGroup: broker.configuration(["group.id": "free"]))
+        try consumer.assign(adding: [TopicPartition("t", 0): -2])
+        #expect(try consumer.read(10).map(\.offset) == Array(0..<10))
+        try consumer.assign(adding: [TopicPartition("t", 2): 7])
+        let more = try consumer.read(3)
+        #expect(more.map(\.topicPartition.partition) == [2, 2, 2] && more.map(\.offset) == [7, 8, 9])
+        #expect(try consumer.assignment == [TopicPartition("t", 0), TopicPartition("t", 2)])
+        try consumer.seek(TopicPartition("t", 0), to: 9)
+        #expect(try consumer.read(1).map(\.offset) == [9])
+        try consumer.commit([TopicPartition("t", 0): 10])
+        let admin = try Admin(configuration: broker.configuration())
+        #expect(
+            try admin.committedOffsets(group: "free", partitions: [TopicPartition("t", 0)]) == [
+                TopicPartition("t", 0): 10
+            ])
+        try consumer.close()
+        let member = try broker.consumer(["t"])
+        #expect(codeOf { try member.assign(adding: [TopicPartition("t", 1): 0]) } == .invalidArgument)
+        try member.close()
+    }
+
     @Test func recordsComeInOrderAndPositionsFollow() throws {
         let broker = try brokerWithRecords(300)
         let consumer = try broker.consumer(["t"])

@@ -9,7 +9,9 @@ extension ConfigurationKey {
     private static let main: [ConfigurationKey] = [
         .text("model", \.model, "The model: a YAML file, or a .xcdatamodel or .xcdatamodeld folder."),
         .text("author", \.author, "The author that history transactions carry."),
-        .text("store.path", \.store.path, "The SQLite file; its folder is made when it is missing."),
+        .text(
+            "store.path", \.store.path,
+            "The SQLite file; its folder is made when it is missing. {partition} stands for kafka.partitions."),
         .integer(
             "store.cacheMegabytes", \.store.cacheMegabytes, 1...65_536,
             "The page cache of the writing connection, in megabytes."),
@@ -23,6 +25,7 @@ extension ConfigurationKey {
             "kafka.onPositionLost", \.kafka.onPositionLost,
             "What to do when the needed offset is gone from the broker: halt the partition, or go on with the earliest "
                 + "or latest record. Not given to librdkafka."),
+        .partitions,
     ]
 
     private static let bounds: [ConfigurationKey] = [

@@ -80,7 +80,7 @@ struct ConfigurationLoader {
     /// Sets a librdkafka property.
     mutating func assignKafka(_ property: String, _ value: ConfigurationNode, at keyOrigin: ConfigurationOrigin) {
         let name = "kafka.\(property)"
-        if let own = Suggestion.closest(to: property, among: ["onPositionLost"]) {
+        if let own = Suggestion.closest(to: property, among: ["onPositionLost", "partitions"]) {
             problems.add(
                 .unknownKey, at: keyOrigin, "unknown key \"\(name)\"", suggestion: "kafka.\(own)",
                 remedy: "Write the key as suggested.")
@@ -117,6 +117,7 @@ struct ConfigurationLoader {
     mutating func finish(file: String?) throws(ConfigurationError) -> LoadedConfiguration {
         checkTopics()
         checkHTTP()
+        placeStore()
         guard problems.list.isEmpty else { throw ConfigurationError(problems: problems.list) }
         let entries = ConfigurationKey.known.map { key in
             ConfigurationEntry(
@@ -129,6 +130,20 @@ struct ConfigurationLoader {
                 origin: origins["kafka.\(name)"] ?? .byDefault)
         }
         return LoadedConfiguration(configuration: configuration, file: file, entries: entries + kafka)
+    }
+
+    /// Puts the partitions into the store's path.
+    private mutating func placeStore() {
+        let mark = StoreConfiguration.partitionMark
+        guard configuration.store.path.contains(mark) else { return }
+        if let partitions = configuration.kafka.partitions {
+            configuration.store.path = configuration.store.path.replacing(mark, with: partitions.fileName)
+        } else {
+            problems.add(
+                .conflict, at: origins["store.path"] ?? .byDefault,
+                "store.path is \"\(configuration.store.path)\", and there is no kafka.partitions to stand for \(mark)",
+                remedy: "Set kafka.partitions, as in --set kafka.partitions=1/4, or name a path without \(mark).")
+        }
     }
 
     /// Refuses an address that others reach without a token, unless somebody wants it so; and bounds that exclude probes.

@@ -17,6 +17,8 @@ public struct KafkaSettings: Sendable, Equatable {
     ])
     /// What happens when the offset that the worker needs is gone; not given to librdkafka.
     public var onPositionLost = OnPositionLost.halt
+    /// The partitions that the worker reads by itself, or nil where the group gives it some; not given to librdkafka.
+    public var partitions: PartitionSelection?
 
     /// Creates the defaults.
     public init() {}

@@ -50,6 +50,9 @@ public struct WorkerConfiguration: Sendable, Equatable {
 
 /// Says where the store is and what it may use.
 public struct StoreConfiguration: Sendable, Equatable {
+    /// What stands for `kafka.partitions` in a path that is read from a source.
+    public static let partitionMark = "{partition}"
+
     /// The SQLite file, relative to the working directory.
     public var path = "data/ingest.sqlite"
     /// The page cache of the writing connection, in megabytes.

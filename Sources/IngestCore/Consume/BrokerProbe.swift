@@ -8,6 +8,7 @@ import Synchronization
 public final class BrokerProbe: Sendable {
     private let admin: Admin
     private let health: HealthMonitor
+    private let directory: TopicDirectory?
     private let isStopping = Atomic<Bool>(false)
     private let stop = DispatchSemaphore(value: 0)
     private static let intervalSeconds = 2.0
@@ -15,8 +16,10 @@ public final class BrokerProbe: Sendable {
 
     /// Makes a probe with a client of its own.
     ///
+    /// - Parameter directory: where the topics that the broker has are noted, or nil.
     /// - Throws: `KafkaError` where a property is unknown or refused.
-    public init(configuration: KafkaConfiguration, health: HealthMonitor) throws {
+    init(configuration: KafkaConfiguration, health: HealthMonitor, directory: TopicDirectory? = nil) throws {
+        self.directory = directory
         admin = try Admin(configuration: configuration)
         self.health = health
     }
@@ -38,7 +41,8 @@ public final class BrokerProbe: Sendable {
 
     private func probe() {
         do {
-            _ = try admin.metadata(timeoutMilliseconds: Self.timeoutMilliseconds)
+            let metadata = try admin.metadata(timeoutMilliseconds: Self.timeoutMilliseconds)
+            directory?.note(metadata.topics.mapValues { Set($0.map(\.number)) })
             health.report(.brokerReachable)
         } catch {
             health.report(.brokerUnreachable(reason: "\(error)"))

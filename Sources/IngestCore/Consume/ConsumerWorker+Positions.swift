@@ -102,7 +102,7 @@ extension ConsumerWorker {
         }
     }
 
-    private func report(halted partition: TopicPartition, _ reason: String, remedy: String) {
+    func report(halted partition: TopicPartition, _ reason: String, remedy: String) {
         health.report(.partitionHalted(topic: partition.topic, partition: partition.partition, reason: reason))
         logger.critical(
             "a partition is halted",

@@ -19,6 +19,10 @@ public final class ConsumerWorker: @unchecked Sendable {
     let deadLetters: DeadLetterPublisher?
     private let consumerConfiguration: KafkaConfiguration
     private let decoders: [String: EventDecoder]
+    /// What the broker was last seen to have, where the worker chooses its partitions itself.
+    let directory: TopicDirectory?
+    /// Which of these partitions the worker reads; nil where the group says.
+    var plan: PartitionPlan?
     private let wakePublisher: @Sendable () -> Void
     /// The last token that was notified, or nil where nothing is notified.
     let deliveredToken: @Sendable () -> Int64?
@@ -59,10 +63,15 @@ public final class ConsumerWorker: @unchecked Sendable {
     init(
         configuration: WorkerConfiguration, writer: WriterContext, consumer: KafkaConfiguration,
         metrics: WorkerMetrics, health: HealthMonitor, logger: Logger, mailbox: CursorMailbox,
-        deadLetters: DeadLetterPublisher? = nil, wakePublisher: @escaping @Sendable () -> Void = {},
+        deadLetters: DeadLetterPublisher? = nil, directory: TopicDirectory? = nil,
+        wakePublisher: @escaping @Sendable () -> Void = {},
         deliveredToken: @escaping @Sendable () -> Int64? = { nil }
     ) throws {
         self.deliveredToken = deliveredToken
+        self.directory = directory
+        plan = configuration.kafka.partitions.map {
+            PartitionPlan(selection: $0, topics: configuration.topics.map(\.name))
+        }
         outbox = OutboxLimit(maximumTransactions: configuration.notifications.maxOutboxTransactions)
         firstToken = try writer.store.read { try $0.lastToken() }
         metrics.historyToken.set(firstToken)
@@ -96,9 +105,7 @@ public final class ConsumerWorker: @unchecked Sendable {
     ///   committed is read again at the next start.
     public func run() throws {
         pipeline.onCommit = { [unowned self] in committed($0) }
-        let consumer = try Consumer(
-            configuration: consumerConfiguration, topics: configuration.topics.map(\.name)
-        ) { [unowned self] event, consumer in try rebalance(event, consumer) }
+        let consumer = try makeConsumer()
         consumerBox.withLock { $0 = consumer }
         health.report(.started)
         let brokerAnswers: Bool
@@ -131,6 +138,13 @@ public final class ConsumerWorker: @unchecked Sendable {
         }
     }
 
+    private func makeConsumer() throws -> Consumer {
+        if plan != nil { return try Consumer(withoutGroup: consumerConfiguration) }
+        return try Consumer(
+            configuration: consumerConfiguration, topics: configuration.topics.map(\.name)
+        ) { [unowned self] event, consumer in try rebalance(event, consumer) }
+    }
+
     /// Saves the last cursors and gives the store's lease up; call it when ``run()`` has ended.
     ///
     /// - Throws: ``StoreError``.
@@ -144,6 +158,7 @@ public final class ConsumerWorker: @unchecked Sendable {
 
     private func turn(_ consumer: Consumer) throws {
         health.report(.heartbeat)
+        try assignPartitions(consumer)
         try settleOutOfRange(consumer)
         try limitOutbox(consumer)
         try waitOrGoOn(consumer)

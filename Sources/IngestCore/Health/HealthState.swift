@@ -10,7 +10,7 @@ public enum HealthEvent: Sendable, Equatable {
     case storeOK
     /// The store failed.
     case storeFailed(reason: String)
-    /// The worker is a member of its consumer group.
+    /// The worker is a member of its consumer group, or has taken the partitions that the configuration names.
     case groupJoined
     /// The worker is no member any more.
     case groupLost(reason: String)
@@ -68,6 +68,8 @@ public struct HealthRules: Sendable, Equatable {
     public var staleAfterSeconds = 5.0
     /// Whether the worker consumes from Kafka.
     public var needsBroker = true
+    /// Whether the worker joins no group and reads the partitions that the configuration names.
+    public var choosesPartitions = false
     /// Whether the worker sends notifications.
     public var needsPublisher = true
     /// Whether the worker sends dead letters to a topic.
@@ -115,6 +117,7 @@ public struct HealthState: Sendable {
     /// Creates the state of a worker that has not started.
     public init(rules: HealthRules = HealthRules(), at time: Double) {
         self.rules = rules
+        if rules.choosesPartitions { group = .unknown("the topics' partitions are not known yet") }
         lastHeartbeat = time
     }
 
@@ -163,7 +166,7 @@ public struct HealthState: Sendable {
         ]
         if rules.needsBroker {
             checks.append(HealthCheck("broker", failure: broker.failure))
-            checks.append(HealthCheck("group", failure: group.failure))
+            checks.append(HealthCheck(rules.choosesPartitions ? "assignment" : "group", failure: group.failure))
             checks.append(HealthCheck("partitions", failure: haltedFailure))
         }
         if rules.needsPublisher {

@@ -55,6 +55,7 @@ public final class WorkerRuntime: Sendable {
         var rules = HealthRules()
         rules.needsPublisher = configuration.notifications.topic != nil
         rules.needsDeadLetters = configuration.deadLetters.topic != nil
+        rules.choosesPartitions = configuration.kafka.partitions != nil
         let health = HealthMonitor(rules: rules, secretValues: configuration.secretValues)
         self.health = health
         metrics = WorkerMetrics(
@@ -66,9 +67,10 @@ public final class WorkerRuntime: Sendable {
             logger.warning("the disk failed under the store: it is verified before anything is written")
             health.report(.starting(step: "verifying the store"))
         }
+        try configuration.checkPartitions(of: store)
         writer = try WriterContext(store: store, options: configuration.writerOptions)
         health.report(.storeOK)
-        health.report(.starting(step: "joining the consumer group"))
+        health.report(.starting(step: rules.choosesPartitions ? "finding partitions" : "joining the consumer group"))
         let client = configuration.kafka.clientConfiguration(logger: logger)
         // What cannot be sent has failed before its batch is tried again, so nothing stands in the queue twice.
         let sending = client.setting("message.timeout.ms", to: client["message.timeout.ms"] ?? "8000")
@@ -105,13 +107,15 @@ public final class WorkerRuntime: Sendable {
             try writer.putCursors([publisher.cursorName: publisher.deliveredToken])
             try writer.commit()
         }
-        probe = try BrokerProbe(configuration: client, health: health)
+        let directory = rules.choosesPartitions ? TopicDirectory() : nil
+        probe = try BrokerProbe(configuration: client, health: health, directory: directory)
         let publisher = publisher
         feed = try ChangeFeed(
             store: store, configuration: configuration.notifications, metrics: metrics, logger: logger)
         worker = try ConsumerWorker(
             configuration: configuration, writer: writer, consumer: consumer, metrics: metrics, health: health,
-            logger: logger, mailbox: mailbox, deadLetters: deadLetters, wakePublisher: { publisher?.wake() },
+            logger: logger, mailbox: mailbox, deadLetters: deadLetters, directory: directory,
+            wakePublisher: { publisher?.wake() },
             deliveredToken: { publisher?.deliveredToken })
         worker.pipeline.onDeadLetter = hooks.onDeadLetter
     }

@@ -1,11 +1,11 @@
 import Synchronization
 
-/// Reads topics as a member of a consumer group.
+/// Reads topics as a member of a consumer group, or partitions that the caller chooses.
 ///
 /// One thread at a time calls `poll`, in a loop; rebalances, errors and statistics are delivered inside it, on its
 /// thread. The other calls may come from any thread. A closed consumer throws `closed`.
 public final class Consumer: Sendable {
-    /// The topics subscribed to; a name that begins with `^` is a regular expression.
+    /// The topics subscribed to, none where the caller chooses; a name that begins with `^` is a regular expression.
     public let topics: [String]
     private let native: Mutex<NativeConsumer?>
     private let pollGate = PollGate()
@@ -28,6 +28,25 @@ public final class Consumer: Sendable {
             }
         }
         try consumer.subscribe(topics)
+    }
+
+    /// Joins no group and reads nothing until `assign(adding:)` says what; offsets are committed to `group.id`.
+    ///
+    /// Throws `KafkaError` when a property is unknown or refused.
+    public init(withoutGroup configuration: KafkaConfiguration) throws {
+        topics = []
+        native = Mutex(try NativeConsumer(configuration))
+    }
+
+    /// Reads these partitions too, from the offsets given; -2 is a partition's first record, -1 its end.
+    ///
+    /// Only for a consumer without group; call it on the thread that polls.
+    public func assign(adding offsets: [TopicPartition: Int64]) throws {
+        guard topics.isEmpty else {
+            throw KafkaError(.invalidArgument, "the group assigns the partitions of a consumer with topics")
+        }
+        if offsets.isEmpty { return }
+        try live().assign(adding: offsets)
     }
 
     deinit {

@@ -22,6 +22,19 @@ final class NativeConsumer: @unchecked Sendable {
         try KafkaError.check(list.use { rd_kafka_subscribe(client.pointer, $0) })
     }
 
+    /// Reads more partitions, apart from any group.
+    func assign(adding offsets: [TopicPartition: Int64]) throws {
+        // Before the library may hand out the first record.
+        client.callbacks.rebalance.withLock { state in
+            state.assigned.formUnion(offsets.keys)
+            state.starts.merge(offsets) { $1 }
+        }
+        let list = NativePartitionList(offsets)
+        if let error = list.use({ rd_kafka_incremental_assign(client.pointer, $0) }) {
+            throw KafkaError(consuming: error)
+        }
+    }
+
     /// Takes what is there; when nothing is, waits for the first record and takes what came with it.
     func poll(recordsMax: Int, timeoutMilliseconds: Int) throws -> (NativeMessages, [ConsumerEvent]) {
         let messages = UnsafeMutablePointer<NativeMessages.Message?>.allocate(capacity: recordsMax)

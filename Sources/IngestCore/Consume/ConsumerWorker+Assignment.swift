@@ -1,0 +1,74 @@
+import KafkaClient
+import ObjectGraph
+
+/// How the worker takes its partitions where `kafka.partitions` names them: no group, no rebalances.
+extension ConsumerWorker {
+    /// Looks whether the broker has other topics than before, and takes what is new.
+    func assignPartitions(_ consumer: Consumer) throws {
+        guard let plan, let news = directory?.news(after: plan.generation) else { return }
+        self.plan?.generation = news.generation
+        guard let changes = self.plan?.update(news.topics) else { return }
+        try take(changes.new, consumer)
+        tell(changes)
+        health.report(.groupJoined)
+    }
+
+    private func take(_ partitions: [TopicPartition], _ consumer: Consumer) throws {
+        if partitions.isEmpty { return }
+        logger.info("partitions", metadata: ["event": "taken", "partitions": "\(partitions)"])
+        // As when a group assigns: what is open is saved, and where reading waits it waits for these too.
+        try saveOrDrop()
+        isWaiting = false
+        try consumer.assign(adding: startOffsets(partitions))
+    }
+
+    /// Tells in health what is wanted and not there, and takes back what has come.
+    private func tell(_ changes: PartitionPlan.Changes) {
+        for (partition, reason) in changes.missing.sorted(by: { $0.key < $1.key })
+        where missing.insert(partition).inserted {
+            let remedy =
+                partition.partition < 0
+                ? "make the topic, or correct 'topics'" : "add partitions to the topic, or correct kafka.partitions"
+            report(halted: partition, reason, remedy: remedy)
+        }
+        for partition in missing where progress[partition] == nil && changes.missing[partition] == nil {
+            missing.remove(partition)
+            health.report(.partitionReleased(topic: partition.topic, partition: partition.partition))
+        }
+        for topic in changes.idle {
+            logger.warning("no partition of a topic falls to this worker", metadata: ["topic": "\(topic)"])
+        }
+    }
+}
+
+/// A store that holds records of partitions which the worker is not to read.
+public struct PartitionError: Error, Sendable, CustomStringConvertible {
+    /// A stable code for scripts and logs.
+    public var code: String { "partitions.foreign" }
+    /// The store stays what it is.
+    public var isRetriable: Bool { false }
+    /// Which partitions, and what to do.
+    public let description: String
+}
+
+extension WorkerConfiguration {
+    /// Refuses a store with positions of partitions outside of `kafka.partitions`: another worker may read these, and
+    /// one log would be shared out twice.
+    ///
+    /// - Throws: ``PartitionError``, `StoreError`.
+    func checkPartitions(of store: Store) throws {
+        guard let partitions = kafka.partitions else { return }
+        let names = Set(topics.map(\.name))
+        let foreign = try store.read { try $0.positions() }
+            .filter { names.contains($0.topic) && !partitions.contains($0.partition) }
+            .map { TopicPartition($0.topic, $0.partition) }.sorted()
+        if foreign.isEmpty { return }
+        let shown = foreign.prefix(5).map { "\($0.topic)/\($0.partition)" }.joined(separator: ", ")
+        let more = foreign.count > 5 ? " and \(foreign.count - 5) more" : ""
+        throw PartitionError(
+            description: "The store at \(store.path) holds records of \(shown)\(more), which kafka.partitions "
+                + "(\(partitions)) leaves out. Name those too, or give these partitions a store of their own, as with "
+                + "store.path: data/ingest-\(StoreConfiguration.partitionMark).sqlite; it is made from the beginning "
+                + "of the topics")
+    }
+}

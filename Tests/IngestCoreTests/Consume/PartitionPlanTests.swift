@@ -1,0 +1,48 @@
+import KafkaClient
+import Testing
+
+@testable import IngestCore
+
+@Suite struct PartitionPlanTests {
+    private func plan(_ selection: String, _ topics: [String] = ["a"]) throws -> PartitionPlan {
+        PartitionPlan(selection: try #require(PartitionSelection(selection)), topics: topics)
+    }
+
+    @Test func aShareTakesItsPartitionsOfEachTopicOnce() throws {
+        var plan = try plan("1/4", ["a", "b"])
+        let topics: [String: Set<Int32>] = ["a": Set(0..<6), "b": Set(0..<3), "other": Set(0..<9)]
+        #expect(
+            plan.update(topics).new == [TopicPartition("a", 1), TopicPartition("a", 5), TopicPartition("b", 1)])
+        #expect(plan.update(topics) == PartitionPlan.Changes())
+    }
+
+    @Test func aShareTakesPartitionsThatAreAdded() throws {
+        var plan = try plan("1/4")
+        _ = plan.update(["a": Set(0..<4)])
+        #expect(plan.update(["a": Set(0..<10)]).new == [TopicPartition("a", 5), TopicPartition("a", 9)])
+    }
+
+    @Test func aShareWithoutPartitionsIsIdleAndMissesNothing() throws {
+        var plan = try plan("3/4")
+        let changes = plan.update(["a": [0, 1]])
+        #expect(changes.idle == ["a"] && changes.missing.isEmpty && changes.new.isEmpty)
+    }
+
+    @Test func partitionsOfAListThatAreNotThereAreMissedUntilTheyAre() throws {
+        var plan = try plan("0-1,7")
+        let few = plan.update(["a": [0, 1, 2]])
+        #expect(few.new == [TopicPartition("a", 0), TopicPartition("a", 1)])
+        #expect(few.missing == [TopicPartition("a", 7): "the topic has no partition 7, only 3"])
+        let more = plan.update(["a": Set(0..<8)])
+        #expect(more == PartitionPlan.Changes(new: [TopicPartition("a", 7)]))
+    }
+
+    @Test func aTopicThatIsNotThereIsMissedAsAWhole() throws {
+        var plan = try plan("0/2")
+        #expect(Array(plan.update([:]).missing.keys) == [TopicPartition("a", -1)])
+        #expect(plan.update(["a": [0]]) == PartitionPlan.Changes(new: [TopicPartition("a", 0)]))
+        // It vanishes: what is read stays assigned, and nothing is assigned twice when it comes back.
+        #expect(Array(plan.update([:]).missing.keys) == [TopicPartition("a", -1)])
+        #expect(plan.update(["a": [0]]) == PartitionPlan.Changes())
+    }
+}
