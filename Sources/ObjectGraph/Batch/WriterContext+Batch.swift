@@ -9,14 +9,19 @@ extension WriterContext {
         let entities = concreteEntities(checked.entity)
         let plan = plan
         return try batch(resultKind: request.resultKind, entities: entities) { history, tally in
-            var count = 0
-            for entity in entities {
+            let propagation = DerivedPropagation(store: connection, plan: plan, time: history.time)
+            let updates = try entities.map { entity in
                 let assignments = try BatchAssignments(request, entity: entity, plan: plan, time: history.time)
-                let update = try BatchUpdate(
+                return try BatchUpdate(
                     store: connection, history: history, entity: entity, assignments: assignments, request: checked,
-                    plan: plan)
-                count += try update.run(into: &tally)
+                    plan: plan, propagation: propagation)
             }
+            // Which objects change, and to what, is decided before the first of them does, of whatever entity.
+            let keys = try updates.map { try $0.keys(mustList: updates.count > 1) }
+            var count = 0
+            for (update, keys) in zip(updates, keys) { count += try update.run(keys, into: &tally) }
+            try propagation.run()
+            try propagation.writeHistory(history, into: &tally)
             return (count, 0)
         }
     }
@@ -30,7 +35,8 @@ extension WriterContext {
     ///   minimum count refuses, ``StoreError``. Nothing is changed then.
     public func execute(_ request: BatchDeleteRequest) throws -> BatchResult {
         let checked = try request.objects.checked(with: store.model)
-        let entities = concreteEntities(checked.entity)
+        // A placeholder may be of an abstract entity as yet.
+        let entities = allEntities(checked.entity)
         return try batch(resultKind: request.resultKind, entities: entities) { history, tally in
             let selections = try entities.map { entity throws(PredicateError) in
                 let selection = try BatchSelection(
@@ -79,9 +85,11 @@ extension WriterContext {
         }
     }
 
-    /// The entity and those below it that have objects.
-    private func concreteEntities(_ entity: Entity) -> [Entity] {
-        ([entity] + entity.subentityIndexes.map { store.model.entities[$0] }).filter { !$0.isAbstract }
+    /// The entity and those below it that have objects other than placeholders.
+    private func concreteEntities(_ entity: Entity) -> [Entity] { allEntities(entity).filter { !$0.isAbstract } }
+
+    private func allEntities(_ entity: Entity) -> [Entity] {
+        [entity] + entity.subentityIndexes.map { store.model.entities[$0] }
     }
 
     // MARK: The transaction

@@ -52,6 +52,7 @@ extension EventApplier {
             of: object, relationship, limit: ObjectRegistry.maximumListedDestinations + wanted.count)
         if current.map(\.pk) == wanted.map(\.pk) { return }
         willChange(object)
+        registry.orderedLists.insert(registry.linkKey(object, relationship))
         for (place, destination) in wanted.enumerated() where destination.isAlive {
             try setPlace(Int64(place), of: destination, in: relationship, object)
         }

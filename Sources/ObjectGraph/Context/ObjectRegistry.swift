@@ -18,6 +18,8 @@ final class ObjectRegistry {
     var loadedUnique: Set<Unique> = []
     /// The next place in ordered relationships.
     var nextPlaces: [LinkKey: Int64] = [:]
+    /// The ordered relationships that were put in order as a whole.
+    var orderedLists: Set<LinkKey> = []
     /// The changed objects in the order of their first change.
     var listed: [ContextObject] = []
     var tombstones: [[Value: TombstoneEntry]]
@@ -83,6 +85,7 @@ final class ObjectRegistry {
         byUnique.removeAll(keepingCapacity: true)
         loadedUnique.removeAll(keepingCapacity: true)
         nextPlaces.removeAll(keepingCapacity: true)
+        orderedLists.removeAll(keepingCapacity: true)
         listed.removeAll(keepingCapacity: true)
         for index in pairs.indices { pairs[index].reset() }
         members.removeAll(keepingCapacity: true)

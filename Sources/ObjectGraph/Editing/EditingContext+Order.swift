@@ -93,14 +93,18 @@ extension EditingContext {
     private func order(_ key: ListKey, _ change: ListChange) throws -> EditSet.Order? {
         guard let owner = registry.known(key.owner.entity, pk: key.owner.pk), owner.isAlive else { return nil }
         var seen: Set<Int64> = []
-        let destinations =
-            change.isReordered
-            ? try currentDestinations(of: owner, change.relationship).map(\.pk)
-            : change.added.sorted { ($0.place, $0.pk) < ($1.place, $1.pk) }.map(\.pk).filter {
-                seen.insert($0).inserted
-            }
-        return EditSet.Order(
-            owner: key.owner, relationship: change.relationship, destinations: destinations,
-            isWhole: change.isReordered)
+        let added = change.added.sorted { ($0.place, $0.pk) < ($1.place, $1.pk) }.map(\.pk).filter {
+            seen.insert($0).inserted
+        }
+        func order(_ destinations: [Int64], isWhole: Bool) -> EditSet.Order {
+            EditSet.Order(
+                owner: key.owner, relationship: change.relationship, destinations: destinations, isWhole: isWhole)
+        }
+        let wasOrdered = registry.orderedLists.contains(registry.linkKey(owner, change.relationship))
+        if !change.isReordered, !wasOrdered { return order(added, isWhole: false) }
+        let all = try currentDestinations(of: owner, change.relationship).map(\.pk)
+        // Added ones may have been put before others that kept their places.
+        return change.isReordered || all.suffix(added.count) != added[...]
+            ? order(all, isWhole: true) : order(added, isWhole: false)
     }
 }

@@ -21,10 +21,10 @@ struct BatchUpdate {
 
     init(
         store: WriterConnection, history: HistoryWriter, entity: Entity, assignments: BatchAssignments,
-        request: CheckedFetchRequest, plan: DerivedPlan
+        request: CheckedFetchRequest, plan: DerivedPlan, propagation: DerivedPropagation
     ) throws {
         self.plan = plan
-        propagation = DerivedPropagation(store: store, plan: plan, time: history.time)
+        self.propagation = propagation
         self.store = store
         self.history = history
         self.entity = entity
@@ -65,22 +65,29 @@ struct BatchUpdate {
         self.columns = columns
     }
 
-    /// Updates the objects, and returns how many changed.
+    /// Checks the values that objects would get, and lists the keys of those that would change; nil where that is too
+    /// much to list and need not be listed.
     ///
+    /// - Parameter mustList: whether others change before these.
     /// - Throws: ``BatchError``, ``StoreError``.
-    func run(into tally: inout ChangeTally) throws -> Int {
+    func keys(mustList: Bool) throws -> KeySet? {
         try checkValues()
         var keys = KeySet()
-        if try listKeys(&keys) {
+        return try listKeys(&keys, mustList: mustList) ? keys : nil
+    }
+
+    /// Updates the objects, marks what others derive from them, and returns how many changed.
+    ///
+    /// - Throws: ``StoreError``.
+    func run(_ keys: KeySet?, into tally: inout ChangeTally) throws -> Int {
+        let before = tally.count(.update, entity: entity.index)
+        if let keys {
             let update = try self.update("pk IN (SELECT value FROM json_each(?\(constants.count + 1)))")
             try keys.forEachChunk(of: HistoryRange.maximumCount) { chunk in try change(chunk, update, &tally) }
         } else {
             try changeWindows(&tally)
         }
-        let count = tally.count(.update, entity: entity.index)
-        try propagation.run()
-        try propagation.writeHistory(history, into: &tally)
-        return count
+        return tally.count(.update, entity: entity.index) - before
     }
 
     // MARK: Statements
@@ -148,7 +155,7 @@ struct BatchUpdate {
     // MARK: By a list of keys
 
     /// Lists what changes, and returns false where that is too much to list and need not be listed.
-    private func listKeys(_ keys: inout KeySet) throws(StoreError) -> Bool {
+    private func listKeys(_ keys: inout KeySet, mustList: Bool) throws(StoreError) -> Bool {
         let statement = try PreparedStatement(
             store.connection,
             sql: """
@@ -158,7 +165,7 @@ struct BatchUpdate {
         bindSelection(statement)
         while try statement.step() {
             keys.insert(statement.integer(0))
-            if keys.count > Self.listedCount, selection.isLocal { return false }
+            if keys.count > Self.listedCount, selection.isLocal, !mustList { return false }
         }
         return true
     }

@@ -76,4 +76,60 @@ import Testing
                 == [["b", "b@e.f", "Person"], ["d", "d@e.f", "Person"]])
         #expect(try graph.history(after: 1).sorted() == ["insert Person d", "update Person b email"])
     }
+
+    private func groups() throws -> Graph {
+        let graph = try Graph(
+            yaml: """
+                entities:
+                  Thing:
+                    abstract: true
+                    identity: id
+                    attributes: { id: { type: string } }
+                    relationships: { place: { to: Thing, inverse: none, optional: true } }
+                  Party:
+                    parent: Thing
+                    attributes: { level: { type: integer64, default: 1 } }
+                    relationships: { group: { to: Group, inverse: members, optional: true } }
+                  Group:
+                    parent: Party
+                    attributes: { levels: { type: integer64, derived: members.level.@sum } }
+                    relationships: { members: { to: Party, many: true, inverse: group } }
+                """)
+        try graph.apply([
+            graph.upsert("Group", "g", ["level": 2]), graph.upsert("Party", "p", ["group": "g"]),
+            graph.upsert("Group", "h", ["group": "g", "level": 3]),
+        ])
+        return graph
+    }
+
+    @Test func whatIsDerivedIsNotCountedAsUpdated() throws {
+        let graph = try groups()
+        let result = try graph.writer.execute(
+            BatchUpdateRequest("Party", where: "id != 'g'", set: ["level": .value(.integer(4))]))
+        #expect(result.count == 2)
+        #expect(
+            try graph.history(after: 1).sorted() == [
+                "update Group g levels", "update Group h level", "update Party p level",
+            ])
+        #expect(try graph.store.verify().isSound)
+    }
+
+    @Test func whichObjectsOfASubEntityChangeIsDecidedBeforeOthersDo() throws {
+        let graph = try groups()
+        // The group is asked after the party has changed.
+        let request = BatchUpdateRequest(
+            "Party", where: "id = 'p' OR SUBQUERY(group.members, $m, $m.level = 1).@count > 0",
+            set: ["level": .value(.integer(7))])
+        #expect(try graph.writer.execute(request).count == 2)
+        #expect(try graph.column("SELECT level FROM Thing WHERE id IN ('h', 'p')") == [7, 7])
+    }
+
+    @Test func aDeletionReachesPlaceholdersOfAnAbstractEntity() throws {
+        let graph = try groups()
+        try graph.apply(graph.upsert("Party", "p", ["place": "unknown"]))
+        #expect(try graph.column("SELECT _entity FROM Thing WHERE id = 'unknown'") == ["Thing"])
+        #expect(try graph.writer.execute(BatchDeleteRequest("Thing")).count == 4)
+        #expect(try graph.identities("Thing") == [])
+        #expect(try graph.store.verify().isSound)
+    }
 }

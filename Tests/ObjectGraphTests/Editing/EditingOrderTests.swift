@@ -47,6 +47,15 @@ import Testing
         #expect(try graph.damage() == "")
     }
 
+    @Test(arguments: names) func oneThatTakesThePlaceOfAnotherStandsBeforeThoseThatStay(_ name: String) throws {
+        let (list, objects) = try seeded(name)
+        try list.setObjects(name, ["d", "a", "b"].compactMap { objects[$0] })
+        try context.save()
+        #expect(try stored(name) == ["d", "a", "b"])
+        #expect(try context.ids(list.objects(name)) == ["d", "a", "b"])
+        #expect(try graph.damage() == "")
+    }
+
     @Test(arguments: names) func aReorderingAloneIsAChangeOfTheOwner(_ name: String) throws {
         let (list, objects) = try seeded(name)
         let token = try graph.store.read { try $0.lastToken() }

@@ -37,7 +37,7 @@ extension ReferenceGraph {
         return lines.sorted()
     }
 
-    private func value(_ attribute: Attribute, of key: Key) -> Value {
+    func value(_ attribute: Attribute, of key: Key) -> Value {
         let entity = entity(key)
         switch attribute.derivation {
         case nil: return objects[key]?.attributes[attribute.slot] ?? .null
@@ -90,7 +90,7 @@ extension ReferenceGraph {
         }
     }
 
-    private func compute(_ expression: ArithmeticExpression, of key: Key) -> Decimal? {
+    func compute(_ expression: ArithmeticExpression, of key: Key) -> Decimal? {
         switch expression {
         case .number(let text): return Decimal(string: text)
         case .attribute(let slot): return value(entity(key).attributes[slot], of: key).decimal
@@ -106,7 +106,7 @@ extension ReferenceGraph {
         }
     }
 
-    private func number(_ number: Decimal, _ attribute: Attribute) -> Value {
+    func number(_ number: Decimal, _ attribute: Attribute) -> Value {
         switch attribute.type {
         case .decimal: .text("\(number)")
         case .double, .float: .double(NSDecimalNumber(decimal: number).doubleValue)

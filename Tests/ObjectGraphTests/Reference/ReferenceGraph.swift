@@ -47,7 +47,7 @@ struct ReferenceGraph {
     private var turns = 0
     private var madeByThisEvent: Set<Key> = []
     /// The rules that the event breaks: object, property, code.
-    private var broken: Set<[String]> = []
+    var broken: Set<[String]> = []
 
     init(_ model: ObjectModel) { self.model = model }
 
@@ -62,17 +62,24 @@ struct ReferenceGraph {
 
     /// Applies an event and returns the words that its outcome may have.
     mutating func apply(_ event: GraphEvent) -> Set<String> {
+        if let root = event.operations.last, isStale(root) { return ["stale"] }
+        return together { graph in
+            for operation in event.operations where !graph.isStale(operation) {
+                switch operation.kind {
+                case .upsert: try graph.upsert(operation)
+                case .delete: try graph.delete(operation)
+                }
+            }
+        }
+    }
+
+    /// Does what `body` does as a whole or not at all, and returns the words that the outcome may have.
+    mutating func together(_ body: (inout ReferenceGraph) throws -> Void) -> Set<String> {
         let before = self
         madeByThisEvent = []
         broken = []
         do {
-            if let root = event.operations.last, isStale(root) { return ["stale"] }
-            for operation in event.operations where !isStale(operation) {
-                switch operation.kind {
-                case .upsert: try upsert(operation)
-                case .delete: try delete(operation)
-                }
-            }
+            try body(&self)
             try validateEverything(before)
             return ["applied"]
         } catch let failure as Failure {
@@ -94,7 +101,7 @@ struct ReferenceGraph {
 
     func entity(_ key: Key) -> Entity { objects[key]?.entity ?? model.entities[key.entity] }
 
-    private func isStale(_ operation: ObjectGraph.Operation) -> Bool {
+    func isStale(_ operation: ObjectGraph.Operation) -> Bool {
         let entity = model.entities[operation.entity]
         if let object = objects[key(operation)], !object.isPlaceholder {
             guard let slot = entity.versionSlot else { return false }
@@ -346,8 +353,13 @@ struct ReferenceGraph {
         }
     }
 
-    private mutating func delete(_ root: Key, version: Value, time: Int64?) throws {
-        var gone: Set<Key> = [root]
+    mutating func delete(_ root: Key, version: Value, time: Int64?) throws {
+        try delete([root], versionOfAll: version, time: time)
+    }
+
+    /// Deletes objects together; a version is that of the deletion of all of them.
+    mutating func delete(_ roots: Set<Key>, versionOfAll version: Value, time: Int64?) throws {
+        var gone = roots
         var size = 0
         while size != gone.count {
             size = gone.count
@@ -376,7 +388,7 @@ struct ReferenceGraph {
             }
         }
         for key in gone {
-            let isRoot = key == root && !version.isNull
+            let isRoot = roots.contains(key) && !version.isNull
             tombstones[key] = Tombstone(version: isRoot ? version : lastVersion(of: key, time), time: time)
         }
         for key in gone { remove(key) }

@@ -24,7 +24,7 @@ struct EventGenerator {
     private var made: [GraphEvent] = []
     /// Of a hundred operations, and how many objects an entity has: each run stresses something else.
     private let deletions: Int
-    private let names: [String]
+    let names: [String]
 
     init(_ model: ObjectModel, seed: UInt64) {
         self.model = model
@@ -44,13 +44,13 @@ struct EventGenerator {
         return made
     }
 
-    private mutating func event() -> GraphEvent {
+    mutating func event() -> GraphEvent {
         let time: Int64? = random.chance(50) ? Int64.random(in: 1...30, using: &random) : nil
         let count = random.chance(20) ? Int.random(in: 2...3, using: &random) : 1
         return GraphEvent((0..<count).map { _ in operation(time: time) })
     }
 
-    private mutating func operation(time: Int64?) -> ObjectGraph.Operation {
+    mutating func operation(time: Int64?) -> ObjectGraph.Operation {
         let entity = model.entities[Int.random(in: 0..<model.entities.count, using: &random)]
         let isDeletion = random.chance(deletions)
         var operation = ObjectGraph.Operation(
@@ -94,7 +94,7 @@ struct EventGenerator {
         return .edit(add: identities(destination, 0...2), remove: identities(destination, 0...2))
     }
 
-    private mutating func value(_ attribute: Attribute) -> Value {
+    mutating func value(_ attribute: Attribute) -> Value {
         switch attribute.type {
         case .integer16, .integer32, .integer64: .integer(Int64.random(in: 0...6, using: &random))
         case .double, .float: .double(Double(Int.random(in: -4...9, using: &random)) / 2)

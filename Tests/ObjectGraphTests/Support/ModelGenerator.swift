@@ -67,6 +67,11 @@ struct ModelGenerator {
                 "v: { type: \(random.chance(50) ? "integer64" : "date"), optional: true }")
         }
         for number in 0..<Int.random(in: 0...3, using: &random) { makeAttribute("\(letter)\(number)", index) }
+        if random.chance(20) {
+            let isOptional = random.chance(50) ? ", optional: true" : ", default: 3"
+            entities[index].attributes.append(
+                "\(letter)held: { type: integer32, transient: true\(isOptional), max: 5 }")
+        }
     }
 
     private mutating func makeAttribute(_ name: String, _ index: Int) {
