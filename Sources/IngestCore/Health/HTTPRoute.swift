@@ -17,20 +17,20 @@ public struct HTTPRoute: Sendable {
     public let method: HTTPRequest.Method
     /// Whether answers may take long, as a stream does: their number is bounded, so that probes find a free connection.
     public let isLongLived: Bool
-    /// Whether it is answered without the token that others ask for, as probes are.
-    public let isProbe: Bool
+    /// Whether it is answered without the token that others ask for, as probes and the console are.
+    public let isPublic: Bool
     /// Answers the request.
     public let handler: Handler
 
     /// Creates a route.
     public init(
-        _ path: String, method: HTTPRequest.Method = .get, isLongLived: Bool = false, isProbe: Bool = false,
+        _ path: String, method: HTTPRequest.Method = .get, isLongLived: Bool = false, isPublic: Bool = false,
         handler: @escaping Handler
     ) {
         self.path = path
         self.method = method
         self.isLongLived = isLongLived
-        self.isProbe = isProbe
+        self.isPublic = isPublic
         self.handler = handler
     }
 }
@@ -52,8 +52,8 @@ extension HTTPRoute {
         }
         let live = report("livez", monitor.liveness)
         let ready = report("readyz", monitor.readiness)
-        return ["/livez", "/ping"].map { HTTPRoute($0, isProbe: true, handler: live) }
-            + ["/readyz", "/ready", "/health"].map { HTTPRoute($0, isProbe: true, handler: ready) }
+        return ["/livez", "/ping"].map { HTTPRoute($0, isPublic: true, handler: live) }
+            + ["/readyz", "/ready", "/health"].map { HTTPRoute($0, isPublic: true, handler: ready) }
     }
 
     /// Answers `/metrics` with Prometheus text.

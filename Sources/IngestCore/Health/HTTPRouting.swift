@@ -32,8 +32,8 @@ struct HTTPRouting: HTTPResponder {
 
     private func answer(to request: Request, on channel: any Channel) async -> Response {
         let candidates = routes[Self.normalized(request.uri.path)]
-        let isProbe = candidates?.allSatisfy(\.isProbe) ?? false
-        if !isProbe, let token, !token.admits(request) { return BearerToken.refusal }
+        let isPublic = candidates?.allSatisfy(\.isPublic) ?? false
+        if !isPublic, let token, !token.admits(request) { return BearerToken.refusal }
         guard let candidates else {
             return .problem(.notFound, detail: "There is nothing at this path.", paths: routes.keys.sorted())
         }

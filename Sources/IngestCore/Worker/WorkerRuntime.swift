@@ -171,7 +171,7 @@ public final class WorkerRuntime: Sendable {
 
     private func httpServer() -> HTTPServer {
         let routes =
-            HTTPRoute.health(health, bearerToken: configuration.http.bearerToken)
+            HTTPRoute.health(health, bearerToken: configuration.http.bearerToken) + ConsolePage.routes
             + [
                 .metrics(metrics.registry), .status { [self] in try statusReport() }, feed.route,
             ]

@@ -200,6 +200,27 @@ import Testing
         #expect(try harness.read { try $0.count(FetchRequest("Chat", where: "messagesCount = 300")) } == 1)
     }
 
+    @Test func theConsoleShowsWhatTheStatusHas() async throws {
+        let harness = try WorkerHarness()
+        try harness.start()
+        try harness.send([WorkerHarness.message("m1")])
+        try await harness.waitForPosition(1)
+        let bytes = try #require(try harness.runtime?.statusReport())
+        let status = try #require(try JSONSerialization.jsonObject(with: Data(bytes)) as? NSDictionary)
+        let counts = ConsolePage.script.prefix { $0 != "}" }
+        let paths =
+            counts.matches(of: /": "([A-Za-z.]+)"/).map { String($0.1) }
+            + ["version", "store.model", "store.path", "startedAt"]
+        #expect(paths.count > 12)
+        for path in paths {
+            let found = path.split(separator: ".").reduce(status as Any?) { ($0 as? NSDictionary)?[String($1)] }
+            #expect(found != nil, "\(path)")
+        }
+        let position = try #require((status["positions"] as? [NSDictionary])?.first)
+        for key in ["topic", "partition", "nextOffset"] { #expect(position[key] != nil, "\(key)") }
+        try await harness.stop()
+    }
+
     @Test func aProgramSavesBesideTheWorker() async throws {
         let harness = try WorkerHarness()
         try harness.start()
