@@ -276,6 +276,9 @@ extension EditingContext {
         let held = objects ?? heldObjects
         var rows: [StoredRow] = []
         var transients: [ObjectKey: [Int: Value]] = [:]
+        // Those too that others linked or that were displaced, of whose deletion only the store knew.
+        let deleted = Set(
+            (outcome?.result.deleted ?? []).map { ObjectKey(entity: registry.roots[$0.entityIndex], pk: $0.pk) })
         for object in held {
             let key = ObjectKey(entity: registry.roots[object.objectID.entityIndex], pk: object.objectID.pk)
             let row = registry.known(key.entity, pk: key.pk)
@@ -288,7 +291,9 @@ extension EditingContext {
             if outcome != nil, let row, !row.state.transients.isEmpty { transients[now] = row.state.transients }
             if let saved = outcome?.rows[now] {
                 rows.append(saved)
-            } else if let row, !row.isNew, outcome == nil || row.isAlive && !hasChangedValues(row) {
+            } else if !deleted.contains(now), let row, !row.isNew,
+                outcome == nil || row.isAlive && !hasChangedValues(row)
+            {
                 let stored = StoredRow(
                     pk: row.pk, entity: row.originalEntity, isPlaceholder: row.wasPlaceholder, values: row.original)
                 rows.append(stored)

@@ -297,6 +297,7 @@ public final class EditingContext {
     func remove(_ destination: ManagedObject, from relationship: Relationship, of object: ManagedObject) throws {
         let row = try changeableRow(of: object)
         let target = try self.row(of: destination)
+        try checkKind(of: target, relationship)
         try perform {
             try touch(row)
             try applier.unlink(row, relationship, target)
@@ -318,12 +319,15 @@ public final class EditingContext {
 
     private func destination(_ object: ManagedObject, _ relationship: Relationship) throws -> ContextObject {
         let row = try changeableRow(of: object)
-        let entity = model.entities[relationship.destinationIndex]
-        if !row.entity.isKind(of: entity) {
-            throw EditingError(
-                .type, "\(relationship.name) leads to objects of \(entity.name), not of \(row.entity.name)")
-        }
+        try checkKind(of: row, relationship)
         return row
+    }
+
+    private func checkKind(of row: ContextObject, _ relationship: Relationship) throws(EditingError) {
+        let entity = model.entities[relationship.destinationIndex]
+        if row.entity.isKind(of: entity) { return }
+        throw EditingError(
+            .type, "\(relationship.name) leads to objects of \(entity.name), not of \(row.entity.name)")
     }
 
     func currentDestinations(of row: ContextObject, _ relationship: Relationship) throws -> [ContextObject] {

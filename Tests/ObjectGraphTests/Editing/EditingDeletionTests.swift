@@ -35,6 +35,20 @@ import Testing
         #expect(try fixture.graph.identities("Message").isEmpty)
     }
 
+    /// The context did not know of the link; its own save follows it all the same, and its handle says so.
+    @Test func whatASaveDeletesByALinkOfOthersIsGoneForTheContextToo() throws {
+        let context = try fixture.context()
+        let late = try context.insert("Message", identity: "late", ["body": "late"])
+        try late.setObject("chat", try context.insert("Chat", identity: "other"))
+        try context.save()
+        #expect(try late["body"] == "late")
+        try fixture.graph.apply(fixture.graph.upsert("Message", "late", ["chat": "c"]))
+        try context.delete(try context.require("Chat", "c"))
+        let result = try context.save()
+        #expect(result.deleted.contains(late.objectID))
+        #expect(editingError { _ = try late["body"] }?.code == .objectGone)
+    }
+
     @Test func anObjectThatMovesAwayBeforeTheEndOfTheCycleStays() throws {
         let context = try fixture.context()
         try context.delete(try context.require("Chat", "c"))

@@ -90,4 +90,17 @@ import Testing
         #expect(try fixture.value("Message", "m1", "sender") == .null)
         #expect(try StoreCheck.problems(fixture.graph).isEmpty)
     }
+
+    @Test func anObjectOfAnotherEntityIsRefusedByEveryCall() throws {
+        let context = try fixture.context()
+        let (chat, message) = (try context.require("Chat", "c"), try context.require("Message", "m1"))
+        let bob = try context.require("Member", "bob")
+        let calls: [() throws -> Void] = [
+            { try chat.add(message, to: "members") }, { try chat.remove(message, from: "members") },
+            { try chat.setObjects("members", [bob, message]) }, { try message.setObject("sender", chat) },
+            { try chat.remove(bob, from: "messages") }, { try chat.insert(message, into: "members", at: 0) },
+        ]
+        for call in calls { #expect(editingError(call)?.code == .type) }
+        #expect(!context.hasChanges)
+    }
 }

@@ -74,7 +74,10 @@ import Testing
 
     @Test func overwriteDeletesTheDisplacedObject() throws {
         let (context, _) = try colliding(.overwrite)
+        let ann = try context.require("Member", "ann")
+        #expect(try ann["name"] == "Ann")
         try context.save()
+        #expect(editingError { _ = try ann["name"] }?.code == .objectGone)
         #expect(try members() == [["bob", "Bob", .null, 18, .null], ["new", "Newcomer", "ann@x.y", 18, 9]])
         #expect(
             try fixture.value("Message", "m9", "sender") == "new" && fixture.value("Message", "m1", "sender") == .null)
