@@ -4,17 +4,17 @@
 public struct MigrationError: Error, Sendable, CustomStringConvertible {
     /// The kinds of refusal; the raw values are stable and meant for scripts and logs.
     public enum Code: String, Sendable {
-        /// The models differ in a way from which no migration follows (Core Data: 134190).
+        /// The models differ in a way from which no migration follows.
         case notInferable = "migration.not_inferable"
-        /// Rows stand against the migration (Core Data: 134110).
+        /// Rows stand against the migration.
         case rows = "migration.rows"
-        /// The store does not hold the model it was made with, and none was named (Core Data: 134130).
+        /// The store does not hold the model it was made with, and none was named.
         case missingSource = "migration.missing_source"
         /// The store's model is newer than the one it is to be migrated to.
         case newerModel = "migration.newer_model"
-        /// No stage begins where the store is (Core Data: 134170).
+        /// No stage begins where the store is.
         case missingStage = "migration.missing_stage"
-        /// The migrated store did not come out as a new one would be (Core Data: 134110).
+        /// The migrated store did not come out as a new one would be.
         case failed = "migration.failed"
     }
 
@@ -26,6 +26,19 @@ public struct MigrationError: Error, Sendable, CustomStringConvertible {
     public let remedy: String
     /// What the rows have against it, a line each.
     public let details: [String]
+
+    /// The number that Core Data has for the kind of refusal, or nil where it has none.
+    ///
+    /// Source: CoreDataErrors.h.
+    public var coreDataCode: Int? {
+        switch code {
+        case .notInferable: 134_190
+        case .rows, .failed: 134_110
+        case .missingSource: 134_130
+        case .missingStage: 134_170
+        case .newerModel: nil
+        }
+    }
 
     /// Migrating again without a change ends the same way.
     public var isRetriable: Bool { false }

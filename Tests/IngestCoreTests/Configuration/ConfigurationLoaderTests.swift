@@ -37,6 +37,8 @@ struct ConfigurationLoaderTests {
         #expect(configuration.kafka.onPositionLost == .halt)
         #expect(configuration.errors.tolerance == .all)
         #expect(configuration.http.port == 8080)
+        #expect(configuration.history.keepDays == 7)
+        #expect(configuration.history.purgeEveryMinutes == 60)
     }
 
     @Test("flag goes before variable, variable before file, file before default")

@@ -43,6 +43,30 @@ import Testing
         #expect(try graph.rows("SELECT id, code, text FROM E ORDER BY id") == [["old", 1, "kept"], ["y", 2, "two"]])
     }
 
+    /// Core Data overwrites what the row does not name with defaults; here defaults are for new objects.
+    @Test func aRowThatClaimsAUniqueValueIsMergedByTheModelsPolicyAndKeepsTheRest() throws {
+        let graph = try Graph(
+            yaml: """
+                entities:
+                  E:
+                    identity: id
+                    mergePolicy: objectTrump
+                    attributes:
+                      id: { type: string }
+                      code: { type: integer64, unique: true }
+                      text: { type: string, default: d }
+                      size: { type: integer64, default: 1 }
+                    relationships: { next: { to: E, inverse: none, optional: true } }
+                """)
+        try graph.apply(
+            graph.upsert("E", "n", ["code": 9]),
+            graph.upsert("E", "old", ["code": 1, "text": "kept", "size": 5, "next": "n"]))
+        _ = try graph.writer.execute(BatchInsertRequest("E", values: [["id": "x", "code": 1, "size": 7]]))
+        #expect(
+            try graph.rows("SELECT id, code, text, size, next IS NULL FROM E ORDER BY id")
+                == [["n", 9, "d", 1, 1], ["old", 1, "kept", 7, 0]])
+    }
+
     @Test func aRowThatBreaksARuleRefusesAllAndIsNamed() throws {
         let graph = try Graph(configuredModel("chat"))
         let rows = (1...700).map { number -> [String: Value] in

@@ -157,6 +157,9 @@ import Testing
         }
         #expect(error?.code == .historyExpired)
         #expect(error?.coreDataCode == 134_301)
+        // How to go on: the store itself is read, and the history from the token that it had.
+        let remedy = error?.remedy ?? ""
+        #expect(remedy.contains("Read the store itself") && remedy.contains("token"), "\(remedy)")
         // Nothing was missed after the last purged transaction.
         let after = HistoryRequest(after: HistoryToken(store: store, number: 2))
         #expect(try graph.store.read { try $0.history(after) }.transactions.map(\.token) == [3, 4])

@@ -1,0 +1,99 @@
+import Foundation
+import Testing
+
+/// What the pages say of tests is so: each test that they name is there, and each rule of `docs/rules.md` names one.
+@Suite struct RulesPageTests {
+    private static let root: URL = {
+        var root = URL(fileURLWithPath: #filePath)
+        for _ in 0..<4 { root.deleteLastPathComponent() }
+        return root
+    }()
+
+    private static func text(_ path: String) throws -> String {
+        try String(contentsOf: root.appendingPathComponent(path), encoding: .utf8)
+    }
+
+    /// The names of the tests by suite, from the sources' text.
+    private static let suites: [String: Set<String>] = {
+        let folder = root.appendingPathComponent("Tests").path
+        let files = FileManager.default.enumerator(atPath: folder)?.compactMap { $0 as? String } ?? []
+        var suites: [String: Set<String>] = [:]
+        for file in files where file.hasSuffix(".swift") {
+            guard let text = try? String(contentsOfFile: "\(folder)/\(file)", encoding: .utf8) else { continue }
+            for (suite, tests) in declared(in: text) { suites[suite, default: []].formUnion(tests) }
+        }
+        return suites
+    }()
+
+    /// Types begin at the margin, their functions are indented; between a test's attribute and its name is no empty line.
+    static func declared(in text: String) -> [String: Set<String>] {
+        var suites: [String: Set<String>] = [:]
+        var suite = ""
+        var isTest = false
+        for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
+            if line.first?.isWhitespace == false,
+                let name = line.firstMatch(of: /\b(?:struct|class|enum|actor|extension) (\w+)/)?.1
+            {
+                suite = String(name)
+                if suites[suite] == nil { suites[suite] = [] }
+            }
+            if line.isEmpty { isTest = false }
+            if line.contains("@Test") { isTest = true }
+            if isTest, let name = line.firstMatch(of: /\bfunc (\w+)[(<]/)?.1 {
+                suites[suite]?.insert(String(name))
+                isTest = false
+            }
+        }
+        return suites
+    }
+
+    /// The suites and tests that a page names: `XTests` or `XTests.rule` between backticks.
+    private static func named(in page: String) -> [(suite: String, test: String?)] {
+        page.matches(of: /`([A-Z]\w*Tests)(?:\.(\w+))?`/).map { (String($0.1), $0.2.map(String.init)) }
+    }
+
+    @Test(arguments: ["ARCHITECTURE.md", "docs/rules.md", "docs/semantics.md", "docs/testing.md", "CONTRIBUTING.md"])
+    func eachTestThatAPageNamesIsThere(_ path: String) throws {
+        for (suite, test) in Self.named(in: try Self.text(path)) {
+            let tests = Self.suites[suite]
+            #expect(tests != nil, "\(path) names the suite \(suite), which is not in Tests")
+            if let tests, let test {
+                #expect(tests.contains(test), "\(path) names \(suite).\(test), which is not there")
+            }
+        }
+    }
+
+    /// A row of a table is a rule; its last cell names the tests.
+    @Test func eachRuleNamesItsTest() throws {
+        let page = try Self.text("docs/rules.md")
+        let rows = page.split(separator: "\n").filter { $0.hasPrefix("| ") && !$0.hasPrefix("| rule |") }
+        #expect(rows.count > 150)
+        for row in rows {
+            let cells = row.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
+            #expect(cells.count == 2, "not a rule and its tests: \(row)")
+            #expect(Self.named(in: cells.last ?? "").contains { $0.test != nil }, "no test is named: \(row)")
+        }
+    }
+
+    @Test func testsAreReadFromTheSourcesText() {
+        let declared = Self.declared(
+            in: """
+                @Suite struct OneTests {
+                    @Test func first() {}
+
+                    func helper() {}
+
+                    @Test(arguments: [
+                        1, 2,
+                    ])
+                    func second(_ number: Int) {}
+                    struct Inner { func third() {} }
+                }
+
+                extension OneTests {
+                    @Test func fourth() {}
+                }
+                """)
+        #expect(declared == ["OneTests": ["first", "second", "fourth"]])
+    }
+}

@@ -1,0 +1,45 @@
+import Testing
+
+@testable import ObjectGraph
+
+/// The numbers that Core Data's errors have. Source: CoreDataErrors.h.
+@Suite struct CoreDataCodeTests {
+    @Test(arguments: [
+        (ValidationFailure.Reason.generic, 1550), (.uniqueness, 1551), (.missingMandatory, 1570),
+        (.tooFewDestinations, 1580), (.tooManyDestinations, 1590), (.deniedDelete, 1600), (.numberTooLarge, 1610),
+        (.numberTooSmall, 1620), (.dateTooLate, 1630), (.dateTooSoon, 1640), (.invalidDate, 1650),
+        (.textTooLong, 1660), (.textTooShort, 1670), (.patternMismatch, 1680), (.invalidURI, 1690),
+    ])
+    func brokenRulesHaveTheirCodes(_ reason: ValidationFailure.Reason, _ code: Int) {
+        let failure = ValidationFailure(reason: reason, entity: "A", property: "b", limit: "is wrong")
+        #expect(failure.code == code)
+        #expect(EditingError([failure]).coreDataCode == code)
+        #expect(EditingError([failure, failure]).coreDataCode == 1560)
+    }
+
+    @Test func refusedSavesHaveTheirCodes() {
+        #expect(EditingError(conflicts: [], isUniqueness: false).coreDataCode == 133_020)
+        #expect(EditingError(conflicts: [], isUniqueness: true).coreDataCode == 133_021)
+        // A row that is not there is Core Data's broken referential integrity.
+        #expect(EditingError(.objectGone, "").coreDataCode == 133_000)
+        #expect(BatchError(.refused, "", remedy: "").coreDataCode == 134_050)
+        #expect(BatchError(.invalid, "", remedy: "").coreDataCode == nil)
+    }
+
+    @Test func refusedStoresAndTokensHaveTheirCodes() {
+        #expect(StoreError(.modelMismatch, "", remedy: "").coreDataCode == 134_100)
+        #expect(StoreError(.historyExpired, "", remedy: "").coreDataCode == 134_301)
+        #expect(StoreError(.historyForeignToken, "", remedy: "").coreDataCode == 134_501)
+        #expect(StoreError(.busy, "", remedy: "").coreDataCode == nil)
+    }
+
+    @Test(
+        arguments: [
+            (MigrationError.Code.notInferable, 134_190), (.rows, 134_110), (.failed, 134_110),
+            (.missingSource, 134_130),
+            (.missingStage, 134_170), (.newerModel, nil),
+        ] as [(MigrationError.Code, Int?)])
+    func refusedMigrationsHaveTheirCodes(_ code: MigrationError.Code, _ number: Int?) {
+        #expect(MigrationError(code, "", remedy: "").coreDataCode == number)
+    }
+}
