@@ -53,17 +53,30 @@ extension EditReplay {
                 }
                 slots[attribute.slot] = stored
             } else if let relationship = entity.relationship(named: name), let slot = relationship.slot {
-                let destination = model.entities[relationship.destinationIndex]
-                try registry.store.entities[destination.index].rows(identities: [value]) {
-                    registry.register($0)
-                }
-                let found = registry.known(destination.index, value)
-                slots[slot] = found.map { .integer($0.pk) } ?? .null
+                slots[slot] = try key(of: value, relationship, entity)
             } else {
                 throw EditingError.unknownProperty(name, "attribute or to-one relationship that can be set", entity)
             }
         }
         return slots
+    }
+
+    /// Returns the key of the object that a to-one relationship is to lead to, by its identity; null leads nowhere.
+    private func key(of identity: Value, _ relationship: Relationship, _ entity: Entity) throws -> Value {
+        if identity.isNull { return .null }
+        let destination = model.entities[relationship.destinationIndex]
+        if let identity = destination.identity.type.value(given: identity) {
+            try registry.store.entities[destination.index].rows(identities: [identity]) { registry.register($0) }
+            if let found = registry.known(destination.index, identity), found.isAlive,
+                found.entity.isKind(of: destination)
+            {
+                return .integer(found.pk)
+            }
+        }
+        throw EditingError(
+            .type,
+            "\(entity.name).\(relationship.name) was given by the merge policy and leads to no \(destination.name); give the "
+                + "identity of one that is in the store, or null")
     }
 
     // MARK: Notes for review

@@ -158,10 +158,14 @@ extension EditingContext {
     /// from both, the write. A save that fails leaves the context as it was and harms no later one.
     ///
     /// - Throws: ``EditingError``: `editing.validation` with all failures, `editing.merge_conflict`,
-    ///   `editing.constraint_conflict`, `editing.unstable_hooks`; ``StoreError``; what hooks and policies throw.
+    ///   `editing.constraint_conflict`, `editing.unstable_hooks`, `editing.unknown_entity` where a policy is given for
+    ///   what is no entity; ``StoreError``; what hooks and policies throw.
     @discardableResult
     public func save() throws -> SaveResult {
         try checkRefusals()
+        for name in options.mergePolicies.keys where model.entity(named: name) == nil {
+            throw EditingError.unknownEntity(name, model)
+        }
         try processPendingChanges()
         guard hasChanges else { return SaveResult() }
         try options.hooks.contextWillSave?(self)

@@ -52,6 +52,9 @@ public struct HistoryRequest: Sendable {
     /// Makes a request for everything after a token.
     public init(after token: HistoryToken? = nil) { after = token }
 
+    /// The limit as a page has it: at least one, and no more than a statement can count.
+    var pageLimit: Int { min(max(1, limit), Int(Int32.max)) }
+
     /// Tells whether some changes of a transaction may not be asked for.
     var filtersChanges: Bool { entity != nil || identity != nil || kinds != nil }
 }

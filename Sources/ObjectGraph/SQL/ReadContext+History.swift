@@ -57,6 +57,7 @@ extension ReadContext {
 
     private func transaction(_ row: Row, from index: Int, limit: Int) throws -> HistoryTransaction {
         let (first, count): (Int64, Int) = (row[5], row[6])
+        let index = min(max(0, index), count)
         let size = max(0, min(limit, count - index))
         return HistoryTransaction(
             token: row[0], time: row[1], author: row[2], context: row[3], source: row[4],

@@ -105,7 +105,7 @@ extension ReadContext {
     }
 
     private func transactions(_ query: HistoryQuery, _ start: Int64) throws -> HistoryResult {
-        let limit = max(1, query.request.limit)
+        let limit = query.request.pageLimit
         let sql = "\(query.transactions) ORDER BY t.token LIMIT \(limit + 1)"
         let rows = try Row.fetchAll(database, sql: sql, arguments: query.transactionArguments)
         let page = rows.prefix(limit).map { Self.head($0, changes: [], changeCount: $0[6]) }
@@ -130,7 +130,7 @@ extension ReadContext {
     private func changes(
         _ query: HistoryQuery, _ start: Int64, withTransactions: Bool
     ) throws -> HistoryResult {
-        let limit = max(1, query.request.limit)
+        let limit = query.request.pageLimit
         let found = try page(query, limit: limit + 1)
         let page = found.prefix(limit).map(\.change)
         var token = try historyToken()

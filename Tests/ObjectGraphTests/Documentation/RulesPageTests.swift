@@ -25,22 +25,28 @@ import Testing
         return suites
     }()
 
-    /// Types begin at the margin, their functions are indented; between a test's attribute and its name is no empty line.
+    /// A function belongs to the type that is indented less than it; between a test's attribute and its name is no
+    /// empty line.
     static func declared(in text: String) -> [String: Set<String>] {
         var suites: [String: Set<String>] = [:]
-        var suite = ""
+        var types: [(indent: Int, name: String)] = []
         var isTest = false
         for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
-            if line.first?.isWhitespace == false,
-                let name = line.firstMatch(of: /\b(?:struct|class|enum|actor|extension) (\w+)/)?.1
+            let code = line.drop { $0 == " " }
+            if code.isEmpty { isTest = false }
+            if code.isEmpty || code.hasPrefix("//") { continue }
+            let indent = line.count - code.count
+            if let name = code.firstMatch(of: /^(?:@?\w+(?:\([^{]*\))? )*(?:struct|class|enum|actor|extension) (\w+)/)?
+                .1
             {
-                suite = String(name)
-                if suites[suite] == nil { suites[suite] = [] }
+                types.removeAll { $0.indent >= indent }
+                types.append((indent, String(name)))
+                if suites[String(name)] == nil { suites[String(name)] = [] }
             }
-            if line.isEmpty { isTest = false }
-            if line.contains("@Test") { isTest = true }
-            if isTest, let name = line.firstMatch(of: /\bfunc (\w+)[(<]/)?.1 {
-                suites[suite]?.insert(String(name))
+            if code.contains("@Test") { isTest = true }
+            if isTest, let name = code.firstMatch(of: /\bfunc (\w+)[(<]/)?.1 {
+                types.removeAll { $0.indent >= indent }
+                if let suite = types.last?.name { suites[suite]?.insert(String(name)) }
                 isTest = false
             }
         }
@@ -52,7 +58,9 @@ import Testing
         page.matches(of: /`([A-Z]\w*Tests)(?:\.(\w+))?`/).map { (String($0.1), $0.2.map(String.init)) }
     }
 
-    @Test(arguments: ["ARCHITECTURE.md", "docs/rules.md", "docs/semantics.md", "docs/testing.md", "CONTRIBUTING.md"])
+    @Test(arguments: [
+        "ARCHITECTURE.md", "README.md", "CONTRIBUTING.md", "docs/rules.md", "docs/semantics.md", "docs/testing.md",
+    ])
     func eachTestThatAPageNamesIsThere(_ path: String) throws {
         for (suite, test) in Self.named(in: try Self.text(path)) {
             let tests = Self.suites[suite]
@@ -67,7 +75,7 @@ import Testing
     @Test func eachRuleNamesItsTest() throws {
         let page = try Self.text("docs/rules.md")
         let rows = page.split(separator: "\n").filter { $0.hasPrefix("| ") && !$0.hasPrefix("| rule |") }
-        #expect(rows.count > 150)
+        #expect(rows.count > 190)
         for row in rows {
             let cells = row.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
             #expect(cells.count == 2, "not a rule and its tests: \(row)")
@@ -92,8 +100,15 @@ import Testing
 
                 extension OneTests {
                     @Test func fourth() {}
+
+                    @Suite(.serialized, .timeLimit(.minutes(5))) struct InnerTests {
+                        @Test func fifth() {}
+                    }
+
+                    @Test func sixth() {}
                 }
                 """)
-        #expect(declared == ["OneTests": ["first", "second", "fourth"]])
+        #expect(declared["OneTests"] == ["first", "second", "fourth", "sixth"])
+        #expect(declared["InnerTests"] == ["fifth"])
     }
 }

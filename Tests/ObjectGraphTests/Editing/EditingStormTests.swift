@@ -104,7 +104,17 @@ struct EditingStorm {
             var options = EditingContext.Options()
             options.name = "context \(index)"
             options.mergePolicy = MergePolicy(named: Self.policies.randomElement(using: &random) ?? "error") ?? .error
+            if random.chance(20) { options.mergePolicy = Self.program(firstOnly: random.chance(50)) }
+            if random.chance(10) { options.mergePolicy = .lastWriterWins(attribute: "v") }
             contexts.append(try EditingContext(graph.writer, options: options))
+        }
+    }
+
+    /// A policy of the program's own: some of the context's values, or another policy.
+    private static func program(firstOnly: Bool) -> MergePolicy {
+        .custom { conflict in
+            guard firstOnly, let property = conflict.properties.first else { return .policy(.objectTrump) }
+            return .values([property.name: property.local])
         }
     }
 

@@ -114,6 +114,35 @@ import Testing
         #expect(try self.chat()[0] == "again")
     }
 
+    @Test func whatAProgramGivesIsChecked() throws {
+        let context = try fixture.context()
+        let message = try context.require("Message", "m1")
+        try message.set("seq", 1)
+        try fixture.elsewhere("Message", "m1", ["seq": 2])
+        let wrong: [([String: Value], EditingError.Code)] = [
+            (["sender": "nobody"], .type), (["sender": 5], .type), (["sequence": 5], .unknownProperty),
+            (["seq": "many"], .type), (["id": "m9"], .unknownProperty), (["seq": -1], .validation),
+        ]
+        for (values, code) in wrong {
+            context.options.mergePolicy = .custom { _ in .values(values) }
+            #expect(editingError { try context.save() }?.code == code, "\(values)")
+            #expect(try fixture.value("Message", "m1", "seq") == 2)
+        }
+        context.options.mergePolicy = .custom { _ in .values(["sender": "bob", "seq": 3]) }
+        try context.save()
+        #expect(try fixture.value("Message", "m1", "sender") == "bob")
+    }
+
+    @Test func aPolicyForWhatIsNoEntityIsRefused() throws {
+        let context = try fixture.context { $0.mergePolicies["Caht"] = .objectTrump }
+        try context.require("Chat", "c").set("title", "mine")
+        let error = editingError { try context.save() }
+        #expect(error?.code == .unknownEntity && error?.description.contains("Chat") == true)
+        context.options.mergePolicies = [:]
+        try context.save()
+        #expect(try chat()[0] == "mine")
+    }
+
     @Test func whatAProgramThrowsFailsTheSave() throws {
         let (context, _) = try conflicting(.custom { _ in throw Missing() })
         #expect(throws: Missing.self) { try context.save() }

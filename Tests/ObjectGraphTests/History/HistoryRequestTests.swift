@@ -124,6 +124,21 @@ import Testing
         #expect(paged == whole)
     }
 
+    @Test(arguments: [Int.min, 0, Int.max]) func aLimitOfAnySizeIsTaken(_ limit: Int) throws {
+        let graph = try Self.graph()
+        for kind in [HistoryRequest.ResultKind.transactionsAndChanges, .transactionsOnly, .changesOnly, .objects] {
+            var request = HistoryRequest()
+            request.limit = limit
+            request.resultKind = kind
+            let page = try graph.store.read { try $0.history(request) }
+            #expect(page.hasChanges)
+            #expect((page.next == nil) == (limit == .max))
+        }
+        #expect(
+            try graph.store.read { try $0.transaction(1, from: limit, limit: 5) }?.changes.count
+                == (limit == .max ? 0 : 2))
+    }
+
     // MARK: Tokens
 
     @Test func aTokenIsReadBackFromItsText() throws {

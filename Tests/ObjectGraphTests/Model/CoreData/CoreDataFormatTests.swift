@@ -4,7 +4,7 @@ import Testing
 
 /// What the format of `.xcdatamodel` files has besides: each attribute and element has its meaning or is kept.
 @Suite struct CoreDataFormatTests {
-    private static let model = """
+    static let model = """
         <?xml version="1.0" encoding="UTF-8" standalone="yes"?>
         <model type="com.apple.IDECoreDataModeler.DataModel" documentVersion="1.0" lastSavedToolsVersion="22522" systemVersion="23A" minimumToolsVersion="Automatic" sourceLanguage="Swift" usedWithCloudKit="YES" usedWithSwiftData="NO" userDefinedModelVersionIdentifier="two">
             <entity name="Article" representedClassName="ArticleMO" syncable="YES" codeGenerationType="category">
