@@ -19,7 +19,8 @@ struct ConsolePageTests {
         try await withServer({ $0.bearerToken = Self.token }, routes: ConsolePage.routes + [status]) { port in
             let page = try await Self.get("/", port)
             #expect(page.status == 200 && page.headers["content-type"] == "text/html; charset=utf-8")
-            #expect(page.headers["content-security-policy"]?.hasPrefix("default-src 'none'; script-src 'self';") == true)
+            #expect(
+                page.headers["content-security-policy"]?.hasPrefix("default-src 'none'; script-src 'self';") == true)
             for file in page.body.matches(of: /(?:href|src)="(console\.[a-z]+)"/) {
                 #expect(try await Self.get("/\(file.1)", port).status == 200)
             }
