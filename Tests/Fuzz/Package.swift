@@ -1,0 +1,17 @@
+// swift-tools-version: 6.2
+
+import PackageDescription
+
+let package = Package(
+    name: "fuzz",
+    dependencies: [.package(name: "ingest-worker", path: "../..")],
+    targets: [
+        .executableTarget(
+            name: "Fuzz",
+            dependencies: [
+                .product(name: "ObjectGraph", package: "ingest-worker"),
+                .product(name: "IngestCore", package: "ingest-worker"),
+            ])
+    ],
+    swiftLanguageModes: [.v6]
+)

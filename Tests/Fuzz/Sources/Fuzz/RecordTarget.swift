@@ -1,0 +1,82 @@
+import IngestCore
+import ObjectGraph
+
+/// Records of each format are decoded and applied: whatever comes ends as an event or as an error with a code, and what
+/// the checks in memory pass, the store's schema takes.
+struct RecordTarget: FuzzTarget {
+    private let decoders: [EventDecoder]
+    private let writer: WriterContext
+
+    init() throws {
+        let model = try Models.load("chat")
+        let topics = try WorkerConfiguration.load(yaml: Self.topics, name: "fuzz.yaml").configuration.topics
+        decoders = try topics.map {
+            try EventDecoder(model: model, format: $0.format, routes: $0.routes, place: $0.name)
+        }
+        writer = try WriterContext(store: try Store.inMemory(model: model))
+    }
+
+    private static let topics = """
+        topics:
+          - name: cloudevents
+          - name: debezium
+            format: debezium
+          - name: connect
+            format: connect
+            routes:
+              - { entity: Message, dates: milliseconds, aliases: { text: body } }
+          - name: json
+            format: json
+            routes:
+              - { type: heartbeat, typeField: kind, verb: drop }
+              - entity: Chat
+                where: "kind = 'chat'"
+                timeField: at
+                split: [{ field: lines, entity: Message, parent: chat, identity: $row, identityPrefix: "$parent-", replace: true }]
+              - { entity: Message, data: payload, filter: "live = true", defaults: { seq: 3 }, types: { seq: text } }
+        """
+
+    /// The first byte chooses the format and whether there is a key; a key is what stands before the first NUL.
+    func take(_ bytes: UnsafeRawBufferPointer) throws {
+        guard let first = bytes.first else { return }
+        let decoder = decoders[Int(first & 3)]
+        var value = UnsafeRawBufferPointer(rebasing: bytes.dropFirst())
+        var key: UnsafeRawBufferPointer?
+        if first & 4 != 0, let end = value.firstIndex(of: 0) {
+            key = UnsafeRawBufferPointer(rebasing: value[..<end])
+            value = UnsafeRawBufferPointer(rebasing: value[(end + 1)...])
+        }
+        let place = RecordPlace(topic: "topic", partition: 0, offset: 7)
+        var record = SourceRecord(place: place, key: key, value: first & 8 == 0 ? value : nil)
+        if first & 16 != 0 {
+            record.headers = [
+                SourceHeader(name: "ce_specversion", value: Array("1.0".utf8)),
+                SourceHeader(name: "ce_type", value: Array("message.upserted".utf8)),
+                SourceHeader(name: "ce_id", value: Array("e".utf8)),
+                SourceHeader(name: "ce_source", value: Array("/fuzz".utf8)),
+            ]
+        }
+        let event: GraphEvent
+        do {
+            event = try decoder.decode(record)
+        } catch {
+            if error.code.isEmpty || error.description.isEmpty { throw Broken("an error without words") }
+            return
+        }
+        let result = try writer.apply(WriterContext.Chunk(events: [event]))
+        if case .failed(let failure)? = result.outcomes.first, failure.code.hasPrefix("store.") {
+            throw Broken("the schema refused what the checks had passed: \(failure)")
+        }
+        try writer.rollback()
+    }
+}
+
+/// The models that the targets work on.
+enum Models {
+    /// The repository's folder.
+    static let root = String(#filePath.dropLast("Tests/Fuzz/Sources/Fuzz/RecordTarget.swift".count))
+
+    static func load(_ name: String) throws -> ObjectModel {
+        try ObjectModel.load(path: root + "config/models/\(name).yaml")
+    }
+}
