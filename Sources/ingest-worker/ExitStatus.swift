@@ -25,6 +25,8 @@ enum ExitStatus {
         case let error as StoreError: storeCode(error)
         case let error as MigrationError: migrationCode(error)
         case let error as KafkaError: kafkaCode(error)
+        case let error as RebuildError: error.code == .partial ? badData : configuration
+        case let error as TopicReplayError: error.code == .gone ? badData : configuration
         case is RecordFileError, is IngestPipeline.Halt: badData
         case is PredicateError: usage
         case is HTTPServerError: unavailable

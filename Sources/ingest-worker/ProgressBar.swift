@@ -9,12 +9,20 @@ final class ProgressBar {
     init(isShown: Bool) { self.isShown = isShown }
 
     func show(_ progress: ReplayEngine.Progress) {
+        let share = progress.totalBytes.map { Double(progress.bytesRead) / Double(max(1, $0)) }
+        show(URL(fileURLWithPath: progress.path).lastPathComponent, records: progress.records, share: share)
+    }
+
+    func show(_ progress: TopicReplay.Progress) {
+        let share = progress.total > 0 ? Double(progress.passed) / Double(progress.total) : nil
+        show(progress.topic, records: progress.records, share: share)
+    }
+
+    private func show(_ name: String, records: Int, share: Double?) {
         guard isShown else { return }
         hasDrawn = true
-        let name = URL(fileURLWithPath: progress.path).lastPathComponent
-        var line = "\(progress.records) records"
-        if let total = progress.totalBytes, total > 0 {
-            let share = min(1, Double(progress.bytesRead) / Double(total))
+        var line = "\(records) records"
+        if let share = share.map({ min(1, $0) }) {
             let filled = Int(share * 30)
             let bar = String(repeating: "█", count: filled) + String(repeating: "░", count: 30 - filled)
             line = "\(bar) \(Int(share * 100)) %  \(line)"

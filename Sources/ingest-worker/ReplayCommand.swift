@@ -8,16 +8,31 @@ import ObjectGraph
 struct ReplayCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "replay",
-        abstract: "Reads record files (JSON lines, JSON arrays, CSV; plain or gzip) into the store.",
+        abstract: "Reads record files (JSON lines, JSON arrays, CSV; plain or gzip), or a topic, into the store.",
         discussion: """
             A second run goes on where the first one stopped, and changes nothing if that was the end.
+            A topic is read up to the end that it has at the start, without joining the group and without committing.
             Example: ingest-worker replay samples/chat-events.jsonl --set store.path=data/chat.sqlite
+            Example: ingest-worker replay --topic chat-events --from-timestamp 2026-03-01 --set store.path=data/new.sqlite
             """)
 
     @OptionGroup var options: SharedOptions
 
     @Argument(help: "The files, in order; - reads standard input.")
-    var files: [String]
+    var files: [String] = []
+
+    @Option(help: "Reads this topic of the configuration instead of files.")
+    var topic: String?
+
+    @Option(help: "With --topic: begins with this offset of each partition; the oldest record when left out.")
+    var fromOffset: Int64?
+
+    @Option(
+        help: "With --topic: begins with the first record of this time or later, as in 2026-03-01T08:00:00Z.")
+    var fromTimestamp: String?
+
+    @Option(help: "With --topic: ends before this offset of each partition; 'end' is where the topic ends now.")
+    var toOffset = "end"
 
     @Flag(help: "Begins each file anew instead of where an earlier run stopped.")
     var restart = false
@@ -27,6 +42,39 @@ struct ReplayCommand: ParsableCommand {
 
     @Flag(help: "Prints the summary as JSON.")
     var json = false
+
+    func validate() throws {
+        if files.isEmpty == (topic == nil) { throw ValidationError("name files, or a topic with --topic") }
+        if topic == nil {
+            if fromOffset != nil || fromTimestamp != nil || toOffset != "end" {
+                throw ValidationError("--from-offset, --from-timestamp and --to-offset are for --topic")
+            }
+        } else if restart || toKafka != nil {
+            throw ValidationError("--restart and --to-kafka are for files")
+        }
+        if fromOffset != nil, fromTimestamp != nil {
+            throw ValidationError("--from-offset and --from-timestamp exclude each other")
+        }
+        if let offset = fromOffset, offset < 0 { throw ValidationError("--from-offset takes a number from 0 up") }
+        if toOffset != "end", (Int64(toOffset) ?? -1) < 0 {
+            throw ValidationError("--to-offset takes a number from 0 up, or 'end'")
+        }
+        if let text = fromTimestamp, Self.time(text) == nil {
+            throw ValidationError("--from-timestamp takes a time such as 2026-03-01 or 2026-03-01T08:00:00Z")
+        }
+    }
+
+    private static func time(_ text: String) -> Int64? {
+        Timestamp.microseconds(text)
+    }
+
+    private var request: TopicReplayRequest? {
+        guard let topic else { return nil }
+        let start =
+            fromOffset.map { TopicReplayRequest.Start.offset($0) }
+            ?? fromTimestamp.flatMap { Self.time($0) }.map { .time($0) }
+        return TopicReplayRequest(topic: topic, start: start ?? .earliest, end: Int64(toOffset))
+    }
 
     func run() throws {
         let configuration = try options.load().configuration
@@ -54,15 +102,23 @@ struct ReplayCommand: ParsableCommand {
         let writer = try WriterContext(store: store, options: configuration.writerOptions)
         let pipeline = IngestPipeline(writer: writer, configuration: configuration, logger: logger)
         let interruption = Interruption()
-        let engine = ReplayEngine(
-            pipeline: pipeline, configuration: configuration, logger: logger,
-            isStopping: { interruption.isRequested })
-        engine.onProgress = bar.show
+        var summary = ReplaySummary(summary: pipeline.summary, seconds: 0, model: model)
         let started = HealthMonitor.monotonicSeconds()
-        var results: [ReplayEngine.FileResult] = []
         do {
-            for path in files where !interruption.isRequested {
-                results.append(try engine.replay(path: path, restarts: restart))
+            if let request {
+                let replay = TopicReplay(
+                    pipeline: pipeline, configuration: configuration, logger: logger,
+                    isStopping: { interruption.isRequested })
+                replay.onProgress = bar.show
+                summary.partitions = try replay.replay(request)
+            } else {
+                let engine = ReplayEngine(
+                    pipeline: pipeline, configuration: configuration, logger: logger,
+                    isStopping: { interruption.isRequested })
+                engine.onProgress = bar.show
+                for path in files where !interruption.isRequested {
+                    summary.results.append(try engine.replay(path: path, restarts: restart))
+                }
             }
         } catch {
             // What was read before the fault is good; it is kept, and the position with it.
@@ -73,8 +129,8 @@ struct ReplayCommand: ParsableCommand {
         }
         try writer.close()
         bar.finish()
-        let seconds = HealthMonitor.monotonicSeconds() - started
-        let summary = ReplaySummary(summary: pipeline.summary, results: results, seconds: seconds, model: model)
+        summary.seconds = HealthMonitor.monotonicSeconds() - started
+        summary.summary = pipeline.summary
         Console.print(json ? summary.json : summary.text)
         if interruption.isRequested {
             throw CommandError(

@@ -3,9 +3,10 @@ import ObjectGraph
 
 /// What a replay prints at its end.
 struct ReplaySummary {
-    let summary: IngestPipeline.Summary
-    let results: [ReplayEngine.FileResult]
-    let seconds: Double
+    var summary: IngestPipeline.Summary
+    var results: [ReplayEngine.FileResult] = []
+    var partitions: [TopicReplay.PartitionResult] = []
+    var seconds: Double
     let model: ObjectModel
 
     private var rate: Int { seconds > 0 ? Int(Double(summary.records) / seconds) : 0 }
@@ -15,6 +16,10 @@ struct ReplaySummary {
         for result in results {
             let resumed = result.resumedAfter > 0 ? " (resumed after \(result.resumedAfter))" : ""
             lines.append("\(result.path): \(result.records) records\(resumed)")
+        }
+        for result in partitions {
+            let place = "\(result.partition.topic)/\(result.partition.partition)"
+            lines.append("\(place): \(result.records) records, from offset \(result.from) up to \(result.to)")
         }
         lines.append(
             "\(summary.applied) events applied, \(summary.stale) stale, \(summary.deadLetters) dead letters, "
@@ -44,8 +49,12 @@ struct ReplaySummary {
             }
             return "\(JSONText.string(entity.name)):{\(counts.joined(separator: ","))}"
         }
+        let read = partitions.map {
+            "{\"topic\":\(JSONText.string($0.partition.topic)),\"partition\":\($0.partition.partition),"
+                + "\"from\":\($0.from),\"to\":\($0.to),\"records\":\($0.records)}"
+        }
         return """
-            {"files":[\(files.joined(separator: ","))],"records":\(summary.records),"applied":\(summary.applied),\
+            {"files":[\(files.joined(separator: ","))],"partitions":[\(read.joined(separator: ","))],"records":\(summary.records),"applied":\(summary.applied),\
             "stale":\(summary.stale),"filtered":\(summary.filtered),"deadLetters":\(summary.deadLetters),"placeholders":\(summary.placeholders),\
             "chunks":\(summary.chunks),"commits":\(summary.commits),"seconds":\(seconds),\
             "recordsPerSecond":\(rate),"changes":{\(entities.joined(separator: ","))}}

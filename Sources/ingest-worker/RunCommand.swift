@@ -1,13 +1,29 @@
 import ArgumentParser
+import Foundation
 import IngestCore
 import ObjectGraph
 
 struct RunCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "run", abstract: "Consumes the configured topics until it is told to stop (SIGTERM, SIGINT).",
-        discussion: "Example: ingest-worker run --config config/worker.yaml --set store.path=data/store.sqlite")
+        discussion: """
+            With --rebuild it first builds a new store beside the old one, from the beginning of the topics, and puts it in \
+            the old one's place when it has caught up. Killed and run again it goes on; when it has rebuilt, it runs as ever.
+            Example: ingest-worker run --config config/worker.yaml --set store.path=data/store.sqlite
+            Example: ingest-worker run --rebuild --set http.port=8081
+            """)
 
     @OptionGroup var options: SharedOptions
+
+    @Flag(help: "Builds the store anew before running; the old one stays readable, and then as STORE.before-rebuild.")
+    var rebuild = false
+
+    @Flag(help: "With --rebuild: goes on though the topics do not hold everything that the old store was made of.")
+    var allowPartial = false
+
+    func validate() throws {
+        if allowPartial, !rebuild { throw ValidationError("--allow-partial is for --rebuild") }
+    }
 
     func run() async throws {
         let configuration = try options.load().configuration
@@ -16,11 +32,22 @@ struct RunCommand: AsyncParsableCommand {
         var hooks = WorkerRuntime.Hooks()
         let host = configuration.http.host
         hooks.onHTTPBound = { Console.note("http://\(host):\($0)") }
+        if rebuild {
+            hooks.onRebuildStep = Self.dieWhereATestSays
+            let rebuild = StoreRebuild(
+                configuration: configuration, model: model, logger: logger, hooks: hooks, allowsPartial: allowPartial)
+            if try await rebuild.run() == .stopped { return }
+        }
         let runtime = try WorkerRuntime(configuration: configuration, model: model, logger: logger, hooks: hooks)
         logger.info(
             "worker starts",
             metadata: ["version": "\(WorkerRuntime.version)", "store": "\(configuration.store.path)"])
         try await runtime.run()
         logger.info("worker stopped", metadata: ["records": "\(runtime.summary.records)"])
+    }
+
+    /// Ends the process as a crash does after the step that INGEST_TEST_KILL_AT names.
+    @Sendable private static func dieWhereATestSays(_ step: String) {
+        if ProcessInfo.processInfo.environment["INGEST_TEST_KILL_AT"] == step { kill(getpid(), SIGKILL) }
     }
 }

@@ -23,6 +23,9 @@ public final class ConsumerWorker: @unchecked Sendable {
     let directory: TopicDirectory?
     /// Which of these partitions the worker reads; nil where the group says.
     var plan: PartitionPlan?
+    /// What to do once everything is read, where the store is built to replace another.
+    let takeover: RebuildTakeover?
+    private var takeoverChecks = Recurrence(everySeconds: 0.5)
     private let wakePublisher: @Sendable () -> Void
     /// The last token that was notified, or nil where nothing is notified.
     let deliveredToken: @Sendable () -> Int64?
@@ -64,11 +67,12 @@ public final class ConsumerWorker: @unchecked Sendable {
         configuration: WorkerConfiguration, writer: WriterContext, consumer: KafkaConfiguration,
         metrics: WorkerMetrics, health: HealthMonitor, logger: Logger, mailbox: CursorMailbox,
         deadLetters: DeadLetterPublisher? = nil, directory: TopicDirectory? = nil,
-        wakePublisher: @escaping @Sendable () -> Void = {},
+        takeover: RebuildTakeover? = nil, wakePublisher: @escaping @Sendable () -> Void = {},
         deliveredToken: @escaping @Sendable () -> Int64? = { nil }
     ) throws {
         self.deliveredToken = deliveredToken
         self.directory = directory
+        self.takeover = takeover
         plan = configuration.kafka.partitions.map {
             PartitionPlan(selection: $0, topics: configuration.topics.map(\.name))
         }
@@ -170,6 +174,7 @@ public final class ConsumerWorker: @unchecked Sendable {
         do {
             try process(batch, consumer)
             try maintain(consumer)
+            if let takeover, takeoverChecks.isDue(at: now()) { try consider(takeover, consumer) }
         } catch let error as StoreError where error.isRetriable {
             try recover(from: error, consumer)
         }
@@ -209,7 +214,7 @@ public final class ConsumerWorker: @unchecked Sendable {
         return high - last.offset > Int64(configuration.chunk.maxOperations)
     }
 
-    private static func source(_ record: ConsumedRecord, _ partition: TopicPartition) -> SourceRecord {
+    static func source(_ record: ConsumedRecord, _ partition: TopicPartition) -> SourceRecord {
         var source = SourceRecord(
             place: RecordPlace(topic: partition.topic, partition: partition.partition, offset: record.offset),
             key: record.key, value: record.value)
@@ -284,6 +289,8 @@ public final class ConsumerWorker: @unchecked Sendable {
     /// - Returns: false where the broker did not answer.
     @discardableResult
     func commitOffsets(_ consumer: Consumer, asynchronously: Bool) -> Bool {
+        // A store that is being built has no business with the offsets of the group.
+        if takeover != nil { uncommittedOffsets.removeAll() }
         if uncommittedOffsets.isEmpty { return true }
         do {
             try consumer.commit(
@@ -347,6 +354,7 @@ public final class ConsumerWorker: @unchecked Sendable {
     }
 
     private func handle(_ event: ConsumerEvent, _ consumer: Consumer) throws {
+        if let takeover, takeover.take(event) { return }
         metrics.lastErrorTimestamp.set(Double(WriterContext.systemTime()) / 1_000_000)
         if event.error.isFatal { throw event.error }
         if take(event) { return }

@@ -36,6 +36,8 @@ public enum HealthEvent: Sendable, Equatable {
     case partitionHalted(topic: String, partition: Int32, reason: String)
     /// A partition is consumed again, or is no longer assigned.
     case partitionReleased(topic: String, partition: Int32)
+    /// The store that is built beside the old one is not in its place; the reason says how far it is.
+    case rebuilding(reason: String)
     /// The worker finishes what it has, and stops.
     case draining
 }
@@ -70,6 +72,8 @@ public struct HealthRules: Sendable, Equatable {
     public var needsBroker = true
     /// Whether the worker joins no group and reads the partitions that the configuration names.
     public var choosesPartitions = false
+    /// Whether the worker builds a store that has to take another's place before it is ready.
+    public var rebuilds = false
     /// Whether the worker sends notifications.
     public var needsPublisher = true
     /// Whether the worker sends dead letters to a topic.
@@ -110,6 +114,7 @@ public struct HealthState: Sendable {
     private var publisher = Condition.ok
     private var outbox = Condition.ok
     private var deadLetters = Condition.ok
+    private var rebuild = "not finished: nothing is read yet"
     private var haltReason: String?
     private var halted: [Partition: String] = [:]
     private var isDraining = false
@@ -146,6 +151,7 @@ public struct HealthState: Sendable {
             halted[Partition(topic: topic, partition: partition)] = reason
         case .partitionReleased(let topic, let partition):
             halted[Partition(topic: topic, partition: partition)] = nil
+        case .rebuilding(let reason): rebuild = reason
         case .draining: isDraining = true
         }
     }
@@ -169,6 +175,7 @@ public struct HealthState: Sendable {
             checks.append(HealthCheck(rules.choosesPartitions ? "assignment" : "group", failure: group.failure))
             checks.append(HealthCheck("partitions", failure: haltedFailure))
         }
+        if rules.rebuilds { checks.append(HealthCheck("rebuild", failure: rebuild)) }
         if rules.needsPublisher {
             checks.append(HealthCheck("publisher", failure: publisher.failure))
             checks.append(HealthCheck("outbox", failure: outbox.failure))

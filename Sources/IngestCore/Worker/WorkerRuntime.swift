@@ -17,6 +17,8 @@ public final class WorkerRuntime: Sendable {
         public var onHTTPBound: @Sendable (Int) -> Void = { _ in }
         /// Called on the worker's thread for each record that is put aside: its place, code and reason.
         public var onDeadLetter: @Sendable (RecordPlace, String, String) -> Void = { _, _, _ in }
+        /// Called after each step of putting a rebuilt store in its place, with the step's name.
+        public var onRebuildStep: @Sendable (String) -> Void = { _ in }
 
         /// Makes hooks that do nothing.
         public init() {}
@@ -39,6 +41,7 @@ public final class WorkerRuntime: Sendable {
     private let deadLetters: DeadLetterPublisher?
     private let probe: BrokerProbe
     private let feed: ChangeFeed
+    private let takeover: RebuildTakeover?
     private let mailbox = CursorMailbox()
     private let hooks: Hooks
     private let group = Mutex<ServiceGroup?>(nil)
@@ -48,7 +51,18 @@ public final class WorkerRuntime: Sendable {
     /// Opens the store, takes its lease and prepares everything; nothing is consumed yet.
     ///
     /// - Throws: `ModelError`, ``RouteError``, `StoreError`, `KafkaError`.
-    public init(configuration: WorkerConfiguration, model: ObjectModel, logger: Logger, hooks: Hooks = Hooks()) throws {
+    public convenience init(
+        configuration: WorkerConfiguration, model: ObjectModel, logger: Logger, hooks: Hooks = Hooks()
+    ) throws {
+        try self.init(configuration: configuration, model: model, logger: logger, hooks: hooks, takeover: nil)
+    }
+
+    /// Makes a worker that builds a store to replace another where there is a takeover.
+    init(
+        configuration: WorkerConfiguration, model: ObjectModel, logger: Logger, hooks: Hooks,
+        takeover: RebuildTakeover?
+    ) throws {
+        self.takeover = takeover
         self.configuration = configuration
         self.logger = logger
         self.hooks = hooks
@@ -56,13 +70,19 @@ public final class WorkerRuntime: Sendable {
         rules.needsPublisher = configuration.notifications.topic != nil
         rules.needsDeadLetters = configuration.deadLetters.topic != nil
         rules.choosesPartitions = configuration.kafka.partitions != nil
+        rules.rebuilds = takeover != nil
         let health = HealthMonitor(rules: rules, secretValues: configuration.secretValues)
         self.health = health
         metrics = WorkerMetrics(
             version: Self.version, librdkafka: KafkaLibrary.versionString, sqlite: Store.sqliteVersion)
         health.report(.starting(step: "opening the store"))
-        let consumer = try configuration.kafka.consumerConfiguration(logger: logger)
-        store = try Store.open(path: configuration.store.path, model: model, options: configuration.storeOptions)
+        var consumer = try configuration.kafka.consumerConfiguration(logger: logger)
+        var options = configuration.storeOptions
+        if let takeover {
+            consumer["enable.partition.eof"] = "true"
+            options.replaces = takeover.identity
+        }
+        store = try Store.open(path: configuration.store.path, model: model, options: options)
         if store.isSuspect {
             logger.warning("the disk failed under the store: it is verified before anything is written")
             health.report(.starting(step: "verifying the store"))
@@ -115,7 +135,7 @@ public final class WorkerRuntime: Sendable {
         worker = try ConsumerWorker(
             configuration: configuration, writer: writer, consumer: consumer, metrics: metrics, health: health,
             logger: logger, mailbox: mailbox, deadLetters: deadLetters, directory: directory,
-            wakePublisher: { publisher?.wake() },
+            takeover: takeover, wakePublisher: { publisher?.wake() },
             deliveredToken: { publisher?.deliveredToken })
         worker.pipeline.onDeadLetter = hooks.onDeadLetter
     }
@@ -172,9 +192,9 @@ public final class WorkerRuntime: Sendable {
     private func httpServer() -> HTTPServer {
         let routes =
             HTTPRoute.health(health, bearerToken: configuration.http.bearerToken) + ConsolePage.routes
-            + [
-                .metrics(metrics.registry), .status { [self] in try statusReport() }, feed.route,
-            ]
+            + [.metrics(metrics.registry), .status { [self] in try statusReport() }]
+            // Of a store that is not in its place nobody is told anything.
+            + (takeover == nil ? [feed.route] : [])
         let host = configuration.http.host
         return HTTPServer(configuration: HTTPServerConfiguration(configuration.http), routes: routes, logger: logger) {
             [logger, hooks] port in
@@ -202,6 +222,7 @@ public final class WorkerRuntime: Sendable {
         }
         sink?.close()
         try? deadLetterProducer?.close(timeoutMilliseconds: 2000)
+        if let takeover, takeover.isTaken { try takeover.finish(writer) }
         try worker.close(cursors: mailbox.take())
         try store.close()
     }

@@ -102,6 +102,11 @@ extension ReadContext {
         try Int.fetchOne(database, sql: "SELECT count(*) FROM _dead_letter") ?? 0
     }
 
+    /// Returns the number of the last dead letter, or 0.
+    public func lastDeadLetterID() throws -> Int64 {
+        try Int64.fetchOne(database, sql: "SELECT max(id) FROM _dead_letter") ?? 0
+    }
+
     /// Returns dead letters in the order of their numbers, those after `id`, at most `limit`.
     public func deadLetters(after id: Int64 = 0, limit: Int = 100) throws -> [DeadLetter] {
         let sql = "SELECT \(Self.columns) FROM _dead_letter WHERE id > ? ORDER BY id LIMIT ?"

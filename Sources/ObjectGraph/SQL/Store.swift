@@ -18,6 +18,8 @@ public final class Store: Sendable {
         /// Whether the history has an index by object, made when the store is opened for writing: what changed one
         /// object is found at once then, and writing takes about a quarter more time.
         public var indexesHistoryByObject = false
+        /// The identity of the store that a new one is to replace, noted when it is made.
+        public var replaces: String?
 
         /// Makes options with their defaults.
         public init() {}
@@ -92,6 +94,7 @@ public final class Store: Sendable {
     private static func open(
         path: String, model: ObjectModel, options: Options, isTemporary: Bool
     ) throws(StoreError) -> Store {
+        try StoreSwap.complete(path: path)
         try makeFile(path)
         do {
             let pool = try DatabasePool(path: path, configuration: configuration(options, isReadOnly: false))
@@ -104,7 +107,7 @@ public final class Store: Sendable {
                     // Stores that were made before conflicts were kept have no table for them.
                     try database.execute(sql: Schema.conflictTable)
                 } else {
-                    try create(database, model: model, path: path)
+                    try create(database, model: model, path: path, replaces: options.replaces)
                 }
                 if options.indexesHistoryByObject { try database.execute(sql: Schema.historyObjectIndex) }
             }
@@ -176,7 +179,12 @@ public final class Store: Sendable {
 
     // MARK: Metadata
 
-    private static func create(_ database: Database, model: ObjectModel, path: String) throws {
+    /// The name under which a store notes which other it was built to replace.
+    static let replacesKey = "replaces"
+
+    private static func create(
+        _ database: Database, model: ObjectModel, path: String, replaces: String?
+    ) throws {
         if let table = try String.fetchOne(
             database, sql: "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%' LIMIT 1")
         {
@@ -185,9 +193,10 @@ public final class Store: Sendable {
                 remedy: "Name another path")
         }
         for statement in Schema(model).statements { try database.execute(sql: statement) }
-        let values = [
+        var values = [
             "formatVersion": String(Schema.formatVersion), "storeID": UUID().uuidString.lowercased(),
         ]
+        values[replacesKey] = replaces
         for (key, value) in values.sorted(by: { $0.key < $1.key }) {
             try database.execute(sql: "INSERT INTO _metadata (key, value) VALUES (?, ?)", arguments: [key, value])
         }

@@ -10,6 +10,7 @@ struct MigrationFile {
     ///
     /// - Throws: ``StoreError`` where there is none.
     init(path: String, isReadOnly: Bool) throws {
+        if !isReadOnly { try StoreSwap.complete(path: path) }
         guard FileManager.default.fileExists(atPath: path) else {
             throw StoreError(
                 .unavailable, "There is no store at \(path)", remedy: "Run or replay first, or name another path")
@@ -85,10 +86,10 @@ struct MigrationFile {
     // MARK: Lease
 
     /// Takes the store's lease: no worker writes while a migration runs.
-    func takeLease(_ model: ObjectModel, now: Int64) throws -> Lease {
+    func takeLease(_ model: ObjectModel, now: Int64, seconds: Double = Self.leaseSeconds) throws -> Lease {
         try transaction { database in
             try onConnection(database, model) { store in
-                try Lease.take(store, holder: .current(), ttlSeconds: Self.leaseSeconds, now: now)
+                try Lease.take(store, holder: .current(), ttlSeconds: seconds, now: now)
             }
         }
     }
@@ -119,7 +120,7 @@ struct MigrationFile {
     }
 
     /// A holder of this machine that is gone is recognised at once; this bounds the wait for one elsewhere.
-    private static let leaseSeconds = 3_000.0
+    static let leaseSeconds = 3_000.0
 
     private func onConnection<Result>(
         _ database: Database, _ model: ObjectModel, _ body: (WriterConnection) throws -> Result

@@ -1,0 +1,254 @@
+import Foundation
+import KafkaClient
+import Logging
+import ObjectGraph
+
+/// Reads a topic into a store, up to the end that it has at the start: as the worker does, without group and commits.
+///
+/// The store keeps how far each partition is, in the same commit as the effects, so a run that was killed is gone on
+/// with by the next, and one that was finished changes nothing.
+public final class TopicReplay {
+    /// How far a replay is.
+    public struct Progress: Sendable {
+        /// The topic's name.
+        public let topic: String
+        /// The number of records of this run.
+        public let records: Int
+        /// The number of offsets passed in this run.
+        public let passed: Int64
+        /// The number of offsets to pass in this run.
+        public let total: Int64
+    }
+
+    /// What became of one partition.
+    public struct PartitionResult: Sendable, Equatable {
+        /// The partition.
+        public let partition: TopicPartition
+        /// Where this run began.
+        public let from: Int64
+        /// The offset that reading was to end before.
+        public let to: Int64
+        /// The records of this run.
+        public internal(set) var records: Int
+    }
+
+    private struct Reading {
+        let span: PartitionSpan
+        var progress: PartitionProgress
+        var passed: Int64 = 0
+        var records = 0
+    }
+
+    private let pipeline: IngestPipeline
+    private let configuration: WorkerConfiguration
+    private let logger: Logger
+    private let isStopping: () -> Bool
+    private let now: () -> Double
+    private var readings: [TopicPartition: Reading] = [:]
+    private var open: Set<TopicPartition> = []
+    /// Called a few times a second.
+    public var onProgress: (Progress) -> Void = { _ in }
+
+    /// How long a broker that gives nothing is waited for.
+    private static let silenceSeconds = 60.0
+
+    /// Makes a replay that feeds a pipeline.
+    ///
+    /// - Parameters:
+    ///   - pipeline: where records go.
+    ///   - configuration: the client, the topics with their routes, and the partitions that are wanted.
+    ///   - logger: where the client's reports go.
+    ///   - isStopping: asked between batches; true ends the replay after a last commit.
+    ///   - now: a monotonic clock in seconds.
+    public init(
+        pipeline: IngestPipeline, configuration: WorkerConfiguration, logger: Logger,
+        isStopping: @escaping () -> Bool = { false }, now: @escaping () -> Double = HealthMonitor.monotonicSeconds
+    ) {
+        self.pipeline = pipeline
+        self.configuration = configuration
+        self.logger = logger
+        self.isStopping = isStopping
+        self.now = now
+    }
+
+    /// Replays a topic; `kafka.partitions` limits it to these partitions.
+    ///
+    /// - Throws: ``TopicReplayError``, ``PartitionError``, ``RouteError``, `KafkaError`, `StoreError`,
+    ///   ``IngestPipeline/Halt``.
+    public func replay(_ request: TopicReplayRequest) throws -> [PartitionResult] {
+        guard let topic = configuration.topics.first(where: { $0.name == request.topic }) else {
+            throw TopicReplayError(
+                .unconfigured,
+                "The topic \(request.topic) is not in 'topics', which says how its records are read. Add it there, with "
+                    + "its format and routes")
+        }
+        let store = pipeline.writer.store
+        let decoder = try configuration.decoder(of: topic, model: store.model)
+        try configuration.checkPartitions(of: store)
+        let settings = try configuration.kafka.consumerConfiguration(logger: logger)
+        try begin(try spans(request), request)
+        let consumer = try Consumer(withoutGroup: settings.setting("enable.partition.eof", to: "true"))
+        defer { try? consumer.close(timeoutMilliseconds: 5000) }
+        try consumer.assign(adding: readings.filter { open.contains($0.key) }.mapValues { $0.progress.start })
+        try read(consumer, decoder, request)
+        try pipeline.finish()
+        onProgress(progress(request))
+        return readings.values.map {
+            PartitionResult(
+                partition: $0.span.partition, from: $0.span.start, to: $0.span.end, records: $0.records)
+        }.sorted { $0.partition < $1.partition }
+    }
+
+    // MARK: What to read
+
+    private func spans(_ request: TopicReplayRequest) throws -> [PartitionSpan] {
+        let admin = try Admin(configuration: configuration.kafka.clientConfiguration(logger: logger))
+        let partitions = try wantedPartitions(request, admin)
+        let positions = try pipeline.writer.store.read { try $0.positions() }
+        func position(_ topic: String, _ partition: TopicPartition) -> SourcePosition? {
+            positions.first { $0.topic == topic && $0.partition == partition.partition }
+        }
+        let starts = try startOffsets(request, partitions, admin)
+        return try partitions.map { partition in
+            let mark = position(request.markTopic, partition)
+            return try PartitionSpan(
+                partition, asked: starts[partition], end: request.end, broker: try admin.watermarks(partition),
+                known: position(request.topic, partition)?.nextOffset, isResumption: mark?.detail == request.mark)
+        }
+    }
+
+    private func wantedPartitions(_ request: TopicReplayRequest, _ admin: Admin) throws -> [TopicPartition] {
+        guard let found = try admin.metadata().topics[request.topic], !found.isEmpty else {
+            throw TopicReplayError(.missing, "The broker has no topic \(request.topic). Make it, or correct the name")
+        }
+        let selection = configuration.kafka.partitions ?? .all
+        let numbers = found.map(\.number)
+        if let absent = selection.named?.first(where: { !numbers.contains($0) }) {
+            throw TopicReplayError(
+                .missing, "The topic \(request.topic) has no partition \(absent). Correct kafka.partitions")
+        }
+        return numbers.filter { selection.contains($0) }.map { TopicPartition(request.topic, $0) }.sorted()
+    }
+
+    /// Returns the offset of each partition that the request's start means; none where that is the oldest record.
+    private func startOffsets(
+        _ request: TopicReplayRequest, _ partitions: [TopicPartition], _ admin: Admin
+    ) throws -> [TopicPartition: Int64] {
+        switch request.start {
+        case .earliest: return [:]
+        case .offset(let offset): return Dictionary(uniqueKeysWithValues: partitions.map { ($0, offset) })
+        case .time(let time):
+            // A record's time is in milliseconds: the first that is not before the asked one.
+            let milliseconds = (time + 999) / 1000
+            let found = try admin.offsets(
+                atTimestampsMilliseconds: Dictionary(uniqueKeysWithValues: partitions.map { ($0, milliseconds) }))
+            return try Dictionary(
+                uniqueKeysWithValues: partitions.map { ($0, try found[$0] ?? admin.watermarks($0).high) })
+        }
+    }
+
+    /// Takes the spans, and notes in the store that this replay has begun.
+    private func begin(_ spans: [PartitionSpan], _ request: TopicReplayRequest) throws {
+        let positions = try pipeline.writer.store.read { try $0.positions() }
+        readings = [:]
+        for span in spans {
+            let known = positions.first {
+                $0.topic == request.topic && $0.partition == span.partition.partition
+            }
+            pipeline.begin(topic: request.topic, partition: span.partition.partition, at: known?.nextOffset)
+            let begin =
+                span.looksBack
+                ? known : SourcePosition(topic: request.topic, partition: 0, nextOffset: span.start, detail: nil)
+            readings[span.partition] = Reading(span: span, progress: PartitionProgress(begin))
+            if span.start < span.end { open.insert(span.partition) }
+        }
+        _ = try pipeline.writer.apply(
+            WriterContext.Chunk(
+                events: [],
+                positions: spans.map {
+                    SourcePosition(
+                        topic: request.markTopic, partition: $0.partition.partition, nextOffset: $0.asked,
+                        detail: request.mark)
+                }))
+        try pipeline.writer.commit()
+    }
+
+    // MARK: Reading
+
+    private func read(_ consumer: Consumer, _ decoder: EventDecoder, _ request: TopicReplayRequest) throws {
+        var reports = Recurrence(everySeconds: 0.1)
+        var heard = now()
+        while !open.isEmpty, !isStopping() {
+            let batch = try consumer.poll(maxRecords: configuration.chunk.maxOperations, timeoutMilliseconds: 100)
+            let before = open
+            for record in batch { try take(record, decoder) }
+            for event in batch.errors { try handle(event) }
+            try consumer.pause(before.subtracting(open).sorted())
+            try pipeline.tick(hasBacklog: true)
+            if !batch.isEmpty || open != before { heard = now() }
+            if now() - heard > Self.silenceSeconds {
+                throw KafkaError(
+                    .timedOut, "the broker has given nothing for \(Int(Self.silenceSeconds)) seconds; run it again")
+            }
+            if reports.isDue(at: now()) { onProgress(progress(request)) }
+        }
+    }
+
+    private func take(_ record: ConsumedRecord, _ decoder: EventDecoder) throws {
+        let partition = record.topicPartition
+        guard open.contains(partition), var reading = readings[partition] else { return }
+        defer { readings[partition] = reading }
+        if record.offset >= reading.span.end {
+            open.remove(partition)
+            return
+        }
+        let source = ConsumerWorker.source(record, partition)
+        switch reading.progress.received(offset: record.offset, fingerprint: RecordFingerprint(source)) {
+        case .apply: break
+        case .skip: return
+        case .lost(let reason):
+            throw TopicReplayError(
+                .gone,
+                "\(partition.topic)/\(partition.partition): \(reason). The topic was made anew: name another store.path"
+            )
+        }
+        reading.records += 1
+        reading.passed = record.offset + 1 - reading.span.start
+        if record.offset + 1 == reading.span.end { open.remove(partition) }
+        try pipeline.add(source, nextOffset: record.offset + 1) {
+            record throws(DecodeError) in try decoder.decode(record)
+        }
+    }
+
+    private static let end = KafkaError.Code("_PARTITION_EOF")
+    private static let gone: Set<KafkaError.Code> = [
+        KafkaError.Code("OFFSET_OUT_OF_RANGE"), KafkaError.Code("_AUTO_OFFSET_RESET"), KafkaError.Code("_NO_OFFSET"),
+    ]
+
+    private func handle(_ event: ConsumerEvent) throws {
+        if let partition = event.topicPartition {
+            // Offsets behind the last record may be markers of transactions, or compacted away.
+            if event.error.code == Self.end {
+                open.remove(partition)
+                return
+            }
+            if Self.gone.contains(event.error.code) {
+                throw TopicReplayError(
+                    .gone,
+                    "The broker does not have \(partition.topic)/\(partition.partition) from offset "
+                        + "\(readings[partition]?.progress.next ?? 0) on any more. Begin anew, into another store.path")
+            }
+        }
+        if event.error.isFatal { throw event.error }
+        logger.warning("the consumer reports", metadata: ["reason": "\(event.error)"])
+    }
+
+    private func progress(_ request: TopicReplayRequest) -> Progress {
+        let total = readings.values.reduce(0) { $0 + $1.span.count }
+        let passed = readings.reduce(Int64(0)) { sum, item in
+            sum + (open.contains(item.key) ? item.value.passed : item.value.span.count)
+        }
+        return Progress(
+            topic: request.topic, records: readings.values.reduce(0) { $0 + $1.records }, passed: passed, total: total)
+    }
+}

@@ -1,0 +1,118 @@
+import KafkaClient
+import ObjectGraph
+
+/// Says which records of a topic are read into a store.
+public struct TopicReplayRequest: Sendable, Equatable {
+    /// Where reading begins.
+    public enum Start: Sendable, Equatable {
+        /// With the oldest record that the broker has.
+        case earliest
+        /// With this offset of each partition.
+        case offset(Int64)
+        /// With the first record of this time or later, in microseconds since 1970 UTC, by the records' timestamps.
+        case time(Int64)
+    }
+
+    /// The topic's name.
+    public var topic: String
+    /// Where reading begins.
+    public var start: Start
+    /// The offset that reading ends before, or nil for the end that the topic has when reading begins.
+    public var end: Int64?
+
+    /// Asks for a topic from its beginning to its present end.
+    public init(topic: String, start: Start = .earliest, end: Int64? = nil) {
+        self.topic = topic
+        self.start = start
+        self.end = end
+    }
+
+    /// What the store keeps of the request, by which a run that goes on with it is known.
+    var mark: String {
+        switch start {
+        case .earliest: "earliest"
+        case .offset(let offset): "offset \(offset)"
+        case .time(let time): "time \(time)"
+        }
+    }
+
+    /// The name under which the store keeps that a replay of the topic was begun, a row for each partition: `nextOffset`
+    /// is the start that was asked for, `detail` is the mark.
+    var markTopic: String { Self.markPrefix + topic }
+
+    /// What the name of such a mark begins with.
+    static let markPrefix = "replay:"
+}
+
+/// What keeps a topic from being replayed.
+public struct TopicReplayError: Error, Sendable, CustomStringConvertible {
+    /// The kind of error; the raw value is stable.
+    public enum Code: String, Sendable {
+        /// The configuration does not name the topic, so nothing says how its records are read.
+        case unconfigured = "replay.unconfigured"
+        /// The broker has no such topic or partition.
+        case missing = "replay.missing"
+        /// The store holds records beyond the asked start that this replay has not read.
+        case positioned = "replay.positioned"
+        /// The broker does not have the records any more.
+        case gone = "replay.gone"
+    }
+
+    /// The kind of error.
+    public let code: Code
+    /// What is wrong and what to do.
+    public let description: String
+    /// The same request would be refused again.
+    public var isRetriable: Bool { false }
+
+    init(_ code: Code, _ description: String) {
+        self.code = code
+        self.description = description
+    }
+}
+
+/// What is to be read of one partition.
+struct PartitionSpan: Sendable, Equatable {
+    let partition: TopicPartition
+    /// The start that was asked for, which is where an earlier run began.
+    let asked: Int64
+    /// Where this run begins.
+    let start: Int64
+    /// The offset that it ends before.
+    let end: Int64
+
+    /// Whether the record before the start is the store's last, and still there to be compared.
+    let looksBack: Bool
+
+    /// The number of offsets between, which may be more than there are records.
+    var count: Int64 { max(0, end - start) }
+
+    /// Decides what is to be read, from what is asked for, what the broker has and what the store has.
+    ///
+    /// - Parameters:
+    ///   - asked: the offset that the request's start means in this partition; nil is the oldest record.
+    ///   - known: the next offset in the store, or nil where the store does not know the partition.
+    ///   - isResumption: whether the store holds the mark of this request.
+    init(
+        _ partition: TopicPartition, asked: Int64?, end: Int64?, broker: Watermarks, known: Int64?, isResumption: Bool
+    ) throws(TopicReplayError) {
+        self.partition = partition
+        self.asked = asked ?? broker.low
+        self.end = min(end ?? broker.high, broker.high)
+        let place = "\(partition.topic)/\(partition.partition)"
+        if let known, !isResumption, known > self.asked {
+            throw TopicReplayError(
+                .positioned,
+                "The store has \(place) up to offset \(known) already, beyond the asked start \(self.asked), and not "
+                    + "from a replay that began there. Name another store.path, or go on with --from-offset \(known)")
+        }
+        start = isResumption ? known ?? self.asked : self.asked
+        looksBack = known == start && start > broker.low
+        if start < broker.low, start < self.end {
+            throw TopicReplayError(
+                .gone,
+                "Offset \(start) of \(place) is gone: the broker has \(broker.low) to \(broker.high). "
+                    + "Begin with --from-offset \(broker.low), into another store.path")
+        }
+    }
+}

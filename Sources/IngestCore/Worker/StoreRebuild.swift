@@ -1,0 +1,186 @@
+import Foundation
+import KafkaClient
+import Logging
+import ObjectGraph
+import UnixSignals
+
+/// What keeps a store from being rebuilt.
+public struct RebuildError: Error, Sendable, CustomStringConvertible {
+    /// The kind of error; the raw value is stable.
+    public enum Code: String, Sendable {
+        /// The topics do not hold everything that the old store was made of.
+        case partial = "rebuild.partial"
+        /// What stands where the new store is built was begun for another store.
+        case foreign = "rebuild.foreign"
+    }
+
+    /// The kind of error.
+    public let code: Code
+    /// What is wrong and what to do.
+    public let description: String
+    /// The same would be found again.
+    public var isRetriable: Bool { false }
+}
+
+/// Builds a store anew beside the old one, from the beginning of the topics, and puts it in the old one's place.
+///
+/// The old store may be read and written meanwhile. It can be killed at any moment and run again.
+public final class StoreRebuild: Sendable {
+    /// How a rebuild ended.
+    public enum Outcome: Sendable {
+        /// The new store stands in the old one's place.
+        case replaced
+        /// An earlier run has done it already, or there is no store to be rebuilt.
+        case unneeded
+        /// It was told to stop; the next run goes on.
+        case stopped
+    }
+
+    private let configuration: WorkerConfiguration
+    private let model: ObjectModel
+    private let logger: Logger
+    private let hooks: WorkerRuntime.Hooks
+    private let allowsPartial: Bool
+    private let swap: StoreSwap
+
+    /// Makes the rebuild of the configured store.
+    ///
+    /// - Parameter allowsPartial: goes on though the topics do not hold everything that the old store was made of.
+    public init(
+        configuration: WorkerConfiguration, model: ObjectModel, logger: Logger,
+        hooks: WorkerRuntime.Hooks = WorkerRuntime.Hooks(), allowsPartial: Bool = false
+    ) {
+        self.configuration = configuration
+        self.model = model
+        self.logger = logger
+        self.hooks = hooks
+        self.allowsPartial = allowsPartial
+        swap = StoreSwap(path: configuration.store.path)
+    }
+
+    /// Rebuilds, and returns when the new store is in its place and closed, or when it is told to stop.
+    ///
+    /// - Throws: ``RebuildError``, and what a worker throws.
+    public func run(signals: [UnixSignal] = [.sigterm, .sigint]) async throws -> Outcome {
+        try swap.completeIfInterrupted()
+        guard let old = try StoreDescription.read(path: swap.path) else {
+            logger.info("there is no store to rebuild", metadata: ["path": "\(swap.path)"])
+            return .unneeded
+        }
+        let begun = try StoreDescription.read(path: swap.rebuilt)
+        // Each swap keeps what it has replaced: while that is there, the store is the rebuilt one.
+        if begun == nil, old.replaces != nil, FileManager.default.fileExists(atPath: swap.kept) {
+            logger.info("the store was rebuilt already", metadata: ["remove to rebuild it again": "\(swap.kept)"])
+            return .unneeded
+        }
+        if let begun, begun.replaces != old.identity {
+            throw RebuildError(
+                code: .foreign,
+                description: "\(swap.rebuilt) was not begun to replace the store at \(swap.path). Remove it, and the "
+                    + "files beside it that end in -wal and -shm")
+        }
+        try checkCoverage(old, begun)
+        let takeover = RebuildTakeover(identity: old.identity, configuration: configuration, model: model)
+        do {
+            return try await build(takeover, signals)
+        } catch {
+            takeover.abandon()
+            throw error
+        }
+    }
+
+    private func build(_ takeover: RebuildTakeover, _ signals: [UnixSignal]) async throws -> Outcome {
+        let runtime = try WorkerRuntime(
+            configuration: buildingConfiguration, model: model, logger: logger, hooks: hooks, takeover: takeover)
+        takeover.onTaken = { [hooks] in
+            hooks.onRebuildStep("taken")
+            Task { await runtime.requestStop() }
+        }
+        logger.info("the store is rebuilt", metadata: ["path": "\(swap.rebuilt)", "replaces": "\(takeover.identity)"])
+        try await runtime.run(signals: signals)
+        takeover.onTaken = {}
+        guard takeover.isTaken, let old = takeover.retiring else {
+            takeover.abandon()
+            return .stopped
+        }
+        hooks.onRebuildStep("closed")
+        try emptyLog()
+        try old.close()
+        try swap.perform { hooks.onRebuildStep($0.rawValue) }
+        logger.info("the rebuilt store is in its place", metadata: ["path": "\(swap.path)", "old": "\(swap.kept)"])
+        return .replaced
+    }
+
+    /// A reader of the unfinished store would keep its log, which does not change its name with it.
+    private func emptyLog() throws {
+        let new = try RetiringStore(path: swap.rebuilt, model: model)
+        defer { try? new.close() }
+        for _ in 0..<50 {
+            if try new.carryLogOver() { return }
+            Thread.sleep(forTimeInterval: 0.1)
+        }
+        throw StoreError.readerInTheWay(of: swap.rebuilt)
+    }
+
+    /// The configuration of the worker that builds: another store, all partitions, nothing told to anybody.
+    private var buildingConfiguration: WorkerConfiguration {
+        var building = configuration
+        building.store.path = swap.rebuilt
+        building.kafka.partitions = configuration.kafka.partitions ?? .all
+        building.notifications.topic = nil
+        building.deadLetters.topic = nil
+        return building
+    }
+
+    // MARK: What is gone
+
+    private func checkCoverage(_ old: StoreDescription, _ begun: StoreDescription?) throws {
+        let admin = try Admin(configuration: configuration.kafka.clientConfiguration(logger: logger))
+        let known = try admin.metadata().topics
+        let selection = configuration.kafka.partitions ?? .all
+        var lows: [TopicPartition: Int64] = [:]
+        for topic in configuration.topics {
+            for partition in known[topic.name] ?? [] where selection.contains(partition.number) {
+                let place = TopicPartition(topic.name, partition.number)
+                lows[place] = try admin.watermarks(place).low
+            }
+        }
+        let read = Set((begun?.positions ?? []).map { TopicPartition($0.topic, $0.partition) })
+        let missing = RebuildCoverage.missing(old: old.positions, lows: lows, read: read)
+        if missing.isEmpty { return }
+        let list = missing.prefix(5).joined(separator: "; ") + (missing.count > 5 ? "; and more" : "")
+        if allowsPartial {
+            logger.warning("the rebuilt store will lack something", metadata: ["missing": "\(list)"])
+            return
+        }
+        throw RebuildError(
+            code: .partial,
+            description: "The topics do not hold everything that the store at \(swap.path) was made of: \(list). "
+                + "With --allow-partial the rebuilt store goes without")
+    }
+}
+
+/// Decides what a rebuilt store would lack.
+enum RebuildCoverage {
+    /// Says what was read into the old store and cannot be read again, a line each.
+    ///
+    /// - Parameters:
+    ///   - old: how far the old store's sources were read.
+    ///   - lows: the oldest offset of every partition that is read again.
+    ///   - read: the partitions that the rebuild has begun to read.
+    static func missing(
+        old: [SourcePosition], lows: [TopicPartition: Int64], read: Set<TopicPartition>
+    ) -> [String] {
+        var result = lows.filter { $0.value > 0 && !read.contains($0.key) }.sorted { $0.key < $1.key }.map {
+            "\($0.key.topic)/\($0.key.partition) begins at offset \($0.value), retention has taken what was before"
+        }
+        for position in old where !position.topic.hasPrefix(TopicReplayRequest.markPrefix) && position.nextOffset > 0 {
+            if position.topic.hasPrefix("file:") {
+                result.append("the file \(position.topic.dropFirst("file:".count)) was replayed into it")
+            } else if lows[TopicPartition(position.topic, position.partition)] == nil {
+                result.append("\(position.topic)/\(position.partition) is not read any more")
+            }
+        }
+        return result
+    }
+}

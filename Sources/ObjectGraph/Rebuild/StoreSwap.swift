@@ -1,0 +1,223 @@
+import CSQLiteSettings
+import Foundation
+
+/// Puts a store that was built beside another in that one's place, in one step for whoever opens it.
+///
+/// A file `STORE.swap` says from before the first step until after the last that a swap is under way, and of which
+/// file. Whoever opens the store for writing completes such a swap first, so it may be interrupted anywhere. Who has
+/// the old file open keeps the old store; `STORE-wal` and `STORE-shm` are taken from under it, for they would be taken
+/// for the new store's.
+public struct StoreSwap: Sendable {
+    /// What was done last.
+    public enum Step: String, Sendable, CaseIterable {
+        /// The swap is on record.
+        case begun
+        /// The files beside both stores are gone.
+        case detached
+        /// Where names cannot be exchanged: the old store has the name that it keeps, and nothing stands at the path.
+        case parted
+        /// The new store stands at the path.
+        case exchanged
+        /// The old one has the name that it keeps.
+        case kept
+    }
+
+    /// The store's path.
+    public let path: String
+    /// Whether the file system may exchange two names; without it there are two renames.
+    var exchanges = true
+    /// For how long the old store takes no new connections, in seconds: longer than they wait for a lock by default.
+    var closedSeconds: UInt32 = 6
+
+    /// Makes a swap of the store at a path.
+    public init(path: String) { self.path = path }
+
+    /// Where the new store is built.
+    public var rebuilt: String { path + ".rebuild" }
+    /// Where the old store stays.
+    public var kept: String { path + ".before-rebuild" }
+    /// The record of a swap under way.
+    var record: String { path + ".swap" }
+
+    /// Swaps the stores, both closed and with nothing left in their logs, the old one's lease held by the caller.
+    ///
+    /// - Parameter atStep: called after each step.
+    /// - Throws: ``StoreError``.
+    public func perform(atStep: (Step) throws(StoreError) -> Void = { _ in }) throws(StoreError) {
+        guard let new = FileIdentity(rebuilt) else { throw failure("find \(rebuilt)") }
+        let draft = record + ".new"
+        let descriptor = Glibc.open(draft, O_CREAT | O_TRUNC | O_RDWR | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw failure("make \(draft)") }
+        defer { Glibc.close(descriptor) }
+        // The lock keeps others from completing what is not interrupted; it goes with this process.
+        guard flock(descriptor, LOCK_EX) == 0 else { throw failure("lock \(draft)") }
+        let text = Array(new.text.utf8)
+        guard write(descriptor, text, text.count) == text.count, fsync(descriptor) == 0, rename(draft, record) == 0
+        else { throw failure("write \(record)") }
+        syncFolder()
+        try atStep(.begun)
+        try carryOut(new, atStep)
+    }
+
+    /// Completes a swap of this store that was interrupted, as every opening for writing does.
+    ///
+    /// - Throws: ``StoreError``.
+    public func completeIfInterrupted() throws(StoreError) { try Self.complete(path: path) }
+
+    /// Completes a swap that was interrupted; does nothing where there is none, and waits for one under way.
+    ///
+    /// - Throws: ``StoreError``.
+    static func complete(path: String) throws(StoreError) {
+        let swap = StoreSwap(path: path)
+        let descriptor = Glibc.open(swap.record, O_RDWR | O_CLOEXEC)
+        if descriptor < 0 { return }
+        defer { Glibc.close(descriptor) }
+        guard flock(descriptor, LOCK_EX) == 0 else { throw swap.failure("lock \(swap.record)") }
+        // Somebody else may have completed it meanwhile.
+        guard let own = FileIdentity(descriptor: descriptor), own == FileIdentity(swap.record) else { return }
+        var bytes = [UInt8](repeating: 0, count: 64)
+        let count = read(descriptor, &bytes, bytes.count)
+        guard count > 0, let new = FileIdentity(text: String(decoding: bytes[..<count], as: UTF8.self)) else {
+            throw swap.failure("read \(swap.record)")
+        }
+        try swap.carryOut(new, { _ in })
+    }
+
+    private func carryOut(
+        _ new: FileIdentity, _ atStep: (Step) throws(StoreError) -> Void
+    ) throws(StoreError) {
+        if FileIdentity(path) != new {
+            guard FileIdentity(rebuilt) == new else {
+                throw StoreError(
+                    .unavailable, "\(record) speaks of a rebuilt store that is neither at \(path) nor at \(rebuilt)",
+                    remedy: "Files were moved by hand: put the store that you want at \(path), and remove \(record)")
+            }
+            let gate = OpeningGate(path)
+            for store in [path, rebuilt] { removeSideFiles(store) }
+            do throws(StoreError) {
+                try atStep(.detached)
+                try exchange(atStep)
+                syncFolder()
+            } catch {
+                gate?.open()
+                throw error
+            }
+            gate?.open(afterSeconds: closedSeconds)
+        }
+        try atStep(.exchanged)
+        // The old one, if it is not there already.
+        if let old = FileIdentity(rebuilt), old != new {
+            removeSideFiles(kept)
+            guard rename(rebuilt, kept) == 0 else { throw failure("rename \(rebuilt)") }
+            removeSideFiles(rebuilt)
+            rename(path + "-suspect", kept + "-suspect")
+        }
+        syncFolder()
+        try atStep(.kept)
+        unlink(record)
+        syncFolder()
+    }
+
+    /// Gives the new store the path, and the old one the name that the new one had.
+    private func exchange(_ atStep: (Step) throws(StoreError) -> Void) throws(StoreError) {
+        if exchanges, file_exchange(path, rebuilt) == 0 { return }
+        // A file system that cannot: the old one goes to the name that it keeps, then the new one takes its place. In
+        // between there is no store at the path, until this goes on or somebody completes it.
+        if FileIdentity(path) != nil {
+            removeSideFiles(kept)
+            guard rename(path, kept) == 0 else { throw failure("rename \(path)") }
+            try atStep(.parted)
+        }
+        guard rename(rebuilt, path) == 0 else { throw failure("rename \(rebuilt)") }
+    }
+
+    private func removeSideFiles(_ store: String) {
+        for suffix in ["-wal", "-shm"] { unlink(store + suffix) }
+    }
+
+    private func syncFolder() {
+        let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
+        let descriptor = Glibc.open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        if descriptor < 0 { return }
+        fsync(descriptor)
+        Glibc.close(descriptor)
+    }
+
+    private func failure(_ action: String) -> StoreError {
+        StoreError(
+            .unavailable, "Could not \(action): \(String(cString: strerror(errno)))",
+            remedy: "Check that the folder of the store may be written")
+    }
+}
+
+/// Tells a file from another one of the same name.
+struct FileIdentity: Equatable {
+    let device: UInt64
+    let number: UInt64
+
+    /// Looks at the file of a name; nil where there is none.
+    init?(_ path: String) {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return nil }
+        (device, number) = (UInt64(status.st_dev), UInt64(status.st_ino))
+    }
+
+    init?(descriptor: Int32) {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { return nil }
+        (device, number) = (UInt64(status.st_dev), UInt64(status.st_ino))
+    }
+
+    init?(text: String) {
+        let parts = text.split(separator: " ").compactMap { UInt64($0) }
+        guard parts.count == 2 else { return nil }
+        (device, number) = (parts[0], parts[1])
+    }
+
+    var text: String { "\(device) \(number)" }
+}
+
+/// Keeps new connections out of a database file while its name goes to another one.
+///
+/// It holds SQLite's pending lock, which every connection needs for a moment when it first reads. One that has opened
+/// the old file but not its log by then would otherwise take the log of the new store for its own. Connections that
+/// are further go on.
+private struct OpeningGate {
+    private let descriptor: Int32
+    private static let pendingByte: off_t = 0x4000_0000
+    /// F_OFD_SETLK: locks that belong to the open file, not to the process.
+    private static let setOpenFileLock: Int32 = 37
+
+    init?(_ path: String) {
+        let descriptor = Glibc.open(path, O_RDWR | O_CLOEXEC)
+        if descriptor < 0 { return nil }
+        var lock = Glibc.flock()
+        lock.l_type = Int16(F_WRLCK)
+        lock.l_whence = Int16(SEEK_SET)
+        lock.l_start = Self.pendingByte
+        lock.l_len = 1
+        var isLocked = false
+        for _ in 0..<500 where !isLocked {
+            isLocked = fcntl(descriptor, Self.setOpenFileLock, &lock) == 0
+            if !isLocked { usleep(10_000) }
+        }
+        self.descriptor = descriptor
+        // Who was about to open the log has done so by then.
+        usleep(20_000)
+    }
+
+    /// Lets connections in again.
+    ///
+    /// - Parameter seconds: until when those that wait with the old file have given up.
+    func open(afterSeconds seconds: UInt32 = 0) {
+        let descriptor = descriptor
+        if seconds == 0 {
+            Glibc.close(descriptor)
+            return
+        }
+        Thread.detachNewThread {
+            sleep(seconds)
+            Glibc.close(descriptor)
+        }
+    }
+}

@@ -1,0 +1,116 @@
+import Foundation
+import GRDB
+
+/// What a store's file says of itself, whatever its model.
+public struct StoreDescription: Sendable {
+    /// The store's own identity.
+    public let identity: String
+    /// The identity of the store that it was built to replace, or nil.
+    public let replaces: String?
+    /// How far its sources were read.
+    public let positions: [SourcePosition]
+
+    /// Reads the description of the store at a path; nil where there is no file, or an empty one.
+    ///
+    /// - Throws: ``StoreError``.
+    public static func read(path: String) throws(StoreError) -> StoreDescription? {
+        let size = (try? FileManager.default.attributesOfItem(atPath: path)[.size] as? NSNumber)?.intValue
+        guard let size, size > 0 else { return nil }
+        do {
+            return try MigrationFile(path: path, isReadOnly: true).closing { try read($0) }
+        } catch {
+            throw StoreError(error, action: "read the store at \(path)")
+        }
+    }
+
+    fileprivate static func read(_ file: MigrationFile) throws -> StoreDescription? {
+        try file.queue.read { database in
+            guard try database.tableExists("_metadata"), try database.tableExists("_position") else { return nil }
+            func value(_ key: String) throws -> String? {
+                try String.fetchOne(database, sql: "SELECT value FROM _metadata WHERE key = ?", arguments: [key])
+            }
+            let rows = try Row.fetchAll(database, sql: "SELECT topic, partition, nextOffset, detail FROM _position")
+            return StoreDescription(
+                identity: try value("storeID") ?? "", replaces: try value(Store.replacesKey),
+                positions: rows.map {
+                    SourcePosition(topic: $0[0], partition: $0[1], nextOffset: $0[2], detail: $0[3])
+                })
+        }
+    }
+}
+
+extension StoreError {
+    /// Says that a reader's open transaction keeps a store's log from being carried over.
+    public static func readerInTheWay(of path: String) -> StoreError {
+        StoreError(
+            .busy, "A reader of \(path) keeps its log from being carried over",
+            remedy: "End its transaction, and run the same command again")
+    }
+}
+
+/// A store that another is about to replace: its lease is taken and its log carried over, whatever its model.
+public final class RetiringStore {
+    /// The store's path.
+    public let path: String
+    private let file: MigrationFile
+    /// The lease's statements are the same for every model.
+    private let model: ObjectModel
+    private var lease: Lease?
+
+    /// For how long another machine waits, should this process end without giving the lease up.
+    private static let leaseSeconds = 60.0
+
+    /// Opens the store at a path.
+    ///
+    /// - Throws: ``StoreError``.
+    public init(path: String, model: ObjectModel) throws(StoreError) {
+        self.path = path
+        self.model = model
+        do { file = try MigrationFile(path: path, isReadOnly: false) } catch {
+            throw StoreError(error, action: "open the store at \(path)")
+        }
+    }
+
+    /// Takes the store's lease, and returns how far the store is.
+    ///
+    /// - Throws: ``StoreError`` with code `store.leased` while another worker writes it.
+    public func takeLease() throws(StoreError) -> [SourcePosition] {
+        do {
+            lease = try file.takeLease(model, now: WriterContext.systemTime(), seconds: Self.leaseSeconds)
+            return try StoreDescription.read(file)?.positions ?? []
+        } catch {
+            throw StoreError(error, action: "take the lease of the store at \(path)")
+        }
+    }
+
+    /// Carries the write-ahead log over to the file, and tells whether nothing is left in it.
+    ///
+    /// A reader with an old snapshot keeps something in it for as long as its transaction is open.
+    public func carryLogOver() throws(StoreError) -> Bool {
+        do {
+            return try file.use { database in
+                // The caller comes again; it has other things to do meanwhile than to wait for a reader.
+                try database.execute(sql: "PRAGMA busy_timeout = 200")
+                defer { try? database.execute(sql: "PRAGMA busy_timeout = 5000") }
+                guard let row = try Row.fetchOne(database, sql: "PRAGMA wal_checkpoint(FULL)") else { return false }
+                let (busy, logged, moved): (Int, Int, Int) = (row[0], row[1], row[2])
+                return busy == 0 && logged == moved
+            }
+        } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY {
+            return false
+        } catch {
+            throw StoreError(error, action: "carry the log of the store at \(path) over")
+        }
+    }
+
+    /// Gives the lease up, for the store stays in use.
+    public func releaseLease() {
+        if let lease { try? file.release(lease, model) }
+        lease = nil
+    }
+
+    /// Closes the file; a lease that is held stays until it runs out.
+    public func close() throws(StoreError) {
+        do { try file.close() } catch { throw StoreError(error, action: "close the store at \(path)") }
+    }
+}

@@ -1,0 +1,49 @@
+import KafkaClient
+import Testing
+
+@testable import IngestCore
+
+@Suite struct PartitionSpanTests {
+    private func span(
+        asked: Int64? = nil, end: Int64? = nil, low: Int64 = 0, high: Int64 = 100, known: Int64? = nil,
+        isResumption: Bool = false
+    ) throws(TopicReplayError) -> PartitionSpan {
+        try PartitionSpan(
+            TopicPartition("t", 3), asked: asked, end: end, broker: Watermarks(low: low, high: high), known: known,
+            isResumption: isResumption)
+    }
+
+    @Test func aNewStoreIsReadFromTheAskedStartToTheEnd() throws {
+        let all = try span(low: 7)
+        #expect(all.start == 7 && all.end == 100 && all.count == 93 && !all.looksBack)
+        let part = try span(asked: 20, end: 30)
+        #expect(part.start == 20 && part.end == 30)
+        #expect(try span(end: 500).end == 100)
+        #expect(try span(asked: 200).count == 0)
+    }
+
+    @Test func aRunThatGoesOnBeginsAtTheStoresPosition() throws {
+        let found = try span(asked: 20, known: 60, isResumption: true)
+        #expect(found.start == 60 && found.asked == 20 && found.looksBack)
+        // Killed before its first commit.
+        #expect(try span(asked: 20, isResumption: true).start == 20)
+    }
+
+    @Test func aStoreThatIsBeyondTheStartIsRefusedUnlessThisReplayBroughtItThere() throws {
+        let error = #expect(throws: TopicReplayError.self) { try span(asked: 20, known: 60) }
+        #expect(error?.code == .positioned)
+        #expect(error?.description.contains("--from-offset 60") == true)
+        #expect(try span(asked: 60, known: 60).start == 60)
+        #expect(try span(asked: 80, known: 60).start == 80)
+    }
+
+    @Test func whatRetentionHasTakenIsTold() throws {
+        let asked = #expect(throws: TopicReplayError.self) { try span(asked: 20, low: 50) }
+        #expect(asked?.code == .gone && asked?.description.contains("the broker has 50 to 100") == true)
+        let resumed = #expect(throws: TopicReplayError.self) { try span(low: 50, known: 30, isResumption: true) }
+        #expect(resumed?.code == .gone)
+        // Only the last record is gone: nothing is missing, and nothing is there to compare.
+        let found = try span(low: 50, known: 50, isResumption: true)
+        #expect(found.start == 50 && !found.looksBack)
+    }
+}

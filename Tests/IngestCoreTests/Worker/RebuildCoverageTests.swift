@@ -1,0 +1,35 @@
+import KafkaClient
+import ObjectGraph
+import Testing
+
+@testable import IngestCore
+
+@Suite struct RebuildCoverageTests {
+    private let zero = TopicPartition("t", 0)
+    private let one = TopicPartition("t", 1)
+
+    private func position(_ topic: String, _ partition: Int32 = 0, _ offset: Int64 = 10) -> SourcePosition {
+        SourcePosition(topic: topic, partition: partition, nextOffset: offset)
+    }
+
+    @Test func aLogThatReachesBackToItsBeginningLacksNothing() {
+        let old = [position("t"), position("t", 1), position("replay:t"), position("u", 0, 0)]
+        #expect(RebuildCoverage.missing(old: old, lows: [zero: 0, one: 0], read: []).isEmpty)
+    }
+
+    @Test func whatRetentionTookIsMissingUnlessTheRebuildHasReadIt() {
+        let missing = RebuildCoverage.missing(old: [position("t")], lows: [zero: 0, one: 5], read: [])
+        #expect(missing == ["t/1 begins at offset 5, retention has taken what was before"])
+        #expect(RebuildCoverage.missing(old: [position("t")], lows: [zero: 0, one: 5], read: [one]).isEmpty)
+    }
+
+    @Test func filesAndTopicsThatAreNotReadAgainAreMissing() {
+        let old = [position("file:/data/a.jsonl"), position("t", 7), position("gone")]
+        let missing = RebuildCoverage.missing(old: old, lows: [zero: 0], read: [])
+        #expect(
+            missing == [
+                "the file /data/a.jsonl was replayed into it", "t/7 is not read any more",
+                "gone/0 is not read any more",
+            ])
+    }
+}

@@ -1,0 +1,156 @@
+import Foundation
+import KafkaClient
+import ObjectGraph
+import TestSupport
+import Testing
+
+@testable import IngestCore
+
+/// A topic read into a second store, against a broker inside the process.
+extension WorkerRuntimeTests {
+    @Suite(.serialized, .timeLimit(.minutes(5))) struct TopicReplayTests {
+        private let harness: WorkerHarness
+
+        init() throws {
+            harness = try WorkerHarness(partitions: 2)
+            harness.configuration.chunk.maxOperations = 10
+        }
+
+        private func fill(_ count: Int, round: Int = 0, partition: Int = 0) throws {
+            try harness.send(
+                (0..<count).map { WorkerHarness.message("\(round)-\(partition)-\($0)", chat: "c\(partition)") },
+                partition: Int32(partition))
+        }
+
+        /// Replays into a store of the harness's folder.
+        @discardableResult
+        private func replay(
+            _ name: String, _ request: TopicReplayRequest = TopicReplayRequest(topic: "events"),
+            stoppingAfter count: Int = .max
+        ) throws -> [TopicReplay.PartitionResult] {
+            let store = try Store.open(path: path(name), model: WorkerHarness.model)
+            let writer = try WriterContext(store: store)
+            defer {
+                try? writer.close()
+                try? store.close()
+            }
+            let pipeline = IngestPipeline(
+                writer: writer, configuration: harness.configuration, logger: .silent)
+            let replay = TopicReplay(
+                pipeline: pipeline, configuration: harness.configuration, logger: .silent,
+                isStopping: { pipeline.summary.records >= count })
+            return try replay.replay(request)
+        }
+
+        private func path(_ name: String) -> String { harness.folder.appending(path: name).path }
+
+        private func dump(_ path: String) throws -> String {
+            let store = try Store.openForReading(path: path, model: WorkerHarness.model)
+            defer { try? store.close() }
+            var text = ""
+            try store.read { try $0.canonicalDump { text += $0 } }
+            return String(text.split(separator: "\npositions", maxSplits: 1).first ?? "")
+        }
+
+        private func read<Result>(_ name: String, _ body: (ReadContext) throws -> Result) throws -> Result {
+            let store = try Store.openForReading(path: path(name), model: WorkerHarness.model)
+            defer { try? store.close() }
+            return try store.read(body)
+        }
+
+        private func positions(_ name: String) throws -> [Int64] {
+            try read(name) { try $0.positions() }.filter { $0.topic == "events" }.sorted { $0.partition < $1.partition }
+                .map(\.nextOffset)
+        }
+
+        @Test func itBringsTheStoreOfTheWorkerBadRecordsIncluded() async throws {
+            try fill(60)
+            try fill(40, partition: 1)
+            try harness.send(["{", "{\"bad\":1}"])
+            try harness.start()
+            try await harness.waitForPosition(62)
+            try await harness.waitForPosition(40, partition: 1)
+            try await harness.stop()
+            let results = try replay("second.sqlite")
+            #expect(results.map(\.records) == [62, 40])
+            #expect(try dump(path("second.sqlite")) == dump(harness.storePath))
+            #expect(
+                try read("second.sqlite") { try $0.deadLetters().map(\.code) }
+                    == harness.read {
+                        try $0.deadLetters().map(\.code)
+                    })
+            // It has neither joined the group nor committed for it.
+            let admin = try Admin(configuration: ["bootstrap.servers": harness.broker.bootstrapServers])
+            let both = [TopicPartition("events", 0), TopicPartition("events", 1)]
+            #expect(
+                try admin.committedOffsets(group: "group", partitions: both) == [both[0]: 62, both[1]: 40])
+        }
+
+        @Test func aRunThatWasStoppedIsGoneOnWithAndAFinishedOneChangesNothing() throws {
+            try fill(100)
+            #expect(try replay("a.sqlite", stoppingAfter: 35)[0].records < 100)
+            let reached = try positions("a.sqlite")[0]
+            #expect((35..<100).contains(reached))
+            let rest = try replay("a.sqlite")
+            #expect(rest[0].from == reached && rest[0].records == 100 - Int(reached))
+            let token = try read("a.sqlite") { try $0.lastToken() }
+            #expect(try replay("a.sqlite").map(\.records) == [0, 0])
+            #expect(try read("a.sqlite") { try $0.lastToken() } == token)
+            // What has come since is read by the next run.
+            try fill(5, round: 1)
+            #expect(try replay("a.sqlite")[0].records == 5)
+            #expect(try read("a.sqlite") { try $0.count(FetchRequest("Message")) } == 105)
+        }
+
+        @Test func itEndsWhereItIsAskedTo() throws {
+            try fill(100)
+            let part = TopicReplayRequest(topic: "events", start: .offset(20), end: 30)
+            #expect(try replay("b.sqlite", part)[0].records == 10)
+            #expect(try read("b.sqlite") { try $0.fetch(FetchRequest("Message")) }.count == 10)
+            // The same start with a later end goes on.
+            #expect(try replay("b.sqlite", TopicReplayRequest(topic: "events", start: .offset(20)))[0].records == 70)
+        }
+
+        @Test func aStoreThatTheWorkerWroteIsRefused() async throws {
+            try fill(30)
+            try harness.start()
+            try await harness.waitForPosition(30)
+            // While the worker runs, its lease is in the way.
+            let leased = #expect(throws: StoreError.self) { try replay("store.sqlite") }
+            #expect(leased?.code == .leased)
+            try await harness.stop()
+            let error = #expect(throws: TopicReplayError.self) { try replay("store.sqlite") }
+            #expect(error?.code == .positioned)
+            let next = TopicReplayRequest(topic: "events", start: .offset(30))
+            #expect(try replay("store.sqlite", next)[0].records == 0)
+        }
+
+        @Test func anotherStartIsNoResumption() throws {
+            try fill(50)
+            try replay("c.sqlite", TopicReplayRequest(topic: "events", start: .offset(10)))
+            let error = #expect(throws: TopicReplayError.self) { try replay("c.sqlite") }
+            #expect(error?.code == .positioned)
+        }
+
+        @Test func chosenPartitionsLimitIt() throws {
+            try fill(10)
+            try fill(20, partition: 1)
+            harness.configuration.kafka.partitions = .share(index: 1, count: 2)
+            #expect(try replay("d.sqlite").map(\.partition) == [TopicPartition("events", 1)])
+            harness.configuration.kafka.partitions = PartitionSelection("1,9")
+            #expect(throws: TopicReplayError.self) { try replay("e.sqlite") }
+        }
+
+        @Test func topicsThatNobodyKnowsAreRefused() throws {
+            let unknown = #expect(throws: TopicReplayError.self) {
+                try replay("f.sqlite", TopicReplayRequest(topic: "other"))
+            }
+            #expect(unknown?.code == .unconfigured)
+            harness.configuration.topics.append(TopicConfiguration(name: "absent"))
+            let missing = #expect(throws: TopicReplayError.self) {
+                try replay("f.sqlite", TopicReplayRequest(topic: "absent"))
+            }
+            #expect(missing?.code == .missing)
+        }
+    }
+}

@@ -1,0 +1,315 @@
+import Foundation
+import KafkaClient
+import TestSupport
+import Testing
+
+/// `run --rebuild` against a real broker process: live workers, readers, crashes.
+@Suite(.serialized) struct RebuildTests {
+    private let broker: BrokerProcess
+    private let workspace: Workspace
+    private let topic = "events-\(UUID().uuidString.prefix(8))"
+    private let changes = "changes-\(UUID().uuidString.prefix(8))"
+    private let store: String
+
+    init() throws {
+        broker = try BrokerProcess(.noida)
+        workspace = try Workspace()
+        store = workspace.path("store.sqlite")
+        let admin = try Admin(configuration: ["bootstrap.servers": broker.bootstrapServers])
+        for name in [topic, changes] { try admin.createTopic(NewTopic(name, partitions: 1)) }
+    }
+
+    private func arguments(_ path: String? = nil) -> [String] {
+        [
+            "topics=\(topic)", "store.path=\(path ?? store)", "http.port=0", "notifications.topic=\(changes)",
+            "kafka.bootstrap.servers=\(broker.bootstrapServers)", "kafka.group.id=group",
+            "kafka.session.timeout.ms=6000",
+        ].flatMap { ["--set", $0] }
+    }
+
+    private func rebuild(_ extra: [String] = [], killAt step: String? = nil) throws -> Program {
+        try Program(
+            ["run", "--rebuild"] + arguments() + extra, environment: step.map { ["INGEST_TEST_KILL_AT": $0] } ?? [:])
+    }
+
+    private func sql(_ path: String, _ text: String) throws -> String { try Foreign.sqlite(path, text) }
+
+    private func identity(_ path: String) -> String {
+        (try? sql(path, "SELECT value FROM _metadata WHERE key = 'storeID'")) ?? ""
+    }
+
+    private func position(_ path: String) -> Int {
+        let text = try? sql(path, "SELECT coalesce(max(nextOffset), 0) FROM _position WHERE topic = '\(topic)'")
+        return text.flatMap { Int($0) } ?? 0
+    }
+
+    private func wait(
+        _ what: String, _ program: Program, limitSeconds: Double = 90, until condition: () throws -> Bool
+    ) throws {
+        do {
+            try TestSupport.wait(for: what, limitSeconds: limitSeconds, everyMilliseconds: 50) {
+                try condition() || !program.isRunning
+            }
+            try #require(try condition(), "the worker ended: \(program.errors.suffix(2000))")
+        } catch {
+            throw BrokerProcess.Failure(description: "\(error)\n\(program.errors.suffix(3000))")
+        }
+    }
+
+    /// Sends events, and returns how many the topic has then.
+    private func send(_ count: Int, seed: Int) throws -> Int {
+        let file = workspace.path("events-\(seed).jsonl")
+        try Foreign.generateEvents(count, seed: seed, to: file)
+        let sent = try Program.run(
+            ["replay", file, "--to-kafka", topic, "--set", "kafka.bootstrap.servers=\(broker.bootstrapServers)"])
+        try #require(sent.status == 0, "\(sent.errors)")
+        let admin = try Admin(configuration: ["bootstrap.servers": broker.bootstrapServers])
+        return Int(try admin.watermarks(TopicPartition(topic, 0)).high)
+    }
+
+    private func dump(_ path: String) throws -> String {
+        let result = try Program.run(["verify", "--dump"] + arguments(path))
+        try #require(result.status == 0, "\(result.errors)")
+        return String(try #require(result.output.split(separator: "\npositions", maxSplits: 1).first))
+    }
+
+    private func expectSound(_ path: String) throws {
+        let result = try Program.run(["verify"] + arguments(path))
+        #expect(result.status == 0, "\(result.output)\(result.errors)")
+    }
+
+    private func replayed() throws -> String {
+        let path = workspace.path("replayed-\(UUID().uuidString).sqlite")
+        let result = try Program.run(["replay", "--topic", topic] + arguments(path))
+        try #require(result.status == 0, "\(result.errors)")
+        return path
+    }
+
+    private func stop(_ program: Program) throws {
+        program.send(SIGTERM)
+        let ended = try program.wait(limitSeconds: 25)
+        #expect(ended.status == 0, "\(ended.errors.suffix(2000))")
+    }
+
+    private func get(_ path: String, _ program: Program) throws -> (status: String, body: String) {
+        // A rebuild listens again when it is done: the last port counts.
+        var port = ""
+        try TestSupport.wait(for: "the HTTP port") {
+            port = program.errors.matches(of: /http:\/\/127\.0\.0\.1:(\d+)/).last.map { String($0.1) } ?? ""
+            return !port.isEmpty
+        }
+        let text = try Foreign.run(
+            "python3",
+            [
+                "-c",
+                """
+                import sys, urllib.request, urllib.error
+                try: answer = urllib.request.urlopen(sys.argv[1], timeout=10)
+                except urllib.error.HTTPError as error: answer = error
+                except urllib.error.URLError as error: print('none'); sys.exit()
+                print(answer.code); print(answer.read().decode())
+                """, "http://127.0.0.1:\(port)\(path)",
+            ])
+        let parts = text.split(separator: "\n", maxSplits: 1)
+        return (String(parts.first ?? ""), parts.count > 1 ? String(parts[1]) : "")
+    }
+
+    /// The tokens of the notifications of one store.
+    private func notifiedTokens(_ identity: String) throws -> [Int] {
+        try Kcat.run(["-C", "-b", broker.bootstrapServers, "-t", changes, "-e", "-q"]).split(separator: "\n")
+            .filter { $0.contains(identity) }
+            .compactMap { $0.firstMatch(of: /"token":(\d+)/).flatMap { Int($0.1) } }
+    }
+
+    // MARK: Beside a live worker
+
+    @Test func besideALiveWorkerItTakesThePlaceWhenThatOneEnds() throws {
+        var count = try send(3_000, seed: 1)
+        let live = try Program(["run"] + arguments())
+        try wait("the old store", live) { position(store) == count }
+        let old = identity(store)
+        let reader = try OpenReader(store)
+        #expect(try reader.ask("SELECT value FROM _metadata WHERE key = 'storeID'") == old)
+
+        let rebuild = try rebuild()
+        try wait("the new store", rebuild) { position(store + ".rebuild") == count }
+        try wait("the wait for the old worker", rebuild) {
+            try get("/readyz?verbose", rebuild).body.contains("caught up, and waiting for the old store")
+        }
+        #expect(try get("/readyz", rebuild).status == "503")
+        #expect(try get("/changes?after=0&wait=0", rebuild).status == "404")
+        #expect(rebuild.errors.contains("caught up, and waiting for the old store"))
+        // Both keep up, and nothing is notified of the new one.
+        count = try send(500, seed: 2)
+        try wait("the old store", live) { position(store) == count }
+        try wait("the new store", rebuild) { position(store + ".rebuild") == count }
+        let new = identity(store + ".rebuild")
+        #expect(new != old && identity(store) == old)
+        #expect(try notifiedTokens(new).isEmpty)
+
+        try stop(live)
+        try wait("the new store in its place", rebuild) { identity(store) == new }
+        try wait("readiness", rebuild) { try get("/readyz", rebuild).status == "200" }
+        let rebuiltToken = try Int(sql(store, "SELECT max(token) FROM _history_transaction")) ?? 0
+        count = try send(500, seed: 3)
+        try wait("what comes after", rebuild) { position(store) == count }
+        let lastToken = try Int(sql(store, "SELECT max(token) FROM _history_transaction")) ?? 0
+        try wait("its notifications", rebuild) { try notifiedTokens(new).last == lastToken }
+        #expect(try notifiedTokens(new) == Array(rebuiltToken + 1...lastToken))
+        #expect(try get("/changes?after=\(old):1&wait=0", rebuild).status == "410")
+        // Who had the old store open keeps it.
+        #expect(try reader.ask("SELECT value FROM _metadata WHERE key = 'storeID'") == old)
+        #expect(try reader.ask("SELECT count(*) > 0 FROM Message") == "1")
+        try stop(rebuild)
+
+        try expectSound(store)
+        #expect(try dump(store) == dump(try replayed()))
+        #expect(identity(store + ".before-rebuild") == old)
+        try expectSound(store + ".before-rebuild")
+        for suffix in [".rebuild", ".swap"] { #expect(!FileManager.default.fileExists(atPath: store + suffix)) }
+        // Once more, it is done already.
+        let again = try self.rebuild()
+        try wait("readiness", again) { try get("/readyz", again).status == "200" }
+        #expect(again.errors.contains("the store was rebuilt already"))
+        try stop(again)
+        #expect(identity(store) == new)
+    }
+
+    // MARK: Crashes
+
+    @Test(.timeLimit(.minutes(10))) func killedAtEachStepItIsCompleted() throws {
+        _ = try send(400, seed: 4)
+        let expected = try dump(try replayed())
+        for (index, step) in ["taken", "closed", "begun", "detached", "exchanged", "kept"].enumerated() {
+            for file in try FileManager.default.contentsOfDirectory(atPath: workspace.url.path)
+            where file.hasPrefix("store.sqlite") {
+                try FileManager.default.removeItem(atPath: workspace.path(file))
+            }
+            try #require(try Program.run(["replay", "--topic", topic] + arguments()).status == 0)
+            let old = identity(store)
+            let reader = try OpenReader(store)
+            _ = try reader.ask("SELECT count(*) FROM Message")
+            let killed = try rebuild(killAt: step)
+            let end = try killed.wait(limitSeconds: 60)
+            #expect(end.status == SIGKILL, "\(step): \(end.errors.suffix(1000))")
+            // A worker without the option completes a swap that was begun, and nothing that was not.
+            let isBegun = index >= 2
+            let next = isBegun && index % 2 == 0 ? try Program(["run"] + arguments()) : try rebuild()
+            try wait("the new store after \(step)", next) {
+                let now = identity(store)
+                return !now.isEmpty && now != old
+            }
+            try wait("readiness after \(step)", next) { try get("/readyz", next).status == "200" }
+            try stop(next)
+            #expect(try dump(store) == expected, "\(step)")
+            try expectSound(store)
+            #expect(identity(store + ".before-rebuild") == old, "\(step)")
+            for suffix in [".rebuild", ".swap", ".rebuild-wal"] {
+                #expect(!FileManager.default.fileExists(atPath: store + suffix), "\(step) \(suffix)")
+            }
+            #expect(try reader.ask("SELECT value FROM _metadata WHERE key = 'storeID'") == old)
+        }
+    }
+
+    @Test func killedWhileItReadsItGoesOn() throws {
+        let count = try send(12_000, seed: 5)
+        try #require(try Program.run(["replay", "--topic", topic] + arguments()).status == 0)
+        let old = identity(store)
+        var new = ""
+        var kills = 0
+        for round in 1...3 {
+            let program = try rebuild(["--set", "commit.maxRows=500"])
+            try TestSupport.wait(for: "a part", limitSeconds: 60, everyMilliseconds: 5) {
+                position(store + ".rebuild") > round * 1_500 || identity(store) != old || !program.isRunning
+            }
+            try program.crash()
+            if identity(store) == old { kills += 1 } else { break }
+            new = identity(store + ".rebuild")
+        }
+        #expect(kills > 0)
+        let program = try rebuild()
+        try wait("the new store", program) { identity(store) != old && position(store) == count }
+        try wait("readiness", program) { try get("/readyz", program).status == "200" }
+        try stop(program)
+        #expect(identity(store) == new, "it began anew")
+        #expect(try dump(store) == dump(store + ".before-rebuild"))
+        try expectSound(store)
+    }
+
+    // MARK: Refusals
+
+    @Test func whatTheTopicsDoNotHoldIsAskedAbout() throws {
+        _ = try send(200, seed: 6)
+        let file = workspace.path("events-6.jsonl")
+        try #require(try Program.run(["replay", file] + arguments()).status == 0)
+        let refused = try rebuild().wait()
+        #expect(refused.status == 65)
+        #expect(refused.errors.contains("events-6.jsonl was replayed into it"), "\(refused.errors)")
+        #expect(!FileManager.default.fileExists(atPath: store + ".rebuild"))
+        let old = identity(store)
+        let allowed = try rebuild(["--allow-partial"])
+        try wait("the new store", allowed) { identity(store) != old && position(store) == 200 }
+        try stop(allowed)
+        let new = identity(store)
+        // What stands in the way of a new rebuild is told.
+        try FileManager.default.copyItem(atPath: store, toPath: store + ".rebuild")
+        let foreign = try rebuild().wait()
+        #expect(foreign.status == 78)
+        #expect(foreign.errors.contains("Remove it"), "\(foreign.errors)")
+        #expect(identity(store) == new)
+    }
+
+    @Test func aLogWhoseBeginningIsGoneIsAskedAbout() throws {
+        // Records of long ago, which the broker's retention takes at once.
+        let producer = try Producer(configuration: ["bootstrap.servers": broker.bootstrapServers])
+        let place = TopicPartition(topic, 0)
+        for _ in 0..<10 {
+            try producer.enqueue(
+                ProducerRecord(topic: topic, partition: 0, value: [1], timestampMilliseconds: 1_500_000_000_000))
+        }
+        try producer.flush(timeoutMilliseconds: 10_000)
+        let admin = try Admin(configuration: ["bootstrap.servers": broker.bootstrapServers])
+        try TestSupport.wait(for: "retention", limitSeconds: 60) { try admin.watermarks(place).low == 10 }
+        let count = try send(100, seed: 8)
+        try #require(try Program.run(["replay", "--topic", topic] + arguments()).status == 0)
+        let refused = try rebuild().wait()
+        #expect(refused.status == 65)
+        #expect(
+            refused.errors.contains("\(topic)/0 begins at offset 10, retention has taken what was before"),
+            "\(refused.errors)")
+        let old = identity(store)
+        let allowed = try rebuild(["--allow-partial"])
+        try wait("the new store", allowed) { identity(store) != old && position(store) == count }
+        try stop(allowed)
+        #expect(try dump(store) == dump(store + ".before-rebuild"))
+    }
+}
+
+/// A `sqlite3` that keeps its connection open between questions.
+private final class OpenReader {
+    private let process = Process()
+    private let input = Pipe()
+    private let output = Pipe()
+
+    init(_ path: String) throws {
+        process.executableURL = URL(filePath: "/usr/bin/env")
+        process.arguments = ["sqlite3", "-batch", "-readonly", path]
+        process.standardInput = input
+        process.standardOutput = output
+        _ = fcntl(input.fileHandleForWriting.fileDescriptor, F_SETFD, FD_CLOEXEC)
+        try process.run()
+    }
+
+    deinit {
+        try? input.fileHandleForWriting.close()
+        process.waitUntilExit()
+    }
+
+    /// Asks for one value.
+    func ask(_ sql: String) throws -> String {
+        try input.fileHandleForWriting.write(contentsOf: Data((sql + ";\n").utf8))
+        var line: [UInt8] = []
+        while let byte = try output.fileHandleForReading.read(upToCount: 1)?.first, byte != 10 { line.append(byte) }
+        return String(decoding: line, as: UTF8.self)
+    }
+}
