@@ -7,6 +7,7 @@ extension EventDecoder {
     /// What an envelope says besides its rows, copied out of the parser's memory.
     private struct Change {
         var isDeletion: Bool
+        var isTruncation = false
         var time: Int64?
         var table: String?
         /// The table behind its schema's or database's name.
@@ -34,6 +35,11 @@ extension EventDecoder {
                 return skipped(.filter)
             }
             if let time = try time(of: envelope, route) { change.time = time }
+        }
+        if change.isTruncation {
+            var operation = Operation(.truncate, entity: try entity(of: change, route).index, identity: .null)
+            operation.time = change.time
+            return GraphEvent(operation)
         }
         guard let fields else {
             guard change.isDeletion, row == nil else { throw Self.noRow(side) }
@@ -94,11 +100,7 @@ extension EventDecoder {
         switch text {
         case "c", "u", "r": change = Change(isDeletion: false)
         case "d": change = Change(isDeletion: true)
-        case "t":
-            throw DecodeError(
-                code: "decode.truncate",
-                "The table was truncated, which names no rows. Delete the objects with events of their own if they are to "
-                    + "go, and let the connector leave truncations out (skipped.operations)")
+        case "t": change = Change(isDeletion: true, isTruncation: true)
         default:
             throw DecodeError(
                 code: "decode.operation",

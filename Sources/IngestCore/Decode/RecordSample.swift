@@ -112,8 +112,8 @@ public final class RecordSample {
 
     private func text(_ operation: Operation) -> String {
         let entity = model.entities[operation.entity]
-        let verb = operation.kind == .upsert ? "upsert" : "delete"
-        var parts = ["\(verb)  \(entity.name) \(entity.identity.type.text(of: operation.identity))"]
+        if operation.kind == .truncate { return "truncate  \(entity.name)" }
+        var parts = ["\(operation.kind.name)  \(entity.name) \(entity.identity.type.text(of: operation.identity))"]
         parts += properties(operation).map { "\($0.name)=\($0.json)" }
         return parts.joined(separator: "  ")
     }
@@ -133,7 +133,7 @@ public final class RecordSample {
 
     private func json(_ operation: Operation) -> String {
         let entity = model.entities[operation.entity]
-        var output = "{\"verb\":\"\(operation.kind == .upsert ? "upsert" : "delete")\","
+        var output = "{\"verb\":\"\(operation.kind.name)\","
         output += "\"entity\":\(JSONText.string(entity.name)),\"identity\":"
         entity.identity.type.appendJSON(operation.identity, to: &output)
         if let slot = entity.versionSlot, !operation.version.isNull {

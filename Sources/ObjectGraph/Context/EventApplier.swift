@@ -76,6 +76,10 @@ final class EventApplier {
         switch operation.kind {
         case .upsert: try upsert(operation)
         case .delete: try delete(operation)
+        case .truncate:
+            throw EventFailure(
+                code: "delete.too_large",
+                "The event truncates an entity besides other things; send the truncation alone")
         }
     }
 

@@ -6,13 +6,25 @@ public struct Operation: Sendable {
         case upsert
         /// Deletes the object by its delete rules.
         case delete
+        /// Deletes all objects of the entity and of those below it by their delete rules, but those that are newer than
+        /// the event. The identity is null, and the operation is its event's only one.
+        case truncate
+
+        /// The kind as logs and samples spell it.
+        public var name: String {
+            switch self {
+            case .upsert: "upsert"
+            case .delete: "delete"
+            case .truncate: "truncate"
+            }
+        }
     }
 
     /// Whether the object is written or deleted.
     public var kind: Kind
     /// The position of the object's entity in the model.
     public var entity: Int
-    /// The object's identity, in the stored form of the identity attribute; never null.
+    /// The object's identity, in the stored form of the identity attribute; null for a truncation only.
     public var identity: Value
     /// The version that the event states for the object, or null; older than the stored one changes nothing.
     public var version: Value = .null
@@ -91,6 +103,11 @@ public struct GraphEvent: Sendable {
 
     /// Makes an event of one operation.
     public init(_ operation: Operation) { operations = [operation] }
+
+    /// The operation that empties an entity, where that is what the event asks.
+    var truncation: Operation? {
+        operations.count == 1 && operations[0].kind == .truncate ? operations[0] : nil
+    }
 }
 
 /// What became of an event.

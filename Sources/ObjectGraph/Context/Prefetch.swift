@@ -46,7 +46,7 @@ struct Prefetch {
     /// Calls `body` with the root's position and the identity of everything that events name.
     private func forEachIdentity(_ events: ArraySlice<GraphEvent>, _ body: (Int, Value) -> Void) {
         for event in events {
-            for operation in event.operations {
+            for operation in event.operations where operation.kind != .truncate {
                 body(registry.roots[operation.entity], operation.identity)
                 let relationships = registry.model.entities[operation.entity].relationships
                 for change in operation.relationships {

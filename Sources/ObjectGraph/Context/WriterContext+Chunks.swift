@@ -47,7 +47,10 @@ extension WriterContext {
             try Prefetch(registry: registry).load(rest)
             let prefetched = registry.loadedCount
             var large: (deletion: EventApplier.LargeDeletion, isAlone: Bool)?
+            var truncation: Operation?
             while let event = rest.popFirst() {
+                truncation = event.truncation
+                if truncation != nil { break }
                 do {
                     run.outcomes.append(try applier.apply(event))
                     // Many deletions, each within its bound, are not to add up: save what there is, and go on.
@@ -59,6 +62,7 @@ extension WriterContext {
                 }
             }
             try flush(history, &tally, &run)
+            if let truncation { run.outcomes.append(try truncateInStore(truncation, history, &tally)) }
             guard let large else { continue }
             if large.isAlone {
                 run.outcomes.append(try deleteInStore(large.deletion, history, &tally))
@@ -111,16 +115,35 @@ extension WriterContext {
     private func deleteInStore(
         _ deletion: EventApplier.LargeDeletion, _ history: HistoryWriter, _ tally: inout ChangeTally
     ) throws -> EventOutcome {
+        let tombstone = Tombstone(version: deletion.version, time: deletion.time)
+        return try carryOutInStore(history, &tally) { sets, tally in
+            for root in deletion.roots {
+                try sets.delete(
+                    entity: store.model.entities[root.entity], pk: root.pk, tombstone: tombstone, into: &tally)
+            }
+        }
+    }
+
+    private func truncateInStore(
+        _ truncation: Operation, _ history: HistoryWriter, _ tally: inout ChangeTally
+    ) throws -> EventOutcome {
+        try carryOutInStore(history, &tally) { sets, tally in
+            try sets.truncate(store.model.entities[truncation.entity], time: truncation.time, into: &tally)
+        }
+    }
+
+    private func carryOutInStore(
+        _ history: HistoryWriter, _ tally: inout ChangeTally,
+        _ body: (SetDeletion, inout ChangeTally) throws -> Void
+    ) throws -> EventOutcome {
         registry.reset()
         try connection.run("SAVEPOINT deletion")
         let changesBefore = history.nextChange
         var ownTally = ChangeTally(entityCount: store.model.entities.count)
         do {
-            for root in deletion.roots {
-                try SetDeletion(store: connection, history: history, plan: plan, validators: applier.validators).delete(
-                    entity: store.model.entities[root.entity], pk: root.pk,
-                    tombstone: Tombstone(version: deletion.version, time: deletion.time), into: &ownTally)
-            }
+            let sets = SetDeletion(
+                store: connection, history: history, plan: plan, validators: applier.validators)
+            try body(sets, &ownTally)
             try connection.run("RELEASE deletion")
             registry.storeHasTombstones = true
             tally.add(ownTally)

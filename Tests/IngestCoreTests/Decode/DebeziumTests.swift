@@ -63,9 +63,15 @@ import Testing
         #expect(decoder.decoder.skipReason == nil)
     }
 
-    @Test func aTruncationIsNoEvent() throws {
-        let failure = try #require(try decoder().failure(Records.change("t")))
-        #expect(failure.code == "decode.truncate" && failure.description.contains("skipped.operations"))
+    @Test func aTruncationEmptiesTheTablesEntity() throws {
+        let operations = try decoder().event(TestRecord(Records.change("t"))).operations
+        #expect(operations.count == 1 && operations[0].kind == .truncate && operations[0].identity == .null)
+        #expect(operations[0].time == 1_767_323_045_123_456)
+        #expect(try decoder().model.entities[operations[0].entity].name == "Message")
+        let drop = route("") { ($0.table, $0.verb) = ("messages", .drop) }
+        #expect(try decoder(nil, [drop]).event(TestRecord(Records.change("t"))).operations.isEmpty)
+        let unknown = Records.change("t", source: Records.source(table: "unheard_of"))
+        #expect(try decoder().failure(unknown)?.code == "decode.unknown_entity")
         #expect(try decoder().failure(Records.change("m"))?.code == "decode.operation")
     }
 

@@ -1,0 +1,95 @@
+import Testing
+
+@testable import ObjectGraph
+
+@Suite struct TruncationTests {
+    private static let yaml = """
+        model: rooms
+        entities:
+          Room:
+            identity: id
+            version: changed
+            attributes:
+              id: { type: string }
+              changed: { type: date, optional: true }
+              notesCount: { type: integer64, derived: notes.@count }
+            relationships:
+              notes: { to: Note, many: true, inverse: room, delete: cascade }
+              keys:  { to: Key, many: true, inverse: room, delete: deny }
+              owner: { to: Owner, inverse: rooms, optional: true }
+          Note:
+            identity: id
+            attributes: { id: { type: string } }
+            relationships: { room: { to: Room, inverse: notes, optional: true } }
+          Key:
+            identity: id
+            attributes: { id: { type: string } }
+            relationships: { room: { to: Room, inverse: keys, optional: true } }
+          Owner:
+            identity: id
+            attributes:
+              id: { type: string }
+              roomsCount: { type: integer64, derived: rooms.@count }
+            relationships: { rooms: { to: Room, many: true, inverse: owner } }
+        """
+    private let graph: Graph
+
+    init() throws { graph = try Graph(yaml: Self.yaml) }
+
+    private func truncate(_ entity: String, time: Int64? = nil) throws -> GraphEvent {
+        var operation = Operation(
+            .truncate, entity: try #require(graph.model.entity(named: entity)).index, identity: .null)
+        operation.time = time
+        return GraphEvent(operation)
+    }
+
+    private func room(_ id: String, changed: Int64? = nil) -> GraphEvent {
+        guard let changed else { return graph.upsert("Room", .text(id), ["owner": .value(.text("o"))]) }
+        return graph.upsert(
+            "Room", .text(id), ["owner": .value(.text("o")), "changed": .value(.integer(changed))])
+    }
+
+    private func note(_ id: String, _ room: String) -> GraphEvent {
+        graph.upsert("Note", .text(id), ["room": .value(.text(room))])
+    }
+
+    @Test func itDeletesAllObjectsByTheirRulesBetweenTheEventsAroundIt() throws {
+        let before = (0..<5).flatMap { [room("r\($0)"), note("n\($0)", "r\($0)"), note("m\($0)", "r\($0)")] }
+        let outcomes = try graph.apply(before + [truncate("Room", time: 100), room("new"), note("late", "r1")])
+        #expect(outcomes.outcomes.map(\.word).filter { $0 != "applied" } == ["stale"])
+        #expect(try graph.identities("Room") == [.text("new")])
+        #expect(try graph.identities("Note") == [])
+        #expect(try graph.value("Owner", "o", "roomsCount") == .integer(1))
+        #expect(try (15...16).contains(graph.tombstones().count))
+        #expect(try graph.damage() == "")
+    }
+
+    @Test func newerObjectsAndPlaceholdersStay() throws {
+        try graph.apply(room("old", changed: 50), room("same", changed: 100), room("newer", changed: 150))
+        try graph.apply(note("n", "awaited"), room("unversioned"))
+        #expect(try graph.apply(truncate("Room", time: 100)) == ["applied"])
+        #expect(try graph.identities("Room") == [.text("awaited"), .text("newer")])
+        #expect(try graph.identities("Note") == [.text("n")])
+        // A late event of a deleted one has no effect, a newer one makes it anew.
+        #expect(try graph.apply(room("old", changed: 90), room("same", changed: 101)) == ["stale", "applied"])
+        #expect(try graph.damage() == "")
+    }
+
+    @Test func aRuleThatRefusesLeavesEverything() throws {
+        try graph.apply(room("a"), room("b"), graph.upsert("Key", .text("k"), ["room": .value(.text("b"))]))
+        let history = try graph.history()
+        #expect(try graph.apply(truncate("Room"), note("n", "a")) == ["validation.1600", "applied"])
+        #expect(try graph.identities("Room") == [.text("a"), .text("b")])
+        #expect(try graph.tombstones().isEmpty)
+        #expect(try graph.history().filter { $0.hasPrefix("delete") }.isEmpty && graph.history().count > history.count)
+        #expect(try graph.damage() == "")
+    }
+
+    @Test func anEmptyEntityIsTruncatedToo() throws {
+        #expect(try graph.apply(truncate("Room", time: 5)) == ["applied"])
+        #expect(try graph.history() == [])
+        let mixed = GraphEvent(room("r").operations + (try truncate("Note")).operations)
+        #expect(try graph.apply(mixed) == ["delete.too_large"])
+        #expect(try graph.identities("Room") == [])
+    }
+}
