@@ -84,6 +84,7 @@ struct CheckCommand: ParsableCommand {
             return
         }
         let store = try Store.openForReading(path: path, model: model, options: configuration.storeOptions)
+        try configuration.checkPartitions(of: store)
         let token = try store.read { try $0.lastToken() }
         Console.print("store          ok  \(path), history token \(token)")
     }

@@ -175,6 +175,31 @@ import Testing
         #expect(identity(store) == new)
     }
 
+    @Test func aReadersOpenTransactionIsWaitedFor() throws {
+        _ = try send(300, seed: 9)
+        let live = try Program(["run"] + arguments())
+        try wait("the old store", live) { position(store) == 300 }
+        let old = identity(store)
+        let reader = try OpenReader(store)
+        try reader.tell("BEGIN")
+        let seen = try reader.ask("SELECT max(nextOffset) FROM _position")
+        let count = try send(300, seed: 10)
+        try wait("the old store", live) { position(store) == count }
+        try stop(live)
+        let rebuild = try rebuild()
+        try wait("the wait for the reader", rebuild) {
+            try get("/readyz?verbose", rebuild).body.contains("waiting for a reader of the old store")
+        }
+        #expect(identity(store) == old)
+        #expect(try reader.ask("SELECT max(nextOffset) FROM _position") == seen)
+        try reader.tell("COMMIT")
+        try wait("the new store", rebuild) { identity(store) != old && position(store) == count }
+        #expect(try reader.ask("SELECT max(nextOffset) FROM _position WHERE topic = '\(topic)'") == "\(count)")
+        try wait("readiness", rebuild) { try get("/readyz", rebuild).status == "200" }
+        try stop(rebuild)
+        #expect(try dump(store) == dump(store + ".before-rebuild"))
+    }
+
     // MARK: Crashes
 
     @Test(.timeLimit(.minutes(10))) func killedAtEachStepItIsCompleted() throws {
@@ -305,9 +330,14 @@ private final class OpenReader {
         process.waitUntilExit()
     }
 
+    /// Says something that has no answer.
+    func tell(_ sql: String) throws {
+        try input.fileHandleForWriting.write(contentsOf: Data((sql + ";\n").utf8))
+    }
+
     /// Asks for one value.
     func ask(_ sql: String) throws -> String {
-        try input.fileHandleForWriting.write(contentsOf: Data((sql + ";\n").utf8))
+        try tell(sql)
         var line: [UInt8] = []
         while let byte = try output.fileHandleForReading.read(upToCount: 1)?.first, byte != 10 { line.append(byte) }
         return String(decoding: line, as: UTF8.self)

@@ -143,6 +143,9 @@ import Testing
         #expect(refused.status == 78)
         #expect(refused.errors.contains("kafka.partitions (1/2) leaves out"), "\(refused.errors)")
         #expect(refused.errors.contains("store of their own"))
+        let checked = try Program.run(
+            ["check", "--offline"] + arguments("1/2") + ["--set", "store.path=\(store("0of2"))"])
+        #expect(checked.status == 78)
     }
 
     @Test func aPathWithPartitionsNeedsThem() throws {

@@ -56,7 +56,7 @@ extension WorkerConfiguration {
     /// one log would be shared out twice.
     ///
     /// - Throws: ``PartitionError``, `StoreError`.
-    func checkPartitions(of store: Store) throws {
+    public func checkPartitions(of store: Store) throws {
         guard let partitions = kafka.partitions else { return }
         let names = Set(topics.map(\.name))
         let foreign = try store.read { try $0.positions() }

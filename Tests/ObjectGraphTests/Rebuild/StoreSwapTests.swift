@@ -124,7 +124,7 @@ import Testing
     @Test func itsLeaseIsTakenWhateverItsModel() throws {
         let store = try Store.open(path: path, model: Self.model)
         let writer = try WriterContext(store: store)
-        let retiring = try RetiringStore(path: path, model: Self.model)
+        let retiring = try RetiringStore(path: path, model: ObjectModel.parse(Models.rules))
         let error = #expect(throws: StoreError.self) { _ = try retiring.takeLease() }
         #expect(error?.code == .leased)
         _ = try writer.apply(
