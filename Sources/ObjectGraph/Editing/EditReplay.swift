@@ -194,16 +194,32 @@ final class EditReplay {
         }
     }
 
-    /// Makes an object anew that somebody else deleted, as the context has it, under its own key.
+    /// Makes an object anew that somebody else deleted, as the context has it; under its own key, unless references that
+    /// the rule 'no action' left dangling lead there: they are not to come alive again.
     private func insertAgain(_ edit: EditSet.Edit, _ given: [Int: Value]) throws {
         let object = edit.object
-        let made = registry.makeObject(entity: object.entity, identity: object.identity, pk: object.pk)
+        let made =
+            try isLedToByDanglingReferences(object)
+            ? registry.makeObject(entity: object.entity, identity: object.identity)
+            : registry.makeObject(entity: object.entity, identity: object.identity, pk: object.pk)
         applier.noteCreated(made)
         targets[ObjectKey(object)] = made
         var values = Dictionary(uniqueKeysWithValues: object.entity.editableSlots.map { ($0, object.state.values[$0]) })
         for (slot, value) in given { values[slot] = value }
         updates.append(Update(edit, made, values))
         note(.deletedInStore, edit, .context)
+    }
+
+    private func isLedToByDanglingReferences(_ object: ContextObject) throws(StoreError) -> Bool {
+        for relationship in object.entity.relationships where relationship.deleteRule == .noAction {
+            guard case .column(let slot)? = model.inverse(of: relationship)?.storage else { continue }
+            var isFound = false
+            try registry.store.entities[relationship.destinationIndex].rows(
+                slot: slot, keys: [.integer(object.pk)], limit: 1
+            ) { _ in isFound = true }
+            if isFound { return true }
+        }
+        return false
     }
 
     private func meetDeletion(_ edit: EditSet.Edit, _ refused: inout [MergeConflict]) throws {

@@ -20,7 +20,7 @@ import Testing
                 try storm.run()
             } catch {
                 let text = (error as? EditingStorm.Problem)?.text ?? "\(error)"
-                Issue.record("seed \(seed): \(text)\n\(storm.log.suffix(30).joined(separator: "\n"))\n\(storm.yaml)")
+                Issue.record("seed \(seed): \(text)\n\(storm.log.suffix(80).joined(separator: "\n"))\n\(storm.yaml)")
                 return
             }
         }

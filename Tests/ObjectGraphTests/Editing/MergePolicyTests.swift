@@ -240,6 +240,41 @@ import Testing
         }
     }
 
+    /// What No Action left dangling does not come alive with the object, or counts and one-to-one ends would be wrong.
+    @Test(arguments: ["objectTrump", "overwrite"])
+    func anObjectThatIsInsertedAgainLeavesDanglingReferencesDangling(_ name: String) throws {
+        let graph = try Graph(
+            yaml: """
+                entities:
+                  Box:
+                    identity: id
+                    attributes: { id: { type: string }, title: { type: string, optional: true }, count: { type: integer64, derived: traces.@count } }
+                    relationships:
+                      traces: { to: Trace, many: true, ordered: true, inverse: box, delete: noAction }
+                      seal: { to: Seal, inverse: box, optional: true, delete: noAction }
+                  Trace: { identity: id, attributes: { id: { type: string } }, relationships: { box: { to: Box, inverse: traces, optional: true } } }
+                  Seal: { identity: id, attributes: { id: { type: string } }, relationships: { box: { to: Box, inverse: seal, optional: true } } }
+                """)
+        try graph.apply(
+            graph.upsert("Box", "b", ["traces": ["t"], "seal": "s"]), graph.upsert("Trace", "t"),
+            graph.upsert("Seal", "s"))
+        var options = EditingContext.Options()
+        options.mergePolicy = try #require(MergePolicy(named: name))
+        let context = try EditingContext(graph.writer, options: options)
+        let box = try context.require("Box", "b")
+        let late = try context.insert("Trace", identity: "late")
+        try late.setObject("box", box)
+        try box.set("title", "mine")
+        try graph.apply(graph.delete("Box", "b"))
+        try context.save()
+        #expect(try graph.value("Trace", "t", "box") == .null)
+        // The seal is led to by the box itself, as the context has it.
+        #expect(try graph.value("Seal", "s", "box") == "b")
+        #expect(try graph.rows("SELECT title, count FROM Box") == [["mine", 1]])
+        #expect(try graph.value("Trace", "late", "box") == "b" && box["title"] == "mine")
+        #expect(try graph.damage() == "")
+    }
+
     @Test(arguments: ["error", "storeTrump", "rollback", "objectTrump", "overwrite"])
     func aDeletedObjectThatSomebodyChanged(_ name: String) throws {
         let policy = try #require(MergePolicy(named: name))
