@@ -53,7 +53,7 @@ extension EventApplier {
         var failures: [ValidationFailure] = []
         for object in objects where object.isAlive && !object.state.isPlaceholder {
             let entity = object.entity
-            for attribute in entity.attributes where !attribute.isDerived {
+            for attribute in entity.limitedAttributes {
                 let value = object.state.values[attribute.slot]
                 if !object.isNew, object.original[attribute.slot] == value { continue }
                 attribute.check(value, entity: entity.name) { failures.append($0) }

@@ -29,10 +29,9 @@ struct Saver {
     /// Clears new references without inverse to objects that the chunk deleted; SQLite clears those it has stored.
     private func clearReferencesToDeleted() {
         for object in registry.listed where object.isAlive {
-            for relationship in object.entity.relationships where relationship.inverseIndex == nil {
-                guard let slot = relationship.slot, object.isNew || object.original[slot] != object.state.values[slot]
-                else { continue }
-                if registry.readsNull(object, slot) { object.state.values[slot] = .null }
+            for link in object.entity.linkColumns where !link.hasInverse {
+                guard object.isNew || object.original[link.slot] != object.state.values[link.slot] else { continue }
+                if registry.readsNull(object, link.slot) { object.state.values[link.slot] = .null }
             }
         }
     }

@@ -239,6 +239,14 @@ public final class WriterContext: @unchecked Sendable {
         }
     }
 
+    deinit {
+        // The connection must not outlive the store with a statement, nor with a transaction that nobody commits.
+        try? store.onWriter { _ in
+            if connection.isInTransaction { try connection.rollback() }
+            connection.releaseStatements()
+        }
+    }
+
     func beginIfNeeded() throws {
         if connection.isInTransaction { return }
         try connection.begin()

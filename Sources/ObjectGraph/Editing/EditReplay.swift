@@ -53,6 +53,7 @@ final class EditReplay {
         applier.begin()
         try load()
         try meetChanges()
+        targets.reserveCapacity(edits.inserted.count + edits.updated.count)
         try setAttributes()
         let refused = try insertObjects() + claimUniqueValues()
         if !refused.isEmpty { throw EditingError(conflicts: refused, isUniqueness: true) }
@@ -69,11 +70,8 @@ final class EditReplay {
         func note(_ entity: Int, _ pk: Int64) { if pk > 0 { keys[entity].insert(pk) } }
         for edit in edits.updated + edits.deleted { note(edit.object.entity.index, edit.object.pk) }
         for edit in edits.inserted + edits.updated {
-            for relationship in edit.object.entity.relationships {
-                guard let slot = relationship.slot, case .integer(let pk) = edit.object.state.values[slot] else {
-                    continue
-                }
-                note(relationship.destinationIndex, pk)
+            for link in edit.object.entity.linkColumns {
+                if case .integer(let pk) = edit.object.state.values[link.slot] { note(link.destination, pk) }
             }
         }
         for link in edits.links {
@@ -94,7 +92,7 @@ final class EditReplay {
         (edits.inserted + edits.updated).map { edit in
             let entity = edit.object.entity
             var operation = Operation(.upsert, entity: entity.index, identity: edit.object.identity)
-            operation.attributes = Set(entity.uniquenessConstraints.flatMap(\.slots)).map {
+            operation.attributes = entity.constraintSlots.map {
                 Operation.AttributeValue(slot: $0, value: edit.object.state.values[$0])
             }
             return operation
@@ -279,7 +277,10 @@ final class EditReplay {
     func set(_ slot: Int, _ value: Value, of target: ContextObject) {
         guard target.entity.attributes.hasAttribute(at: slot) else {
             links.append((target, slot, value))
-            plannedLinks[ObjectIdentifier(target), default: [:]][slot] = value
+            // They are asked for where values have to be unique.
+            if !target.entity.uniquenessConstraints.isEmpty {
+                plannedLinks[ObjectIdentifier(target), default: [:]][slot] = value
+            }
             return
         }
         target.state.values[slot] = value
@@ -359,6 +360,7 @@ final class EditReplay {
         deleted = try propagation.closure(of: doomed.filter(\.isAlive))
         let plan = DeletePropagation.Plan(deleted: deleted, letGo: try propagation.lettingGo(of: deleted))
         try applier.carryOut(plan, rootCount: deleted.count, at: time)
+        if deleted.isEmpty, registry.tombstones.allSatisfy(\.isEmpty) { return }
         // An object made here lives, whatever had its identity before.
         for object in targets.values where object.isAlive && !object.state.isPlaceholder {
             registry.byIdentity[object.entity.rootIndex][object.identity] = object
@@ -388,9 +390,12 @@ final class EditReplay {
     /// What the save made of the context's objects; asked after the rows are written.
     func outcome() -> EditOutcome {
         var outcome = EditOutcome(result: SaveResult())
+        outcome.keys.reserveCapacity(targets.count)
+        outcome.rows.reserveCapacity(registry.listed.count)
         for (key, object) in targets {
             outcome.keys[key] = ObjectKey(object)
-            if object.isAlive { outcome.rows[ObjectKey(object)] = row(object) }
+            // Those that are listed follow.
+            if object.isAlive, !object.isListed { outcome.rows[ObjectKey(object)] = row(object) }
         }
         for object in registry.listed {
             if object.isAlive { outcome.rows[ObjectKey(object)] = row(object) }

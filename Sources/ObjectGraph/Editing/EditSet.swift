@@ -12,6 +12,11 @@ struct ObjectKey: Hashable {
     init(_ object: ContextObject) {
         self.init(entity: object.entity.rootIndex, pk: object.pk)
     }
+
+    /// Hashes both numbers at once: saves look many objects up.
+    func hash(into hasher: inout Hasher) {
+        hasher.combine(pk &* 1024 &+ Int64(entity))
+    }
 }
 
 /// What an editing context wants saved: its own objects, as they were read and as they are now.

@@ -17,11 +17,8 @@ extension EditingContext {
     }
 
     private func changedRows(_ isIncluded: (ContextObject) -> Bool) -> [ContextObject] {
-        // An object that was read anew stands in the list once more.
-        var seen: Set<ObjectKey> = []
-        return registry.listed.filter {
-            registry.known($0.entity.index, pk: $0.pk) === $0 && isIncluded($0) && seen.insert(ObjectKey($0)).inserted
-        }
+        // An object that was read anew stands in the list as it was before, too.
+        registry.listed.filter { isIncluded($0) && registry.known($0.entity.index, pk: $0.pk) === $0 }
     }
 
     private func updatedRows() -> [ContextObject] {
@@ -220,10 +217,17 @@ extension EditingContext {
     /// Gathers what is to be saved.
     private func editSet() throws -> EditSet {
         var edits = EditSet(registry: registry)
+        var policies: [Int: MergePolicy] = [:]
+        func policy(of entity: Entity) -> MergePolicy {
+            if let known = policies[entity.index] { return known }
+            let policy = self.policy(of: entity)
+            policies[entity.index] = policy
+            return policy
+        }
         for row in changedRows({ $0.isNew && $0.isAlive }) {
             let set = row.state.assignedSlots ?? []
             let slots = row.entity.editableSlots.filter {
-                set.contains($0) || row.entity.relationship(at: $0) != nil && !row.state.values[$0].isNull
+                set.contains($0) || !row.entity.attributes.hasAttribute(at: $0) && !row.state.values[$0].isNull
             }
             edits.inserted.append(EditSet.Edit(object: row, policy: policy(of: row.entity), slots: slots))
         }
@@ -279,6 +283,7 @@ extension EditingContext {
     func rebuild(_ outcome: EditOutcome?, _ objects: [ManagedObject]? = nil) {
         let held = objects ?? heldObjects
         var rows: [StoredRow] = []
+        rows.reserveCapacity(held.count)
         var transients: [ObjectKey: [Int: Value]] = [:]
         // Those too that others linked or that were displaced, of whose deletion only the store knew.
         let deleted = Set(

@@ -103,11 +103,8 @@ public final class EditingContext {
 
     /// Forgets all handles but these, under the ids that they have now.
     func keepHandles(_ objects: [ManagedObject]) {
-        handles = [:]
         // Two handles may have become one object; the later ones are then reached by those who hold them only.
-        for object in objects where handles[object.objectID] == nil {
-            handles[object.objectID] = WeakObject(object: object)
-        }
+        handles = Dictionary(objects.lazy.map { ($0.objectID, WeakObject(object: $0)) }) { first, _ in first }
         handlesAfterCleaning = handles.count
     }
 

@@ -99,6 +99,7 @@ struct MergeDecision {
 extension Entity {
     /// Returns the to-one relationship whose column a slot is, or nil.
     func relationship(at slot: Int) -> Relationship? {
-        attributes.hasAttribute(at: slot) ? nil : relationships.first { $0.slot == slot }
+        attributes.hasAttribute(at: slot)
+            ? nil : linkColumns.first { $0.slot == slot }.map { relationships[$0.relationship] }
     }
 }

@@ -75,8 +75,16 @@ public struct FetchRequest: Sendable {
                 .unknownEntity, "The model has no entity '\(entity)'", at: nil,
                 remedy: ClosestName.remedy(entity, among: model.entities.map(\.name)))
         }
+        try checkRange()
         var checking = FetchRequestChecker(self, entity: found, model: model)
-        return try checking.checked()
+        return try checking.checked().at(self)
+    }
+
+    /// Checks the limit and the offset.
+    fileprivate func checkRange() throws(PredicateError) {
+        for (number, name) in [(limit ?? 0, "limit"), (offset, "offset")] where number < 0 {
+            throw PredicateError(.range, "The \(name) is negative", at: nil, remedy: "Use a number from 0 up")
+        }
     }
 }
 
@@ -104,7 +112,7 @@ public struct CheckedFetchRequest: Sendable {
     let isDistinct: Bool
     var limit: Int?
     var offset: Int
-    let after: FetchCursor?
+    fileprivate(set) var after: FetchCursor?
     let includesPlaceholders: Bool
     var now: Int64?
     /// Tells this request's cursors from those of others.
@@ -112,6 +120,32 @@ public struct CheckedFetchRequest: Sendable {
 
     /// Tells whether the result is rows rather than objects: groups, aggregates, or rows without repeats.
     public var isOfRows: Bool { isDistinct || isGrouped }
+
+    /// Returns the request with the page and the time of one that asks for the same.
+    ///
+    /// - Throws: ``PredicateError`` where limit, offset or cursor are none of this request's.
+    func at(_ request: FetchRequest) throws(PredicateError) -> CheckedFetchRequest {
+        try request.checkRange()
+        var checked = self
+        checked.limit = request.limit
+        checked.offset = request.offset
+        checked.now = request.now
+        checked.after = try cursor(request)
+        return checked
+    }
+
+    private func cursor(_ request: FetchRequest) throws(PredicateError) -> FetchCursor? {
+        guard let text = request.after else { return nil }
+        if isOfRows {
+            throw PredicateError(
+                .cursor, "Groups and rows without repeats have no cursor", at: nil, remedy: "Use limit and offset")
+        }
+        if request.offset > 0 {
+            throw PredicateError(
+                .cursor, "A cursor and an offset exclude each other", at: nil, remedy: "Leave the offset out")
+        }
+        return try FetchCursor(text, fingerprint: fingerprint, count: sort.count)
+    }
 
     /// Tells whether a row of the result stands for several objects.
     var isGrouped: Bool { !groupBy.isEmpty || having != nil || shape.hasRowAggregates }

@@ -19,9 +19,8 @@ struct FetchRequestChecker {
         checker = PredicateChecker(model: model, entity: entity.index)
     }
 
+    /// Returns the request without its page.
     mutating func checked() throws(PredicateError) -> CheckedFetchRequest {
-        try checkRange(request.limit, "limit")
-        try checkRange(request.offset, "offset")
         let condition = try request.condition?.predicate(request.variables)
         let predicate: CheckedPredicate? = if let condition { try checker.check(condition) } else { nil }
         try readColumns()
@@ -34,15 +33,8 @@ struct FetchRequestChecker {
         return CheckedFetchRequest(
             model: model, entity: entity, predicate: predicate, sort: sort.map(\.checked),
             shape: FetchShape(entity: entity, columns: columns, hasRowAggregates: isGrouped && groupBy.isEmpty),
-            groupBy: groupBy, having: having, isDistinct: request.isDistinct, limit: request.limit,
-            offset: request.offset, after: try cursor(fingerprint, sort.map(\.checked)),
-            includesPlaceholders: request.includesPlaceholders, now: request.now, fingerprint: fingerprint)
-    }
-
-    private func checkRange(_ number: Int?, _ name: String) throws(PredicateError) {
-        if let number, number < 0 {
-            throw PredicateError(.range, "The \(name) is negative", at: nil, remedy: "Use a number from 0 up")
-        }
+            groupBy: groupBy, having: having, isDistinct: request.isDistinct, limit: nil, offset: 0, after: nil,
+            includesPlaceholders: request.includesPlaceholders, now: nil, fingerprint: fingerprint)
     }
 
     private var isOfRows: Bool { isGrouped || request.isDistinct }
@@ -215,26 +207,13 @@ struct FetchRequestChecker {
         return checker.names[path.names[0]] != nil
     }
 
-    // MARK: Cursors
+    // MARK: Fingerprint
 
     private func fingerprint(_ condition: Predicate?, _ sort: [SortKey]) -> UInt64 {
         let parts =
             [entity.name, condition?.description ?? "", request.includesPlaceholders ? "placeholders" : ""]
             + sort.map(\.text)
         return FetchCursor.fingerprint(parts)
-    }
-
-    private func cursor(_ fingerprint: UInt64, _ sort: [CheckedSort]) throws(PredicateError) -> FetchCursor? {
-        guard let text = request.after else { return nil }
-        if isOfRows {
-            throw PredicateError(
-                .cursor, "Groups and rows without repeats have no cursor", at: nil, remedy: "Use limit and offset")
-        }
-        if request.offset > 0 {
-            throw PredicateError(
-                .cursor, "A cursor and an offset exclude each other", at: nil, remedy: "Leave the offset out")
-        }
-        return try FetchCursor(text, fingerprint: fingerprint, count: sort.count)
     }
 }
 

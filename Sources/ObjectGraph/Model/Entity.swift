@@ -62,6 +62,12 @@ public final class Entity: Sendable {
     let editableSlots: [Int]
     /// The slots that have to hold a value once the object's own event has come.
     let requiredSlots: [Int]
+    /// The columns that lead to other objects, in the order of their relationships.
+    let linkColumns: [LinkColumn]
+    /// The attributes that are set and whose values may break a limit.
+    let limitedAttributes: [Attribute]
+    /// The slots that are part of uniqueness constraints.
+    let constraintSlots: [Int]
     /// How many relationships are inherited.
     let inheritedRelationshipCount: Int
     private let attributePositions: [String: Int]
@@ -113,6 +119,15 @@ public final class Entity: Sendable {
         requiredSlots =
             parts.attributes.filter { !$0.isOptional && !$0.isDerived }.map(\.slot)
             + parts.relationships.filter { !$0.isOptional }.compactMap(\.slot)
+        linkColumns = parts.relationships.compactMap { relationship in
+            relationship.slot.map {
+                LinkColumn(
+                    slot: $0, destination: relationship.destinationIndex, relationship: relationship.index,
+                    hasInverse: relationship.inverseIndex != nil)
+            }
+        }
+        limitedAttributes = parts.attributes.filter { !$0.isDerived && $0.hasLimits }
+        constraintSlots = Set(parts.uniquenessConstraints.flatMap(\.slots)).sorted()
         attributePositions = Dictionary(uniqueKeysWithValues: parts.attributes.map { ($0.name, $0.slot) })
         relationshipPositions = Dictionary(uniqueKeysWithValues: parts.relationships.map { ($0.name, $0.index) })
     }
@@ -143,7 +158,7 @@ public final class Entity: Sendable {
     /// Returns the to-one relationship without inverse whose column a slot is, or nil.
     func clearedRelationship(slot: Int) -> Relationship? {
         attributes.hasAttribute(at: slot)
-            ? nil : relationships.first { $0.slot == slot && $0.inverseIndex == nil }
+            ? nil : linkColumns.first { $0.slot == slot && !$0.hasInverse }.map { relationships[$0.relationship] }
     }
 
     /// The stored attributes that the entity itself declares.
@@ -161,6 +176,16 @@ public final class Entity: Sendable {
     public var propertyNames: [String] {
         attributes.map(\.name) + relationships.map(\.name) + transientAttributes.map(\.name)
     }
+}
+
+/// A to-one relationship's column, for loops over many objects.
+struct LinkColumn: Sendable {
+    let slot: Int
+    /// The position of the destination's entity.
+    let destination: Int
+    /// The position among the entity's relationships.
+    let relationship: Int
+    let hasInverse: Bool
 }
 
 /// What a model's builder finds out about an entity.

@@ -40,9 +40,12 @@ public struct TextPattern: @unchecked Sendable {
 }
 
 extension Attribute {
+    /// Tells whether a value of the type may be refused.
+    var hasLimits: Bool { !constraints.isEmpty || type == .uri || type == .date }
+
     /// Checks a value against the attribute's type and limits, and reports each that it breaks; null passes.
     func check(_ value: Value, entity: String, report: (ValidationFailure) -> Void) {
-        if constraints.isEmpty && type != .uri && type != .date || value.isNull { return }
+        if !hasLimits || value.isNull { return }
         func fail(_ reason: ValidationFailure.Reason, _ limit: String) {
             report(ValidationFailure(reason: reason, entity: entity, property: name, limit: limit))
         }

@@ -33,7 +33,8 @@ extension WriterConnection {
 extension ReadContext {
     /// Returns the resolved conflicts in the order of their numbers, those after `id`, at most `limit`.
     public func conflicts(after id: Int64 = 0, limit: Int = 100) throws -> [ConflictNote] {
-        guard try database.tableExists("_conflict") else { return [] }
+        let table = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = '_conflict'"
+        guard try PreparedStatement(try connection(), sql: table).step() else { return [] }
         let statement = try PreparedStatement(
             try connection(),
             sql: """

@@ -15,6 +15,8 @@ struct FetchQuery {
 
     let sql: String
     let bindings: [Value]
+    /// Tells whether `now()` is among the bindings.
+    let readsTime: Bool
     /// The entities of the aliases.
     let tables: [String: String]
     /// For each to-many property a query of the destinations' identities, given a primary key.
@@ -35,6 +37,7 @@ struct FetchQuery {
         var builder = FetchQueryBuilder(request, now: now)
         sql = try builder.statement(output, onlyMissing: onlyMissing)
         bindings = builder.compiler.bindings
+        readsTime = builder.compiler.readsTime
         tables = builder.compiler.tables
         listStatements = builder.lists
         shape = request.shape
@@ -49,6 +52,7 @@ struct FetchQuery {
         var builder = FetchQueryBuilder(request, now: now)
         sql = try builder.statement(keyCount: count)
         bindings = builder.compiler.bindings
+        readsTime = builder.compiler.readsTime
         tables = builder.compiler.tables
         listStatements = builder.lists
         shape = request.shape

@@ -21,6 +21,8 @@ struct PredicateCompiler {
     /// What `now()` is, in microseconds since 1970 UTC.
     let now: Int64
     private(set) var bindings: [Value] = []
+    /// Tells whether `now()` is among the values.
+    private(set) var readsTime = false
     /// The entities of the aliases, for explaining a plan.
     private(set) var tables: [String: String] = [:]
     private var scopes: [Int: Scope] = [:]
@@ -196,7 +198,9 @@ struct PredicateCompiler {
     mutating func expression(_ expression: TypedExpression) throws(PredicateError) -> String {
         switch expression.node {
         case .value(let value): return parameter(value)
-        case .now: return parameter(.integer(now))
+        case .now:
+            readsTime = true
+            return parameter(.integer(now))
         case .path(let path): return try self.path(path)
         case .aggregate(let aggregate): return try self.aggregate(aggregate)
         case .overRows(let function, let operand): return try selection(function, operand)

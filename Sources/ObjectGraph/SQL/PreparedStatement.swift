@@ -101,6 +101,11 @@ final class PreparedStatement {
         while try step() {}
     }
 
+    /// Lets go of the bound values.
+    func clearBindings() {
+        sqlite3_clear_bindings(statement)
+    }
+
     /// Makes the statement ready for its next use before its rows are exhausted.
     func reset() {
         sqlite3_reset(statement)

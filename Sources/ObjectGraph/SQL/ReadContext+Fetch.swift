@@ -9,7 +9,12 @@ extension ReadContext {
     ///
     /// - Throws: ``PredicateError`` where the request does not fit the model, ``StoreError``.
     public func fetch(_ request: FetchRequest) throws -> [FetchedObject] {
-        try fetch(try request.checked(with: model))
+        var objects: [FetchedObject] = []
+        try fetch(request) { object in
+            objects.append(object)
+            return true
+        }
+        return objects
     }
 
     /// Returns the objects that a checked request asks for.
@@ -29,7 +34,10 @@ extension ReadContext {
     ///
     /// - Throws: ``PredicateError`` where the request does not fit the model, ``StoreError``, and what `each` throws.
     public func fetch(_ request: FetchRequest, each: (FetchedObject) throws -> Bool) throws {
-        try fetch(try request.checked(with: model), each: each)
+        let (checked, plan) = try planned(request)
+        try run(try ofObjects(checked), .objects(withOrder: false), plan) { query, statement, lists in
+            try each(try query.object(statement, lists))
+        }
     }
 
     /// Calls `each` with one object after the other, until it returns false; one object is in memory at a time.
@@ -60,7 +68,7 @@ extension ReadContext {
     ///
     /// - Throws: as `fetch(_:)`.
     public func page(_ request: FetchRequest) throws -> FetchedPage {
-        try page(try request.checked(with: model))
+        try page(try planned(request).request)
     }
 
     /// Returns one page of objects, and the position after it.
@@ -94,7 +102,7 @@ extension ReadContext {
     ///
     /// - Throws: ``PredicateError`` where the request does not fit the model, ``StoreError``.
     public func rows(_ request: FetchRequest) throws -> [FetchedRow] {
-        try rows(try request.checked(with: model))
+        try rows(try planned(request).request)
     }
 
     /// Returns the rows that a checked request asks for.
@@ -119,7 +127,7 @@ extension ReadContext {
     ///
     /// - Throws: ``PredicateError`` where the request does not fit the model, ``StoreError``.
     public func count(_ request: FetchRequest) throws -> Int {
-        try count(try request.checked(with: model))
+        try count(try planned(request).request)
     }
 
     /// Returns how many objects or rows a checked request asks for, its limit and offset regarded, its cursor not.
@@ -135,6 +143,14 @@ extension ReadContext {
     }
 
     // MARK: Running
+
+    /// Returns a request checked, with the plan that the connection has of it, if it keeps any.
+    private func planned(
+        _ request: FetchRequest
+    ) throws(PredicateError) -> (request: CheckedFetchRequest, plan: FetchPlan?) {
+        guard let plan = try caches?.plans.plan(request, model) else { return (try request.checked(with: model), nil) }
+        return (try plan.request(at: request), plan)
+    }
 
     func now(_ request: CheckedFetchRequest) -> Int64 {
         request.now ?? Int64((Date().timeIntervalSince1970 * 1_000_000).rounded())
@@ -167,14 +183,17 @@ extension ReadContext {
     }
 
     /// Runs a request's query, then the one of the objects that a descending order ends with, where a cursor needs it.
+    ///
+    /// - Parameter plan: the plan of the request's objects, if there is one.
     func run(
-        _ request: CheckedFetchRequest, _ output: FetchQuery.Output,
+        _ request: CheckedFetchRequest, _ output: FetchQuery.Output, _ plan: FetchPlan? = nil,
         each: (FetchQuery, PreparedStatement, [PreparedStatement]) throws -> Bool
     ) throws {
         var request = try checkedModel(request)
         let now = now(request)
-        let query = try FetchQuery(request, output: output, now: now)
+        let query = try plan?.query(request, now: now) ?? FetchQuery(request, output: output, now: now)
         let lists = try listStatements(query)
+        defer { giveBack(lists, query) }
         var count = 0
         let goesOn = try step(query) { statement in
             count += 1
@@ -187,16 +206,29 @@ extension ReadContext {
     }
 
     func listStatements(_ query: FetchQuery) throws(StoreError) -> [PreparedStatement] {
-        let connection = try connection()
         var statements: [PreparedStatement] = []
-        for sql in query.listStatements { statements.append(try PreparedStatement(connection, sql: sql)) }
+        for sql in query.listStatements { statements.append(try statement(sql)) }
         return statements
+    }
+
+    /// Keeps the statements of a query's lists for the next read; they may be in use no more.
+    func giveBack(_ lists: [PreparedStatement], _ query: FetchQuery) {
+        guard let caches else { return }
+        for (statement, sql) in zip(lists, query.listStatements) { caches.statements.giveBack(statement, sql) }
+    }
+
+    /// Returns a prepared statement of this connection; one that it has kept, where there is one.
+    func statement(_ sql: String) throws(StoreError) -> PreparedStatement {
+        let connection = try connection()
+        if let caches { return try caches.statements.take(sql, connection) }
+        return try PreparedStatement(connection, sql: sql)
     }
 
     /// Calls `each` with a statement on each row; false where it ended the rows early.
     @discardableResult
     private func step(_ query: FetchQuery, each: (PreparedStatement) throws -> Bool) throws -> Bool {
-        let statement = try PreparedStatement(try connection(), sql: query.sql)
+        let statement = try statement(query.sql)
+        defer { caches?.statements.giveBack(statement, query.sql) }
         for (index, value) in query.bindings.enumerated() { statement.bind(index + 1, value) }
         while try statement.step() {
             if try !each(statement) { return false }

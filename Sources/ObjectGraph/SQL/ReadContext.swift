@@ -7,6 +7,8 @@ public struct ReadContext {
     let database: Database
     /// The store's model.
     public let model: ObjectModel
+    /// What the connection keeps from read to read, or nil where it keeps nothing.
+    var caches: ReaderCaches?
 
     func metadata(_ key: String) throws -> String? {
         try String.fetchOne(database, sql: "SELECT value FROM _metadata WHERE key = ?", arguments: [key])

@@ -1,36 +1,69 @@
 // What a deletion by sets writes: history, tombstones, and the rows that go.
 extension SetDeletion {
+    /// How many rows of a table are written at once: few enough to be in the page cache still when they are deleted.
+    private static let windowLength = 16_384
+
     func writeDeletions(
         root: (entity: Int, pk: Int64)?, _ tombstone: Tombstone, into tally: inout ChangeTally
     ) throws(StoreError) {
-        for entity in model.rootEntities {
-            let doomedRows = "\(table(entity.index)) e WHERE pk IN (SELECT pk FROM temp.\(doomed(entity.index)))"
-            guard try exists("SELECT 1 FROM temp.\(doomed(entity.index)) LIMIT 1") else { continue }
-            for kind in kinds(entity) {
-                try appendChanges(
-                    kind.entity, .delete, from: doomedRows + kind.condition, properties: nil, into: &tally)
-                try writeTombstones(kind.entity, from: doomedRows + kind.condition, tombstone)
-            }
-        }
-        if let root { try setVersion(of: root, tombstone) }
+        let identity = if let root { try identity(of: root) } else { Value?.none }
         // References go before what they lead to: SQLite counts those that are broken until the transaction ends.
         for entity in ReferenceOrder(model).referringFirst {
-            try store.runOnce(
-                "DELETE FROM \(table(entity.index)) WHERE pk IN (SELECT pk FROM temp.\(doomed(entity.index)))")
+            let bound = try PreparedStatement(
+                store.connection,
+                sql: "SELECT pk FROM temp.\(doomed(entity.index)) WHERE pk >= ? ORDER BY pk LIMIT 1 OFFSET ?")
+            guard var first = try bound.key(from: .min, offset: 0) else { continue }
+            while true {
+                let next = try bound.key(from: first, offset: Self.windowLength)
+                try writeDeletions(entity, from: first, before: next, tombstone, into: &tally)
+                guard let next else { break }
+                first = next
+            }
         }
+        if let root, let identity { try setVersion(of: model.entities[root.entity], identity, tombstone) }
     }
 
-    private func setVersion(of root: (entity: Int, pk: Int64), _ tombstone: Tombstone) throws(StoreError) {
+    private func writeDeletions(
+        _ entity: Entity, from first: Int64, before next: Int64?, _ tombstone: Tombstone, into tally: inout ChangeTally
+    ) throws(StoreError) {
+        let end = next.map { " AND pk < \($0)" } ?? ""
+        let keys = "pk IN (SELECT pk FROM temp.\(doomed(entity.index)) WHERE pk >= \(first)\(end))"
+        for kind in kinds(entity) {
+            let rows = "\(table(entity.index)) e WHERE \(keys)\(kind.condition)"
+            try appendChanges(kind.entity, .delete, from: rows, properties: nil, into: &tally)
+            try writeTombstones(kind.entity, from: rows, tombstone)
+        }
+        try store.runOnce("DELETE FROM \(table(entity.index)) WHERE \(keys)")
+    }
+
+    private func identity(of root: (entity: Int, pk: Int64)) throws(StoreError) -> Value? {
         let entity = model.entities[root.entity]
+        let statement = try PreparedStatement(
+            store.connection,
+            sql: "SELECT \(SQLText.quoted(entity.identity.name)) FROM \(table(entity.index)) WHERE pk = ?")
+        statement.bind(1, root.pk)
+        return try statement.step() ? statement.value(0) : nil
+    }
+
+    private func setVersion(
+        of entity: Entity, _ identity: Value, _ tombstone: Tombstone
+    ) throws(StoreError) {
         try store.runOnce(
-            """
-            UPDATE _tombstone SET version = ?1 WHERE entity = ?2 AND identity = (SELECT \
-            \(SQLText.quoted(entity.identity.name)) FROM \(table(entity.index)) WHERE pk = ?3) AND ?1 IS NOT NULL
-            """
+            "UPDATE _tombstone SET version = ?1 WHERE entity = ?2 AND identity = ?3 AND ?1 IS NOT NULL"
         ) {
             $0.bind(1, tombstone.version)
             $0.bind(2, entity.tableName)
-            $0.bind(3, root.pk)
+            $0.bind(3, identity)
         }
+    }
+}
+
+extension PreparedStatement {
+    /// Returns the key that stands so many behind the first from a bound on, or nil.
+    fileprivate func key(from first: Int64, offset: Int) throws(StoreError) -> Int64? {
+        bind(1, first)
+        bind(2, offset)
+        defer { reset() }
+        return try step() ? integer(0) : nil
     }
 }

@@ -30,18 +30,25 @@ public final class Store: Sendable {
     /// The file's path.
     public let path: String
     let database: any DatabaseWriter
+    private let readers: ReaderPool
     private let isTemporary: Bool
     /// Wakes readers of this process when its writer has committed.
     public let signal = ChangeSignal()
 
-    private init(model: ObjectModel, path: String, database: any DatabaseWriter, isTemporary: Bool) {
+    private init(
+        model: ObjectModel, path: String, database: any DatabaseWriter, options: Options, isTemporary: Bool
+    ) {
         self.model = model
         self.path = path
         self.database = database
         self.isTemporary = isTemporary
+        readers = ReaderPool(maximumCount: options.maximumReaderCount) {
+            try DatabaseQueue(path: path, configuration: Self.configuration(options, isReadOnly: true))
+        }
     }
 
     deinit {
+        readers.close()
         guard isTemporary else { return }
         try? database.close()
         for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + suffix) }
@@ -85,7 +92,7 @@ public final class Store: Sendable {
                         remedy: "Start the worker once, or any command that writes: it brings the store up to date")
                 }
             }
-            return Store(model: model, path: path, database: queue, isTemporary: false)
+            return Store(model: model, path: path, database: queue, options: options, isTemporary: false)
         } catch {
             throw StoreError(error, action: "open the store at \(path)")
         }
@@ -111,7 +118,7 @@ public final class Store: Sendable {
                 }
                 if options.indexesHistoryByObject { try database.execute(sql: Schema.historyObjectIndex) }
             }
-            return Store(model: model, path: path, database: pool, isTemporary: isTemporary)
+            return Store(model: model, path: path, database: pool, options: options, isTemporary: isTemporary)
         } catch {
             throw StoreError(error, action: "open the store at \(path)")
         }
@@ -246,7 +253,7 @@ public final class Store: Sendable {
     /// - Throws: ``StoreError``, and what `body` throws.
     public func read<Result>(_ body: (ReadContext) throws -> Result) throws -> Result {
         do {
-            return try database.read { try body(ReadContext(database: $0, model: model)) }
+            return try readers.read { try body(ReadContext(database: $0, model: model, caches: $1)) }
         } catch let error as DatabaseError {
             throw StoreError(error, action: "read the store")
         }
@@ -254,6 +261,7 @@ public final class Store: Sendable {
 
     /// Closes all connections.
     public func close() throws(StoreError) {
+        readers.close()
         do {
             try database.close()
         } catch {

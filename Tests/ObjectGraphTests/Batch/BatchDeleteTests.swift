@@ -98,4 +98,24 @@ import Testing
         #expect(result.count == 0)
         #expect(result.token == nil)
     }
+
+    @Test func aDeletionOfManyObjectsIsWrittenWholePartByPart() throws {
+        let graph = try Graph(configuredModel("chat"))
+        try graph.apply(graph.upsert("Chat", "c"), graph.upsert("Chat", "d"))
+        _ = try graph.rows(
+            """
+            INSERT INTO Message (pk, id, chat) WITH RECURSIVE n(i) AS (SELECT 10 UNION ALL SELECT i + 1 FROM n \
+            WHERE i < 40009) SELECT i, 'm' || i, 1 + (i % 4 = 0) FROM n
+            """)
+        try graph.writer.write("count") { connection in
+            try connection.runOnce(
+                "UPDATE Chat SET messagesCount = (SELECT count(*) FROM Message WHERE chat = Chat.pk)")
+        }
+        let result = try graph.writer.execute(BatchDeleteRequest("Chat", where: "id = 'c'"))
+        #expect(result.changes.count(.delete) == 30_001)
+        #expect(try graph.value("SELECT count(*) FROM Message") == 10_000)
+        #expect(try graph.value("SELECT count(*) FROM _tombstone") == 30_001)
+        #expect(try graph.value("SELECT count(DISTINCT object) FROM _history_change WHERE change = 2") == 30_001)
+        #expect(try graph.value("SELECT messagesCount FROM Chat") == 10_000)
+    }
 }

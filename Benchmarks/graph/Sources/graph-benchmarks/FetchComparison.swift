@@ -1,13 +1,14 @@
 import ObjectGraph
 
 /// The first 50 chats by a derived count: a fetch request in a snapshot of its own, and the same query in bare SQLite,
-/// each prepared anew each time.
+/// prepared anew each time or once for all.
 struct FetchComparison: Comparison {
     static let name = "fetch"
     static let standardCount = 100_000
     let count: Int
 
-    private static let repetitions = 2000
+    private static let repetitions = 5000
+    private static let prepared = "SELECT, prepared once"
     private static let query = """
         SELECT pk, _placeholder, id, title, messagesCount FROM Chat WHERE _placeholder = 0 \
         ORDER BY messagesCount DESC, pk DESC LIMIT 50
@@ -17,7 +18,8 @@ struct FetchComparison: Comparison {
         [
             Pairing(
                 "First 50 of \(count) chats by a derived count, \(Self.repetitions) times", base: "SELECT",
-                way: "fetch request", aim: 1.3)
+                way: "fetch request", aim: 1.3),
+            Pairing("First 50 of \(count) chats", base: Self.prepared, way: "fetch request", aim: nil),
         ]
     }
 
@@ -53,6 +55,12 @@ struct FetchComparison: Comparison {
             }
         }
         let raw = try RawDatabase(path: path)
+        if way == Self.prepared {
+            let statement = try raw.prepare(Self.query)
+            return try measure {
+                for _ in 0..<Self.repetitions { try expect(try statement.rows().count == 50) }
+            }
+        }
         return try measure {
             for _ in 0..<Self.repetitions { try expect(try raw.rows(Self.query).count == 50) }
         }

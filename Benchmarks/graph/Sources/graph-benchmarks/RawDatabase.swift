@@ -39,10 +39,7 @@ final class RawDatabase {
 
     /// Returns all rows of a query.
     func rows(_ sql: String) throws -> [[RawValue]] {
-        let statement = try prepare(sql)
-        var rows: [[RawValue]] = []
-        while try statement.step() { rows.append(statement.row) }
-        return rows
+        try prepare(sql).rows()
     }
 
     /// Returns the first column of a query as texts.
@@ -87,6 +84,14 @@ final class RawStatement {
         case SQLITE_DONE: return false
         default: throw Failure(message: String(cString: sqlite3_errmsg(sqlite3_db_handle(statement))))
         }
+    }
+
+    /// Returns all rows, and makes the statement ready for its next use.
+    func rows() throws -> [[RawValue]] {
+        var rows: [[RawValue]] = []
+        while try step() { rows.append(row) }
+        sqlite3_reset(statement)
+        return rows
     }
 
     func run(_ values: RawValue...) throws {

@@ -1,0 +1,109 @@
+import Dispatch
+import GRDB
+import GRDBSQLite
+import Synchronization
+
+/// The connections that snapshots are read on, each with the statements and requests that it has met before.
+///
+/// GRDB's own pool prepares the statements around each read anew, which short reads feel.
+final class ReaderPool: Sendable {
+    /// A connection; whoever has taken it out of the pool is alone with it.
+    private final class Reader: @unchecked Sendable {
+        let queue: DatabaseQueue
+        let caches = ReaderCaches()
+
+        init(_ queue: DatabaseQueue) { self.queue = queue }
+    }
+
+    private struct State {
+        var idle: [Reader] = []
+        var isClosed = false
+    }
+
+    private let state = Mutex(State())
+    private let free: DispatchSemaphore
+    private let open: @Sendable () throws -> DatabaseQueue
+
+    /// - Parameters:
+    ///   - maximumCount: how many connections read at the same time; others wait.
+    ///   - open: makes a connection that only reads.
+    init(maximumCount: Int, open: @escaping @Sendable () throws -> DatabaseQueue) {
+        free = DispatchSemaphore(value: max(1, maximumCount))
+        self.open = open
+    }
+
+    /// Calls `body` inside a transaction that only reads.
+    func read<Result>(_ body: (Database, ReaderCaches) throws -> Result) throws -> Result {
+        free.wait()
+        defer { free.signal() }
+        let reader = try take()
+        defer { giveBack(reader) }
+        return try reader.queue.unsafeRead { database in
+            guard let connection = database.sqliteConnection else { throw Self.closed }
+            let statements = reader.caches.statements
+            try Self.run("BEGIN", connection, statements)
+            do {
+                let result = try body(database, reader.caches)
+                try Self.run("COMMIT", connection, statements)
+                return result
+            } catch {
+                // What failed may have ended the transaction itself.
+                if sqlite3_get_autocommit(connection) == 0 { try? Self.run("ROLLBACK", connection, statements) }
+                throw error
+            }
+        }
+    }
+
+    private static func run(
+        _ sql: String, _ connection: OpaquePointer, _ statements: StatementCache
+    ) throws(StoreError) {
+        let statement = try statements.take(sql, connection)
+        defer { statements.giveBack(statement, sql) }
+        try statement.run()
+    }
+
+    private static let closed = StoreError(.unavailable, "The store is closed", remedy: "Open it again")
+
+    private func take() throws -> Reader {
+        let idle = try state.withLock { state in
+            if state.isClosed { throw Self.closed }
+            return state.idle.popLast()
+        }
+        return try idle ?? Reader(open())
+    }
+
+    private func giveBack(_ reader: Reader) {
+        let isClosed = state.withLock { state in
+            if !state.isClosed { state.idle.append(reader) }
+            return state.isClosed
+        }
+        if isClosed { Self.close(reader) }
+    }
+
+    /// Closes the connections; those that are reading are closed when they have read.
+    func close() {
+        let idle = state.withLock { state in
+            state.isClosed = true
+            defer { state.idle = [] }
+            return state.idle
+        }
+        for reader in idle { Self.close(reader) }
+    }
+
+    private static func close(_ reader: Reader) {
+        // A connection with prepared statements cannot be closed.
+        reader.caches.removeAll()
+        try? reader.queue.close()
+    }
+}
+
+/// What a connection keeps for the next read.
+final class ReaderCaches {
+    private(set) var statements = StatementCache()
+    private(set) var plans = FetchPlanCache()
+
+    func removeAll() {
+        statements = StatementCache()
+        plans = FetchPlanCache()
+    }
+}

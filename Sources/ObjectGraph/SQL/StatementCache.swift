@@ -1,0 +1,32 @@
+import GRDBSQLite
+
+/// The prepared statements of one connection, by their texts; those that were used last are kept.
+///
+/// Values are bound and never part of a text, so requests of one shape share a statement.
+final class StatementCache {
+    static let maximumCount = 64
+    /// Longer texts are lists of keys and the like, which hardly come again.
+    static let maximumLength = 4096
+
+    private var statements: [String: (statement: PreparedStatement, use: Int)] = [:]
+    private var useCount = 0
+
+    /// Returns the statement of a text; nobody else gets it until it is given back.
+    func take(_ sql: String, _ connection: OpaquePointer) throws(StoreError) -> PreparedStatement {
+        if let known = statements.removeValue(forKey: sql) { return known.statement }
+        return try PreparedStatement(connection, sql: sql)
+    }
+
+    /// Makes a statement ready for whoever takes it next.
+    func giveBack(_ statement: PreparedStatement, _ sql: String) {
+        statement.reset()
+        statement.clearBindings()
+        guard sql.utf8.count <= Self.maximumLength, statements[sql] == nil else { return }
+        useCount += 1
+        statements[sql] = (statement, useCount)
+        if statements.count <= Self.maximumCount { return }
+        if let oldest = statements.min(by: { $0.value.use < $1.value.use })?.key { statements[oldest] = nil }
+    }
+
+    var count: Int { statements.count }
+}
