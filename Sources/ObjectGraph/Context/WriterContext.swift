@@ -84,6 +84,7 @@ public final class WriterContext: @unchecked Sendable {
     var nextChange: Int64
     var uncommittedCount = 0
     private var lastCommittedToken: Int64?
+    private var isClosed = false
     var savedToken: Int64?
     /// Why applied chunks were undone by somebody else's save; whoever applied them has to be told.
     var undoneChunks: StoreError?
@@ -237,12 +238,14 @@ public final class WriterContext: @unchecked Sendable {
             try connection.commit()
             connection.releaseStatements()
         }
+        isClosed = true
     }
 
     deinit {
-        // The connection must not outlive the store with a statement, nor with a transaction that nobody commits.
+        // The connection must not outlive the store with a statement, nor with a transaction that nobody commits. After
+        // its close a transaction is the next writer's.
         try? store.onWriter { _ in
-            if connection.isInTransaction { try connection.rollback() }
+            if !isClosed, connection.isInTransaction { try connection.rollback() }
             connection.releaseStatements()
         }
     }

@@ -32,6 +32,34 @@ import Testing
         #expect(try graph.identities("Chat") == ["c"])
     }
 
+    @Test func aWriterThatNobodyClosedLeavesNothingOfItsOpenChunk() throws {
+        let folder = try TemporaryFolder()
+        let model = try configuredModel("chat")
+        let event = GraphEvent(model.upsert("Chat", .text("c"), []))
+        for number in 0..<20 {
+            let path = folder.path("\(number).sqlite")
+            do {
+                // Nothing but the writer holds the store: both go at once, in the middle of a transaction.
+                let writer = try WriterContext(store: Store.open(path: path, model: model))
+                _ = try writer.apply(WriterContext.Chunk(events: [event]))
+            }
+            let store = try Store.openForReading(path: path, model: model)
+            #expect(try store.read { try $0.count(FetchRequest("Chat")) } == 0)
+        }
+    }
+
+    @Test func aClosedWriterThatIsDroppedLateHarmsNotTheNext() throws {
+        let store = try Store.inMemory(model: configuredModel("chat"))
+        var first: WriterContext? = try WriterContext(store: store)
+        try first?.close()
+        let second = try WriterContext(store: store)
+        let event = GraphEvent(store.model.upsert("Chat", .text("c"), []))
+        _ = try second.apply(WriterContext.Chunk(events: [event]))
+        first = nil
+        try second.close()
+        #expect(try store.read { try $0.count(FetchRequest("Chat")) } == 1)
+    }
+
     @Test func writerThatWasTakenOverIsFenced() throws {
         let folder = try TemporaryFolder()
         let model = try configuredModel("chat")
