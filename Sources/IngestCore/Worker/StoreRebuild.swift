@@ -45,7 +45,12 @@ public final class StoreRebuild: Sendable {
 
     /// Makes the rebuild of the configured store.
     ///
-    /// - Parameter allowsPartial: goes on though the topics do not hold everything that the old store was made of.
+    /// - Parameters:
+    ///   - configuration: the worker's; its store is the one that is rebuilt.
+    ///   - model: the new store's.
+    ///   - logger: where progress is told.
+    ///   - hooks: how the program observes the worker and the steps of the exchange.
+    ///   - allowsPartial: goes on though the topics do not hold everything that the old store was made of.
     public init(
         configuration: WorkerConfiguration, model: ObjectModel, logger: Logger,
         hooks: WorkerRuntime.Hooks = WorkerRuntime.Hooks(), allowsPartial: Bool = false
