@@ -13,13 +13,20 @@ final class ConnectionDiary: Sendable {
     }
 
     private let state = Mutex(State())
+    /// The library's words for a listener that closes at once.
+    private static let signOfTLS = "connecting to a SSL listener"
     /// More brokers than that are not told apart.
     private static let maximumVerdictCount = 64
 
     /// Takes a line of the library's log.
     func note(facility: String, text: String) {
         guard facility == "FAIL" || facility == "ERROR" else { return }
-        let (broker, reason) = Self.parts(text)
+        let (broker, said) = Self.parts(text)
+        // Newer versions do not say what it may mean that a connection ends before the first answer.
+        let isClosedAtOnce =
+            said.hasPrefix("Disconnected: connection") && text.contains("in state APIVERSION_QUERY")
+            && !broker.contains("ssl://")
+        let reason = isClosedAtOnce ? Self.signOfTLS : said
         state.withLock { state in
             guard let failure = Self.failure(reason, broker: broker, verdict: state.verdicts[Self.node(broker)]) else {
                 return
@@ -73,7 +80,7 @@ final class ConnectionDiary: Sendable {
             let (code, text) = meaning(of: verdict)
             return failed(code, text)
         }
-        if reason.contains("connecting to a SSL listener") {
+        if reason.contains(signOfTLS) {
             return failed(.tlsExpected, "the broker closed the connection at once, as a listener with TLS does")
         }
         let plaintextSigns = ["PLAINTEXT broker listener", "wrong version number", "unexpected eof while reading"]
