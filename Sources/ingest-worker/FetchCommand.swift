@@ -124,10 +124,6 @@ struct FetchCommand: ParsableCommand {
             Console.write(FetchedTable().text(found))
             return
         }
-        for object in found {
-            var line = ""
-            object.appendJSON(to: &line)
-            Console.print(line)
-        }
+        for object in found { Console.printJSON(object.appendJSON) }
     }
 }

@@ -83,8 +83,6 @@ struct MigrateCommand: ParsableCommand {
             Console.write(plan.text)
             return
         }
-        var output = ""
-        plan.appendJSON(to: &output)
-        Console.print(output)
+        Console.printJSON(plan.appendJSON)
     }
 }

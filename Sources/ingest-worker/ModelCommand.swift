@@ -27,9 +27,7 @@ struct ModelCommand: ParsableCommand {
                 Console.print(description.text)
                 return
             }
-            var output = ""
-            description.appendJSON(to: &output)
-            Console.print(output)
+            Console.printJSON(description.appendJSON)
         }
     }
 
@@ -82,9 +80,7 @@ struct ModelCommand: ParsableCommand {
             let difference = ModelDifference(
                 from: try ObjectModel.load(path: old), to: try ObjectModel.load(path: new))
             if json {
-                var output = ""
-                difference.appendJSON(to: &output)
-                Console.print(output)
+                Console.printJSON(difference.appendJSON)
             } else {
                 Console.write(difference.text)
             }

@@ -36,9 +36,7 @@ struct VerifyCommand: ParsableCommand {
         }
         let report = try store.verify()
         if json {
-            var text = ""
-            report.appendJSON(to: &text)
-            Console.print(text)
+            Console.printJSON(report.appendJSON)
         } else {
             Console.print(report.text)
         }
@@ -50,9 +48,7 @@ struct VerifyCommand: ParsableCommand {
         let report = try writer.repair()
         try writer.close()
         if json {
-            var text = ""
-            report.appendJSON(to: &text)
-            Console.print(text)
+            Console.printJSON(report.appendJSON)
         } else {
             Console.print(report.text)
         }

@@ -3,12 +3,12 @@ import ObjectGraph
 
 /// What the worker does when the record that the store waits for is not there.
 extension ConsumerWorker {
-    private static let lostPositions: Set<KafkaError.Code> = [
-        KafkaError.Code("OFFSET_OUT_OF_RANGE"), KafkaError.Code("_AUTO_OFFSET_RESET"), KafkaError.Code("_NO_OFFSET"),
+    /// What the client reports where the broker does not have the offset that is asked for.
+    static let lostPositions: Set<KafkaError.Code> = [
+        .offsetOutOfRange, .autoOffsetReset, KafkaError.Code("_NO_OFFSET"),
     ]
     private static let missingTopics: Set<KafkaError.Code> = [
-        KafkaError.Code("UNKNOWN_TOPIC_OR_PART"), KafkaError.Code("_UNKNOWN_TOPIC"),
-        KafkaError.Code("_UNKNOWN_PARTITION"),
+        .unknownTopicOrPartition, .unknownTopic, .unknownPartition,
     ]
 
     /// Takes an event that concerns a position, and tells whether it was one.

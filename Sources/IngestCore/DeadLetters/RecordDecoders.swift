@@ -29,8 +29,7 @@ public final class RecordDecoders {
 
     private func decoder(for topic: String) throws(DecodeError) -> EventDecoder {
         do {
-            if topic.hasPrefix("file:") {
-                let path = String(topic.dropFirst("file:".count))
+            if let path = ReplayEngine.path(ofTopic: topic) {
                 if RecordFileFormat.fromExtension(of: path) == .csv {
                     throw DecodeError(
                         code: "decode.row",

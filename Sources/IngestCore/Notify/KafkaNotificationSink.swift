@@ -88,16 +88,7 @@ public final class KafkaNotificationSink: NotificationSink {
     public func close() { state.withLock { Self.drop(&$0) } }
 
     private func flush(_ producer: Producer) throws {
-        var deadline = HealthMonitor.monotonicSeconds() + Double(timeoutMilliseconds) / 1000
-        while true {
-            do {
-                return try producer.flush(timeoutMilliseconds: 250)
-            } catch let error as KafkaError where error.code == .timedOut {
-                let time = HealthMonitor.monotonicSeconds()
-                if isStopping.load(ordering: .acquiring) { deadline = min(deadline, time + 2) }
-                if time >= deadline { throw error }
-            }
-        }
+        try producer.flush(timeoutMilliseconds: timeoutMilliseconds) { isStopping.load(ordering: .acquiring) }
     }
 }
 

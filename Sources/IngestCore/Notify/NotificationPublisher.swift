@@ -24,6 +24,11 @@ public final class CursorMailbox: Sendable {
     }
 }
 
+extension NotificationConfiguration {
+    /// The name under which the store keeps how far notifications were delivered to the topic.
+    var cursorName: String { "notifications:\(topic ?? "")" }
+}
+
 /// Reads the history from its own cursor and delivers notifications: the outbox's reader.
 ///
 /// The cursor is saved after the delivery, so that a crash repeats notifications and never skips one; a repeat is
@@ -58,7 +63,7 @@ public final class NotificationPublisher: Sendable {
         self.metrics = metrics
         self.health = health
         self.logger = logger
-        let name = "notifications:\(configuration.topic ?? "")"
+        let name = configuration.cursorName
         cursorName = name
         builder = NotificationBuilder(
             configuration: configuration, storeIdentity: try store.identity(), model: store.model)

@@ -40,15 +40,6 @@ final class KafkaRecordSink: RecordSink {
     func prepareToStop() { isStopping.store(true, ordering: .releasing) }
 
     private func flush() throws {
-        var deadline = HealthMonitor.monotonicSeconds() + Double(timeoutMilliseconds) / 1000
-        while true {
-            do {
-                return try producer.flush(timeoutMilliseconds: 250)
-            } catch let error as KafkaError where error.code == .timedOut {
-                let time = HealthMonitor.monotonicSeconds()
-                if isStopping.load(ordering: .acquiring) { deadline = min(deadline, time + 2) }
-                if time >= deadline { throw error }
-            }
-        }
+        try producer.flush(timeoutMilliseconds: timeoutMilliseconds) { isStopping.load(ordering: .acquiring) }
     }
 }

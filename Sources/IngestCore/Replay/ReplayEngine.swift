@@ -127,8 +127,15 @@ public final class ReplayEngine {
 
     /// The name under which the store keeps a file's position.
     static func topic(_ path: String) -> String {
-        path == "-" ? "file:-" : "file:" + URL(fileURLWithPath: path).standardizedFileURL.path
+        topicPrefix + (path == "-" ? "-" : URL(fileURLWithPath: path).standardizedFileURL.path)
     }
+
+    /// Returns the path of the file whose position is kept under a name; nil where that is a topic's.
+    static func path(ofTopic topic: String) -> String? {
+        topic.hasPrefix(topicPrefix) ? String(topic.dropFirst(topicPrefix.count)) : nil
+    }
+
+    private static let topicPrefix = "file:"
 
     private func startRecord(_ reader: RecordFileReader, _ known: SourcePosition?) -> Int {
         // A pipe holds another stream each time; only a file can be gone on with.

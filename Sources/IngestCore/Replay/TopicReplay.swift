@@ -220,19 +220,14 @@ public final class TopicReplay {
         }
     }
 
-    private static let end = KafkaError.Code("_PARTITION_EOF")
-    private static let gone: Set<KafkaError.Code> = [
-        KafkaError.Code("OFFSET_OUT_OF_RANGE"), KafkaError.Code("_AUTO_OFFSET_RESET"), KafkaError.Code("_NO_OFFSET"),
-    ]
-
     private func handle(_ event: ConsumerEvent) throws {
         if let partition = event.topicPartition {
             // Offsets behind the last record may be markers of transactions, or compacted away.
-            if event.error.code == Self.end {
+            if event.error.code == .partitionEnd {
                 open.remove(partition)
                 return
             }
-            if Self.gone.contains(event.error.code) {
+            if ConsumerWorker.lostPositions.contains(event.error.code) {
                 throw TopicReplayError(
                     .gone,
                     "The broker does not have \(partition.topic)/\(partition.partition) from offset "

@@ -28,7 +28,6 @@ final class RebuildTakeover: @unchecked Sendable {
     private let taken = Atomic<Bool>(false)
     private var ends: [TopicPartition: Int64] = [:]
     private var aheadBefore: [TopicPartition: Int64] = [:]
-    private static let end = KafkaError.Code("_PARTITION_EOF")
 
     init(identity: String, configuration: WorkerConfiguration, model: ObjectModel) {
         self.identity = identity
@@ -47,7 +46,7 @@ final class RebuildTakeover: @unchecked Sendable {
     ///
     /// Behind the last record there may be offsets without any: markers of transactions, and what compaction took.
     func take(_ event: ConsumerEvent) -> Bool {
-        guard event.error.code == Self.end, let partition = event.topicPartition else { return false }
+        guard event.error.code == .partitionEnd, let partition = event.topicPartition else { return false }
         if let offset = event.offset { ends[partition] = offset }
         return true
     }
@@ -100,7 +99,7 @@ final class RebuildTakeover: @unchecked Sendable {
     /// Notes in the new store that what it was built of has been told: only what comes is.
     func finish(_ writer: WriterContext) throws {
         let (token, letter) = try writer.store.read { (try $0.lastToken(), try $0.lastDeadLetterID()) }
-        if let topic = notifications.topic { try writer.putCursors(["notifications:\(topic)": token]) }
+        if notifications.topic != nil { try writer.putCursors([notifications.cursorName: token]) }
         if let topic = deadLetterTopic { try writer.putSentDeadLetter(letter, topic: topic) }
         try writer.commit()
     }

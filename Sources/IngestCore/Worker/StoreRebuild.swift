@@ -180,8 +180,8 @@ enum RebuildCoverage {
             "\($0.key.topic)/\($0.key.partition) begins at offset \($0.value), retention has taken what was before"
         }
         for position in old where !position.topic.hasPrefix(TopicReplayRequest.markPrefix) && position.nextOffset > 0 {
-            if position.topic.hasPrefix("file:") {
-                result.append("the file \(position.topic.dropFirst("file:".count)) was replayed into it")
+            if let path = ReplayEngine.path(ofTopic: position.topic) {
+                result.append("the file \(path) was replayed into it")
             } else if lows[TopicPartition(position.topic, position.partition)] == nil {
                 result.append("\(position.topic)/\(position.partition) is not read any more")
             }

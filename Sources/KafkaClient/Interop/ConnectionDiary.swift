@@ -13,24 +13,16 @@ final class ConnectionDiary: Sendable {
     }
 
     private let state = Mutex(State())
-    /// The library's words for a listener that closes at once.
-    private static let signOfTLS = "connecting to a SSL listener"
     /// More brokers than that are not told apart.
     private static let maximumVerdictCount = 64
 
     /// Takes a line of the library's log.
     func note(facility: String, text: String) {
         guard facility == "FAIL" || facility == "ERROR" else { return }
-        let (broker, said) = Self.parts(text)
-        // Newer versions do not say what it may mean that a connection ends before the first answer.
-        let isClosedAtOnce =
-            said.hasPrefix("Disconnected: connection") && text.contains("in state APIVERSION_QUERY")
-            && !broker.contains("ssl://")
-        let reason = isClosedAtOnce ? Self.signOfTLS : said
+        let (broker, reason, stage) = Self.parts(text)
         state.withLock { state in
-            guard let failure = Self.failure(reason, broker: broker, verdict: state.verdicts[Self.node(broker)]) else {
-                return
-            }
+            let verdict = state.verdicts[Self.node(broker)]
+            guard let failure = Self.failure(reason, in: stage, broker: broker, verdict: verdict) else { return }
             state.failure = failure
         }
     }
@@ -56,13 +48,13 @@ final class ConnectionDiary: Sendable {
         return failure
     }
 
-    /// Splits `[thrd:…]: ssl://host:9093/bootstrap: reason (after 2ms in state …)`.
-    private static func parts(_ text: String) -> (broker: String, reason: String) {
+    /// Splits `[thrd:…]: ssl://host:9093/bootstrap: reason (after 2ms in state CONNECT)`; the stage is what is in brackets.
+    private static func parts(_ text: String) -> (broker: String, reason: String, stage: Substring) {
         let line = text.firstRange(of: "]: ").map { text[$0.upperBound...] } ?? text[...]
-        guard let end = line.firstRange(of: ": ") else { return ("", String(line)) }
+        guard let end = line.firstRange(of: ": ") else { return ("", String(line), "") }
         let reason = line[end.upperBound...]
-        let cut = reason.ranges(of: " (after ").last.map { reason[..<$0.lowerBound] } ?? reason
-        return (String(line[..<end.lowerBound]), String(cut))
+        let cut = reason.ranges(of: " (after ").last?.lowerBound ?? reason.endIndex
+        return (String(line[..<end.lowerBound]), String(reason[..<cut]), reason[cut...])
     }
 
     /// The host and port in `ssl://host:9093/bootstrap`.
@@ -72,7 +64,9 @@ final class ConnectionDiary: Sendable {
     }
 
     /// Tells what a reason means; nil where the call's own error says as much.
-    private static func failure(_ reason: String, broker: String, verdict: Int32?) -> KafkaError? {
+    private static func failure(
+        _ reason: String, in stage: Substring, broker: String, verdict: Int32?
+    ) -> KafkaError? {
         func failed(_ code: KafkaError.Code, _ message: String) -> KafkaError {
             KafkaError(code, "\(broker): \(message)", isRetriable: code.isRetriable)
         }
@@ -80,7 +74,11 @@ final class ConnectionDiary: Sendable {
             let (code, text) = meaning(of: verdict)
             return failed(code, text)
         }
-        if reason.contains(signOfTLS) {
+        // Newer versions do not say what it may mean that a connection ends before the first answer.
+        let endsBeforeAnswer =
+            reason.hasPrefix("Disconnected: connection") && stage.contains("in state APIVERSION_QUERY")
+            && !broker.contains("ssl://")
+        if endsBeforeAnswer || reason.contains("connecting to a SSL listener") {
             return failed(.tlsExpected, "the broker closed the connection at once, as a listener with TLS does")
         }
         let plaintextSigns = ["PLAINTEXT broker listener", "wrong version number", "unexpected eof while reading"]

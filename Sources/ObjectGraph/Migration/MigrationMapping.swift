@@ -24,11 +24,8 @@ public struct MigrationMapping: Sendable {
     public static func load(path: String) throws(ModelError) -> MigrationMapping {
         guard let data = FileManager.default.contents(atPath: path), let text = String(data: data, encoding: .utf8)
         else {
-            throw ModelError(problems: [
-                ModelError.Problem(
-                    file: path, line: nil, message: "The mapping file cannot be read",
-                    remedy: "Check the path and its permissions")
-            ])
+            throw ModelError(
+                file: path, "The mapping file cannot be read", remedy: "Check the path and its permissions")
         }
         return try parse(text, file: path)
     }

@@ -18,11 +18,8 @@ extension MigrationStage {
     public static func load(path: String) throws(ModelError) -> [MigrationStage] {
         guard let data = FileManager.default.contents(atPath: path), let text = String(data: data, encoding: .utf8)
         else {
-            throw ModelError(problems: [
-                ModelError.Problem(
-                    file: path, line: nil, message: "The file of stages cannot be read",
-                    remedy: "Check the path and its permissions")
-            ])
+            throw ModelError(
+                file: path, "The file of stages cannot be read", remedy: "Check the path and its permissions")
         }
         var reader = MigrationStageReader(file: path)
         let stages = reader.read(text)

@@ -55,10 +55,7 @@ extension ModelComparison {
         let declaring = new.entities[attribute.entityIndex]
         let name = attribute.name
         compare(.attributeRenamed, declaring, name, before.name, name, .inferred)
-        let home = old.entities[before.entityIndex]
-        if mapping.target(of: home)?.index != declaring.index {
-            note(.attributeMoved, declaring.name, name, old: home.name, new: declaring.name, inference: .inferred)
-        }
+        compareHome(.attributeMoved, declaring, name, old.entities[before.entityIndex])
         compareType(attribute, before, declaring)
         if before.isOptional != attribute.isOptional { noteOptionality(attribute, declaring) }
         compare(

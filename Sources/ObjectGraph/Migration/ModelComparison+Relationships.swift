@@ -35,10 +35,7 @@ extension ModelComparison {
         let declaring = new.entities[relationship.entityIndex]
         let name = relationship.name
         compare(.relationshipRenamed, declaring, name, before.name, name, .inferred)
-        let home = old.entities[before.entityIndex]
-        if mapping.target(of: home)?.index != declaring.index {
-            note(.relationshipMoved, declaring.name, name, old: home.name, new: declaring.name, inference: .inferred)
-        }
+        compareHome(.relationshipMoved, declaring, name, old.entities[before.entityIndex])
         compareDestination(relationship, before, declaring)
         if before.isToMany != relationship.isToMany {
             if relationship.isToMany {

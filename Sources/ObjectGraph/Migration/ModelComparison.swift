@@ -76,6 +76,12 @@ struct ModelComparison {
         }
     }
 
+    /// Compares the entity that declares a property with the one that declared it.
+    mutating func compareHome(_ kind: Kind, _ declaring: Entity, _ property: String, _ before: Entity) {
+        if mapping.target(of: before)?.index == declaring.index { return }
+        note(kind, declaring.name, property, old: before.name, new: declaring.name, inference: .inferred)
+    }
+
     private static func sorted(_ indexes: [EntityIndex]) -> [String] { indexes.map(\.text).sorted() }
 
     private static func list(_ texts: [String]) -> String {

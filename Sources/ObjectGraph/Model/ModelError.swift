@@ -20,6 +20,13 @@ public struct ModelError: Error, Sendable, CustomStringConvertible {
     /// All problems that were found in the model.
     public let problems: [Problem]
 
+    init(problems: [Problem]) { self.problems = problems }
+
+    /// Makes the error of a file that cannot be used at all.
+    init(file: String, _ message: String, remedy: String) {
+        self.init(problems: [Problem(file: file, line: nil, message: message, remedy: remedy)])
+    }
+
     /// A stable code for scripts and logs.
     public var code: String { "model.invalid" }
     /// A model does not mend itself.

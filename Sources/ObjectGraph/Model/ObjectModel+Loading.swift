@@ -10,7 +10,9 @@ extension ObjectModel {
         }
         let file = try CoreDataModelFile.find(path)
         guard let data = FileManager.default.contents(atPath: file.contents) else {
-            throw unreadable(file.contents, "The model's contents cannot be read", "Check the path and its permissions")
+            throw ModelError(
+                file: file.contents, "The model's contents cannot be read", remedy: "Check the path and its permissions"
+            )
         }
         return try parse([UInt8](data), file: file)
     }
@@ -50,16 +52,12 @@ extension ObjectModel {
 
     private static func text(_ path: String) throws(ModelError) -> String {
         guard let data = FileManager.default.contents(atPath: path) else {
-            throw unreadable(path, "The model file cannot be read", "Check the path and its permissions")
+            throw ModelError(file: path, "The model file cannot be read", remedy: "Check the path and its permissions")
         }
         guard let text = String(data: data, encoding: .utf8) else {
-            throw unreadable(path, "The model file is not UTF-8", "Save it as UTF-8")
+            throw ModelError(file: path, "The model file is not UTF-8", remedy: "Save it as UTF-8")
         }
         return text
-    }
-
-    private static func unreadable(_ path: String, _ message: String, _ remedy: String) -> ModelError {
-        ModelError(problems: [ModelError.Problem(file: path, line: nil, message: message, remedy: remedy)])
     }
 
     /// The model as a YAML file: the same text for the same model, and the same model when it is read again.

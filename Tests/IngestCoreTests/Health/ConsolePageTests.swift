@@ -7,24 +7,18 @@ import Testing
 struct ConsolePageTests {
     private static let token = "0123456789abcdef"
 
-    private static func get(_ path: String, _ port: Int) async throws -> RawAnswer {
-        let connection = try #require(RawConnection(port: port))
-        connection.send("GET \(path) HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
-        return try #require(RawAnswer(await connection.readToEnd()))
-    }
-
     @Test("the page and its files need no token, what they show does")
     func access() async throws {
         let status = HTTPRoute.status { Array("{}".utf8) }
         try await withServer({ $0.bearerToken = Self.token }, routes: ConsolePage.routes + [status]) { port in
-            let page = try await Self.get("/", port)
+            let page = try #require(await RawAnswer.get("/", port: port))
             #expect(page.status == 200 && page.headers["content-type"] == "text/html; charset=utf-8")
             #expect(
                 page.headers["content-security-policy"]?.hasPrefix("default-src 'none'; script-src 'self';") == true)
             for file in page.body.matches(of: /(?:href|src)="(console\.[a-z]+)"/) {
-                #expect(try await Self.get("/\(file.1)", port).status == 200)
+                #expect(await RawAnswer.get("/\(file.1)", port: port)?.status == 200)
             }
-            #expect(try await Self.get("/status", port).status == 401)
+            #expect(await RawAnswer.get("/status", port: port)?.status == 401)
         }
     }
 
