@@ -26,8 +26,11 @@ extension SetDeletion {
     /// Appends a change for each row of `rows`, which are of this very entity, in the order of the primary keys.
     ///
     /// SQLite gives the ids, each one more than the greatest there is.
+    ///
+    /// - Parameter key: the column of `rows` with the primary key by which SQLite need not sort first.
     func appendChanges(
-        _ entity: Entity, _ kind: ChangeKind, from rows: String, properties: String?, into tally: inout ChangeTally
+        _ entity: Entity, _ kind: ChangeKind, from rows: String, orderedBy key: String = "pk", properties: String?,
+        into tally: inout ChangeTally
     ) throws(StoreError) {
         let token = try history.openToken()
         let tombstone = kind == .delete ? preservedSelection(entity) : "NULL"
@@ -35,7 +38,7 @@ extension SetDeletion {
         try store.runOnce(
             """
             INSERT INTO _history_change (token, entity, object, identity, change, properties, tombstone) \
-            SELECT ?1, ?2, pk, \(SQLText.quoted(entity.identity.name)), ?3, ?4, \(tombstone) FROM \(rows) ORDER BY pk
+            SELECT ?1, ?2, pk, \(SQLText.quoted(entity.identity.name)), ?3, ?4, \(tombstone) FROM \(rows) ORDER BY \(key)
             """
         ) {
             $0.bind(1, token)

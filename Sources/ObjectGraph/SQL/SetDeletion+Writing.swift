@@ -27,13 +27,17 @@ extension SetDeletion {
         _ entity: Entity, from first: Int64, before next: Int64?, _ tombstone: Tombstone, into tally: inout ChangeTally
     ) throws(StoreError) {
         let end = next.map { " AND pk < \($0)" } ?? ""
-        let keys = "pk IN (SELECT pk FROM temp.\(doomed(entity.index)) WHERE pk >= \(first)\(end))"
+        let keys = "SELECT pk AS _key FROM temp.\(doomed(entity.index)) WHERE pk >= \(first)\(end)"
         for kind in kinds(entity) {
-            let rows = "\(table(entity.index)) e WHERE \(keys)\(kind.condition)"
-            try appendChanges(kind.entity, .delete, from: rows, properties: nil, into: &tally)
-            try writeTombstones(kind.entity, from: rows, tombstone)
+            // Led by the keys, for a list of them would be gathered first, each time.
+            let rows = "(\(keys)) CROSS JOIN \(table(entity.index)) e ON pk = _key\(kind.condition)"
+            try appendChanges(kind.entity, .delete, from: rows, orderedBy: "_key", properties: nil, into: &tally)
+            try writeTombstones(kind.entity, from: "\(rows) WHERE 1", tombstone)
         }
-        try store.runOnce("DELETE FROM \(table(entity.index)) WHERE \(keys)")
+        // Where the keys have no gaps, the range is all of them.
+        let isRange = next.map { $0 &- first == Int64(Self.windowLength) } ?? false
+        let condition = isRange ? "pk >= \(first)\(end)" : "pk IN (\(keys))"
+        try store.runOnce("DELETE FROM \(table(entity.index)) WHERE \(condition)")
     }
 
     private func identity(of root: (entity: Int, pk: Int64)) throws(StoreError) -> Value? {
