@@ -110,7 +110,7 @@ import Testing
         let broker = try EmbeddedBroker()
         try broker.createTopic("t", partitions: 1)
         let events = Collected<KafkaError>()
-        var configuration = broker.configuration(["message.timeout.ms": "1500"])
+        var configuration = broker.configuration(["message.timeout.ms": "5000"])
         configuration.onError = { events.append($0) }
         let producer = try Producer(configuration: configuration)
         _ = try await producer.send(topic: "t", partition: 0, value: bytes("v"))

@@ -36,13 +36,13 @@ import Testing
         let store = try replaySample()
         let arguments = ["verify", "--repair", "--set", "store.path=\(store)"]
         #expect(try run(arguments).output.contains("nothing to mend"))
-        _ = try Foreign.sqlite(store, "UPDATE Chat SET membersCount = 99")
+        _ = try Foreign.sqlite(store, "UPDATE Chat SET membersCount = 99", writing: true)
         #expect(try run(["verify", "--set", "store.path=\(store)"]).status == 65)
         let mended = try run(arguments)
         #expect(mended.status == 0, "\(mended.output)")
         #expect(
             mended.output.contains("with wrong derived values") || mended.output.contains("with a wrong derived value"))
-        _ = try Foreign.sqlite(store, "UPDATE _sequence SET next = 1 WHERE entity = 'Chat'")
+        _ = try Foreign.sqlite(store, "UPDATE _sequence SET next = 1 WHERE entity = 'Chat'", writing: true)
         let left = try run(arguments + ["--json"])
         #expect(left.status == 65)
         #expect(left.output.contains("\"mended\":{\"derivedObjects\":0"))
@@ -303,7 +303,8 @@ import Testing
         defer { close(descriptor) }
         let line = "{\"specversion\":\"1.0\",\"type\":\"member.upserted\",\"data\":{\"id\":\"m\"}}\n"
         _ = line.withCString { write(descriptor, $0, strlen($0)) }
-        let first = try Program(["replay", pipe, "--set", "store.path=\(store)"])
+        // A replay that waits does not renew its lease.
+        let first = try Program(["replay", pipe, "--set", "store.path=\(store)", "--set", "lease.ttlSeconds=600"])
         try TestSupport.wait(for: "the first worker's lease") {
             FileManager.default.fileExists(atPath: store)
                 && (try? Foreign.sqlite(store, "SELECT epoch FROM _lease")) == "1"

@@ -165,7 +165,8 @@ import Testing
         defer { close(descriptor) }
         let line = "{\"specversion\":\"1.0\",\"type\":\"line.upserted\",\"data\":{\"id\":\"x\"}}\n"
         _ = line.withCString { write(descriptor, $0, strlen($0)) }
-        let worker = try Program(["replay", pipe] + settings(models[0], store))
+        // A replay that waits does not renew its lease.
+        let worker = try Program(["replay", pipe, "--set", "lease.ttlSeconds=600"] + settings(models[0], store))
         try TestSupport.wait(for: "the worker's lease") {
             (try? Foreign.sqlite(store, "SELECT epoch FROM _lease")) == "2"
         }

@@ -71,6 +71,32 @@ final class Program: @unchecked Sendable {
         return Result(status: process.terminationStatus, output: output, errors: errors)
     }
 
+    /// Reads an answer of the program's HTTP server, the one that listens last: the status line's number and the body.
+    ///
+    /// - Returns: nil where nobody answers.
+    func get(_ path: String) throws -> (status: Int, body: String)? {
+        var port = ""
+        try TestSupport.wait(for: "the HTTP port") {
+            port = errors.matches(of: /http:\/\/127\.0\.0\.1:(\d+)/).last.map { String($0.1) } ?? ""
+            return !port.isEmpty
+        }
+        let text = try Foreign.run(
+            "python3",
+            [
+                "-c",
+                """
+                import sys, urllib.request, urllib.error
+                try: answer = urllib.request.urlopen(sys.argv[1], timeout=10)
+                except urllib.error.HTTPError as error: answer = error
+                except Exception: sys.exit()
+                print(answer.code); print(answer.read().decode())
+                """, "http://127.0.0.1:\(port)\(path)",
+            ])
+        let parts = text.split(separator: "\n", maxSplits: 1)
+        guard let status = parts.first.flatMap({ Int($0) }) else { return nil }
+        return (status, parts.count > 1 ? String(parts[1]) : "")
+    }
+
     /// Kills the program as a crash would.
     func crash() throws {
         send(SIGKILL)
@@ -126,9 +152,10 @@ enum Foreign {
         return output
     }
 
-    /// Asks the `sqlite3` program.
-    static func sqlite(_ path: String, _ sql: String) throws -> String {
-        try run("sqlite3", ["-batch", path, sql]).trimmingCharacters(in: .whitespacesAndNewlines)
+    /// Asks the `sqlite3` program, which a worker that starts need not wait for unless it writes.
+    static func sqlite(_ path: String, _ sql: String, writing: Bool = false) throws -> String {
+        try run("sqlite3", ["-batch"] + (writing ? [] : ["-readonly"]) + [path, sql])
+            .trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
     /// Writes made-up chat events.

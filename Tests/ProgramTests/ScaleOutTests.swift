@@ -64,7 +64,7 @@ import Testing
         try wait(for: "all messages", limitSeconds: 60) { names.map { count(store($0)) }.reduce(0, +) == 1_200 }
         for program in programs {
             program.send(SIGTERM)
-            let ended = try program.wait(limitSeconds: 20)
+            let ended = try program.wait()
             #expect(ended.status == 0, "\(ended.errors)")
         }
         for (entity, expected) in [
@@ -124,7 +124,7 @@ import Testing
         #expect(!second.errors.contains("event=revoked") || theirs.count > 1)
         for program in [first, second] {
             program.send(SIGTERM)
-            let ended = try program.wait(limitSeconds: 20)
+            let ended = try program.wait()
             #expect(ended.status == 0, "\(ended.errors)")
         }
         let held = try ["first", "second"].map { Set(try ids("Message", store($0))) }
@@ -137,7 +137,7 @@ import Testing
         let program = try Program(["run"] + arguments("0/2"))
         try wait(for: "a position", limitSeconds: 60) { count(store("0of2")) > 0 }
         program.send(SIGTERM)
-        #expect(try program.wait(limitSeconds: 20).status == 0)
+        #expect(try program.wait().status == 0)
         let refused = try Program.run(
             ["run"] + arguments("1/2") + ["--set", "store.path=\(store("0of2"))"])
         #expect(refused.status == 78)

@@ -68,7 +68,7 @@ struct DemoCommand: AsyncParsableCommand {
             TopicConfiguration(name: DemoEvents.chatTopic), TopicConfiguration(name: DemoEvents.workOrderTopic),
         ]
         configuration.kafka.properties = KafkaProperties([
-            "bootstrap.servers": broker.bootstrapServers, "group.id": "demo", "session.timeout.ms": "6000",
+            "bootstrap.servers": broker.bootstrapServers, "group.id": "demo", "session.timeout.ms": "30000",
         ])
         configuration.notifications.topic = Self.notificationTopic
         if !isGiven("store.path") {

@@ -59,7 +59,7 @@ struct DemoScript {
     }
 
     private func awaitNotifications() async {
-        for _ in 0..<50 where tally.current.lastToken < runtime.deliveredToken ?? 0 {
+        for _ in 0..<300 where tally.current.lastToken < runtime.deliveredToken ?? 0 {
             try? await Task.sleep(for: .milliseconds(100))
         }
     }
@@ -116,7 +116,7 @@ final class DemoReader: Sendable {
         let consumer = try Consumer(
             configuration: [
                 "bootstrap.servers": broker, "group.id": "demo-reader", "auto.offset.reset": "earliest",
-                "session.timeout.ms": "6000",
+                "session.timeout.ms": "30000",
             ], topics: [topic])
         self.consumer.withLock { $0 = consumer }
         Thread { [self] in read(consumer) }.start()

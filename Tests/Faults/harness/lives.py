@@ -266,7 +266,7 @@ def recovery(report, options, seed, cycles):
     """From kill -9 in full flow to ready, on a large store; a cycle is a kill."""
     with report.round(seed), Bench(options, seed, 0, produce=False) as bench:
         chance = random.Random(f"large/{seed}")
-        fill(bench, options.events or 2_000_000)
+        fill(bench, options.events or 4_300_000)
         bench.produce(20_000)
         report.figures["store MB"] = os.path.getsize(bench.store) >> 20
         for cycle in range(cycles):

@@ -16,17 +16,15 @@ import Testing
         let consumer = try Consumer(
             configuration: [
                 "bootstrap.servers": servers, "group.id": "reader-\(isolation)-\(Int.random(in: 0..<1 << 30))",
-                "auto.offset.reset": "earliest", "session.timeout.ms": "6000", "isolation.level": isolation,
+                "auto.offset.reset": "earliest", "session.timeout.ms": "30000", "isolation.level": isolation,
+                "enable.partition.eof": "true",
             ], topics: [topic])
         defer { try? consumer.close() }
         var values: [String] = []
-        var silent = 0
         try wait(for: "the end of the topic", everyMilliseconds: 0) {
             let batch = try consumer.poll(maxRecords: 100, timeoutMilliseconds: 200)
             values += batch.map(ReadRecord.init).compactMap(\.value)
-            let isAssigned = try !consumer.assignment.isEmpty
-            silent = batch.count == 0 && isAssigned ? silent + 1 : 0
-            return silent > 10
+            return batch.errors.contains { $0.error.code == .partitionEnd }
         }
         return values.compactMap { $0.firstMatch(of: /"token":(\d+)/).flatMap { Int($0.1) } }
     }
