@@ -94,7 +94,7 @@ class Bench:
 
     # --- the worker
 
-    def start(self, *settings, group=None, environment=None):
+    def start(self, *settings, group=None, environment=None, options=()):
         """A new life of the worker. The broker does not give a killed member's partitions away, so a life may have a
         group of its own: what counts is the store's position."""
         self.lives += 1
@@ -102,7 +102,7 @@ class Bench:
             settings += (f"kafka.group.id={group}",)
         worker = Worker(
             self.options.binary, self.config, os.path.join(self.folder, f"worker-{self.lives}.log"),
-            {**self.broker.client_environment, **self.shim.environment(), **(environment or {})}, settings)
+            {**self.broker.client_environment, **self.shim.environment(), **(environment or {})}, settings, options)
         self.workers.append(worker)
         return worker
 

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from . import disks, kills, lives, outages
+from . import disks, kills, lives, outages, rebuilds
 
 
 class Scenario:
@@ -27,6 +27,7 @@ ALL = {
     "clock": Scenario(lives.clock, 5, 100, "the clock jumps, back and far ahead too"),
     "shutdown": Scenario(lives.shutdown, 9, 90, "SIGTERM under each fault"),
     "duplicate-reorder": Scenario(lives.duplicate_reorder, 2, 55, "repeats and windows to 100,000 records"),
+    "rebuild": Scenario(rebuilds.rebuild, 3, 100, "kill -9 while a store is built anew and takes the old one's place"),
     "recovery": Scenario(lives.recovery, 0, 10, "from kill to ready on a store of 1 GB"),
 }
 for step in kills.NAMED:

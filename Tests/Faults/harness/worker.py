@@ -13,9 +13,9 @@ PORT = re.compile(rb"http://127\.0\.0\.1:(\d+)|address[^\n]*127\.0\.0\.1:(\d+)|h
 class Worker:
     """One life of `ingest-worker run`. Its output goes to a file of its own."""
 
-    def __init__(self, binary, config, log, environment=None, settings=()):
+    def __init__(self, binary, config, log, environment=None, settings=(), options=()):
         self.log = log
-        arguments = [binary, "run", "--config", config]
+        arguments = [binary, "run", *options, "--config", config]
         for each in settings:
             arguments += ["--set", each]
         self.started = time.monotonic()
@@ -65,16 +65,18 @@ class Worker:
     def get(self, path, seconds=1.0):
         """Status and body of the worker's HTTP server; (0, '') where it does not answer."""
         if self.port is None:
-            found = PORT.search(self.output())
+            found = PORT.findall(self.output())
             if not found:
                 return 0, ""
-            self.port = int(next(each for each in found.groups() if each))
+            # A rebuild listens anew when its store is in its place.
+            self.port = int(next(each for each in found[-1] if each))
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=seconds)
         try:
             connection.request("GET", path)
             answer = connection.getresponse()
             return answer.status, answer.read().decode(errors="replace")
         except (OSError, http.client.HTTPException):
+            self.port = None
             return 0, ""
         finally:
             connection.close()
