@@ -21,11 +21,12 @@ struct ReplayCommand: ParsableCommand {
     @Argument(help: "The files, in order; - reads standard input.")
     var files: [String] = []
 
-    @Option(help: "Reads this topic of the configuration instead of files.")
-    var topic: String?
+    @Option(name: .customLong("topic"), help: "Reads this topic of the configuration instead of files.")
+    var topics: [String] = []
 
-    @Option(help: "With --topic: begins with this offset of each partition; the oldest record when left out.")
-    var fromOffset: Int64?
+    @Option(
+        help: "With --topic: begins with this offset of each partition, or where the store is ('stored').")
+    var fromOffset: String?
 
     @Option(
         help: "With --topic: begins with the first record of this time or later, as in 2026-03-01T08:00:00Z.")
@@ -43,7 +44,10 @@ struct ReplayCommand: ParsableCommand {
     @Flag(help: "Prints the summary as JSON.")
     var json = false
 
+    private var topic: String? { topics.first }
+
     func validate() throws {
+        if topics.count > 1 { throw ValidationError("--topic names one topic; replay them one after another") }
         if files.isEmpty == (topic == nil) { throw ValidationError("name files, or a topic with --topic") }
         if topic == nil {
             if fromOffset != nil || fromTimestamp != nil || toOffset != "end" {
@@ -55,9 +59,14 @@ struct ReplayCommand: ParsableCommand {
         if fromOffset != nil, fromTimestamp != nil {
             throw ValidationError("--from-offset and --from-timestamp exclude each other")
         }
-        if let offset = fromOffset, offset < 0 { throw ValidationError("--from-offset takes a number from 0 up") }
+        if let text = fromOffset, text != "stored", (Int64(text) ?? -1) < 0 {
+            throw ValidationError("--from-offset takes a number from 0 up, or 'stored'")
+        }
         if toOffset != "end", (Int64(toOffset) ?? -1) < 0 {
             throw ValidationError("--to-offset takes a number from 0 up, or 'end'")
+        }
+        if let first = fromOffset.flatMap({ Int64($0) }), let end = Int64(toOffset), first > end {
+            throw ValidationError("--from-offset \(first) is beyond --to-offset \(end)")
         }
         if let text = fromTimestamp, Self.time(text) == nil {
             throw ValidationError("--from-timestamp takes a time such as 2026-03-01 or 2026-03-01T08:00:00Z")
@@ -71,7 +80,7 @@ struct ReplayCommand: ParsableCommand {
     private var request: TopicReplayRequest? {
         guard let topic else { return nil }
         let start =
-            fromOffset.map { TopicReplayRequest.Start.offset($0) }
+            fromOffset.map { text in Int64(text).map { TopicReplayRequest.Start.offset($0) } ?? .stored }
             ?? fromTimestamp.flatMap { Self.time($0) }.map { .time($0) }
         return TopicReplayRequest(topic: topic, start: start ?? .earliest, end: Int64(toOffset))
     }
@@ -82,6 +91,10 @@ struct ReplayCommand: ParsableCommand {
         let model = try ObjectModel.load(path: configuration.model)
         for path in files where path != "-" && !FileManager.default.fileExists(atPath: path) {
             throw CommandError(code: ExitStatus.badData, description: "There is no file at \(path). Check the path")
+        }
+        if let topic, !configuration.topics.contains(where: { $0.name == topic }) {
+            // Before a store is made for nothing.
+            throw TopicReplayError.unconfigured(topic)
         }
         let bar = ProgressBar(isShown: Console.isTerminal)
         if let topic = toKafka {

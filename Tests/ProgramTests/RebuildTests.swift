@@ -5,11 +5,11 @@ import Testing
 
 /// `run --rebuild` against a real broker process: live workers, readers, crashes.
 @Suite(.serialized) struct RebuildTests {
-    private let broker: BrokerProcess
-    private let workspace: Workspace
-    private let topic = "events-\(UUID().uuidString.prefix(8))"
-    private let changes = "changes-\(UUID().uuidString.prefix(8))"
-    private let store: String
+    fileprivate let broker: BrokerProcess
+    fileprivate let workspace: Workspace
+    fileprivate let topic = "events-\(UUID().uuidString.prefix(8))"
+    fileprivate let changes = "changes-\(UUID().uuidString.prefix(8))"
+    fileprivate let store: String
 
     init() throws {
         broker = try BrokerProcess(.noida)
@@ -19,7 +19,7 @@ import Testing
         for name in [topic, changes] { try admin.createTopic(NewTopic(name, partitions: 1)) }
     }
 
-    private func arguments(_ path: String? = nil) -> [String] {
+    fileprivate func arguments(_ path: String? = nil) -> [String] {
         [
             "topics=\(topic)", "store.path=\(path ?? store)", "http.port=0", "notifications.topic=\(changes)",
             "kafka.bootstrap.servers=\(broker.bootstrapServers)", "kafka.group.id=group",
@@ -27,23 +27,23 @@ import Testing
         ].flatMap { ["--set", $0] }
     }
 
-    private func rebuild(_ extra: [String] = [], killAt step: String? = nil) throws -> Program {
+    fileprivate func rebuild(_ extra: [String] = [], killAt step: String? = nil) throws -> Program {
         try Program(
             ["run", "--rebuild"] + arguments() + extra, environment: step.map { ["INGEST_TEST_KILL_AT": $0] } ?? [:])
     }
 
     private func sql(_ path: String, _ text: String) throws -> String { try Foreign.sqlite(path, text) }
 
-    private func identity(_ path: String) -> String {
+    fileprivate func identity(_ path: String) -> String {
         (try? sql(path, "SELECT value FROM _metadata WHERE key = 'storeID'")) ?? ""
     }
 
-    private func position(_ path: String) -> Int {
+    fileprivate func position(_ path: String) -> Int {
         let text = try? sql(path, "SELECT coalesce(max(nextOffset), 0) FROM _position WHERE topic = '\(topic)'")
         return text.flatMap { Int($0) } ?? 0
     }
 
-    private func wait(
+    fileprivate func wait(
         _ what: String, _ program: Program, limitSeconds: Double = 90, until condition: () throws -> Bool
     ) throws {
         do {
@@ -57,7 +57,7 @@ import Testing
     }
 
     /// Sends events, and returns how many the topic has then.
-    private func send(_ count: Int, seed: Int) throws -> Int {
+    fileprivate func send(_ count: Int, seed: Int) throws -> Int {
         let file = workspace.path("events-\(seed).jsonl")
         try Foreign.generateEvents(count, seed: seed, to: file)
         let sent = try Program.run(
@@ -85,7 +85,7 @@ import Testing
         return path
     }
 
-    private func stop(_ program: Program) throws {
+    fileprivate func stop(_ program: Program) throws {
         program.send(SIGTERM)
         let ended = try program.wait()
         #expect(ended.status == 0, "\(ended.errors.suffix(2000))")
@@ -284,6 +284,115 @@ import Testing
         try wait("the new store", allowed) { identity(store) != old && position(store) == count }
         try stop(allowed)
         #expect(try dump(store) == dump(store + ".before-rebuild"))
+    }
+}
+
+/// What keeps a store from being rebuilt, or another from being put in its place.
+@Suite(.serialized) struct RebuildRefusalTests {
+    private let bench: RebuildTests
+
+    init() throws { bench = try RebuildTests() }
+
+    private var store: String { bench.store }
+
+    private func exists(_ suffix: String) -> Bool { FileManager.default.fileExists(atPath: store + suffix) }
+
+    @Test func aTopicThatWasMadeAnewIsAskedAbout() throws {
+        _ = try bench.send(300, seed: 1)
+        try #require(try Program.run(["replay", "--topic", bench.topic] + bench.arguments()).status == 0)
+        let old = bench.identity(store)
+        let admin = try Admin(configuration: ["bootstrap.servers": bench.broker.bootstrapServers])
+        try admin.deleteTopic(bench.topic)
+        try admin.createTopic(NewTopic(bench.topic, partitions: 1))
+        // Shorter than it was.
+        _ = try bench.send(100, seed: 2)
+        let shorter = try bench.rebuild().wait()
+        #expect(shorter.status == 65 && shorter.errors.contains("has lost its end"), "\(shorter.errors)")
+        #expect(!exists(".rebuild"))
+        // Longer, with other records.
+        _ = try bench.send(400, seed: 3)
+        let longer = try bench.rebuild().wait()
+        #expect(longer.status == 65 && longer.errors.contains("took last: the topic was made anew"), "\(longer.errors)")
+        #expect(bench.identity(store) == old && bench.position(store) == 300)
+        // What was read of it goes on, where it is wished.
+        let allowed = try bench.rebuild(["--allow-partial"])
+        try bench.wait("the new store", allowed) { bench.identity(store) != old && bench.position(store) == 500 }
+        try bench.stop(allowed)
+    }
+
+    @Test func aStoreThatWasExchangedMeanwhileIsNotReplaced() throws {
+        let count = try bench.send(200, seed: 4)
+        let live = try Program(["run"] + bench.arguments())
+        try bench.wait("the old store", live) { bench.position(store) == count }
+        let rebuild = try bench.rebuild()
+        try bench.wait("the wait for the old worker", rebuild) {
+            rebuild.errors.contains("caught up, and waiting for the old store")
+        }
+        let second = try bench.rebuild().wait()
+        #expect(second.status == 69 && second.errors.contains("Another process rebuilds the store"), "\(second.errors)")
+        // Somebody puts another store there while the worker still has the old one open.
+        let other = bench.workspace.path("other.sqlite")
+        try #require(try Program.run(["replay", "--topic", bench.topic] + bench.arguments(other)).status == 0)
+        for suffix in ["-wal", "-shm"] { unlink(store + suffix) }
+        try #require(rename(other, store) == 0)
+        let now = bench.identity(store)
+        try bench.stop(live)
+        let ended = try rebuild.wait()
+        #expect(ended.status == 78 && ended.errors.contains("was exchanged meanwhile"), "\(ended.errors)")
+        #expect(bench.identity(store) == now && exists(".rebuild") && !exists(".swap") && !exists(".before-rebuild"))
+    }
+
+    @Test func whatWasBegunWithOtherSettingsIsNotGoneOnWith() throws {
+        let count = try bench.send(200, seed: 5)
+        let live = try Program(["run"] + bench.arguments())
+        try bench.wait("the old store", live) { bench.position(store) == count }
+        let begun = try bench.rebuild()
+        try bench.wait("the new store", begun) { bench.position(store + ".rebuild") == count }
+        try begun.crash()
+        let other = try bench.rebuild(["--set", "limits.maxDepth=32"]).wait()
+        #expect(other.status == 78, "\(other.errors)")
+        #expect(other.errors.contains("was begun with other topics, routes, partitions or limits"), "\(other.errors)")
+        let same = try bench.rebuild()
+        try bench.wait("the wait for the old worker", same) {
+            same.errors.contains("caught up, and waiting for the old store")
+        }
+        #expect(same.errors.contains("a rebuild that was begun before goes on"))
+        try bench.stop(live)
+        try bench.wait("the new store", same) { exists(".before-rebuild") && !exists(".rebuild") }
+        try bench.stop(same)
+        // With the same settings it is done; with others it is rebuilt again.
+        let again = try bench.rebuild()
+        try bench.wait("the worker", again) { try again.get("/readyz")?.status == 200 }
+        #expect(again.errors.contains("the store was rebuilt already"))
+        try bench.stop(again)
+    }
+
+    @Test func aStoreBehindALinkIsRebuiltWhereItIsAndItsReadersAreKept() throws {
+        let folder = bench.workspace.url.appending(path: "real")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+        let real = folder.appending(path: "s.sqlite").path
+        try #require(symlink("real/s.sqlite", store) == 0)
+        let count = try bench.send(200, seed: 6)
+        try #require(try Program.run(["replay", "--topic", bench.topic] + bench.arguments()).status == 0)
+        let old = bench.identity(real)
+        try #require(try Program.run(["history", "cursors", "put", "feed", "1"] + bench.arguments()).status == 0)
+        let rebuild = try bench.rebuild()
+        try bench.wait("the new store", rebuild) { bench.identity(real) != old && bench.position(real) == count }
+        try bench.wait("readiness", rebuild) { try rebuild.get("/readyz")?.status == 200 }
+        try bench.stop(rebuild)
+        #expect(try FileManager.default.destinationOfSymbolicLink(atPath: store) == "real/s.sqlite")
+        #expect(bench.identity(real + ".before-rebuild") == old && !exists(".before-rebuild"))
+        #expect(try Foreign.sqlite(real, "SELECT token FROM _cursor WHERE name = 'feed'") == "0")
+    }
+
+    @Test func aStoreThatCannotBeReadIsToBeMovedAway() throws {
+        _ = try bench.send(50, seed: 7)
+        try #require(try Program.run(["replay", "--topic", bench.topic] + bench.arguments()).status == 0)
+        let file = try FileHandle(forWritingTo: URL(filePath: store))
+        try file.write(contentsOf: Data("no database at all".utf8))
+        try file.close()
+        let refused = try bench.rebuild().wait()
+        #expect(refused.status == 65 && refused.errors.contains("run without --rebuild"), "\(refused.errors)")
     }
 }
 

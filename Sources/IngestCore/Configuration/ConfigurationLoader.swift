@@ -135,6 +135,12 @@ struct ConfigurationLoader {
     /// Puts the partitions into the store's path.
     private mutating func placeStore() {
         let mark = StoreConfiguration.partitionMark
+        if configuration.store.path.replacing(mark, with: "").contains(where: { $0 == "{" || $0 == "}" }) {
+            problems.add(
+                .invalidValue, at: origins["store.path"] ?? .byDefault,
+                "store.path is \"\(configuration.store.path)\", in which braces stand for nothing that is known",
+                remedy: "Write \(mark) for the partitions, or a name without braces.")
+        }
         guard configuration.store.path.contains(mark) else { return }
         if let partitions = configuration.kafka.partitions {
             configuration.store.path = configuration.store.path.replacing(mark, with: partitions.fileName)

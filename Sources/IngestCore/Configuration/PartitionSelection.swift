@@ -104,7 +104,7 @@ extension ConfigurationKey {
             + "share of all, \"1/4\"; null joins the group. Not given to librdkafka.",
         expected: PartitionSelection.expected + ", or null", isList: false
     ) { node, configuration, problems in
-        if node.isNull {
+        if node.isNull, node.text?.isEmpty != true {
             configuration.kafka.partitions = nil
         } else if let text = node.partitionText, let selection = PartitionSelection(text) {
             configuration.kafka.partitions = selection

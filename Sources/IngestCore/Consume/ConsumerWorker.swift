@@ -196,7 +196,9 @@ public final class ConsumerWorker: @unchecked Sendable {
             switch progress[partition, default: PartitionProgress(nil)]
                 .received(offset: record.offset, fingerprint: RecordFingerprint(source))
             {
-            case .apply: try add(source, partition, hasBacklog: hasBacklog)
+            case .apply:
+                try takeover?.check(source, partition, offset: record.offset)
+                try add(source, partition, hasBacklog: hasBacklog)
             case .skip: continue
             case .lost(let reason):
                 lost.insert(partition)

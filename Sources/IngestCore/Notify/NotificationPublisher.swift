@@ -26,7 +26,9 @@ public final class CursorMailbox: Sendable {
 
 extension NotificationConfiguration {
     /// The name under which the store keeps how far notifications were delivered to the topic.
-    var cursorName: String { "notifications:\(topic ?? "")" }
+    var cursorName: String { "\(Self.cursorPrefix)\(topic ?? "")" }
+    /// What the names of the publisher's cursors begin with.
+    static let cursorPrefix = "notifications:"
 }
 
 /// Reads the history from its own cursor and delivers notifications: the outbox's reader.

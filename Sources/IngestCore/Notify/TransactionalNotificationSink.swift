@@ -3,8 +3,7 @@ import Synchronization
 
 /// Sends notifications to a topic in Kafka transactions, a batch in each, together with the last token of the batch.
 ///
-/// The token is kept by the broker as the offset of a consumer group that has the name of the transactional id. So a
-/// reader with `isolation.level=read_committed` has each notification once, whenever the worker was killed.
+/// The token is kept by the broker as the offset of a consumer group, which belongs to one store. So a reader with `isolation.level=read_committed` has each notification once, whenever the worker was killed.
 public final class TransactionalNotificationSink: NotificationSink {
     private struct State: Sendable {
         var producer: Producer?
@@ -13,7 +12,7 @@ public final class TransactionalNotificationSink: NotificationSink {
 
     private let configuration: KafkaConfiguration
     private let topic: String
-    private let transactionalID: String
+    private let group: String
     private let timeoutMilliseconds: Int
     private let admin: Admin
     private let state = Mutex(State())
@@ -25,17 +24,20 @@ public final class TransactionalNotificationSink: NotificationSink {
     ///   - configuration: the producer's.
     ///   - topic: where notifications are sent.
     ///   - transactionalID: the name under which the broker knows this sink; a second one of that name ends the first.
+    ///   - group: the consumer group whose offset is the last token of the store; nil where the name itself is of one
+    ///     store alone.
     ///   - timeoutMilliseconds: how long a step may take.
     /// - Throws: `KafkaError` where a property is unknown or refused.
     public init(
-        configuration: KafkaConfiguration, topic: String, transactionalID: String, timeoutMilliseconds: Int = 10_000
+        configuration: KafkaConfiguration, topic: String, transactionalID: String, group: String? = nil,
+        timeoutMilliseconds: Int = 10_000
     ) throws {
         admin = try Admin(configuration: configuration)
         var configuration = configuration
         configuration["transactional.id"] = transactionalID
         self.configuration = configuration
         self.topic = topic
-        self.transactionalID = transactionalID
+        self.group = group ?? transactionalID
         self.timeoutMilliseconds = timeoutMilliseconds
         // Its properties are checked at the start, like those of the other clients.
         try Producer(configuration: configuration).close(timeoutMilliseconds: 0)
@@ -51,7 +53,7 @@ public final class TransactionalNotificationSink: NotificationSink {
         try step { state in
             _ = try begun(&state)
             return try admin.committedOffsets(
-                group: transactionalID, partitions: [place], timeoutMilliseconds: remainingMilliseconds)[place]
+                group: group, partitions: [place], timeoutMilliseconds: remainingMilliseconds)[place]
         }
     }
 
@@ -77,7 +79,7 @@ public final class TransactionalNotificationSink: NotificationSink {
             guard state.isOpen else { return }
             let producer = try begun(&state)
             try producer.sendOffsets(
-                [place: token], group: transactionalID, timeoutMilliseconds: remainingMilliseconds)
+                [place: token], group: group, timeoutMilliseconds: remainingMilliseconds)
             try producer.commitTransaction(timeoutMilliseconds: remainingMilliseconds)
             state.isOpen = false
         }

@@ -77,10 +77,7 @@ public final class TopicReplay {
     ///   ``IngestPipeline/Halt``.
     public func replay(_ request: TopicReplayRequest) throws -> [PartitionResult] {
         guard let topic = configuration.topics.first(where: { $0.name == request.topic }) else {
-            throw TopicReplayError(
-                .unconfigured,
-                "The topic \(request.topic) is not in 'topics', which says how its records are read. Add it there, with "
-                    + "its format and routes")
+            throw TopicReplayError.unconfigured(request.topic)
         }
         let store = pipeline.writer.store
         let decoder = try configuration.decoder(of: topic, model: store.model)
@@ -108,12 +105,22 @@ public final class TopicReplay {
         func position(_ topic: String, _ partition: TopicPartition) -> SourcePosition? {
             positions.first { $0.topic == topic && $0.partition == partition.partition }
         }
-        let starts = try startOffsets(request, partitions, admin)
+        var starts = try startOffsets(request, partitions, admin)
+        let marks = Dictionary(uniqueKeysWithValues: try partitions.map { ($0, try admin.watermarks($0)) })
+        if case .offset(let offset) = request.start, marks.values.allSatisfy({ $0.high < offset }) {
+            throw TopicReplayError(
+                .missing,
+                "Offset \(offset) is beyond the end of \(request.topic), at \(marks.values.map(\.high).max() ?? 0). "
+                    + "Correct --from-offset")
+        }
         return try partitions.map { partition in
+            let known = position(request.topic, partition)?.nextOffset
+            if request.start == .stored { starts[partition] = known }
             let mark = position(request.markTopic, partition)
             return try PartitionSpan(
-                partition, asked: starts[partition], end: request.end, broker: try admin.watermarks(partition),
-                known: position(request.topic, partition)?.nextOffset, isResumption: mark?.detail == request.mark)
+                partition, asked: starts[partition], end: request.end,
+                broker: marks[partition] ?? Watermarks(low: 0, high: 0), known: known,
+                isResumption: mark != nil && mark?.detail == request.mark)
         }
     }
 
@@ -135,7 +142,7 @@ public final class TopicReplay {
         _ request: TopicReplayRequest, _ partitions: [TopicPartition], _ admin: Admin
     ) throws -> [TopicPartition: Int64] {
         switch request.start {
-        case .earliest: return [:]
+        case .earliest, .stored: return [:]
         case .offset(let offset): return Dictionary(uniqueKeysWithValues: partitions.map { ($0, offset) })
         case .time(let time):
             // A record's time is in milliseconds: the first that is not before the asked one.
@@ -149,6 +156,7 @@ public final class TopicReplay {
 
     /// Takes the spans, and notes in the store that this replay has begun.
     private func begin(_ spans: [PartitionSpan], _ request: TopicReplayRequest) throws {
+        try note(spans, request)
         let positions = try pipeline.writer.store.read { try $0.positions() }
         readings = [:]
         for span in spans {
@@ -162,14 +170,27 @@ public final class TopicReplay {
             readings[span.partition] = Reading(span: span, progress: PartitionProgress(begin))
             if span.start < span.end { open.insert(span.partition) }
         }
-        _ = try pipeline.writer.apply(
-            WriterContext.Chunk(
-                events: [],
-                positions: spans.map {
+    }
+
+    /// Saves the marks, and where reading begins: who goes on with the store begins there too, be it that a partition
+    /// has nothing to be read.
+    private func note(_ spans: [PartitionSpan], _ request: TopicReplayRequest) throws {
+        let known = Set(
+            try pipeline.writer.store.read { try $0.positions() }.filter { $0.topic == request.topic }.map(\.partition))
+        var positions: [SourcePosition] = []
+        for span in spans {
+            let partition = span.partition.partition
+            if let mark = request.mark {
+                positions.append(
                     SourcePosition(
-                        topic: request.markTopic, partition: $0.partition.partition, nextOffset: $0.asked,
-                        detail: request.mark)
-                }))
+                        topic: request.markTopic, partition: partition, nextOffset: span.asked, detail: mark))
+            }
+            if span.start > 0, !known.contains(partition) {
+                positions.append(SourcePosition(topic: request.topic, partition: partition, nextOffset: span.start))
+            }
+        }
+        if positions.isEmpty { return }
+        _ = try pipeline.writer.apply(WriterContext.Chunk(events: [], positions: positions))
         try pipeline.writer.commit()
     }
 

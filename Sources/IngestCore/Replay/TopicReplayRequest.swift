@@ -11,6 +11,8 @@ public struct TopicReplayRequest: Sendable, Equatable {
         case offset(Int64)
         /// With the first record of this time or later, in microseconds since 1970 UTC, by the records' timestamps.
         case time(Int64)
+        /// Where the store is, partition by partition; with the oldest record where it knows nothing of one.
+        case stored
     }
 
     /// The topic's name.
@@ -27,9 +29,11 @@ public struct TopicReplayRequest: Sendable, Equatable {
         self.end = end
     }
 
-    /// What the store keeps of the request, by which a run that goes on with it is known.
-    var mark: String {
+    /// What the store keeps of the request, by which a run that goes on with it is known; nil where the positions
+    /// themselves say where to go on.
+    var mark: String? {
         switch start {
+        case .stored: nil
         case .earliest: "earliest"
         case .offset(let offset): "offset \(offset)"
         case .time(let time): "time \(time)"
@@ -52,7 +56,7 @@ public struct TopicReplayError: Error, Sendable, CustomStringConvertible {
         case unconfigured = "replay.unconfigured"
         /// The broker has no such topic or partition.
         case missing = "replay.missing"
-        /// The store holds records beyond the asked start that this replay has not read.
+        /// The store holds records beyond the asked start that this replay has not read, or would not get those before it.
         case positioned = "replay.positioned"
         /// The broker does not have the records any more.
         case gone = "replay.gone"
@@ -68,6 +72,14 @@ public struct TopicReplayError: Error, Sendable, CustomStringConvertible {
     init(_ code: Code, _ description: String) {
         self.code = code
         self.description = description
+    }
+
+    /// Makes the error of a topic of which nothing says how its records are read.
+    public static func unconfigured(_ topic: String) -> TopicReplayError {
+        TopicReplayError(
+            .unconfigured,
+            "The topic \(topic) is not in 'topics', which says how its records are read. Add it there, with its format "
+                + "and routes")
     }
 }
 
@@ -100,13 +112,22 @@ struct PartitionSpan: Sendable, Equatable {
         self.asked = asked ?? broker.low
         self.end = min(end ?? broker.high, broker.high)
         let place = "\(partition.topic)/\(partition.partition)"
+        let goesOn = "Name another store.path, or go on from where the store is with --from-offset stored"
         if let known, !isResumption, known > self.asked {
             throw TopicReplayError(
                 .positioned,
                 "The store has \(place) up to offset \(known) already, beyond the asked start \(self.asked), and not "
-                    + "from a replay that began there. Name another store.path, or go on with --from-offset \(known)")
+                    + "from a replay that began there. \(goesOn)")
         }
-        start = isResumption ? known ?? self.asked : self.asked
+        // A partition that ends before the start has nothing yet that is asked for.
+        let first = min(self.asked, max(broker.high, known ?? 0))
+        if let known, !isResumption, known < first {
+            throw TopicReplayError(
+                .positioned,
+                "The store has \(place) up to offset \(known), and would never get what stands before the asked start "
+                    + "\(self.asked). \(goesOn)")
+        }
+        start = isResumption ? known ?? first : first
         looksBack = known == start && start > broker.low
         if start < broker.low, start < self.end {
             throw TopicReplayError(

@@ -14,13 +14,19 @@ final class RebuildTakeover: @unchecked Sendable {
     }
 
     /// The old store's identity.
-    let identity: String
+    var identity: String { old.identity }
+    /// What the settings are known by with which the new store is built.
+    let contentMark: String
     /// The old store with its lease, once it is taken.
     private(set) var retiring: RetiringStore?
     /// Called once, when the lease is taken.
     var onTaken: () -> Void = {}
     /// The reason that was logged last.
     var toldReason: String?
+    private let old: StoreDescription
+    private let allowsPartial: Bool
+    /// The last record that the old store took of each partition, when the rebuild began.
+    private let lastTaken: [TopicPartition: (offset: Int64, fingerprint: RecordFingerprint)]
     private let swap: StoreSwap
     private let model: ObjectModel
     private let notifications: NotificationConfiguration
@@ -29,9 +35,17 @@ final class RebuildTakeover: @unchecked Sendable {
     private var ends: [TopicPartition: Int64] = [:]
     private var aheadBefore: [TopicPartition: Int64] = [:]
 
-    init(identity: String, configuration: WorkerConfiguration, model: ObjectModel) {
-        self.identity = identity
+    init(old: StoreDescription, configuration: WorkerConfiguration, model: ObjectModel, allowsPartial: Bool) {
+        self.old = old
         self.model = model
+        self.allowsPartial = allowsPartial
+        contentMark = configuration.contentMark
+        var lastTaken: [TopicPartition: (offset: Int64, fingerprint: RecordFingerprint)] = [:]
+        for position in old.positions {
+            guard let fingerprint = position.detail.flatMap({ RecordFingerprint($0) }) else { continue }
+            lastTaken[TopicPartition(position.topic, position.partition)] = (position.nextOffset - 1, fingerprint)
+        }
+        self.lastTaken = lastTaken
         swap = StoreSwap(path: configuration.store.path)
         notifications = configuration.notifications
         deadLetterTopic = configuration.deadLetters.topic
@@ -54,22 +68,53 @@ final class RebuildTakeover: @unchecked Sendable {
     /// Returns up to where a partition was read.
     func reached(_ partition: TopicPartition, next: Int64?) -> Int64 { max(next ?? 0, ends[partition] ?? 0) }
 
+    /// Compares a record that is read again with the one that the old store took last at its place.
+    ///
+    /// - Throws: ``RebuildError``, where the topic was made anew.
+    func check(_ record: SourceRecord, _ partition: TopicPartition, offset: Int64) throws(RebuildError) {
+        guard !allowsPartial, let last = lastTaken[partition], last.offset == offset,
+            last.fingerprint != RecordFingerprint(record)
+        else { return }
+        throw RebuildError(
+            code: .partial,
+            description:
+                "The record at offset \(offset) of \(partition.topic)/\(partition.partition) is not the one that "
+                + "the store at \(swap.path) took last: the topic was made anew. With --allow-partial the rebuilt store "
+                + "has what is there now")
+    }
+
     // MARK: Taking over
+
+    /// Says that another file has come to stand where the old store was.
+    var isExchanged: RebuildError {
+        RebuildError(
+            code: .foreign,
+            description:
+                "The store at \(swap.path) is another than the one that \(swap.rebuilt) was begun to replace: it "
+                + "was exchanged meanwhile. Where the store that stands there is right, remove \(swap.rebuilt) and the "
+                + "files beside it that end in -wal and -shm")
+    }
 
     /// Tries to take the old store, when everything up to `reached` is committed in the new one.
     ///
-    /// - Throws: `StoreError`, where waiting does not help.
-    func attempt(reached: [TopicPartition: Int64]) throws(StoreError) -> Outcome {
+    /// - Throws: `StoreError` and ``RebuildError``, where waiting does not help.
+    func attempt(reached: [TopicPartition: Int64]) throws -> Outcome {
         if isTaken { return .taken }
         let old: RetiringStore
         if let retiring { old = retiring } else { old = try RetiringStore(path: swap.path, model: model) }
         retiring = old
-        let positions: [SourcePosition]
-        do throws(StoreError) { positions = try old.takeLease() } catch {
+        let found: StoreDescription
+        do throws(StoreError) { found = try old.takeLease() } catch {
             guard error.code == .leased || error.code == .busy else { throw error }
             return .waiting("caught up, and waiting for the old store: \(error.message). Stop that worker")
         }
-        if let reason = ahead(positions, reached) {
+        // A copy may have been restored to the path, and a worker may write it.
+        guard old.isInPlace else {
+            abandon()
+            return .waiting("caught up, and looking anew at the old store, whose file was exchanged")
+        }
+        if found.identity != identity { throw isExchanged }
+        if let reason = try ahead(found.positions, reached) {
             old.releaseLease()
             return .waiting(reason)
         }
@@ -85,20 +130,34 @@ final class RebuildTakeover: @unchecked Sendable {
 
     /// The old worker may have read on since the end was looked at. Where it still is ahead after another look, the log
     /// has lost its end, and there is nothing to wait for.
-    private func ahead(_ positions: [SourcePosition], _ reached: [TopicPartition: Int64]) -> String? {
+    private func ahead(
+        _ positions: [SourcePosition], _ reached: [TopicPartition: Int64]
+    ) throws(RebuildError) -> String? {
         var ahead: [TopicPartition: Int64] = [:]
         for position in positions {
             let partition = TopicPartition(position.topic, position.partition)
             if let mine = reached[partition], position.nextOffset > mine { ahead[partition] = position.nextOffset }
         }
         defer { aheadBefore = ahead }
-        guard let first = ahead.min(by: { $0.key < $1.key }), ahead != aheadBefore else { return nil }
-        return "not finished: the old store is at offset \(first.value) of \(first.key.topic)/\(first.key.partition)"
+        guard let first = ahead.min(by: { $0.key < $1.key }) else { return nil }
+        let place = "\(first.key.topic)/\(first.key.partition)"
+        if ahead != aheadBefore { return "not finished: the old store is at offset \(first.value) of \(place)" }
+        if allowsPartial { return nil }
+        throw RebuildError(
+            code: .partial,
+            description:
+                "The store at \(swap.path) is at offset \(first.value) of \(place), which has nothing beyond offset "
+                + "\(reached[first.key] ?? 0): the topic was made anew, or has lost its end. With --allow-partial the "
+                + "rebuilt store goes without")
     }
 
     /// Notes in the new store that what it was built of has been told: only what comes is.
     func finish(_ writer: WriterContext) throws {
         let (token, letter) = try writer.store.read { (try $0.lastToken(), try $0.lastDeadLetterID()) }
+        // A reader that the old store waited for is waited for again: its token is of another store.
+        let own = NotificationConfiguration.cursorPrefix
+        let readers = old.cursorNames.filter { !$0.hasPrefix(own) }
+        try writer.putCursors(Dictionary(uniqueKeysWithValues: readers.map { ($0, 0) }))
         if notifications.topic != nil { try writer.putCursors([notifications.cursorName: token]) }
         if let topic = deadLetterTopic { try writer.putSentDeadLetter(letter, topic: topic) }
         try writer.commit()

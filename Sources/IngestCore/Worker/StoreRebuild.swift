@@ -10,8 +10,11 @@ public struct RebuildError: Error, Sendable, CustomStringConvertible {
     public enum Code: String, Sendable {
         /// The topics do not hold everything that the old store was made of.
         case partial = "rebuild.partial"
-        /// What stands where the new store is built was begun for another store.
+        /// What stands where the new store is built was begun for another store or with other settings, or another
+        /// store has come to stand where the old one was.
         case foreign = "rebuild.foreign"
+        /// The old store cannot be read, so nothing can be compared with it.
+        case unreadable = "rebuild.unreadable"
     }
 
     /// The kind of error.
@@ -67,25 +70,27 @@ public final class StoreRebuild: Sendable {
     ///
     /// - Throws: ``RebuildError``, and what a worker throws.
     public func run(signals: [UnixSignal] = [.sigterm, .sigint]) async throws -> Outcome {
+        let lock = try RebuildLock(swap)
+        defer { lock.release() }
         try swap.completeIfInterrupted()
-        guard let old = try StoreDescription.read(path: swap.path) else {
+        guard let old = try readOld() else {
             logger.info("there is no store to rebuild", metadata: ["path": "\(swap.path)"])
             return .unneeded
         }
-        let begun = try StoreDescription.read(path: swap.rebuilt)
+        let begun = try readBegun()
         // Each swap keeps what it has replaced: while that is there, the store is the rebuilt one.
-        if begun == nil, old.replaces != nil, FileManager.default.fileExists(atPath: swap.kept) {
-            logger.info("the store was rebuilt already", metadata: ["remove to rebuild it again": "\(swap.kept)"])
+        if begun == nil, old.replaces != nil, old.builtWith == configuration.contentMark,
+            FileManager.default.fileExists(atPath: swap.kept)
+        {
+            logger.warning(
+                "the store was rebuilt already, and is not rebuilt again",
+                metadata: ["remove to rebuild it again": "\(swap.kept)"])
             return .unneeded
         }
-        if let begun, begun.replaces != old.identity {
-            throw RebuildError(
-                code: .foreign,
-                description: "\(swap.rebuilt) was not begun to replace the store at \(swap.path). Remove it, and the "
-                    + "files beside it that end in -wal and -shm")
-        }
+        if let begun { try check(begun, replaces: old) }
         try checkCoverage(old, begun)
-        let takeover = RebuildTakeover(identity: old.identity, configuration: configuration, model: model)
+        let takeover = RebuildTakeover(
+            old: old, configuration: configuration, model: model, allowsPartial: allowsPartial)
         do {
             return try await build(takeover, signals)
         } catch {
@@ -94,9 +99,45 @@ public final class StoreRebuild: Sendable {
         }
     }
 
+    private func readOld() throws -> StoreDescription? {
+        do { return try StoreDescription.read(path: swap.path) } catch {
+            guard error.code == .corrupt else { throw error }
+            throw RebuildError(
+                code: .unreadable,
+                description: "\(error.message). Move \(swap.path) away, with the files beside it that end in -wal and "
+                    + "-shm, and run without --rebuild: a new store is made from the beginning of the topics")
+        }
+    }
+
+    private func readBegun() throws -> StoreDescription? {
+        do { return try StoreDescription.read(path: swap.rebuilt) } catch {
+            throw error.code == .corrupt ? foreign("cannot be read: \(error.message)") : error
+        }
+    }
+
+    private func check(_ begun: StoreDescription, replaces old: StoreDescription) throws {
+        if begun.replaces != old.identity { throw foreign("was not begun to replace the store at \(swap.path)") }
+        if begun.builtWith != configuration.contentMark {
+            throw foreign("was begun with other topics, routes, partitions or limits than are set now")
+        }
+        logger.info("a rebuild that was begun before goes on", metadata: ["path": "\(swap.rebuilt)"])
+    }
+
+    private func foreign(_ reason: String) -> RebuildError {
+        RebuildError(
+            code: .foreign,
+            description: "\(swap.rebuilt) \(reason). Remove it, and the files beside it that end in -wal and -shm, to "
+                + "begin anew")
+    }
+
     private func build(_ takeover: RebuildTakeover, _ signals: [UnixSignal]) async throws -> Outcome {
-        let runtime = try WorkerRuntime(
-            configuration: buildingConfiguration, model: model, logger: logger, hooks: hooks, takeover: takeover)
+        let runtime: WorkerRuntime
+        do {
+            runtime = try WorkerRuntime(
+                configuration: buildingConfiguration, model: model, logger: logger, hooks: hooks, takeover: takeover)
+        } catch let error as StoreError where error.code == .modelMismatch {
+            throw foreign("was begun with another model")
+        }
         takeover.onTaken = { [hooks] in
             hooks.onRebuildStep("taken")
             Task { await runtime.requestStop() }
@@ -110,6 +151,7 @@ public final class StoreRebuild: Sendable {
         }
         hooks.onRebuildStep("closed")
         try emptyLog()
+        guard old.isInPlace else { throw takeover.isExchanged }
         try old.close()
         try swap.perform { hooks.onRebuildStep($0.rawValue) }
         logger.info("the rebuilt store is in its place", metadata: ["path": "\(swap.path)", "old": "\(swap.kept)"])
@@ -143,15 +185,15 @@ public final class StoreRebuild: Sendable {
         let admin = try Admin(configuration: configuration.kafka.clientConfiguration(logger: logger))
         let known = try admin.metadata().topics
         let selection = configuration.kafka.partitions ?? .all
-        var lows: [TopicPartition: Int64] = [:]
+        var marks: [TopicPartition: Watermarks] = [:]
         for topic in configuration.topics {
             for partition in known[topic.name] ?? [] where selection.contains(partition.number) {
                 let place = TopicPartition(topic.name, partition.number)
-                lows[place] = try admin.watermarks(place).low
+                marks[place] = try admin.watermarks(place)
             }
         }
         let read = Set((begun?.positions ?? []).map { TopicPartition($0.topic, $0.partition) })
-        let missing = RebuildCoverage.missing(old: old.positions, lows: lows, read: read)
+        let missing = RebuildCoverage.missing(old: old.positions, marks: marks, read: read)
         if missing.isEmpty { return }
         let list = missing.prefix(5).joined(separator: "; ") + (missing.count > 5 ? "; and more" : "")
         if allowsPartial {
@@ -171,19 +213,28 @@ enum RebuildCoverage {
     ///
     /// - Parameters:
     ///   - old: how far the old store's sources were read.
-    ///   - lows: the oldest offset of every partition that is read again.
+    ///   - marks: the oldest offset and the end of every partition that is read again.
     ///   - read: the partitions that the rebuild has begun to read.
     static func missing(
-        old: [SourcePosition], lows: [TopicPartition: Int64], read: Set<TopicPartition>
+        old: [SourcePosition], marks: [TopicPartition: Watermarks], read: Set<TopicPartition>
     ) -> [String] {
-        var result = lows.filter { $0.value > 0 && !read.contains($0.key) }.sorted { $0.key < $1.key }.map {
-            "\($0.key.topic)/\($0.key.partition) begins at offset \($0.value), retention has taken what was before"
+        var result = marks.filter { $0.value.low > 0 && !read.contains($0.key) }.sorted { $0.key < $1.key }.map {
+            "\($0.key.topic)/\($0.key.partition) begins at offset \($0.value.low), retention has taken what was before"
         }
         for position in old where !position.topic.hasPrefix(TopicReplayRequest.markPrefix) && position.nextOffset > 0 {
             if let path = ReplayEngine.path(ofTopic: position.topic) {
                 result.append("the file \(path) was replayed into it")
-            } else if lows[TopicPartition(position.topic, position.partition)] == nil {
-                result.append("\(position.topic)/\(position.partition) is not read any more")
+                continue
+            }
+            let place = "\(position.topic)/\(position.partition)"
+            guard let marks = marks[TopicPartition(position.topic, position.partition)] else {
+                result.append("\(place) is not read any more")
+                continue
+            }
+            if position.nextOffset > marks.high {
+                result.append(
+                    "\(place) ends at offset \(marks.high), and the store has read up to \(position.nextOffset): the topic "
+                        + "was made anew, or has lost its end")
             }
         }
         return result

@@ -81,6 +81,7 @@ public final class WorkerRuntime: Sendable {
         if let takeover {
             consumer["enable.partition.eof"] = "true"
             options.replaces = takeover.identity
+            options.builtWith = takeover.contentMark
         }
         store = try Store.open(path: configuration.store.path, model: model, options: options)
         if store.isSuspect {
@@ -98,9 +99,10 @@ public final class WorkerRuntime: Sendable {
             let sink: any NotificationSink
             if configuration.notifications.transactional {
                 let name = configuration.kafka.properties["transactional.id"]
+                let identity = try store.identity()
                 sink = try TransactionalNotificationSink(
                     configuration: client, topic: topic,
-                    transactionalID: try name ?? "ingest-worker-\(store.identity())")
+                    transactionalID: name ?? "ingest-worker-\(identity)", group: name.map { "\($0)-\(identity)" })
             } else {
                 sink = try KafkaNotificationSink(configuration: client, topic: topic)
             }

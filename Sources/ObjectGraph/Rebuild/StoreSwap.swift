@@ -29,13 +29,27 @@ public struct StoreSwap: Sendable {
     /// For how long the old store takes no new connections, in seconds: longer than they wait for a lock by default.
     var closedSeconds: UInt32 = 6
 
-    /// Makes a swap of the store at a path.
-    public init(path: String) { self.path = path }
+    /// Makes a swap of the store at a path; of a symbolic link, the store that it leads to.
+    public init(path: String) { self.path = Self.destination(of: path) }
+
+    /// Follows symbolic links as SQLite does, which keeps the files beside a store where the store is.
+    private static func destination(of path: String) -> String {
+        var path = path
+        // As many as Linux follows.
+        for _ in 0..<40 {
+            guard let next = try? FileManager.default.destinationOfSymbolicLink(atPath: path) else { break }
+            let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
+            path = next.hasPrefix("/") ? next : folder + "/" + next
+        }
+        return path
+    }
 
     /// Where the new store is built.
     public var rebuilt: String { path + ".rebuild" }
     /// Where the old store stays.
     public var kept: String { path + ".before-rebuild" }
+    /// The lock of a rebuild.
+    var lock: String { path + ".rebuild.lock" }
     /// The record of a swap under way.
     var record: String { path + ".swap" }
 
@@ -45,6 +59,11 @@ public struct StoreSwap: Sendable {
     /// - Throws: ``StoreError``.
     public func perform(atStep: (Step) throws(StoreError) -> Void = { _ in }) throws(StoreError) {
         guard let new = FileIdentity(rebuilt) else { throw failure("find \(rebuilt)") }
+        var isFolder: ObjCBool = false
+        if FileManager.default.fileExists(atPath: kept, isDirectory: &isFolder), isFolder.boolValue {
+            throw StoreError(
+                .unavailable, "A folder stands at \(kept), where the old store is to stay", remedy: "Move it away")
+        }
         let draft = record + ".new"
         let descriptor = Glibc.open(draft, O_CREAT | O_TRUNC | O_RDWR | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw failure("make \(draft)") }

@@ -20,6 +20,8 @@ public final class Store: Sendable {
         public var indexesHistoryByObject = false
         /// The identity of the store that a new one is to replace, noted when it is made.
         public var replaces: String?
+        /// What the settings are known by with which a new store is built to replace another.
+        public var builtWith: String?
 
         /// Makes options with their defaults.
         public init() {}
@@ -114,7 +116,7 @@ public final class Store: Sendable {
                     // Stores that were made before conflicts were kept have no table for them.
                     try database.execute(sql: Schema.conflictTable)
                 } else {
-                    try create(database, model: model, path: path, replaces: options.replaces)
+                    try create(database, model: model, path: path, options: options)
                 }
                 if options.indexesHistoryByObject { try database.execute(sql: Schema.historyObjectIndex) }
             }
@@ -188,9 +190,11 @@ public final class Store: Sendable {
 
     /// The name under which a store notes which other it was built to replace.
     static let replacesKey = "replaces"
+    /// The name under which it notes the settings that it was built with.
+    static let builtWithKey = "builtWith"
 
     private static func create(
-        _ database: Database, model: ObjectModel, path: String, replaces: String?
+        _ database: Database, model: ObjectModel, path: String, options: Options
     ) throws {
         if let table = try String.fetchOne(
             database, sql: "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%' LIMIT 1")
@@ -203,7 +207,8 @@ public final class Store: Sendable {
         var values = [
             "formatVersion": String(Schema.formatVersion), "storeID": UUID().uuidString.lowercased(),
         ]
-        values[replacesKey] = replaces
+        values[replacesKey] = options.replaces
+        values[builtWithKey] = options.builtWith
         for (key, value) in values.sorted(by: { $0.key < $1.key }) {
             try database.execute(sql: "INSERT INTO _metadata (key, value) VALUES (?, ?)", arguments: [key, value])
         }

@@ -44,6 +44,8 @@ import Testing
         #expect(try load("kafka: { partitions: [0, 1, 4-5] }").kafka.partitions == .list([0...1, 4...5]))
         #expect(try load("kafka: { partitions: 2 }").kafka.partitions == .list([2...2]))
         #expect(try load("kafka: { partitions: null }").kafka.partitions == nil)
+        // A variable that is not set is no wish to read everything.
+        #expect(throws: ConfigurationError.self) { try load("", ["kafka.partitions="]) }
         #expect(try load("", ["kafka.partitions=1/4"]).kafka.partitions == .share(index: 1, count: 4))
         let loaded = try WorkerConfiguration.load(
             yaml: "", name: "w", environment: ["INGEST_KAFKA_PARTITIONS": "3/4"])
@@ -59,6 +61,9 @@ import Testing
 
     @Test func itStandsInTheStoresPath() throws {
         let yaml = "store:\n  path: data/{partition}.sqlite\n"
+        #expect(throws: ConfigurationError.self) {
+            try load("", ["kafka.partitions=1/4", "store.path=data/{partitions}.sqlite"])
+        }
         #expect(try load(yaml, ["kafka.partitions=0-3,7"]).store.path == "data/0-3_7.sqlite")
         #expect(try load(yaml, ["kafka.partitions=1/4"]).store.path == "data/1of4.sqlite")
         #expect(try load(yaml, ["kafka.partitions=1/4", "store.path=plain.sqlite"]).store.path == "plain.sqlite")

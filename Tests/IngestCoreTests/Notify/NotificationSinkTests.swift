@@ -103,9 +103,9 @@ import Testing
             try admin.createTopic(NewTopic(topic, partitions: 1, replicationFactor: 1))
         }
 
-        func sink(_ name: String = "sink") throws -> TransactionalNotificationSink {
+        func sink(_ name: String = "sink", group: String? = nil) throws -> TransactionalNotificationSink {
             try TransactionalNotificationSink(
-                configuration: ["bootstrap.servers": servers], topic: topic, transactionalID: name)
+                configuration: ["bootstrap.servers": servers], topic: topic, transactionalID: name, group: group)
         }
     }
 
@@ -120,6 +120,21 @@ import Testing
         sink.close()
         #expect(try broker.sink().finishedToken() == 5)
         #expect(try tokens(broker.servers, broker.topic) == Array(1...5))
+    }
+
+    @Test func theTokenOfAnotherStoreOfTheSameNameIsNotTaken() throws {
+        let broker = try Broker()
+        let old = try broker.sink(group: "sink-old")
+        try old.deliver(Self.notifications(1...5))
+        try old.finish(through: 5)
+        old.close()
+        let new = try broker.sink(group: "sink-new")
+        #expect(try new.finishedToken() == nil)
+        try new.deliver(Self.notifications(1...2))
+        try new.finish(through: 2)
+        new.close()
+        #expect(try broker.sink(group: "sink-new").finishedToken() == 2)
+        #expect(try broker.sink(group: "sink-old").finishedToken() == 5)
     }
 
     @Test func anUnfinishedBatchIsAbortedAndItsRepeatIsSeenOnce() throws {

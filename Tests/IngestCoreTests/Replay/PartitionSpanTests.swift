@@ -32,9 +32,21 @@ import Testing
     @Test func aStoreThatIsBeyondTheStartIsRefusedUnlessThisReplayBroughtItThere() throws {
         let error = #expect(throws: TopicReplayError.self) { try span(asked: 20, known: 60) }
         #expect(error?.code == .positioned)
-        #expect(error?.description.contains("--from-offset 60") == true)
+        #expect(error?.description.contains("--from-offset stored") == true)
         #expect(try span(asked: 60, known: 60).start == 60)
-        #expect(try span(asked: 80, known: 60).start == 80)
+    }
+
+    @Test func aStoreThatWouldNeverGetWhatStandsBeforeTheStartIsRefused() {
+        for high: Int64 in [70, 100] {
+            let error = #expect(throws: TopicReplayError.self) { try span(asked: 80, high: high, known: 60) }
+            #expect(error?.code == .positioned && error?.description.contains("--from-offset stored") == true)
+        }
+    }
+
+    @Test func aPartitionThatEndsBeforeTheStartBeginsAtItsEnd() throws {
+        let found = try span(asked: 200)
+        #expect(found.start == 100 && found.asked == 200 && found.count == 0)
+        #expect(try span(asked: 200, known: 100).start == 100)
     }
 
     @Test func whatRetentionHasTakenIsTold() throws {

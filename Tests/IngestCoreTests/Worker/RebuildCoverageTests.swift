@@ -12,20 +12,32 @@ import Testing
         SourcePosition(topic: topic, partition: partition, nextOffset: offset)
     }
 
+    private func marks(_ low: Int64, _ high: Int64 = 10) -> Watermarks { Watermarks(low: low, high: high) }
+
     @Test func aLogThatReachesBackToItsBeginningLacksNothing() {
         let old = [position("t"), position("t", 1), position("replay:t"), position("u", 0, 0)]
-        #expect(RebuildCoverage.missing(old: old, lows: [zero: 0, one: 0], read: []).isEmpty)
+        #expect(RebuildCoverage.missing(old: old, marks: [zero: marks(0), one: marks(0)], read: []).isEmpty)
     }
 
     @Test func whatRetentionTookIsMissingUnlessTheRebuildHasReadIt() {
-        let missing = RebuildCoverage.missing(old: [position("t")], lows: [zero: 0, one: 5], read: [])
+        let missing = RebuildCoverage.missing(old: [position("t")], marks: [zero: marks(0), one: marks(5)], read: [])
         #expect(missing == ["t/1 begins at offset 5, retention has taken what was before"])
-        #expect(RebuildCoverage.missing(old: [position("t")], lows: [zero: 0, one: 5], read: [one]).isEmpty)
+        #expect(
+            RebuildCoverage.missing(old: [position("t")], marks: [zero: marks(0), one: marks(5)], read: [one]).isEmpty)
+    }
+
+    @Test func whatStandsBeyondTheEndOfTheLogIsMissing() {
+        let old = [position("t", 0, 11), position("t", 1, 10)]
+        let missing = RebuildCoverage.missing(old: old, marks: [zero: marks(0), one: marks(0)], read: [])
+        #expect(
+            missing == [
+                "t/0 ends at offset 10, and the store has read up to 11: the topic was made anew, or has lost its end"
+            ])
     }
 
     @Test func filesAndTopicsThatAreNotReadAgainAreMissing() {
         let old = [position("file:/data/a.jsonl"), position("t", 7), position("gone")]
-        let missing = RebuildCoverage.missing(old: old, lows: [zero: 0], read: [])
+        let missing = RebuildCoverage.missing(old: old, marks: [zero: marks(0)], read: [])
         #expect(
             missing == [
                 "the file /data/a.jsonl was replayed into it", "t/7 is not read any more",

@@ -63,6 +63,23 @@ extension WorkerRuntimeTests {
                 .map(\.nextOffset)
         }
 
+        @Test func aPartitionThatHasNothingToBeReadIsGoneOnWithAtItsEnd() throws {
+            try fill(20)
+            try fill(5, partition: 1)
+            try replay("a.sqlite", TopicReplayRequest(topic: "events", start: .offset(10)))
+            #expect(try positions("a.sqlite") == [20, 5])
+            // The store goes on from there, whatever each partition has.
+            try fill(3, round: 1, partition: 1)
+            let refused = #expect(throws: TopicReplayError.self) {
+                try replay("a.sqlite", TopicReplayRequest(topic: "events", start: .offset(21)))
+            }
+            #expect(refused?.code == .missing)
+            let rest = try replay("a.sqlite", TopicReplayRequest(topic: "events", start: .stored))
+            #expect(rest.map(\.from) == [20, 5] && rest.map(\.records) == [0, 3])
+            #expect(try positions("a.sqlite") == [20, 8])
+            #expect(try read("a.sqlite") { try $0.count(FetchRequest("Message")) } == 13)
+        }
+
         @Test func itBringsTheStoreOfTheWorkerBadRecordsIncluded() async throws {
             try fill(60)
             try fill(40, partition: 1)

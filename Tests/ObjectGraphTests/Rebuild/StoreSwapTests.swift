@@ -131,7 +131,7 @@ import Testing
             WriterContext.Chunk(events: [], positions: [SourcePosition(topic: "t", partition: 1, nextOffset: 7)]))
         try writer.close()
         try store.close()
-        #expect(try retiring.takeLease().map(\.nextOffset) == [7])
+        #expect(try retiring.takeLease().positions.map(\.nextOffset) == [7])
         #expect(try retiring.carryLogOver())
         let next = try Store.open(path: path, model: Self.model)
         let refused = #expect(throws: StoreError.self) { _ = try WriterContext(store: next) }

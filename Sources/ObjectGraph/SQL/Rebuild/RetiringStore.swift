@@ -7,8 +7,12 @@ public struct StoreDescription: Sendable {
     public let identity: String
     /// The identity of the store that it was built to replace, or nil.
     public let replaces: String?
+    /// What the settings are known by with which it was built to replace that, or nil.
+    public let builtWith: String?
     /// How far its sources were read.
     public let positions: [SourcePosition]
+    /// The names of the history's readers that the store keeps.
+    public let cursorNames: [String]
 
     /// Reads the description of the store at a path; nil where there is no file, or an empty one.
     ///
@@ -30,11 +34,13 @@ public struct StoreDescription: Sendable {
                 try String.fetchOne(database, sql: "SELECT value FROM _metadata WHERE key = ?", arguments: [key])
             }
             let rows = try Row.fetchAll(database, sql: "SELECT topic, partition, nextOffset, detail FROM _position")
+            let cursors = try String.fetchAll(database, sql: "SELECT name FROM _cursor ORDER BY name")
             return StoreDescription(
                 identity: try value("storeID") ?? "", replaces: try value(Store.replacesKey),
+                builtWith: try value(Store.builtWithKey),
                 positions: rows.map {
                     SourcePosition(topic: $0[0], partition: $0[1], nextOffset: $0[2], detail: $0[3])
-                })
+                }, cursorNames: cursors)
         }
     }
 }
@@ -53,6 +59,8 @@ public final class RetiringStore {
     /// The store's path.
     public let path: String
     private let file: MigrationFile
+    /// The file that is open, of whatever name it may be by now.
+    private let opened: FileIdentity?
     /// The lease's statements are the same for every model.
     private let model: ObjectModel
     private var lease: Lease?
@@ -66,18 +74,27 @@ public final class RetiringStore {
     public init(path: String, model: ObjectModel) throws(StoreError) {
         self.path = path
         self.model = model
+        let before = FileIdentity(path)
         do { file = try MigrationFile(path: path, isReadOnly: false) } catch {
             throw StoreError(error, action: "open the store at \(path)")
         }
+        // Exchanged between the two looks, it counts as a file that has gone.
+        opened = before == FileIdentity(path) ? before : nil
     }
 
-    /// Takes the store's lease, and returns how far the store is.
+    /// Whether the file that is open still stands at the path: it may be exchanged for another at any time.
+    public var isInPlace: Bool { opened != nil && opened == FileIdentity(path) }
+
+    /// Takes the store's lease, and returns what the store says of itself.
     ///
     /// - Throws: ``StoreError`` with code `store.leased` while another worker writes it.
-    public func takeLease() throws(StoreError) -> [SourcePosition] {
+    public func takeLease() throws(StoreError) -> StoreDescription {
         do {
             lease = try file.takeLease(model, now: WriterContext.systemTime(), seconds: Self.leaseSeconds)
-            return try StoreDescription.read(file)?.positions ?? []
+            guard let description = try StoreDescription.read(file) else {
+                throw StoreError(.corrupt, "The database at \(path) is no store", remedy: "Name another path")
+            }
+            return description
         } catch {
             throw StoreError(error, action: "take the lease of the store at \(path)")
         }

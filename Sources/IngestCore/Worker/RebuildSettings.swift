@@ -1,0 +1,33 @@
+import CZlib
+
+extension WorkerConfiguration {
+    /// What the settings are known by that decide what a store is made of: its topics, their routes, the partitions and
+    /// the limits of records.
+    ///
+    /// Where they are written, and in which order a dictionary has its parts, makes no difference.
+    var contentMark: String {
+        var text = ""
+        Self.append(topics, to: &text)
+        Self.append(limits, to: &text)
+        Self.append(kafka.partitions as Any, to: &text)
+        let sum = Array(text.utf8).withUnsafeBufferPointer { crc32_z(crc32(0, nil, 0), $0.baseAddress, $0.count) }
+        return String(sum, radix: 16)
+    }
+
+    private static func append(_ value: Any, to text: inout String) {
+        if value is ConfigurationPlace { return }
+        let mirror = Mirror(reflecting: value)
+        if mirror.children.isEmpty {
+            text += "\(value);"
+            return
+        }
+        var parts: [String] = []
+        for child in mirror.children {
+            var part = child.label.map { "\($0)=" } ?? ""
+            append(child.value, to: &part)
+            parts.append(part)
+        }
+        if mirror.displayStyle == .dictionary || mirror.displayStyle == .set { parts.sort() }
+        text += "(" + parts.joined() + ")"
+    }
+}
