@@ -82,7 +82,10 @@ final class ConnectionDiary: Sendable {
             return failed(.tlsExpected, "the broker closed the connection at once, as a listener with TLS does")
         }
         let plaintextSigns = ["PLAINTEXT broker listener", "wrong version number", "unexpected eof while reading"]
-        if plaintextSigns.contains(where: { reason.contains($0) }) {
+        // A listener without TLS may also simply close on bytes that mean nothing to it; one with TLS says why.
+        let endsInHandshake =
+            reason.hasSuffix("SSL connection closed by peer") && stage.contains("in state SSL_HANDSHAKE")
+        if endsInHandshake || plaintextSigns.contains(where: { reason.contains($0) }) {
             return failed(
                 .tlsNotExpected, "the TLS handshake failed, as it does with a listener without TLS (\(reason))")
         }
