@@ -82,6 +82,10 @@ class Bench:
             time.sleep(settle)
         self.read_logs()
 
+    def wait_kept(self):
+        """Waits until a broker that is killed comes back with the whole log."""
+        self.broker.wait_kept(self.topic, {partition: len(log) for partition, log in self.logs.items()})
+
     def read_logs(self):
         for partition, log in self.broker.read(self.topic, self.partitions).items():
             if [offset for offset, _ in log] != list(range(len(log))):

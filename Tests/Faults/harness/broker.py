@@ -1,6 +1,7 @@
 """Brokers as processes of their own, and their topics' logs, written and read with kcat."""
 
 import glob
+import json
 import os
 import signal
 import socket
@@ -102,6 +103,21 @@ class Broker:
                    "-X", "max.in.flight.requests.per.connection=1", "-X", "queue.buffering.max.messages=1000000",
                    "-X", "log_level=0", "-q"]
         subprocess.run(command, input=b"\n".join(records) + b"\n", check=True, timeout=300, env=self.environment)
+
+    def wait_kept(self, topic, ends, seconds=60):
+        """Waits until the broker's file has each partition up to its end: it writes a second later, or more."""
+        path = os.path.join(self.data, "kafka.json")
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            topics = {}
+            if os.path.exists(path):
+                with open(path, "rb") as file:
+                    topics = dict(json.load(file)["topics"])
+            kept = {number: each["high_watermark"] for number, each in topics.get(topic, {"partitions": []})["partitions"]}
+            if all(kept.get(partition, 0) >= end for partition, end in ends.items()):
+                return
+            time.sleep(0.2)
+        raise RuntimeError("the broker does not write its file")
 
     def read(self, topic, partitions=1):
         """The topic's log as the broker has it: by partition a list of (offset, value)."""

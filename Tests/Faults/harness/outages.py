@@ -105,12 +105,13 @@ def broker_kill(report, options, seed, cycles):
     for sub, count in rounds(seed, cycles, 20):
         with report.round(sub), Bench(options, sub, options.events or 20_000) as bench:
             chance = random.Random(f"kill/{sub}")
-            time.sleep(1.5)
+            bench.wait_kept()
             worker = ready_worker(bench, *SLOW)
             for _ in range(count):
                 if bench.total - bench.position() < 1000:
                     bench.wait_position(worker, bench.total, 60)
-                    bench.produce(chance.randrange(5000, 10_000), settle=2.0)
+                    bench.produce(chance.randrange(5000, 10_000))
+                    bench.wait_kept()
                 time.sleep(chance.random())
                 seconds = chance.choice([0.1, 0.5, 2, 6.5])
                 bench.broker.kill()
