@@ -3,7 +3,8 @@ import Synchronization
 
 /// Sends notifications to a topic in Kafka transactions, a batch in each, together with the last token of the batch.
 ///
-/// The token is kept by the broker as the offset of a consumer group, which belongs to one store. So a reader with `isolation.level=read_committed` has each notification once, whenever the worker was killed.
+/// The token is kept by the broker as the offset of a consumer group, which belongs to one store. So a reader with
+/// `isolation.level=read_committed` has each notification once, whenever the worker was killed.
 public final class TransactionalNotificationSink: NotificationSink {
     private struct State: Sendable {
         var producer: Producer?
