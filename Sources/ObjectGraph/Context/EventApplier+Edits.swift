@@ -53,10 +53,11 @@ extension EventApplier {
         var failures: [ValidationFailure] = []
         for object in objects where object.isAlive && !object.state.isPlaceholder {
             let entity = object.entity
-            for attribute in entity.limitedAttributes {
-                let value = object.state.values[attribute.slot]
-                if !object.isNew, object.original[attribute.slot] == value { continue }
-                attribute.check(value, entity: entity.name) { failures.append($0) }
+            let values = object.state.values
+            for limited in entity.limitedAttributes {
+                let value = values[limited.slot]
+                if !object.isNew, object.original[limited.slot] == value { continue }
+                limited.attribute.check(value, entity: entity.name) { failures.append($0) }
             }
             for (slot, value) in object.state.transients.sorted(by: { $0.key < $1.key }) {
                 entity.transientAttributes[slot].check(value, entity: entity.name) { failures.append($0) }

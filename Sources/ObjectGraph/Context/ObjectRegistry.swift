@@ -53,6 +53,11 @@ final class ObjectRegistry {
         let entity: Int
         let relationship: Int
         let pk: Int64
+
+        /// Hashes the three numbers at once: every link looks one up.
+        func hash(into hasher: inout Hasher) {
+            hasher.combine((pk &* 1024 &+ Int64(entity)) &* 1024 &+ Int64(relationship))
+        }
     }
 
     /// The greatest number of destinations that are read in order to be listed or counted.
@@ -126,6 +131,16 @@ final class ObjectRegistry {
         byIdentity[entity.rootIndex][identity] = object
         list(object)
         return object
+    }
+
+    /// Makes room for new objects of the given entities.
+    func reserve(_ entities: some Sequence<Entity>) {
+        var counts = Array(repeating: 0, count: byKey.count)
+        for entity in entities { counts[entity.rootIndex] += 1 }
+        for (root, count) in counts.enumerated() where count > 0 {
+            byKey[root].reserveCapacity(byKey[root].count + count)
+            byIdentity[root].reserveCapacity(byIdentity[root].count + count)
+        }
     }
 
     func list(_ object: ContextObject) {

@@ -5,8 +5,9 @@ struct Prefetch {
     let registry: ObjectRegistry
 
     func load(_ events: ArraySlice<GraphEvent>) throws(StoreError) {
-        try loadObjects(events)
-        try loadTombstones(events)
+        var identities: [Set<Value>] = Array(repeating: [], count: registry.model.entities.count)
+        forEachIdentity(events) { entity, identity in identities[entity].insert(identity) }
+        try load(identities)
         try loadUniqueHolders(events)
         try loadReplacedDestinations(events)
         try loadDeletionReach(events)
@@ -16,30 +17,28 @@ struct Prefetch {
 
     // MARK: Objects and tombstones
 
-    private func loadObjects(_ events: ArraySlice<GraphEvent>) throws(StoreError) {
-        var wanted: [Set<Value>] = Array(repeating: [], count: registry.model.entities.count)
-        forEachIdentity(events) { entity, identity in
-            if registry.byIdentity[entity][identity] == nil { wanted[entity].insert(identity) }
-        }
-        for (entity, identities) in wanted.enumerated() where !identities.isEmpty {
-            try registry.store.entities[entity].rows(identities: Array(identities)) { registry.register($0) }
+    /// Reads the objects and the tombstones of identities, which stand at the position of their root.
+    func load(_ identities: [some Collection<Value>]) throws(StoreError) {
+        for (entity, identities) in identities.enumerated() where !identities.isEmpty {
+            let unknown = identities.filter { registry.byIdentity[entity][$0] == nil }
+            if !unknown.isEmpty {
+                try registry.store.entities[entity].rows(identities: unknown) { registry.register($0) }
+            }
+            if registry.storeHasTombstones { try loadTombstones(identities, entity) }
         }
     }
 
-    private func loadTombstones(_ events: ArraySlice<GraphEvent>) throws(StoreError) {
-        guard registry.storeHasTombstones else { return }
-        var wanted: [Set<Value>] = Array(repeating: [], count: registry.model.entities.count)
-        forEachIdentity(events) { entity, identity in
-            if registry.tombstones[entity][identity] != nil { return }
+    private func loadTombstones(_ identities: some Collection<Value>, _ entity: Int) throws(StoreError) {
+        let wanted = identities.filter { identity in
             // A placeholder's own event may still be older than the deletion of its predecessor.
-            if registry.byIdentity[entity][identity]?.state.isPlaceholder ?? true { wanted[entity].insert(identity) }
+            registry.tombstones[entity][identity] == nil
+                && registry.byIdentity[entity][identity]?.state.isPlaceholder ?? true
         }
-        for (entity, identities) in wanted.enumerated() where !identities.isEmpty {
-            let target = registry.model.entities[entity]
-            try registry.store.tombstones(entity: target, identities: Array(identities)) { identity, tombstone in
-                registry.tombstones[entity][identity] = ObjectRegistry.TombstoneEntry(
-                    stored: tombstone, current: tombstone)
-            }
+        if wanted.isEmpty { return }
+        let target = registry.model.entities[entity]
+        try registry.store.tombstones(entity: target, identities: wanted) { identity, tombstone in
+            registry.tombstones[entity][identity] = ObjectRegistry.TombstoneEntry(
+                stored: tombstone, current: tombstone)
         }
     }
 
@@ -62,7 +61,7 @@ struct Prefetch {
     }
 
     /// Looks up who holds the unique values that objects will have, each event's values put upon those before.
-    private func loadUniqueHolders(_ events: ArraySlice<GraphEvent>) throws(StoreError) {
+    func loadUniqueHolders(_ events: ArraySlice<GraphEvent>) throws(StoreError) {
         if registry.model.uniquenessConstraints.isEmpty { return }
         struct Key: Hashable {
             let root: Int

@@ -11,17 +11,23 @@ extension Saver {
         var isMoved: Bool { state.current && state.original }
     }
 
-    /// An owner, by the topmost entity of its hierarchy.
-    struct OwnerKey: Hashable {
+    /// An aggregate of an owner, by the topmost entity of the owner's hierarchy.
+    struct AggregateKey: Hashable {
         let entity: Int
         let pk: Int64
+        let slot: Int
+
+        /// Hashes the three numbers at once: every link looks one up.
+        func hash(into hasher: inout Hasher) {
+            hasher.combine((pk &* 1024 &+ Int64(entity)) &* 1024 &+ Int64(slot))
+        }
     }
 
     struct DerivedChanges {
-        /// What to add to owners' aggregates, by owner and slot.
-        var sums: [OwnerKey: [Int: RunningSum]] = [:]
+        /// What to add to owners' aggregates.
+        var sums: [AggregateKey: RunningSum] = [:]
         /// What comes to and goes from owners' extremes.
-        var extremes: [OwnerKey: [Int: (function: AggregateFunction, change: ExtremeChange)]] = [:]
+        var extremes: [AggregateKey: (function: AggregateFunction, change: ExtremeChange)] = [:]
         /// The owners whose value is to be computed anew from the rows.
         private(set) var recomputed: [DerivedNode: Set<Int64>] = [:]
 
@@ -91,15 +97,15 @@ extension Saver {
         _ changes: inout DerivedChanges
     ) {
         guard aggregate.isIncremental else { return changes.recompute(aggregate.node, CollectionOfOne(owner)) }
-        let key = OwnerKey(entity: registry.model.entities[aggregate.node.entity].rootIndex, pk: owner)
-        let slot = aggregate.node.slot
+        let key = AggregateKey(
+            entity: registry.roots[aggregate.node.entity], pk: owner, slot: aggregate.node.slot)
         guard case .extreme(let function) = aggregate.kind else {
-            changes.sums[key, default: [:]][slot, default: RunningSum(for: aggregate.type)].add(value, times: factor)
+            changes.sums[key, default: RunningSum(for: aggregate.type)].add(value, times: factor)
             return
         }
-        var entry = changes.extremes[key]?[slot] ?? (function, ExtremeChange())
+        var entry = changes.extremes[key] ?? (function, ExtremeChange())
         if factor > 0 { entry.change.add(value, function, aggregate.type) } else { entry.change.remove(value) }
-        changes.extremes[key, default: [:]][slot] = entry
+        changes.extremes[key] = entry
     }
 
     private func collect(_ links: [Link], _ level: DerivedPlan.Level, _ changes: inout DerivedChanges) {
@@ -170,23 +176,18 @@ extension Saver {
         if changes.sums.isEmpty { return }
         let sums = changes.sums
         changes.sums = [:]
-        for owner in try owners(sums.keys) {
-            guard let slots = sums[OwnerKey(entity: owner.entity.rootIndex, pk: owner.pk)] else { continue }
-            // A count over an inherited relationship is that of the sub-entity that declares it.
-            for (slot, sum) in slots where !sum.isZero && owner.entity.hasDerived(at: slot) {
-                var total = RunningSum(for: owner.entity.attributes[slot].type)
-                total.add(owner.state.values[slot])
-                let isExact = total.isExact
-                total.add(sum)
-                // What is or was at a bound cannot be added to: it is computed anew from the rows.
-                guard isExact, total.isExact else {
-                    let node = owner.entity.node(of: slot)
-                    changes.recompute(node, CollectionOfOne(owner.pk))
-                    continue
-                }
-                owner.state.values[slot] = total.value
-                registry.list(owner)
+        for (owner, slot, sum) in try owners(of: sums) where !sum.isZero {
+            var total = RunningSum(for: owner.entity.attributes[slot].type)
+            total.add(owner.state.values[slot])
+            let isExact = total.isExact
+            total.add(sum)
+            // What is or was at a bound cannot be added to: it is computed anew from the rows.
+            guard isExact, total.isExact else {
+                changes.recompute(owner.entity.node(of: slot), CollectionOfOne(owner.pk))
+                continue
             }
+            owner.state.values[slot] = total.value
+            registry.list(owner)
         }
     }
 
@@ -194,30 +195,36 @@ extension Saver {
         if changes.extremes.isEmpty { return }
         let extremes = changes.extremes
         changes.extremes = [:]
-        for owner in try owners(extremes.keys) {
-            guard let slots = extremes[OwnerKey(entity: owner.entity.rootIndex, pk: owner.pk)] else { continue }
-            for (slot, entry) in slots where owner.entity.hasDerived(at: slot) {
-                let current = owner.state.values[slot]
-                let type = owner.entity.attributes[slot].type
-                guard let value = entry.change.value(after: current, entry.function, type) else {
-                    let node = owner.entity.node(of: slot)
-                    changes.recompute(node, CollectionOfOne(owner.pk))
-                    continue
-                }
-                if value == current { continue }
-                owner.state.values[slot] = value
-                registry.list(owner)
+        for (owner, slot, entry) in try owners(of: extremes) {
+            let current = owner.state.values[slot]
+            let type = owner.entity.attributes[slot].type
+            guard let value = entry.change.value(after: current, entry.function, type) else {
+                changes.recompute(owner.entity.node(of: slot), CollectionOfOne(owner.pk))
+                continue
             }
+            if value == current { continue }
+            owner.state.values[slot] = value
+            registry.list(owner)
         }
     }
 
-    /// The living owners of some keys, loaded together, in a fixed order.
-    private func owners(_ keys: some Collection<OwnerKey>) throws(StoreError) -> [ContextObject] {
-        let sorted = keys.sorted { ($0.entity, $0.pk) < ($1.entity, $1.pk) }
-        for (entity, keys) in Dictionary(grouping: sorted, by: \.entity) {
-            try registry.load(entity: entity, primaryKeys: keys.map(\.pk))
+    /// The living owners of some aggregates with what changes them, loaded together, in a fixed order.
+    private func owners<Change>(
+        of changes: [AggregateKey: Change]
+    ) throws(StoreError) -> [(owner: ContextObject, slot: Int, change: Change)] {
+        let sorted = changes.sorted { left, right in
+            (left.key.entity, left.key.pk, left.key.slot) < (right.key.entity, right.key.pk, right.key.slot)
         }
-        return sorted.compactMap { registry.known($0.entity, pk: $0.pk) }.filter(\.isAlive)
+        for (entity, changes) in Dictionary(grouping: sorted, by: \.key.entity) {
+            try registry.load(entity: entity, primaryKeys: changes.map(\.key.pk))
+        }
+        return sorted.compactMap { key, change in
+            // A count over an inherited relationship is that of the sub-entity that declares it.
+            guard let owner = registry.known(key.entity, pk: key.pk), owner.isAlive,
+                owner.entity.hasDerived(at: key.slot)
+            else { return nil }
+            return (owner, key.slot, change)
+        }
     }
 
     // MARK: Values of single objects

@@ -91,7 +91,7 @@ extension EditReplay {
                 kind: kind, entity: entity.name, identity: row.identity, property: entity.columnNames[slot],
                 local: json(try shown(edit.object.state.values[slot], slot, entity, inContext: true), slot, entity),
                 stored: json(try shown(row.original[slot], slot, entity, inContext: false), slot, entity),
-                policy: edit.policy.name, decision: winner))
+                policy: edits.policy(of: edit).name, decision: winner))
     }
 
     /// Notes what became of a whole object.
@@ -101,7 +101,7 @@ extension EditReplay {
         notes.append(
             ConflictNote(
                 kind: kind, entity: edit.object.entity.name, identity: identity ?? edit.object.identity, property: nil,
-                local: nil, stored: nil, policy: edit.policy.name, decision: winner))
+                local: nil, stored: nil, policy: edits.policy(of: edit).name, decision: winner))
     }
 
     private func json(_ value: Value, _ slot: Int, _ entity: Entity) -> String {

@@ -18,6 +18,7 @@ extension EditReplay {
 
     /// The new objects; those whose unique values are links come behind those that the links may lead to.
     private var insertions: [EditSet.Edit] {
+        if model.uniquenessConstraints.isEmpty { return edits.inserted }
         func isBound(_ edit: EditSet.Edit) -> Bool {
             edit.object.entity.uniquenessConstraints.contains { constraint in
                 constraint.slots.contains { edit.object.entity.relationship(at: $0) != nil }
@@ -41,6 +42,7 @@ extension EditReplay {
         {
             found.append(Collision(holder: holder, slots: [object.entity.identitySlot]))
         }
+        if object.entity.uniquenessConstraints.isEmpty { return found }
         return try found + collisions(try translated(object), object.entity, except: nil)
     }
 
@@ -119,21 +121,25 @@ extension EditReplay {
         } else {
             made = applier.create(entity: object.entity, identity: object.identity)
         }
-        makeOwn(made)
         targets[ObjectKey(object)] = made
-        for slot in object.entity.editableSlots {
-            // What is not set leaves alone what a placeholder was given by its inverses.
-            if !object.entity.attributes.hasAttribute(at: slot), !edit.slots.contains(slot) { continue }
-            set(slot, object.state.values[slot], of: made)
+        let given = object.state.values
+        var values = made.state.values
+        for slot in object.entity.editableSlots where object.entity.attributes.hasAttribute(at: slot) {
+            values[slot] = given[slot]
         }
-        registry.noteUniqueValues(of: made)
+        made.state.values = values
+        makeOwn(made)
+        // What is not set leaves alone what a placeholder was given by its inverses.
+        for link in object.entity.linkColumns where object.isGiven(link.slot) {
+            set(link.slot, given[link.slot], of: made)
+        }
         claim(made)
     }
 
     private func meet(
         _ edit: EditSet.Edit, _ collision: Collision, _ all: [Collision], _ refused: inout [MergeConflict]
     ) throws {
-        var policy = edit.policy
+        var policy = edits.policy(of: edit)
         if case .custom(let closure) = policy {
             switch try closure(try conflict(edit, collision)) {
             case .policy(let chosen): policy = chosen
@@ -210,7 +216,7 @@ extension EditReplay {
     }
 
     private func meet(_ update: Update, _ collision: Collision, _ refused: inout [MergeConflict]) throws {
-        var policy = update.edit.policy
+        var policy = edits.policy(of: update.edit)
         if case .custom(let closure) = policy {
             switch try closure(try conflict(update.edit, collision)) {
             case .policy(let chosen): policy = chosen

@@ -66,6 +66,7 @@ final class EditReplay {
     // MARK: Looking up
 
     private func load() throws {
+        registry.reserve(edits.inserted.lazy.map(\.object.entity))
         var keys: [Set<Int64>] = Array(repeating: [], count: model.entities.count)
         func note(_ entity: Int, _ pk: Int64) { if pk > 0 { keys[entity].insert(pk) } }
         for edit in edits.updated + edits.deleted { note(edit.object.entity.index, edit.object.pk) }
@@ -80,8 +81,14 @@ final class EditReplay {
             note(join.destinationEntity, link.pair.destination)
         }
         for (entity, pks) in keys.enumerated() { try registry.load(entity: entity, primaryKeys: Array(pks)) }
-        // What is foreseen by identity and unique value: the events' own look-up does it.
-        try Prefetch(registry: registry).load([GraphEvent(foreseen())])
+        // What the objects meet by identity and by unique value: the events' own look-ups find it.
+        let prefetch = Prefetch(registry: registry)
+        var identities: [[Value]] = Array(repeating: [], count: model.entities.count)
+        for edit in [edits.inserted, edits.updated].joined() {
+            identities[edit.object.entity.rootIndex].append(edit.object.identity)
+        }
+        try prefetch.load(identities)
+        if !model.uniquenessConstraints.isEmpty { try prefetch.loadUniqueHolders([GraphEvent(foreseen())]) }
         for (table, links) in Dictionary(grouping: edits.links, by: \.table) {
             let pairs = links.map(\.pair).filter { $0.owner > 0 && $0.destination > 0 }
             try registry.loadPairStates(pairs.filter { registry.pairs[table].state($0) == nil }, table: table)
@@ -141,7 +148,7 @@ final class EditReplay {
             updates.append(Update(edit, row, decision.localValues))
             return
         }
-        var outcome = try decision.outcome(edit.policy)
+        var outcome = try decision.outcome(edits.policy(of: edit))
         if case .asked(let closure) = outcome {
             let conflict = try conflict(.changed, edit, decision)
             switch try closure(conflict) {
@@ -164,7 +171,7 @@ final class EditReplay {
         let decision = MergeDecision(
             entity: edit.object.entity, snapshot: edit.object.original, local: edit.object.state.values,
             stored: edit.object.original, changedHere: edit.slots)
-        var policy = edit.policy
+        var policy = edits.policy(of: edit)
         var given: [Int: Value] = [:]
         if case .custom(let closure) = policy {
             switch try closure(try conflict(.deletedInStore, edit, decision)) {
@@ -230,7 +237,7 @@ final class EditReplay {
             doomed.append(row)
             return
         }
-        var policy = edit.policy
+        var policy = edits.policy(of: edit)
         if case .custom(let closure) = policy {
             switch try closure(try conflict(.deletedInContext, edit, decision)) {
             case .policy(let chosen): policy = chosen
@@ -371,16 +378,10 @@ final class EditReplay {
     }
 
     private func validate() throws {
-        let touched = applier.journal.compactMap { entry -> ContextObject? in
-            switch entry {
-            case .state(let object, _), .created(let object, _): object
-            case .pair, .tombstone, .entity: nil
-            }
-        }
         applier.callValidators()
         let failures =
             try applier.failures(
-                of: touched, counts: applier.countChecks, deleted: deleted, checksUniqueness: true)
+                of: registry.listed, counts: applier.countChecks, deleted: deleted, checksUniqueness: true)
             + applier.failures.details
         if !failures.isEmpty { throw EditingError(failures) }
     }
@@ -390,15 +391,17 @@ final class EditReplay {
     /// What the save made of the context's objects; asked after the rows are written.
     func outcome() -> EditOutcome {
         var outcome = EditOutcome(result: SaveResult())
-        outcome.keys.reserveCapacity(targets.count)
         outcome.rows.reserveCapacity(registry.listed.count)
         for (key, object) in targets {
-            outcome.keys[key] = ObjectKey(object)
-            // Those that are listed follow.
-            if object.isAlive, !object.isListed { outcome.rows[ObjectKey(object)] = row(object) }
+            if object.isAlive {
+                outcome.rows[key] = row(object)
+            } else {
+                outcome.gone[key] = ObjectKey(object)
+            }
         }
         for object in registry.listed {
-            if object.isAlive { outcome.rows[ObjectKey(object)] = row(object) }
+            // The context knows no others that are new.
+            if object.isAlive, !object.isNew { outcome.rows[ObjectKey(object)] = row(object) }
             switch Saver.changeKind(object) {
             case .insert: outcome.result.inserted.append(ManagedObjectID(object))
             case .update: outcome.result.updated.append(ManagedObjectID(object))

@@ -23,11 +23,26 @@ struct ObjectKey: Hashable {
 struct EditSet {
     struct Edit {
         let object: ContextObject
-        let policy: MergePolicy
+        private let changedSlots: [Int]
+
+        /// Makes an edit that inserts a new object or deletes one.
+        init(_ object: ContextObject) {
+            self.object = object
+            changedSlots = []
+        }
+
+        /// Makes an edit that changes slots of an object of the store.
+        init(_ object: ContextObject, changedSlots: [Int]) {
+            self.object = object
+            self.changedSlots = changedSlots
+        }
+
         /// The slots to write; of a new object, those that were set.
-        let slots: [Int]
+        var slots: [Int] { object.isNew ? object.entity.editableSlots.filter(object.isGiven) : changedSlots }
     }
 
+    /// Who wins where others changed the same objects, by the position of the entity.
+    var policies: [Int: MergePolicy] = [:]
     var inserted: [Edit] = []
     var updated: [Edit] = []
     var deleted: [Edit] = []
@@ -54,14 +69,27 @@ struct EditSet {
         let pair: Pair
         let isLinked: Bool
     }
+
+    init(registry: ObjectRegistry) { self.registry = registry }
+
+    func policy(of edit: Edit) -> MergePolicy { policies[edit.object.entity.index] ?? .error }
+}
+
+extension ContextObject {
+    /// Tells whether a new object was given a value: one that a program set, or a link that an inverse made.
+    func isGiven(_ slot: Int) -> Bool {
+        state.assignedSlots?.contains(slot) == true
+            || !state.values[slot].isNull && !entity.attributes.hasAttribute(at: slot)
+    }
 }
 
 /// What became of an edit set.
 struct EditOutcome {
-    /// The keys of the objects that stand for the context's own: new keys of inserted ones, others where rows merged.
-    var keys: [ObjectKey: ObjectKey] = [:]
-    /// The rows as they are after the save, of the objects that it touched.
+    /// The rows as they are after the save, of the objects that it touched, by the context's keys: an inserted object has
+    /// another key now, and so has one that was merged into another.
     var rows: [ObjectKey: StoredRow] = [:]
+    /// The keys, in the store, of the context's objects that did not outlive the save.
+    var gone: [ObjectKey: ObjectKey] = [:]
     var result: SaveResult
 }
 

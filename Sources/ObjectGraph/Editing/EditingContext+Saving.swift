@@ -217,27 +217,16 @@ extension EditingContext {
     /// Gathers what is to be saved.
     private func editSet() throws -> EditSet {
         var edits = EditSet(registry: registry)
-        var policies: [Int: MergePolicy] = [:]
-        func policy(of entity: Entity) -> MergePolicy {
-            if let known = policies[entity.index] { return known }
-            let policy = self.policy(of: entity)
-            policies[entity.index] = policy
-            return policy
-        }
-        for row in changedRows({ $0.isNew && $0.isAlive }) {
-            let set = row.state.assignedSlots ?? []
-            let slots = row.entity.editableSlots.filter {
-                set.contains($0) || !row.entity.attributes.hasAttribute(at: $0) && !row.state.values[$0].isNull
-            }
-            edits.inserted.append(EditSet.Edit(object: row, policy: policy(of: row.entity), slots: slots))
-        }
+        edits.inserted = changedRows { $0.isNew && $0.isAlive }.map { EditSet.Edit($0) }
         for row in changedRows({ !$0.isNew && hasChangedValues($0) }) {
             let slots = changedSlots(row).filter { !isClearedByDeletion(row, $0) }
             if slots.isEmpty, row.wasPlaceholder == row.state.isPlaceholder { continue }
-            edits.updated.append(EditSet.Edit(object: row, policy: policy(of: row.entity), slots: slots))
+            edits.updated.append(EditSet.Edit(row, changedSlots: slots))
         }
-        for row in changedRows({ !$0.isNew && $0.state.deletion != nil }) {
-            edits.deleted.append(EditSet.Edit(object: row, policy: policy(of: row.entity), slots: []))
+        edits.deleted = changedRows { !$0.isNew && $0.state.deletion != nil }.map { EditSet.Edit($0) }
+        for edit in [edits.inserted, edits.updated, edits.deleted].joined() {
+            let entity = edit.object.entity
+            if edits.policies[entity.index] == nil { edits.policies[entity.index] = policy(of: entity) }
         }
         for (table, pairs) in registry.pairs.enumerated() {
             for change in pairs.changes where change.state.isChanged {
@@ -290,15 +279,16 @@ extension EditingContext {
             (outcome?.result.deleted ?? []).map { ObjectKey(entity: registry.roots[$0.entityIndex], pk: $0.pk) })
         for object in held {
             let key = ObjectKey(entity: registry.roots[object.objectID.entityIndex], pk: object.objectID.pk)
-            let row = registry.known(key.entity, pk: key.pk)
-            let now = outcome?.keys[key] ?? key
+            let saved = outcome?.rows[key]
+            let now = saved.map { ObjectKey(entity: $0.entity.rootIndex, pk: $0.pk) } ?? outcome?.gone[key] ?? key
             if now != key {
-                let entity = outcome?.rows[now]?.entity ?? model.entities[object.objectID.entityIndex]
+                let entity = saved?.entity ?? model.entities[object.objectID.entityIndex]
                 object.objectID = ManagedObjectID(entity, now.pk)
             }
+            let row = registry.known(key.entity, pk: key.pk)
             // A save leaves what it does not write alone.
             if outcome != nil, let row, !row.state.transients.isEmpty { transients[now] = row.state.transients }
-            if let saved = outcome?.rows[now] {
+            if let saved {
                 rows.append(saved)
             } else if !deleted.contains(now), let row, !row.isNew,
                 outcome == nil || row.isAlive && !hasChangedValues(row)
@@ -311,6 +301,7 @@ extension EditingContext {
         clearPending()
         registry.reset()
         keepHandles(held)
+        registry.reserve(rows.lazy.map(\.entity))
         for row in rows {
             let object = registry.register(row)
             if let values = transients[ObjectKey(object)] { object.state.transients = values }

@@ -46,18 +46,21 @@ extension Attribute {
     /// Checks a value against the attribute's type and limits, and reports each that it breaks; null passes.
     func check(_ value: Value, entity: String, report: (ValidationFailure) -> Void) {
         if !hasLimits || value.isNull { return }
-        func fail(_ reason: ValidationFailure.Reason, _ limit: String) {
-            report(ValidationFailure(reason: reason, entity: entity, property: name, limit: limit))
+        if type == .date, !Timestamp.isInRange(value) {
+            report(failure(.invalidDate, "has to lie in the years 1 to 9999", entity))
         }
-        if type == .date, !Timestamp.isInRange(value) { fail(.invalidDate, "has to lie in the years 1 to 9999") }
         if type == .uri, let text = value.text, !URIText.isReference(text) {
-            fail(.invalidURI, "has to be a URI or a relative reference")
+            report(failure(.invalidURI, "has to be a URI or a relative reference", entity))
         }
-        checkRange(value, fail)
-        if constraints.minimumLength != nil || constraints.maximumLength != nil { checkLength(value, fail) }
+        checkRange(value, entity, report)
+        if constraints.minimumLength != nil || constraints.maximumLength != nil { checkLength(value, entity, report) }
         if let pattern = constraints.pattern, let text = value.text, !pattern.matches(text) {
-            fail(.patternMismatch, "has to match the pattern \(pattern.source)")
+            report(failure(.patternMismatch, "has to match the pattern \(pattern.source)", entity))
         }
+    }
+
+    private func failure(_ reason: ValidationFailure.Reason, _ limit: String, _ entity: String) -> ValidationFailure {
+        ValidationFailure(reason: reason, entity: entity, property: name, limit: limit)
     }
 
     /// Checks a value against the attribute's type and limits and throws the first that it breaks.
@@ -67,15 +70,15 @@ extension Attribute {
         if let first { throw first }
     }
 
-    private typealias Fail = (ValidationFailure.Reason, String) -> Void
-
-    private func checkRange(_ value: Value, _ fail: Fail) {
+    private func checkRange(_ value: Value, _ entity: String, _ report: (ValidationFailure) -> Void) {
         let isDate = type == .date
         if !constraints.minimum.isNull, Self.comesBefore(value, constraints.minimum, type) {
-            fail(isDate ? .dateTooSoon : .numberTooSmall, "may not be less than \(display(constraints.minimum))")
+            let limit = "may not be less than \(display(constraints.minimum))"
+            report(failure(isDate ? .dateTooSoon : .numberTooSmall, limit, entity))
         }
         if !constraints.maximum.isNull, Self.comesBefore(constraints.maximum, value, type) {
-            fail(isDate ? .dateTooLate : .numberTooLarge, "may not be more than \(display(constraints.maximum))")
+            let limit = "may not be more than \(display(constraints.maximum))"
+            report(failure(isDate ? .dateTooLate : .numberTooLarge, limit, entity))
         }
     }
 
@@ -88,7 +91,7 @@ extension Attribute {
         return left.isOlder(than: right) ?? false
     }
 
-    private func checkLength(_ value: Value, _ fail: Fail) {
+    private func checkLength(_ value: Value, _ entity: String, _ report: (ValidationFailure) -> Void) {
         let length: Int
         let unit: String
         switch value {
@@ -97,10 +100,10 @@ extension Attribute {
         default: return
         }
         if let maximum = constraints.maximumLength, length > maximum {
-            fail(.textTooLong, "may have at most \(maximum) \(unit), this one has \(length)")
+            report(failure(.textTooLong, "may have at most \(maximum) \(unit), this one has \(length)", entity))
         }
         if let minimum = constraints.minimumLength, length < minimum {
-            fail(.textTooShort, "needs at least \(minimum) \(unit), this one has \(length)")
+            report(failure(.textTooShort, "needs at least \(minimum) \(unit), this one has \(length)", entity))
         }
     }
 

@@ -35,7 +35,7 @@ extension SetDeletion {
             try writeTombstones(kind.entity, from: "\(rows) WHERE 1", tombstone)
         }
         // Where the keys have no gaps, the range is all of them.
-        let isRange = next.map { $0 &- first == Int64(Self.windowLength) } ?? false
+        let isRange = next == first &+ Int64(Self.windowLength)
         let condition = isRange ? "pk >= \(first)\(end)" : "pk IN (\(keys))"
         try store.runOnce("DELETE FROM \(table(entity.index)) WHERE \(condition)")
     }
