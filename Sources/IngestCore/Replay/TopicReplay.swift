@@ -83,7 +83,12 @@ public final class TopicReplay {
         let decoder = try configuration.decoder(of: topic, model: store.model)
         try configuration.checkPartitions(of: store)
         let settings = try configuration.kafka.consumerConfiguration(logger: logger)
-        try begin(try spans(request), request)
+        let positions = try store.read { try $0.positions() }
+        func stored(_ topic: String) -> [Int32: SourcePosition] {
+            Dictionary(positions.filter { $0.topic == topic }.map { ($0.partition, $0) }) { first, _ in first }
+        }
+        let known = stored(request.topic)
+        try begin(try spans(request, known: known, marks: stored(request.markTopic)), request, known: known)
         let consumer = try Consumer(withoutGroup: settings.setting("enable.partition.eof", to: "true"))
         defer { try? consumer.close(timeoutMilliseconds: 5000) }
         try consumer.assign(adding: readings.filter { open.contains($0.key) }.mapValues { $0.progress.start })
@@ -98,28 +103,29 @@ public final class TopicReplay {
 
     // MARK: What to read
 
-    private func spans(_ request: TopicReplayRequest) throws -> [PartitionSpan] {
+    /// - Parameters:
+    ///   - known: the store's positions in the topic, by partition.
+    ///   - marks: what the store noted of requests before, by partition.
+    private func spans(
+        _ request: TopicReplayRequest, known: [Int32: SourcePosition], marks: [Int32: SourcePosition]
+    ) throws -> [PartitionSpan] {
         let admin = try Admin(configuration: configuration.kafka.clientConfiguration(logger: logger))
         let partitions = try wantedPartitions(request, admin)
-        let positions = try pipeline.writer.store.read { try $0.positions() }
-        func position(_ topic: String, _ partition: TopicPartition) -> SourcePosition? {
-            positions.first { $0.topic == topic && $0.partition == partition.partition }
-        }
         var starts = try startOffsets(request, partitions, admin)
-        let marks = Dictionary(uniqueKeysWithValues: try partitions.map { ($0, try admin.watermarks($0)) })
-        if case .offset(let offset) = request.start, marks.values.allSatisfy({ $0.high < offset }) {
+        let watermarks = Dictionary(uniqueKeysWithValues: try partitions.map { ($0, try admin.watermarks($0)) })
+        if case .offset(let offset) = request.start, watermarks.values.allSatisfy({ $0.high < offset }) {
             throw TopicReplayError(
                 .missing,
-                "Offset \(offset) is beyond the end of \(request.topic), at \(marks.values.map(\.high).max() ?? 0). "
+                "Offset \(offset) is beyond the end of \(request.topic), at \(watermarks.values.map(\.high).max() ?? 0). "
                     + "Correct --from-offset")
         }
         return try partitions.map { partition in
-            let known = position(request.topic, partition)?.nextOffset
-            if request.start == .stored { starts[partition] = known }
-            let mark = position(request.markTopic, partition)
+            let next = known[partition.partition]?.nextOffset
+            if request.start == .stored { starts[partition] = next }
+            let mark = marks[partition.partition]
             return try PartitionSpan(
                 partition, asked: starts[partition], end: request.end,
-                broker: marks[partition] ?? Watermarks(low: 0, high: 0), known: known,
+                broker: watermarks[partition] ?? Watermarks(low: 0, high: 0), known: next,
                 isResumption: mark != nil && mark?.detail == request.mark)
         }
     }
@@ -155,18 +161,18 @@ public final class TopicReplay {
     }
 
     /// Takes the spans, and notes in the store that this replay has begun.
-    private func begin(_ spans: [PartitionSpan], _ request: TopicReplayRequest) throws {
-        try note(spans, request)
-        let positions = try pipeline.writer.store.read { try $0.positions() }
+    private func begin(
+        _ spans: [PartitionSpan], _ request: TopicReplayRequest, known: [Int32: SourcePosition]
+    ) throws {
+        let noted = try note(spans, request, known: known)
         readings = [:]
         for span in spans {
-            let known = positions.first {
-                $0.topic == request.topic && $0.partition == span.partition.partition
-            }
-            pipeline.begin(topic: request.topic, partition: span.partition.partition, at: known?.nextOffset)
+            let partition = span.partition.partition
+            let stored = known[partition] ?? noted[partition]
+            pipeline.begin(topic: request.topic, partition: partition, at: stored?.nextOffset)
             let begin =
                 span.looksBack
-                ? known : SourcePosition(topic: request.topic, partition: 0, nextOffset: span.start, detail: nil)
+                ? stored : SourcePosition(topic: request.topic, partition: partition, nextOffset: span.start)
             readings[span.partition] = Reading(span: span, progress: PartitionProgress(begin))
             if span.start < span.end { open.insert(span.partition) }
         }
@@ -174,24 +180,29 @@ public final class TopicReplay {
 
     /// Saves the marks, and where reading begins: who goes on with the store begins there too, be it that a partition
     /// has nothing to be read.
-    private func note(_ spans: [PartitionSpan], _ request: TopicReplayRequest) throws {
-        let known = Set(
-            try pipeline.writer.store.read { try $0.positions() }.filter { $0.topic == request.topic }.map(\.partition))
-        var positions: [SourcePosition] = []
+    ///
+    /// - Returns: the positions that the store did not have, by partition.
+    private func note(
+        _ spans: [PartitionSpan], _ request: TopicReplayRequest, known: [Int32: SourcePosition]
+    ) throws -> [Int32: SourcePosition] {
+        var marks: [SourcePosition] = []
+        var starts: [Int32: SourcePosition] = [:]
         for span in spans {
             let partition = span.partition.partition
             if let mark = request.mark {
-                positions.append(
+                marks.append(
                     SourcePosition(
                         topic: request.markTopic, partition: partition, nextOffset: span.asked, detail: mark))
             }
-            if span.start > 0, !known.contains(partition) {
-                positions.append(SourcePosition(topic: request.topic, partition: partition, nextOffset: span.start))
+            if span.start > 0, known[partition] == nil {
+                starts[partition] = SourcePosition(
+                    topic: request.topic, partition: partition, nextOffset: span.start)
             }
         }
-        if positions.isEmpty { return }
-        _ = try pipeline.writer.apply(WriterContext.Chunk(events: [], positions: positions))
+        if marks.isEmpty, starts.isEmpty { return starts }
+        _ = try pipeline.writer.apply(WriterContext.Chunk(events: [], positions: marks + starts.values))
         try pipeline.writer.commit()
+        return starts
     }
 
     // MARK: Reading

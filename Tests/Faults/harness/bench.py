@@ -75,12 +75,10 @@ class Bench:
 
     # --- the log
 
-    def produce(self, count, settle=0.0):
+    def produce(self, count):
         """Appends records to every partition, and keeps what the broker made of them."""
         for partition, stream in enumerate(self.streams):
             self.broker.produce(self.topic, partition, stream.records(max(1, count // self.partitions)))
-        if settle:
-            time.sleep(settle)
         self.read_logs()
 
     def wait_kept(self):

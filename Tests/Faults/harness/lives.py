@@ -162,7 +162,7 @@ def shutdown(report, options, seed, cycles):
     for sub, count in rounds(seed, cycles, len(FAULTS)):
         with report.round(sub), Bench(options, sub, options.events or 20_000) as bench:
             chance = random.Random(f"shutdown/{sub}")
-            time.sleep(1.5)
+            bench.wait_kept()
             proxy = Proxy(bench.broker.port)
             bench.shim.redirect = (bench.broker.port, proxy.port)
             try:
@@ -178,7 +178,8 @@ def shutdown(report, options, seed, cycles):
 
 def one_shutdown(bench, proxy, chance, fault, cycle):
     if fault != "idle" and bench.total - bench.position() < 3000:
-        bench.produce(8000, settle=1.5)
+        bench.produce(8000)
+        bench.wait_kept()
     group = f"life-{cycle}"
     if fault == "starting":
         worker = bench.start(*SLOW, group=group)

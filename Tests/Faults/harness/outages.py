@@ -70,10 +70,10 @@ def ready_worker(bench, *settings, **options):
     return worker
 
 
-def feed(bench, chance, settle=0.0):
+def feed(bench, chance):
     """More records when the worker has few left."""
     if bench.total - bench.position() < 2000:
-        bench.produce(chance.randrange(2000, 6000), settle)
+        bench.produce(chance.randrange(2000, 6000))
 
 
 def broker_stop(report, options, seed, cycles):
