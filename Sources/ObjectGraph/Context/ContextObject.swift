@@ -7,7 +7,8 @@ final class ContextObject {
     let pk: Int64
     /// Tells whether the store has no row of the object yet.
     let isNew: Bool
-    /// The values that the store held when the object was read; of a new object, those it began with.
+    /// The values that the store held when the object was read; of a new object, those that any begins with, without its
+    /// identity.
     let original: [Value]
     let wasPlaceholder: Bool
     var state: State
@@ -29,7 +30,7 @@ final class ContextObject {
         /// The transient attributes that a program has set, by their slots; events leave it empty.
         var transients: [Int: Value] = [:]
         /// The slots that a program has set, of a new object of an editing context.
-        var assignedSlots: Set<Int>?
+        var assignedSlots = SlotSet()
     }
 
     init(row: StoredRow) {
@@ -47,7 +48,7 @@ final class ContextObject {
         originalEntity = entity
         self.pk = pk
         isNew = true
-        original = values
+        original = entity.initialValues
         wasPlaceholder = false
         state = State(values: values, isPlaceholder: true)
     }
@@ -57,4 +58,17 @@ final class ContextObject {
     var isAlive: Bool { state.deletion == nil && !state.isVoid }
 
     var version: Value { entity.versionSlot.map { state.values[$0] } ?? .null }
+}
+
+/// A set of slots; those of most entities need no memory of their own.
+struct SlotSet {
+    /// The slots below 64, a bit each.
+    private var bits: UInt64 = 0
+    private var others: Set<Int> = []
+
+    func contains(_ slot: Int) -> Bool { slot < 64 ? bits & 1 << UInt64(slot) != 0 : others.contains(slot) }
+
+    mutating func insert(_ slot: Int) {
+        if slot < 64 { bits |= 1 << UInt64(slot) } else { others.insert(slot) }
+    }
 }

@@ -68,7 +68,7 @@ extension EventApplier {
                         reason: .missingMandatory, entity: entity.name, property: entity.columnNames[slot],
                         limit: "is required and has no value"))
             }
-            if !checksUniqueness { continue }
+            if !checksUniqueness || entity.uniquenessConstraints.isEmpty { continue }
             failures += try uniquenessFailures(of: object)
         }
         var seen: Set<CountCheck> = []

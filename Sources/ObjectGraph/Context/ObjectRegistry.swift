@@ -121,14 +121,19 @@ final class ObjectRegistry {
 
     /// Makes a new object that holds nothing but its identity: a placeholder until it is completed.
     func makeObject(entity: Entity, identity: Value) -> ContextObject {
-        let pk = nextKeys[entity.rootIndex]
-        nextKeys[entity.rootIndex] += 1
         // An object without destinations has a count and a sum: nought.
         var values = entity.initialValues
         values[entity.identitySlot] = identity
+        return makeObject(entity: entity, values: values)
+    }
+
+    /// Makes a new object that holds the given values, its identity among them: a placeholder until it is completed.
+    func makeObject(entity: Entity, values: [Value]) -> ContextObject {
+        let pk = nextKeys[entity.rootIndex]
+        nextKeys[entity.rootIndex] += 1
         let object = ContextObject(entity: entity, pk: pk, values: values)
         byKey[entity.rootIndex][pk] = object
-        byIdentity[entity.rootIndex][identity] = object
+        byIdentity[entity.rootIndex][values[entity.identitySlot]] = object
         list(object)
         return object
     }

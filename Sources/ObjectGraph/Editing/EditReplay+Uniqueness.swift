@@ -118,22 +118,29 @@ extension EditReplay {
                     made.state.values[attribute.slot] = attribute.defaultValue
                 }
             }
+            copyAttributes(of: object, to: &made.state.values)
         } else {
-            made = applier.create(entity: object.entity, identity: object.identity)
+            var values = object.entity.initialValues
+            values[object.entity.identitySlot] = object.identity
+            copyAttributes(of: object, to: &values)
+            made = registry.makeObject(entity: object.entity, values: values)
+            applier.noteCreated(made, replaced: known)
         }
         targets[ObjectKey(object)] = made
-        let given = object.state.values
-        var values = made.state.values
-        for slot in object.entity.editableSlots where object.entity.attributes.hasAttribute(at: slot) {
-            values[slot] = given[slot]
-        }
-        made.state.values = values
         makeOwn(made)
         // What is not set leaves alone what a placeholder was given by its inverses.
         for link in object.entity.linkColumns where object.isGiven(link.slot) {
-            set(link.slot, given[link.slot], of: made)
+            set(link.slot, object.state.values[link.slot], of: made)
         }
         claim(made)
+    }
+
+    /// Copies the attributes that a program may set; relationships are led to what the store has.
+    private func copyAttributes(of object: ContextObject, to values: inout [Value]) {
+        let given = object.state.values
+        for slot in object.entity.editableSlots where object.entity.attributes.hasAttribute(at: slot) {
+            values[slot] = given[slot]
+        }
     }
 
     private func meet(

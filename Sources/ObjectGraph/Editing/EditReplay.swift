@@ -53,7 +53,10 @@ final class EditReplay {
         applier.begin()
         try load()
         try meetChanges()
-        targets.reserveCapacity(edits.inserted.count + edits.updated.count)
+        let count = edits.inserted.count + edits.updated.count
+        targets.reserveCapacity(count)
+        applier.journal.reserveCapacity(count)
+        registry.listed.reserveCapacity(count)
         try setAttributes()
         let refused = try insertObjects() + claimUniqueValues()
         if !refused.isEmpty { throw EditingError(conflicts: refused, isUniqueness: true) }

@@ -78,7 +78,7 @@ struct EditSet {
 extension ContextObject {
     /// Tells whether a new object was given a value: one that a program set, or a link that an inverse made.
     func isGiven(_ slot: Int) -> Bool {
-        state.assignedSlots?.contains(slot) == true
+        state.assignedSlots.contains(slot)
             || !state.values[slot].isNull && !entity.attributes.hasAttribute(at: slot)
     }
 }

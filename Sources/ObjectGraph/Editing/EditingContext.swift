@@ -249,7 +249,7 @@ public final class EditingContext {
                 .type, "\(row.entity.name).\(attribute.name) has to be \(attribute.type.expectation)")
         }
         if attribute.isTransient { return try hold(stored, attribute.slot, row) }
-        let isKnown = !row.isNew || row.state.assignedSlots?.contains(attribute.slot) == true
+        let isKnown = !row.isNew || row.state.assignedSlots.contains(attribute.slot)
         // What changes nothing is no change: a hook may say what is so already.
         if row.state.values[attribute.slot] == stored, isKnown, !row.state.isPlaceholder { return }
         try perform {
@@ -269,7 +269,7 @@ public final class EditingContext {
     }
 
     private func note(_ slot: Int, of row: ContextObject) {
-        if row.isNew, row.state.assignedSlots?.insert(slot) == nil { row.state.assignedSlots = [slot] }
+        if row.isNew { row.state.assignedSlots.insert(slot) }
     }
 
     func lead(_ object: ManagedObject, _ relationship: Relationship, to destination: ManagedObject?) throws {

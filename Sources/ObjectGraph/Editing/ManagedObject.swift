@@ -59,7 +59,9 @@ public final class ManagedObject {
     /// - Throws: ``EditingError``, ``StoreError``.
     public func committedValues() throws -> [String: Value] {
         let row = try context.row(of: self)
-        return try context.values(of: row, row.original, slots: [row.entity.identitySlot] + row.entity.editableSlots)
+        var named = try context.values(of: row, row.original, slots: row.entity.editableSlots)
+        named[row.entity.identity.name] = row.identity
+        return named
     }
 
     // MARK: Attributes
