@@ -54,10 +54,10 @@ extension EventApplier {
         for object in objects where object.isAlive && !object.state.isPlaceholder {
             let entity = object.entity
             let values = object.state.values
-            for limited in entity.limitedAttributes {
-                let value = values[limited.slot]
-                if !object.isNew, object.original[limited.slot] == value { continue }
-                limited.attribute.check(value, entity: entity.name) { failures.append($0) }
+            for limits in entity.limits {
+                let value = values[limits.slot]
+                if !object.isNew, object.original[limits.slot] == value { continue }
+                limits.check(value, entity: entity.name) { failures.append($0) }
             }
             for (slot, value) in object.state.transients.sorted(by: { $0.key < $1.key }) {
                 entity.transientAttributes[slot].check(value, entity: entity.name) { failures.append($0) }

@@ -64,8 +64,10 @@ public final class Entity: Sendable {
     let requiredSlots: [Int]
     /// The columns that lead to other objects, in the order of their relationships.
     let linkColumns: [LinkColumn]
-    /// The attributes that are set and whose values may break a limit.
-    let limitedAttributes: [LimitedAttribute]
+    /// The limits of the attributes that are set, as far as they have any.
+    let limits: [AttributeLimits]
+    /// The same by slot.
+    let limitsBySlot: [AttributeLimits?]
     /// The slots that are part of uniqueness constraints.
     let constraintSlots: [Int]
     /// How many relationships are inherited.
@@ -126,7 +128,10 @@ public final class Entity: Sendable {
                     hasInverse: relationship.inverseIndex != nil)
             }
         }
-        limitedAttributes = parts.attributes.filter { !$0.isDerived && $0.hasLimits }.map(LimitedAttribute.init)
+        limits = parts.attributes.compactMap { AttributeLimits($0) }
+        var limitsBySlot = [AttributeLimits?](repeating: nil, count: table.columnNames.count)
+        for limits in limits { limitsBySlot[limits.slot] = limits }
+        self.limitsBySlot = limitsBySlot
         constraintSlots = Set(parts.uniquenessConstraints.flatMap(\.slots)).sorted()
         attributePositions = Dictionary(uniqueKeysWithValues: parts.attributes.map { ($0.name, $0.slot) })
         relationshipPositions = Dictionary(uniqueKeysWithValues: parts.relationships.map { ($0.name, $0.index) })
@@ -175,17 +180,6 @@ public final class Entity: Sendable {
     /// The property names, for messages that say what is known.
     public var propertyNames: [String] {
         attributes.map(\.name) + relationships.map(\.name) + transientAttributes.map(\.name)
-    }
-}
-
-/// An attribute whose values may break a limit, for loops over many objects: they would copy the attribute itself.
-final class LimitedAttribute: Sendable {
-    let slot: Int
-    let attribute: Attribute
-
-    init(_ attribute: Attribute) {
-        slot = attribute.slot
-        self.attribute = attribute
     }
 }
 

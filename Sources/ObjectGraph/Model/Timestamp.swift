@@ -38,8 +38,11 @@ public enum Timestamp {
     /// Tells whether a stored date lies in the years that texts can state.
     static func isInRange(_ value: Value) -> Bool {
         guard case .integer(let time) = value else { return false }
-        return time >= firstSecond * 1_000_000 && time < (lastSecond + 1) * 1_000_000
+        return range.contains(time)
     }
+
+    /// The stored dates that texts can state.
+    static let range = firstSecond * 1_000_000...(lastSecond + 1) * 1_000_000 - 1
 
     /// Days before a month's first in a year without a 29 February.
     static func daysBefore(month: Int) -> Int {
