@@ -114,7 +114,8 @@ struct MessageSorter {
 
     private mutating func keeps(_ message: NativeMessages.Message, client: NativeClient) -> Bool {
         if message.pointee.err != RD_KAFKA_RESP_ERR_NO_ERROR {
-            errors.append(Self.event(message, client: client))
+            let event = Self.event(message, client: client)
+            if isForHere(event) { errors.append(event) }
             return false
         }
         // Neighbours are mostly of one partition.
@@ -123,6 +124,12 @@ struct MessageSorter {
             return last.isAssigned
         }
         return keepsFirstOfRun(message)
+    }
+
+    /// What is said of a partition that has gone to another member is that one's to hear.
+    func isForHere(_ event: ConsumerEvent) -> Bool {
+        guard let place = event.topicPartition, place.partition >= 0, !event.error.isFatal else { return true }
+        return assigned.contains(place)
     }
 
     private mutating func keepsFirstOfRun(_ message: NativeMessages.Message) -> Bool {
