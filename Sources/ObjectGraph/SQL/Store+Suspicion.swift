@@ -11,7 +11,7 @@ extension Store {
 
     /// Marks the store where the error says that its disk failed or that it is damaged.
     func note(_ error: StoreError) {
-        guard error.code == .inputOutput || error.code == .corrupt else { return }
+        guard error.isDiskFailure else { return }
         // The disk may refuse this as well; then the next start knows no better than SQLite does.
         _ = FileManager.default.createFile(
             atPath: suspicionPath, contents: Data("\(error.code.rawValue)\n".utf8),

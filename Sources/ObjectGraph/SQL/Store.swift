@@ -260,7 +260,9 @@ public final class Store: Sendable {
         do {
             return try readers.read { try body(ReadContext(database: $0, model: model, caches: $1)) }
         } catch let error as DatabaseError {
-            throw StoreError(error, action: "read the store")
+            let failure = StoreError(error, action: "read the store")
+            note(failure)
+            throw failure
         }
     }
 

@@ -58,6 +58,9 @@ public struct StoreError: Error, Sendable, Equatable, CustomStringConvertible {
         }
     }
 
+    /// Tells whether the disk failed or damage was found: the store has to be verified before it is written again.
+    public var isDiskFailure: Bool { code == .inputOutput || code == .corrupt }
+
     /// The number that Core Data has for the kind of refusal, or nil where it has none.
     ///
     /// Source: CoreDataErrors.h, and for tokens of other stores what the framework was seen to return.

@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import Testing
 
 @testable import ObjectGraph
@@ -22,6 +23,19 @@ import Testing
         let writer = try WriterContext(store: store)
         #expect(!store.isSuspect)
         try writer.close()
+    }
+
+    @Test func aReaderThatFindsTheDiskFailedLeavesTheMark() throws {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let store = try open()
+        let busy = #expect(throws: StoreError.self) {
+            try store.read { _ in throw DatabaseError(resultCode: .SQLITE_BUSY) }
+        }
+        #expect(busy?.code == .busy && !store.isSuspect)
+        let error = #expect(throws: StoreError.self) {
+            try store.read { _ in throw DatabaseError(resultCode: .SQLITE_IOERR) }
+        }
+        #expect(error?.code == .inputOutput && store.isSuspect)
     }
 
     @Test func otherFailuresLeaveNoMark() throws {
