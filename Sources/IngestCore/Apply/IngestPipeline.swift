@@ -98,6 +98,18 @@ public final class IngestPipeline {
         ledger.end(SourceKey(topic: topic, partition: partition))
     }
 
+    /// Goes on elsewhere in a source: saves and commits its new position, together with everything that was added.
+    ///
+    /// - Parameters:
+    ///   - topic: the source's topic.
+    ///   - partition: its partition.
+    ///   - offset: the next offset to read.
+    /// - Throws: as ``add(_:at:nextOffset:detail:hasBacklog:decode:)``.
+    public func move(topic: String, partition: Int32, to offset: Int64) throws {
+        chunk.move(SourceKey(topic: topic, partition: partition), to: offset)
+        try finish()
+    }
+
     // MARK: Records
 
     /// Adds a record; saves the chunk when it is full.

@@ -86,6 +86,11 @@ struct PendingChunk {
             offset: nextOffset, detail: detail, fingerprint: fingerprint)
     }
 
+    /// Notes that reading goes on elsewhere; what stands before that offset is not known.
+    mutating func move(_ key: SourceKey, to offset: Int64) {
+        next[key] = Progress(offset: offset, detail: nil, fingerprint: nil)
+    }
+
     /// The positions after the chunk; they follow anything.
     var positions: [SourcePosition] {
         next.map { key, progress in

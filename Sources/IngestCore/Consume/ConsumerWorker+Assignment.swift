@@ -19,7 +19,7 @@ extension ConsumerWorker {
         // As when a group assigns: what is open is saved, and where reading waits it waits for these too.
         try saveOrDrop()
         isWaiting = false
-        try consumer.assign(adding: startOffsets(partitions))
+        try consumer.assign(adding: begin(partitions))
     }
 
     /// Tells in health what is wanted and not there, and takes back what has come.

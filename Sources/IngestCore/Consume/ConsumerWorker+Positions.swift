@@ -7,22 +7,19 @@ extension ConsumerWorker {
     static let lostPositions: Set<KafkaError.Code> = [
         .offsetOutOfRange, .autoOffsetReset, KafkaError.Code("_NO_OFFSET"),
     ]
-    private static let missingTopics: Set<KafkaError.Code> = [
-        .unknownTopicOrPartition, .unknownTopic, .unknownPartition,
-    ]
-
-    /// Takes an event that concerns a position, and tells whether it was one.
-    func take(_ event: ConsumerEvent) -> Bool {
+    /// Takes an event that concerns a position or the reading of a partition, and tells whether it was one.
+    func take(_ event: ConsumerEvent, _ consumer: Consumer?) -> Bool {
         guard let partition = event.topicPartition else { return false }
         if Self.lostPositions.contains(event.error.code) {
             outOfRange.insert(partition)
             return true
         }
-        if Self.missingTopics.contains(event.error.code) {
-            topicMissing(partition)
-            return true
+        switch ReadFailure(event) {
+        case .waits(let reason, let remedy)?: unread(partition, reason, remedy: remedy)
+        case .damaged(let reason, let remedy)?: halt(partition, reason, remedy: remedy, consumer)
+        case nil: return false
         }
-        return false
+        return true
     }
 
     /// Asks the broker what it has of partitions whose offset it does not have, and decides.
@@ -30,6 +27,8 @@ extension ConsumerWorker {
     /// Called between polls, when no record is at hand. While the broker does not answer they wait: nothing of them is
     /// fetched anyway.
     func settleOutOfRange(_ consumer: Consumer) throws {
+        // A partition may have gone to another member since.
+        outOfRange.formIntersection(progress.keys)
         for partition in outOfRange {
             let marks: Watermarks
             do {
@@ -49,7 +48,10 @@ extension ConsumerWorker {
     /// The record that the store waits for is gone. Jumping over records is a person's decision.
     func positionLost(_ partition: TopicPartition, _ reason: String, _ consumer: Consumer) throws {
         let policy = configuration.kafka.onPositionLost
-        if policy == .halt { return halt(partition, reason, consumer) }
+        if policy == .halt {
+            let remedy = "set kafka.onPositionLost to earliest or latest to go on without them"
+            return halt(partition, reason, remedy: remedy, consumer)
+        }
         let marks: Watermarks
         do {
             marks = try consumer.queryWatermarks(partition, timeoutMilliseconds: 2000)
@@ -64,6 +66,8 @@ extension ConsumerWorker {
                 "topic": "\(partition.topic)", "partition": "\(partition.partition)", "reason": "\(reason)",
                 "from": "\(progress[partition]?.next ?? -1)", "to": "\(target)",
             ])
+        // The decision is saved with what is open: going back, another member or a restart must not make it again.
+        try pipeline.move(topic: partition.topic, partition: partition.partition, to: target)
         progress[partition, default: PartitionProgress(nil)].jump(to: target)
         try seek(consumer, partition, to: target)
     }
@@ -78,20 +82,18 @@ extension ConsumerWorker {
         }
     }
 
-    private func halt(_ partition: TopicPartition, _ reason: String, _ consumer: Consumer) {
+    private func halt(_ partition: TopicPartition, _ reason: String, remedy: String, _ consumer: Consumer?) {
         if progress[partition]?.isHalted == true { return }
         progress[partition, default: PartitionProgress(nil)].isHalted = true
-        try? consumer.pause([partition])
-        report(
-            halted: partition, reason, remedy: "set kafka.onPositionLost to earliest or latest to go on without them")
+        try? consumer?.pause([partition])
+        report(halted: partition, reason, remedy: remedy)
     }
 
-    /// The topic was deleted, or never made. Where it comes back, its records decide what it is.
-    private func topicMissing(_ event: TopicPartition) {
+    /// The topic is not there, or cannot be read for now. Where it comes back, its records decide what it is.
+    private func unread(_ event: TopicPartition, _ reason: String, remedy: String) {
         let partitions = event.partition >= 0 ? [event] : progress.keys.filter { $0.topic == event.topic }
         for partition in partitions.isEmpty ? [event] : partitions where missing.insert(partition).inserted {
-            report(
-                halted: partition, "the broker does not know the topic", remedy: "make the topic, or correct 'topics'")
+            report(halted: partition, reason, remedy: remedy)
         }
     }
 

@@ -12,12 +12,16 @@ extension ConsumerWorker {
             health.report(.groupJoined)
             // Where reading waits, it waits for these too.
             isWaiting = false
-            return try startOffsets(partitions)
+            return try begin(partitions)
         case .revoked(let partitions):
             try saveOrDrop()
             commitOffsets(consumer, asynchronously: false)
             uncommittedOffsets = uncommittedOffsets.filter { !partitions.contains($0.key) }
             release(partitions)
+            // Until the group says what comes next; that may be nothing, and is told as assigned too.
+            if progress.isEmpty {
+                health.report(.groupWaiting(reason: "waiting for partitions: the group shares them out anew"))
+            }
         case .lost(let partitions):
             // Another member may have them already: what is not saved is dropped, and read again if they come back.
             try pipeline.discard()
@@ -63,6 +67,13 @@ extension ConsumerWorker {
         }
     }
 
+    /// Takes partitions that are read from now on, and returns where to read them from.
+    func begin(_ partitions: [TopicPartition]) throws -> [TopicPartition: Int64] {
+        // What keeps one from being read is told anew; going back in one that was read before proves nothing.
+        for partition in partitions { found(partition) }
+        return try startOffsets(partitions)
+    }
+
     /// Returns where to read partitions from: the store's positions, and the beginning of those it does not know.
     func startOffsets(_ partitions: [TopicPartition]) throws -> [TopicPartition: Int64] {
         let positions = try store.read { try $0.positions() }
@@ -74,7 +85,6 @@ extension ConsumerWorker {
             self.progress[partition] = progress
             pipeline.begin(
                 topic: partition.topic, partition: partition.partition, at: known[partition]?.nextOffset)
-            found(partition)
             result[partition] = progress.start
         }
         return result

@@ -116,11 +116,13 @@ public final class ConsumerWorker: @unchecked Sendable {
         do {
             while !stopRequested.load(ordering: .acquiring) { try turn(consumer) }
             health.report(.draining)
-            try pipeline.finish()
+            // A reader may have found what the writer has not: then nothing more is written.
+            if store.isSuspect { try pipeline.discard() } else { try pipeline.finish() }
             brokerAnswers = commitOffsets(consumer, asynchronously: false)
         } catch {
             let reason = "\(error)"
             health.report(error is StoreError ? .storeFailed(reason: reason) : .halted(reason: reason))
+            dropWork(after: error)
             try? consumer.close(timeoutMilliseconds: 5000)
             throw error
         }
@@ -132,6 +134,12 @@ public final class ConsumerWorker: @unchecked Sendable {
             logger.warning("the broker does not answer: the group is not left, and notices by the session timeout")
             try consumer.abandon()
         }
+    }
+
+    /// Forgets what is open where the store's disk failed: leaving the group would save it.
+    func dropWork(after error: any Error) {
+        guard let error = error as? StoreError, error.isDiskFailure else { return }
+        try? pipeline.discard()
     }
 
     private func leave(_ consumer: Consumer) throws {
@@ -153,6 +161,8 @@ public final class ConsumerWorker: @unchecked Sendable {
     ///
     /// - Throws: ``StoreError``.
     func close(cursors: [String: Int64]) throws {
+        // A store whose disk failed is verified before it is written again; its lease ends with the process.
+        if store.isSuspect { return }
         try pipeline.writer.putCursors(cursors)
         try saveDeadLetterCursor()
         try pipeline.writer.close()
@@ -163,7 +173,11 @@ public final class ConsumerWorker: @unchecked Sendable {
     private func turn(_ consumer: Consumer) throws {
         health.report(.heartbeat)
         try assignPartitions(consumer)
-        try settleOutOfRange(consumer)
+        do {
+            try settleOutOfRange(consumer)
+        } catch let error as StoreError where error.isRetriable {
+            return try recover(from: error, consumer)
+        }
         try limitOutbox(consumer)
         try waitOrGoOn(consumer)
         let batch = try consumer.poll(
@@ -192,6 +206,7 @@ public final class ConsumerWorker: @unchecked Sendable {
             let partition = record.topicPartition
             // What follows a lost position is fetched again from where reading goes on.
             if !lost.isEmpty, lost.contains(partition) { continue }
+            if !missing.isEmpty, progress[partition]?.isHalted != true { found(partition) }
             let source = Self.source(record, partition)
             switch progress[partition, default: PartitionProgress(nil)]
                 .received(offset: record.offset, fingerprint: RecordFingerprint(source))
@@ -226,7 +241,6 @@ public final class ConsumerWorker: @unchecked Sendable {
     }
 
     private func add(_ source: SourceRecord, _ partition: TopicPartition, hasBacklog: Bool) throws {
-        if !missing.isEmpty { found(partition) }
         let decoder = decoders[partition.topic]
         try pipeline.add(source, nextOffset: source.place.offset + 1, hasBacklog: hasBacklog) {
             record throws(DecodeError) in
@@ -359,7 +373,7 @@ public final class ConsumerWorker: @unchecked Sendable {
         if let takeover, takeover.take(event) { return }
         metrics.lastErrorTimestamp.set(Double(WriterContext.systemTime()) / 1_000_000)
         if event.error.isFatal { throw event.error }
-        if take(event) { return }
+        if take(event, consumer) { return }
         if event.error.code == .allBrokersDown { health.report(.brokerUnreachable(reason: event.error.description)) }
         logger.warning("the consumer reports", metadata: ["reason": "\(event.error)"])
     }

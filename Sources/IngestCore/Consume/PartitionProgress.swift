@@ -28,6 +28,8 @@ struct PartitionProgress: Sendable {
     /// Whether reading has ended until a person decides.
     var isHalted = false
     private var unverified: RecordFingerprint?
+    /// Why the position means nothing any more, until it is decided where reading goes on.
+    private var lostReason: String?
 
     /// Begins where the store stands; nil where it does not know the partition.
     init(_ position: SourcePosition?) {
@@ -47,11 +49,14 @@ struct PartitionProgress: Sendable {
     ///
     /// - Parameter fingerprint: the record's; it is asked for only where it is to be compared.
     mutating func received(offset: Int64, fingerprint: @autoclosure () -> RecordFingerprint) -> Verdict {
-        if isHalted { return .skip }
+        if isHalted || lostReason != nil { return .skip }
         if let expected = unverified {
             unverified = nil
             if offset + 1 == next, fingerprint() != expected {
-                return .lost("the record at offset \(offset) is not the one that the store took last")
+                let reason = "the record at offset \(offset) is not the one that the store took last"
+                // What was fetched behind it is of the other log: nothing of it counts before that is settled.
+                lostReason = reason
+                return .lost(reason)
             }
         }
         if let next, offset < next { return .skip }
@@ -61,6 +66,7 @@ struct PartitionProgress: Sendable {
 
     /// Takes the broker's answer that it does not have the offset, with the range that it has.
     mutating func outOfRange(low: Int64, high: Int64) -> Resolution {
+        if let lostReason { return .lost(lostReason) }
         guard let next else { return .seek(low) }
         // Only the record before may be gone, for age: then nothing is missing.
         if unverified != nil, low == next, next <= high {
@@ -74,6 +80,7 @@ struct PartitionProgress: Sendable {
     mutating func jump(to offset: Int64) {
         next = offset
         unverified = nil
+        lostReason = nil
         isHalted = false
     }
 }

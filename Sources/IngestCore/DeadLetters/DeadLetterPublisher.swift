@@ -82,8 +82,10 @@ final class DeadLetterPublisher: Sendable {
     }
 
     /// Delivers until it is asked to stop. Blocks its thread.
-    func run() {
-        loop.run(next: publishNext, succeeded: { health?.report(.deadLettersOK) }, failed: report)
+    ///
+    /// - Throws: `StoreError` where the store's disk failed or it is damaged.
+    func run() throws {
+        try loop.run(next: publishNext, succeeded: { health?.report(.deadLettersOK) }, failed: report)
     }
 
     /// Asks the loop to end after what it is doing.
@@ -110,6 +112,7 @@ final class DeadLetterPublisher: Sendable {
             showUnsent()
             return 0
         }
+        health?.report(.deadLettersDelivering)
         try sink.deliver(letters.map(records.record))
         state.withLock { state in
             (state.delivered, state.unsaved) = (last.id, last.id)

@@ -14,12 +14,16 @@ public enum HealthEvent: Sendable, Equatable {
     case groupJoined
     /// The worker is no member any more.
     case groupLost(reason: String)
+    /// The group takes the partitions back, and has not said what comes next.
+    case groupWaiting(reason: String)
     /// A broker answers.
     case brokerReachable
     /// No broker answers.
     case brokerUnreachable(reason: String)
     /// The publisher delivered, or had nothing to deliver.
     case publisherOK
+    /// The publisher waits for a delivery.
+    case publisherDelivering
     /// The publisher cannot deliver.
     case publisherFailing(reason: String)
     /// So much waits to be notified that nothing is consumed.
@@ -28,6 +32,8 @@ public enum HealthEvent: Sendable, Equatable {
     case outboxHasRoom
     /// Dead letters were delivered to their topic, or there were none.
     case deadLettersOK
+    /// A delivery of dead letters is waited for.
+    case deadLettersDelivering
     /// Dead letters cannot be delivered.
     case deadLettersFailing(reason: String)
     /// A bad record, or an error for good, ends the worker.
@@ -68,6 +74,8 @@ public struct HealthRules: Sendable, Equatable {
     public var wedgedAfterSeconds = 30.0
     /// The silence after which the worker is not ready, in seconds.
     public var staleAfterSeconds = 5.0
+    /// The seconds after which a rebalance that gives no partitions, or a delivery that does not end, is a failure.
+    public var waitingSeconds = 4.0
     /// Whether the worker consumes from Kafka.
     public var needsBroker = true
     /// Whether the worker joins no group and reads the partitions that the configuration names.
@@ -90,13 +98,27 @@ public struct HealthState: Sendable {
     private enum Condition: Sendable {
         case unknown(String)
         case ok
+        /// Since a time something is waited for that mostly comes soon.
+        case waiting(String, since: Double)
         case failed(String)
 
-        var failure: String? {
+        func failure(at time: Double, afterSeconds limit: Double) -> String? {
             switch self {
             case .ok: nil
+            case .waiting(let reason, let since): time - since > limit ? reason : nil
             case .unknown(let reason), .failed(let reason): reason
             }
+        }
+
+        /// What failed stays so until it is done, and who waits already does not begin anew.
+        mutating func wait(_ reason: String, since time: Double) {
+            if case .ok = self { self = .waiting(reason, since: time) }
+        }
+
+        /// As ``wait(_:since:)``, for the next of many steps.
+        mutating func waitAnew(_ reason: String, since time: Double) {
+            if case .waiting = self { self = .ok }
+            wait(reason, since: time)
         }
     }
 
@@ -119,6 +141,8 @@ public struct HealthState: Sendable {
     private var halted: [Partition: String] = [:]
     private var isDraining = false
 
+    private static let slowDelivery = "the broker has not confirmed a delivery yet, which is waited for"
+
     /// Creates the state of a worker that has not started.
     public init(rules: HealthRules = HealthRules(), at time: Double) {
         self.rules = rules
@@ -137,14 +161,17 @@ public struct HealthState: Sendable {
         case .storeOK: store = .ok
         case .storeFailed(let reason): store = .failed(reason)
         case .groupJoined: group = .ok
+        case .groupWaiting(let reason): group.wait(reason, since: time)
         case .groupLost(let reason): group = .failed(reason)
         case .brokerReachable: broker = .ok
         case .brokerUnreachable(let reason): broker = .failed(reason)
         case .publisherOK: publisher = .ok
+        case .publisherDelivering: publisher.waitAnew(Self.slowDelivery, since: time)
         case .publisherFailing(let reason): publisher = .failed(reason)
         case .outboxFull(let reason): outbox = .failed(reason)
         case .outboxHasRoom: outbox = .ok
         case .deadLettersOK: deadLetters = .ok
+        case .deadLettersDelivering: deadLetters.waitAnew(Self.slowDelivery, since: time)
         case .deadLettersFailing(let reason): deadLetters = .failed(reason)
         case .halted(let reason): haltReason = reason
         case .partitionHalted(let topic, let partition, let reason):
@@ -165,22 +192,25 @@ public struct HealthState: Sendable {
 
     /// Says whether the worker does its work now.
     public func readiness(at time: Double) -> [HealthCheck] {
+        func failure(_ condition: Condition) -> String? {
+            condition.failure(at: time, afterSeconds: rules.waitingSeconds)
+        }
         var checks = [
             HealthCheck("startup", failure: startingStep),
-            HealthCheck("store", failure: store.failure),
+            HealthCheck("store", failure: failure(store)),
             HealthCheck("loop", failure: loopFailure(at: time, afterSeconds: rules.staleAfterSeconds)),
         ]
         if rules.needsBroker {
-            checks.append(HealthCheck("broker", failure: broker.failure))
-            checks.append(HealthCheck(rules.choosesPartitions ? "assignment" : "group", failure: group.failure))
+            checks.append(HealthCheck("broker", failure: failure(broker)))
+            checks.append(HealthCheck(rules.choosesPartitions ? "assignment" : "group", failure: failure(group)))
             checks.append(HealthCheck("partitions", failure: haltedFailure))
         }
         if rules.rebuilds { checks.append(HealthCheck("rebuild", failure: rebuild)) }
         if rules.needsPublisher {
-            checks.append(HealthCheck("publisher", failure: publisher.failure))
-            checks.append(HealthCheck("outbox", failure: outbox.failure))
+            checks.append(HealthCheck("publisher", failure: failure(publisher)))
+            checks.append(HealthCheck("outbox", failure: failure(outbox)))
         }
-        if rules.needsDeadLetters { checks.append(HealthCheck("deadLetters", failure: deadLetters.failure)) }
+        if rules.needsDeadLetters { checks.append(HealthCheck("deadLetters", failure: failure(deadLetters))) }
         if let haltReason { checks.append(HealthCheck("halted", failure: haltReason)) }
         checks.append(HealthCheck("shutdown", failure: isDraining ? "draining" : nil))
         return checks

@@ -90,8 +90,10 @@ public final class NotificationPublisher: Sendable {
     }
 
     /// Delivers until it is asked to stop. Blocks its thread.
-    public func run() {
-        loop.run(
+    ///
+    /// - Throws: `StoreError` where the store's disk failed or it is damaged.
+    public func run() throws {
+        try loop.run(
             next: publishNext,
             succeeded: {
                 hasFailed.store(false, ordering: .releasing)
@@ -136,10 +138,12 @@ public final class NotificationPublisher: Sendable {
             notifications += try builder.notifications(for: transaction, values: currentValues)
         }
         do {
+            health?.report(.publisherDelivering)
             try sink.deliver(notifications)
             metrics?.notifications.increment(by: notifications.count)
             // Only a transaction that stands alone can have more pages.
             try publishRest(of: last, firstPart: notifications.count + 1)
+            health?.report(.publisherDelivering)
             try sink.finish(through: last.token)
         } catch {
             // Whether the batch was finished is known to the sink alone.
@@ -153,6 +157,7 @@ public final class NotificationPublisher: Sendable {
     /// Goes on after what the sink knows to be finished, though the store's cursor may not say so yet.
     private func resume() throws {
         if isResumed.load(ordering: .acquiring) { return }
+        health?.report(.publisherDelivering)
         if let finished = try sink.finishedToken() {
             let last = try store.read { try $0.lastToken() }
             if finished > last {
@@ -176,6 +181,7 @@ public final class NotificationPublisher: Sendable {
             let page = try store.read { try $0.transaction(transaction.token, from: index, limit: Self.pageSize) }
             guard let page else { return }
             let notifications = try builder.notifications(for: page, firstPart: part, values: currentValues)
+            health?.report(.publisherDelivering)
             try sink.deliver(notifications)
             metrics?.notifications.increment(by: notifications.count)
             part += notifications.count

@@ -1,4 +1,5 @@
 import Dispatch
+import ObjectGraph
 import Synchronization
 
 /// The loop of a thread that delivers what the store holds: until it is asked to stop, with a back-off after failures.
@@ -26,7 +27,8 @@ final class OutboxLoop: Sendable {
     ///   - next: delivers what comes next, and returns how much that was.
     ///   - succeeded: called after each delivery.
     ///   - failed: called with each failure.
-    func run(next: () throws -> Int, succeeded: () -> Void, failed: (any Error) -> Void) {
+    /// - Throws: `StoreError` where the store's disk failed or it is damaged: that is not tried again.
+    func run(next: () throws -> Int, succeeded: () -> Void, failed: (any Error) -> Void) throws {
         var backoff = Backoff()
         while !isStopping.load(ordering: .acquiring) {
             do {
@@ -36,6 +38,7 @@ final class OutboxLoop: Sendable {
                 if count == 0 { wait(seconds: 0.5, endsWithNews: true) }
             } catch {
                 failed(error)
+                if let error = error as? StoreError, error.isDiskFailure { throw error }
                 wait(seconds: backoff.failed(), endsWithNews: false)
             }
         }

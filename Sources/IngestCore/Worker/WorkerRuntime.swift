@@ -224,9 +224,10 @@ public final class WorkerRuntime: Sendable {
         }
         sink?.close()
         try? deadLetterProducer?.close(timeoutMilliseconds: 2000)
-        if let takeover, takeover.isTaken { try takeover.finish(writer) }
+        if let takeover, takeover.isTaken, !store.isSuspect { try takeover.finish(writer) }
         try worker.close(cursors: mailbox.take())
-        try store.close()
+        // A writer that was not closed keeps its connection until the process ends.
+        if store.isSuspect { try? store.close() } else { try store.close() }
     }
 
     /// What the pipeline has done so far; exact once ``run(signals:)`` has returned.

@@ -48,6 +48,19 @@ import Testing
         #expect(try fixture.store.verify().isSound)
     }
 
+    @Test func aMoveIsSavedWithWhatIsOpenAndMayGoBack() throws {
+        let fixture = try PipelineFixture()
+        fixture.pipeline.begin(topic: "events", partition: 0, at: nil)
+        try fixture.add(Events.records([Events.message("m1")])[0])
+        try fixture.pipeline.move(topic: "events", partition: 0, to: 500)
+        #expect(try fixture.identities("Message") == ["m1"])
+        #expect(try fixture.positions().map(\.nextOffset) == [500])
+        #expect(try fixture.positions().map(\.detail) == [nil])
+        try fixture.pipeline.move(topic: "events", partition: 0, to: 7)
+        #expect(try fixture.positions().map(\.nextOffset) == [7])
+        #expect(fixture.commits.map { $0.map(\.nextOffset) } == [[500], [7]])
+    }
+
     @Test func whatWasNotCommittedIsFedAgainByTheNextWriter() throws {
         var stream = ChatStream(SeededRandom.forTest("whatWasNotCommittedIsFedAgainByTheNextWriter"))
         let records = Events.records(stream.events(300))

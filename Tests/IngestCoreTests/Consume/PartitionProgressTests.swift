@@ -48,6 +48,20 @@ import Testing
         }
     }
 
+    @Test func whatWasFetchedBehindAnotherRecordCountsOnlyAfterAJump() {
+        var progress = PartitionProgress(position(10, last: "nine"))
+        _ = progress.received(offset: 9, fingerprint: fingerprint("other"))
+        #expect(progress.received(offset: 10, fingerprint: fingerprint("ten")) == .skip)
+        guard case .lost(let reason) = progress.outOfRange(low: 0, high: 20) else {
+            Issue.record("the question was settled without a decision")
+            return
+        }
+        #expect(reason.contains("the record at offset 9"))
+        #expect(progress.next == 10)
+        progress.jump(to: 0)
+        #expect(progress.received(offset: 0, fingerprint: fingerprint("zero")) == .apply)
+    }
+
     @Test func aLastRecordThatCompactionTookIsNotMissed() {
         var progress = PartitionProgress(position(10, last: "nine"))
         #expect(progress.received(offset: 12, fingerprint: fingerprint("twelve")) == .apply)

@@ -68,6 +68,35 @@ struct HealthStateTests {
         #expect(state.liveness(at: 33).allSatisfy { $0.isOK })
     }
 
+    @Test("partitions that were taken back and not given again fail after a while, and none at all is an answer")
+    func waitingForPartitions() {
+        var state = Self.ready()
+        state.apply(.heartbeat, at: 10)
+        state.apply(.groupWaiting(reason: "waiting"), at: 10)
+        #expect(state.readiness(at: 13).allSatisfy { $0.isOK })
+        state.apply(.groupWaiting(reason: "waiting"), at: 13)
+        #expect(Self.failures(state.readiness(at: 14.1)) == ["group": "waiting"])
+        state.apply(.groupJoined, at: 14.2)
+        #expect(state.readiness(at: 14.3).allSatisfy { $0.isOK })
+    }
+
+    @Test("a delivery that does not end fails before its wait is over, and the next step has its own time")
+    func slowDelivery() {
+        var rules = HealthRules()
+        rules.needsDeadLetters = true
+        var state = HealthState(rules: rules, at: 0)
+        for event in [HealthEvent.started, .storeOK, .brokerReachable, .groupJoined] { state.apply(event, at: 0) }
+        for event in [HealthEvent.publisherDelivering, .deadLettersDelivering] { state.apply(event, at: 0) }
+        #expect(state.readiness(at: 4).allSatisfy { $0.isOK })
+        #expect(Set(Self.failures(state.readiness(at: 4.5)).keys) == ["publisher", "deadLetters"])
+        state.apply(.publisherDelivering, at: 4.5)
+        state.apply(.deadLettersOK, at: 4.5)
+        #expect(state.readiness(at: 4.9).allSatisfy { $0.isOK })
+        state.apply(.publisherFailing(reason: "refused"), at: 4.9)
+        state.apply(.publisherDelivering, at: 4.9)
+        #expect(Self.failures(state.readiness(at: 4.9)) == ["publisher": "refused"])
+    }
+
     @Test("a heartbeat that comes late from another thread does not turn time back")
     func lateHeartbeat() {
         var state = Self.ready(at: 10)

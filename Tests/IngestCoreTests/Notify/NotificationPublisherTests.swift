@@ -176,7 +176,7 @@ import Testing
         let fixture = try fixture(messages: 0)
         let sink = CollectingSink()
         let publisher = try publisher(fixture, sink)
-        Thread.detachNewThread { publisher.run() }
+        Thread.detachNewThread { try? publisher.run() }
         defer { publisher.requestStop() }
         try add(messages: 0..<2, to: fixture)
         publisher.wake()

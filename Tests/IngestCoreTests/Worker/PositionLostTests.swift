@@ -1,0 +1,111 @@
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import IngestCore
+@testable import KafkaClient
+@testable import ObjectGraph
+
+/// What a worker keeps of a decision about a lost position, and how it tells of partitions that it cannot read.
+@Suite(.serialized, .timeLimit(.minutes(5))) struct PositionLostTests {
+    @Test func latestIsSavedWhereItIsDecidedAndAskedForOnlyOnce() async throws {
+        let harness = try WorkerHarness()
+        try harness.send((0..<10).map { WorkerHarness.message("m\($0)") })
+        try setPosition(500, harness)
+        harness.configuration.kafka.onPositionLost = .latest
+        try harness.start()
+        // Nothing new comes: the jump alone is saved.
+        try await harness.wait(for: "the jump") { try harness.position() == 10 }
+        try await harness.stop()
+        harness.configuration.kafka.onPositionLost = .halt
+        try harness.send([WorkerHarness.message("late")])
+        try harness.start()
+        try await harness.waitForPosition(11)
+        try await harness.stop()
+        #expect(try harness.read { try $0.fetch(FetchRequest("Message")) }.compactMap { $0["id"]?.text } == ["late"])
+    }
+
+    @Test func aPartitionThatMayNotBeReadIsToldUntilItsRecordsCome() async throws {
+        let harness = try WorkerHarness()
+        let refusal = KafkaError.Code("TOPIC_AUTHORIZATION_FAILED")
+        try harness.broker.failNext(.fetch, with: Array(repeating: refusal, count: 1000))
+        try harness.start()
+        try await harness.wait(for: "the refusal") { reason(harness)?.contains("does not let") == true }
+        try harness.send([WorkerHarness.message("a")])
+        harness.broker.clearFailures(.fetch)
+        try await harness.waitForPosition(1)
+        try await harness.wait(for: "readiness") { harness.isReady() }
+        try await harness.stop()
+    }
+
+    /// The library goes on behind such a batch; the embedded broker has none, so the event is the client's here.
+    @Test func aDamagedBatchHaltsItsPartitionAndNothingIsPassed() throws {
+        let health = HealthMonitor()
+        let worker = try worker(health: health)
+        let place = TopicPartition("t", 0)
+        _ = try worker.begin([place])
+        let event = ConsumerEvent(
+            topicPartition: place, offset: 7,
+            error: KafkaError(KafkaError.Code("_BAD_MSG"), "CRC", topicPartition: place))
+        #expect(worker.take(event, nil))
+        let reason = health.readiness().first { $0.name == "partitions" }?.reason
+        #expect(reason?.contains("t/0 halted: records are damaged") == true && reason?.contains("offset 7") == true)
+        let fingerprint = try #require(RecordFingerprint("1-1"))
+        #expect(worker.progress[place]?.received(offset: 8, fingerprint: fingerprint) == .skip)
+        #expect(try worker.begin([place]) == [place: PartitionProgress.beginning], "a new assignment reads it again")
+        #expect(worker.progress[place]?.isHalted == false)
+    }
+
+    @Test func partitionsThatAreTakenBackAreToldUntilTheGroupAnswers() throws {
+        let time = Mutex(0.0)
+        let health = HealthMonitor(now: { time.withLock { $0 } })
+        let worker = try worker(health: health)
+        let consumer = try Consumer(withoutGroup: ["bootstrap.servers": "127.0.0.1:1", "group.id": "g"])
+        func reason() -> String? { health.readiness().first { $0.name == "group" }?.reason }
+        let place = TopicPartition("t", 0)
+        _ = try worker.rebalance(.assigned([place, TopicPartition("t", 1)]), consumer)
+        _ = try worker.rebalance(.revoked([place]), consumer)
+        time.withLock { $0 = 60 }
+        #expect(reason() == nil, "it has another partition")
+        _ = try worker.rebalance(.revoked([TopicPartition("t", 1)]), consumer)
+        time.withLock { $0 = 65 }
+        #expect(reason()?.contains("waiting for partitions") == true)
+        _ = try worker.rebalance(.assigned([]), consumer)
+        #expect(reason() == nil)
+    }
+
+    @Test func afterADisksFailureNothingMoreIsSaved() throws {
+        let worker = try worker(health: HealthMonitor())
+        let place = RecordPlace(topic: "t", partition: 0, offset: 0)
+        try worker.pipeline.add(SourceRecord(place: place, key: nil, value: nil), nextOffset: 1) {
+            _ throws(DecodeError) in GraphEvent([])
+        }
+        #expect(worker.pipeline.deadline != nil)
+        worker.dropWork(after: StoreError(resultCode: 10, action: "commit"))
+        try worker.saveOrDrop()
+        #expect(try worker.store.read { try $0.positions() }.isEmpty)
+    }
+
+    private func worker(health: HealthMonitor) throws -> ConsumerWorker {
+        let store = try Store.inMemory(model: WorkerHarness.model)
+        return try ConsumerWorker(
+            configuration: WorkerConfiguration(), writer: WriterContext(store: store),
+            consumer: KafkaConfiguration([:]),
+            metrics: WorkerMetrics(version: "1", librdkafka: "2", sqlite: "3"), health: health, logger: .silent,
+            mailbox: CursorMailbox())
+    }
+
+    private func reason(_ harness: WorkerHarness) -> String? {
+        harness.runtime?.health.readiness().first { $0.name == "partitions" }?.reason
+    }
+
+    private func setPosition(_ offset: Int64, _ harness: WorkerHarness) throws {
+        let store = try Store.open(path: harness.storePath, model: WorkerHarness.model)
+        let writer = try WriterContext(store: store)
+        _ = try writer.apply(
+            WriterContext.Chunk(
+                events: [], positions: [SourcePosition(topic: harness.topic, partition: 0, nextOffset: offset)]))
+        try writer.close()
+        try store.close()
+    }
+}
