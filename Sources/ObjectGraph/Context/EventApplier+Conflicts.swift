@@ -66,7 +66,7 @@ extension EventApplier {
             note(writer, nil, .context)
             return nil
         case .rollback:
-            for slot in writer.changedSlots { note(writer, slot, .store) }
+            for difference in try writer.differences(in: registry) { note(writer, difference, .store) }
             return Resolution(operation: nil)
         case .storeTrump where isKnown:
             var rest = operation
@@ -74,36 +74,47 @@ extension EventApplier {
             rest.relationships.removeAll { change in
                 entity.relationships[change.relationship].slot.map(slots.contains) ?? false
             }
-            for slot in slots where operation.attributes.contains(where: { $0.slot == slot }) {
-                note(writer, slot, .store)
+            for attribute in operation.attributes where slots.contains(attribute.slot) {
+                let stored = holder.state.values[attribute.slot]
+                note(
+                    writer, EventConflict.Difference(slot: attribute.slot, local: attribute.value, stored: stored),
+                    .store)
             }
             return Resolution(operation: rest)
         // Objects of entities beside each other cannot become one.
         case .storeTrump where canBeOne:
             let merged = writer.filled()
-            let kept = Set(merged.attributes.map(\.slot))
-            for slot in writer.changedSlots { note(writer, slot, kept.contains(slot) ? .context : .store) }
+            let kept = Set(merged.attributes.map(\.slot)).union(
+                merged.relationships.compactMap { entity.relationships[$0.relationship].slot })
+            for difference in try writer.differences(in: registry) {
+                note(writer, difference, kept.contains(difference.slot) ? .context : .store)
+            }
             return Resolution(operation: merged)
         case .objectTrump where !isKnown && canBeOne:
-            for slot in writer.changedSlots { note(writer, slot, .context) }
-            var merged = operation
-            merged.identity = holder.identity
+            let merged = writer.winning()
+            let kept = Set(merged.attributes.map(\.slot))
+            for difference in try writer.differences(in: registry) {
+                let isDropped = difference.slot == entity.versionSlot && !kept.contains(difference.slot)
+                note(writer, difference, isDropped ? .store : .context)
+            }
             return Resolution(operation: merged)
         // Two objects that are both there cannot become one.
         default: return nil
         }
     }
 
-    private func note(_ conflict: EventConflict, _ slot: Int?, _ winner: MergeDecision.Winner) {
+    private func note(
+        _ conflict: EventConflict, _ difference: EventConflict.Difference?, _ winner: MergeDecision.Winner
+    ) {
         let entity = conflict.entity
-        func json(_ value: Value) -> String { slot.map { entity.json(value, slot: $0, in: registry.model) } ?? "" }
+        let model = registry.model
         notes.append(
             ConflictNote(
                 kind: .uniqueness, entity: entity.name, identity: conflict.holder.identity,
-                property: slot.map { entity.columnNames[$0] },
-                local: slot.map { json(conflict.value($0)) },
-                stored: slot.map { json(conflict.holder.state.values[$0]) }, policy: conflict.policy.name,
-                decision: winner))
+                property: difference.map { entity.columnNames[$0.slot] },
+                local: difference.map { entity.json($0.local, slot: $0.slot, in: model) },
+                stored: difference.map { entity.json($0.stored, slot: $0.slot, in: model) },
+                policy: conflict.policy.name, decision: winner))
     }
 }
 
@@ -121,26 +132,63 @@ private struct EventConflict {
         return isLater ? .objectTrump : .storeTrump
     }
 
-    /// The attributes that the event gives another value than the holder's.
-    var changedSlots: [Int] {
-        operation.attributes.map(\.slot).filter {
-            $0 != entity.identitySlot && !entity.attributes[$0].isDerived && value($0) != holder.state.values[$0]
+    /// A property to which the event gives another value than the holder's; of a to-one relationship, the identities.
+    struct Difference {
+        let slot: Int
+        let local: Value
+        let stored: Value
+    }
+
+    func differences(in registry: ObjectRegistry) throws(StoreError) -> [Difference] {
+        var differences: [Difference] = []
+        for attribute in operation.attributes
+        where attribute.slot != entity.identitySlot && !entity.attributes[attribute.slot].isDerived {
+            let stored = holder.state.values[attribute.slot]
+            if attribute.value == stored { continue }
+            differences.removeAll { $0.slot == attribute.slot }
+            differences.append(Difference(slot: attribute.slot, local: attribute.value, stored: stored))
         }
+        for change in operation.relationships {
+            let relationship = entity.relationships[change.relationship]
+            guard let slot = relationship.slot, case .one(let identity) = change.change else { continue }
+            var stored = Value.null
+            if case .integer(let pk) = holder.state.values[slot] {
+                stored = try registry.object(entity: relationship.destinationIndex, pk: pk)?.identity ?? .null
+            }
+            if identity != stored { differences.append(Difference(slot: slot, local: identity, stored: stored)) }
+        }
+        return differences
     }
 
-    func value(_ slot: Int) -> Value {
-        operation.attributes.last { $0.slot == slot }?.value ?? .null
+    /// The operation on the holder, which takes all of it; a version does not go back.
+    func winning() -> Operation {
+        var merged = operation
+        merged.identity = holder.identity
+        guard let slot = entity.versionSlot, operation.version.isOlder(than: holder.version) == true else {
+            return merged
+        }
+        merged.version = .null
+        merged.attributes.removeAll { $0.slot == slot }
+        return merged
     }
 
-    /// The operation on the holder, with what the holder lacks.
+    /// The operation on the holder, with what the holder lacks; what it has in sets and lists stays there.
     func filled() -> Operation {
         var merged = operation
         merged.identity = holder.identity
         merged.version = .null
         merged.attributes.removeAll { !holder.state.values[$0.slot].isNull }
-        merged.relationships.removeAll { change in
-            guard let slot = entity.relationships[change.relationship].slot else { return true }
-            return !holder.state.values[slot].isNull
+        merged.relationships = operation.relationships.compactMap { change in
+            var change = change
+            switch change.change {
+            case .one:
+                guard let slot = entity.relationships[change.relationship].slot, holder.state.values[slot].isNull else {
+                    return nil
+                }
+            case .replace(let identities): change.change = .edit(add: identities, remove: [])
+            case .edit(let add, _): change.change = .edit(add: add, remove: [])
+            }
+            return change
         }
         return merged
     }

@@ -34,7 +34,11 @@ struct DeletePropagation {
     }
 
     /// Returns the objects that go with others by the rule 'cascade', the given ones first.
-    func closure(of roots: [ContextObject]) throws -> [ContextObject] {
+    ///
+    /// - Parameter onCascade: called with each object that goes and each one that its rules take along.
+    func closure(
+        of roots: [ContextObject], onCascade: (ContextObject, ContextObject) -> Void = { _, _ in }
+    ) throws -> [ContextObject] {
         var deleted = roots
         var doomed = Set(roots.map(ObjectIdentifier.init))
         var next = 0
@@ -42,9 +46,9 @@ struct DeletePropagation {
             let object = deleted[next]
             next += 1
             for relationship in object.entity.relationships where relationship.deleteRule == .cascade {
-                for destination in try destinations(of: object, relationship)
-                where doomed.insert(ObjectIdentifier(destination)).inserted {
-                    deleted.append(destination)
+                for destination in try destinations(of: object, relationship) {
+                    onCascade(object, destination)
+                    if doomed.insert(ObjectIdentifier(destination)).inserted { deleted.append(destination) }
                 }
             }
             if deleted.count > registry.setDeletionThreshold { throw ObjectRegistry.TooManyDestinations() }

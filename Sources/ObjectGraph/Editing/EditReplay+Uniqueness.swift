@@ -228,7 +228,16 @@ extension EditReplay {
             switch try closure(try conflict(update.edit, collision)) {
             case .policy(let chosen): policy = chosen
             case .values(let values):
-                set(try slots(values, update.target.entity), of: update.target)
+                let given = try slots(values, update.target.entity)
+                for slot in Set(update.edit.slots).union(given.keys).sorted() {
+                    let winner = given[slot] == nil ? MergeDecision.Winner.store : .custom
+                    try note(.uniqueness, update.edit, update.target, slot, winner)
+                }
+                // The store's values stay for all other properties.
+                drop(update)
+                set(given, of: update.target)
+                claim(update.target)
+                update.values = given
                 return
             }
         }

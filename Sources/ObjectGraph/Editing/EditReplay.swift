@@ -6,14 +6,16 @@ final class EditReplay {
     let edits: EditSet
     let registry: ObjectRegistry
     let applier: EventApplier
-    private let time: Int64
+    let time: Int64
     /// The writer's objects that stand for the context's own.
     var targets: [ObjectKey: ContextObject] = [:]
     var notes: [ConflictNote] = []
     /// The changes of objects that the store has, after the conflicts were resolved.
-    private var updates: [Update] = []
+    var updates: [Update] = []
     /// The objects to delete.
-    private var doomed: [ContextObject] = []
+    var doomed: [ContextObject] = []
+    /// The objects that were deleted, with those that delete rules took along.
+    var deleted: [ContextObject] = []
     private var links: [(object: ContextObject, slot: Int, value: Value)] = []
     /// The same by object and slot.
     private(set) var plannedLinks: [ObjectIdentifier: [Int: Value]] = [:]
@@ -121,7 +123,7 @@ final class EditReplay {
     private func meetChanges() throws {
         var refused: [MergeConflict] = []
         for edit in edits.updated { try meet(edit, &refused) }
-        for edit in edits.deleted { try meetDeletion(edit, &refused) }
+        try meetDeletions(&refused)
         if !refused.isEmpty { throw EditingError(conflicts: refused, isUniqueness: false) }
     }
 
@@ -230,41 +232,6 @@ final class EditReplay {
         return false
     }
 
-    private func meetDeletion(_ edit: EditSet.Edit, _ refused: inout [MergeConflict]) throws {
-        // What somebody else has deleted too is no conflict.
-        guard let row = registry.known(edit.object.entity.index, pk: edit.object.pk), row.isAlive else { return }
-        let decision = MergeDecision(
-            entity: edit.object.entity, snapshot: edit.object.original, local: edit.object.state.values,
-            stored: row.original, changedHere: [])
-        if decision.changedThere.isEmpty {
-            doomed.append(row)
-            return
-        }
-        var policy = edits.policy(of: edit)
-        if case .custom(let closure) = policy {
-            switch try closure(try conflict(.deletedInContext, edit, decision)) {
-            case .policy(let chosen): policy = chosen
-            case .values(let values):
-                updates.append(Update(edit, row, try slots(values, edit.object.entity)))
-                note(.deletedInContext, edit, .custom)
-                return
-            }
-        }
-        switch policy {
-        case .error, .custom: refused.append(try conflict(.deletedInContext, edit, decision))
-        case .storeTrump, .rollback: note(.deletedInContext, edit, .store)
-        case .objectTrump, .overwrite:
-            doomed.append(row)
-            note(.deletedInContext, edit, .context)
-        case .lastWriterWins(let attribute):
-            let slot = try MergeDecision.decidingSlot(attribute, edit.object.entity)
-            let isLater = MergeDecision.isLater(
-                edit.object.state.values[slot], than: row.original[slot], edit.object.entity.attributes[slot].type)
-            if isLater { doomed.append(row) }
-            note(.deletedInContext, edit, isLater ? .context : .store)
-        }
-    }
-
     // MARK: Values
 
     private func setAttributes() throws {
@@ -361,24 +328,7 @@ final class EditReplay {
         }
     }
 
-    // MARK: Deletions and validation
-
-    private var deleted: [ContextObject] = []
-
-    private func deleteObjects() throws {
-        let propagation = DeletePropagation(registry: registry)
-        deleted = try propagation.closure(of: doomed.filter(\.isAlive))
-        let plan = DeletePropagation.Plan(deleted: deleted, letGo: try propagation.lettingGo(of: deleted))
-        try applier.carryOut(plan, rootCount: deleted.count, at: time)
-        if deleted.isEmpty, registry.tombstones.allSatisfy(\.isEmpty) { return }
-        // An object made here lives, whatever had its identity before.
-        for object in targets.values where object.isAlive && !object.state.isPlaceholder {
-            registry.byIdentity[object.entity.rootIndex][object.identity] = object
-            if registry.tombstones[object.entity.rootIndex][object.identity]?.current != nil {
-                applier.setTombstone(nil, entity: object.entity.index, identity: object.identity)
-            }
-        }
-    }
+    // MARK: Validation
 
     private func validate() throws {
         applier.callValidators()

@@ -46,6 +46,8 @@ struct EditSet {
     var inserted: [Edit] = []
     var updated: [Edit] = []
     var deleted: [Edit] = []
+    /// Why the deleted objects go.
+    var origins = DeletionOrigins()
     /// The links of join tables that were made or undone, by the context's keys.
     var links: [Link] = []
     /// The ordered relationships whose destinations changed or moved.

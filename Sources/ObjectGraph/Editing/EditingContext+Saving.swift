@@ -113,14 +113,17 @@ extension EditingContext {
         var prepared: Set<ObjectKey> = []
         let propagation = DeletePropagation(registry: registry)
         var closure: [ContextObject] = []
+        var origins = pending.deleted
         repeat {
+            origins = pending.deleted
             let roots = pending.deletions.compactMap { registry.known($0.entity, pk: $0.pk) }.filter(\.isAlive)
             if roots.isEmpty {
                 pending.deletions = []
                 return
             }
             do {
-                closure = try propagation.closure(of: roots)
+                closure = try propagation.closure(of: roots) { origins.note(ObjectKey($1), goesWith: ObjectKey($0)) }
+                origins.note(roots.map { ObjectKey($0) })
             } catch is ObjectRegistry.TooManyDestinations {
                 throw EditingError(
                     .tooLarge,
@@ -142,6 +145,7 @@ extension EditingContext {
             pending.countChecks.append(CountCheck(object: ObjectKey(check.object), relationship: check.relationship))
         }
         pending.deletions = []
+        pending.deleted = origins
         editCount += 1
         undoStack.amend(entries)
     }
@@ -224,6 +228,7 @@ extension EditingContext {
             edits.updated.append(EditSet.Edit(row, changedSlots: slots))
         }
         edits.deleted = changedRows { !$0.isNew && $0.state.deletion != nil }.map { EditSet.Edit($0) }
+        edits.origins = pending.deleted
         for edit in [edits.inserted, edits.updated, edits.deleted].joined() {
             let entity = edit.object.entity
             if edits.policies[entity.index] == nil { edits.policies[entity.index] = policy(of: entity) }

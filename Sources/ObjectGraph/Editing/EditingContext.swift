@@ -33,7 +33,9 @@ public final class EditingContext {
     /// The writer that saves what the context changes.
     public let writer: WriterContext
     /// How the context works; may be changed at any time.
-    public var options: Options
+    public var options: Options {
+        didSet { registry.setDeletionThreshold = options.maximumDeletionCount }
+    }
     let registry: ObjectRegistry
     let applier: EventApplier
     private let reader: ReaderConnection
@@ -43,6 +45,8 @@ public final class EditingContext {
     struct Pending {
         /// The objects to delete, before the delete rules are applied to them.
         var deletions: [ObjectKey] = []
+        /// What was deleted, and why, once the delete rules are applied.
+        var deleted = DeletionOrigins()
         var countChecks: [CountCheck] = []
     }
 
@@ -136,7 +140,8 @@ public final class EditingContext {
         return row
     }
 
-    /// Inserts a new object with its defaults and, where given, values of attributes.
+    /// Inserts a new object with its defaults and, where given, values of attributes; or nothing, where one of them or
+    /// the hook fails.
     ///
     /// - Parameters:
     ///   - entity: the entity's name.
@@ -160,23 +165,33 @@ public final class EditingContext {
             throw EditingError(
                 .type, "A new \(entity.name) needs an identity: \(entity.identity.type.expectation)")
         }
+        // What is wrong is said before anything is made.
+        let stored = try values.filter { $0.key != entity.identity.name }.sorted { $0.key < $1.key }.map {
+            let attribute = try entity.attributeToSet($0.key)
+            return (attribute, try storedValue($0.value, of: attribute, entity))
+        }
         return try undoGroup {
             let object = try insert(entity, identity)
-            for (name, value) in values where name != entity.identity.name { try object.set(name, value) }
+            for (attribute, value) in stored { try assign(value, to: attribute, of: try changeableRow(of: object)) }
             return object
         }
     }
 
     private func insert(_ entity: Entity, _ identity: Value) throws -> ManagedObject {
         var made: ContextObject?
-        try perform {
+        let entries = try perform {
             let object = applier.create(entity: entity, identity: identity)
             try applier.complete(object)
             made = object
         }
         guard let made else { throw EditingError.unknownEntity(entity.name, model) }
         let object = handle(made)
-        try options.hooks.awakeFromInsert?(object)
+        do {
+            try options.hooks.awakeFromInsert?(object)
+        } catch {
+            _ = EventApplier.revert(entries, in: registry)
+            throw error
+        }
         return object
     }
 
@@ -212,8 +227,9 @@ public final class EditingContext {
 
     // MARK: Changes
 
-    /// Carries out an edit: whole or not at all, and so that it can be undone.
-    func perform(_ body: () throws -> Void) throws {
+    /// Carries out an edit: whole or not at all, and so that it can be undone. Returns what takes it back.
+    @discardableResult
+    func perform(_ body: () throws -> Void) throws -> [EventApplier.JournalEntry] {
         let before = pending
         do {
             let entries = try applier.edit(body)
@@ -223,6 +239,7 @@ public final class EditingContext {
             }
             editCount += 1
             undoStack.record(entries, before: before, levels: options.undoLevels)
+            return entries
         } catch {
             pending = before
             throw EditingError.of(error)
@@ -237,17 +254,10 @@ public final class EditingContext {
 
     func set(_ attribute: Attribute, _ value: Value, of object: ManagedObject) throws {
         let row = try changeableRow(of: object)
-        if attribute.isDerived || !attribute.isTransient && attribute.slot == row.entity.identitySlot {
-            throw EditingError(
-                .readOnly,
-                attribute.isDerived
-                    ? "\(row.entity.name).\(attribute.name) is computed by the store and cannot be set"
-                    : "\(row.entity.name).\(attribute.name) addresses the object and cannot be changed; insert another")
-        }
-        guard let stored = attribute.type.value(given: value) else {
-            throw EditingError(
-                .type, "\(row.entity.name).\(attribute.name) has to be \(attribute.type.expectation)")
-        }
+        try assign(try storedValue(value, of: attribute, row.entity), to: attribute, of: row)
+    }
+
+    private func assign(_ stored: Value, to attribute: Attribute, of row: ContextObject) throws {
         if attribute.isTransient { return try hold(stored, attribute.slot, row) }
         let isKnown = !row.isNew || row.state.assignedSlots.contains(attribute.slot)
         // What changes nothing is no change: a hook may say what is so already.
@@ -257,6 +267,20 @@ public final class EditingContext {
             note(attribute.slot, of: row)
             row.state.values[attribute.slot] = stored
         }
+    }
+
+    private func storedValue(_ value: Value, of attribute: Attribute, _ entity: Entity) throws(EditingError) -> Value {
+        if attribute.isDerived || !attribute.isTransient && attribute.slot == entity.identitySlot {
+            throw EditingError(
+                .readOnly,
+                attribute.isDerived
+                    ? "\(entity.name).\(attribute.name) is computed by the store and cannot be set"
+                    : "\(entity.name).\(attribute.name) addresses the object and cannot be changed; insert another")
+        }
+        guard let stored = attribute.type.value(given: value) else {
+            throw EditingError(.type, "\(entity.name).\(attribute.name) has to be \(attribute.type.expectation)")
+        }
+        return stored
     }
 
     /// Holds a value that no save writes; it can be undone like others.
@@ -353,6 +377,16 @@ public final class EditingContext {
         let key = ObjectKey(row)
         if !row.isAlive || pending.deletions.contains(key) { return }
         try perform { pending.deletions.append(key) }
+    }
+}
+
+extension Entity {
+    /// Returns the attribute of a name, transient ones too.
+    func attributeToSet(_ name: String) throws(EditingError) -> Attribute {
+        guard let attribute = attribute(named: name) ?? transientAttribute(named: name) else {
+            throw EditingError.unknownProperty(name, "attribute", self)
+        }
+        return attribute
     }
 }
 

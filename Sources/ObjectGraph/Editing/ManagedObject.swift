@@ -89,11 +89,7 @@ public final class ManagedObject {
     /// - Throws: ``EditingError`` with code `editing.unknown_property`, `editing.read_only` for identities and derived
     ///   attributes, `editing.type`, `editing.object_gone`; ``StoreError``.
     public func set(_ name: String, _ value: Value) throws {
-        let entity = try context.row(of: self).entity
-        guard let attribute = entity.attribute(named: name) ?? entity.transientAttribute(named: name) else {
-            throw EditingError.unknownProperty(name, "attribute", entity)
-        }
-        try context.set(attribute, value, of: self)
+        try context.set(try context.row(of: self).entity.attributeToSet(name), value, of: self)
     }
 
     // MARK: Relationships

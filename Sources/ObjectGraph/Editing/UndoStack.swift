@@ -37,8 +37,18 @@ struct UndoStack {
         if depth == 0 { isOpen = false }
     }
 
-    mutating func takeDone() -> Group? { done.popLast() }
-    mutating func takeUndone() -> Group? { undone.popLast() }
+    /// Returns the group to undo. Changes that follow are no part of the one before it, within a group too.
+    mutating func takeDone() -> Group? {
+        isOpen = false
+        return done.popLast()
+    }
+
+    /// Returns the group to do again.
+    mutating func takeUndone() -> Group? {
+        isOpen = false
+        return undone.popLast()
+    }
+
     mutating func pushDone(_ group: Group) { done.append(group) }
     mutating func pushUndone(_ group: Group) { undone.append(group) }
 

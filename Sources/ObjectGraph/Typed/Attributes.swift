@@ -41,7 +41,7 @@ public struct Field<Content: AttributeValue>: PropertyWrapper {
     ///   - max: the greatest value.
     ///   - minLength: the least length of a text in characters, of binary in bytes.
     ///   - maxLength: the greatest length.
-    ///   - pattern: a regular expression that texts match as a whole.
+    ///   - pattern: a regular expression that has to match somewhere in a text; write `^…$` for the whole.
     ///   - unique: whether no two objects may share a value.
     ///   - indexed: whether the store keeps an index.
     ///   - preserveAfterDeletion: whether a deleted object's value stays in the history.

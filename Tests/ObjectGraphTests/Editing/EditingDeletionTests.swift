@@ -175,6 +175,10 @@ import Testing
         let context = try fixture.context { $0.maximumDeletionCount = 2 }
         try context.delete(try context.require("Chat", "c"))
         #expect(editingError { try context.save() }?.code == .tooLarge)
+        // As the error says.
+        context.options.maximumDeletionCount = 100
+        try context.save()
+        #expect(try fixture.graph.identities("Message").isEmpty)
     }
 }
 

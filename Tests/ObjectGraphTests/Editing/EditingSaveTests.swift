@@ -134,6 +134,21 @@ import Testing
         #expect(try fixture.value("Chat", "c", "title") == "new")
     }
 
+    @Test func anInsertionIsWholeOrNothing() throws {
+        let context = try fixture.context()
+        #expect(editingError { try context.insert("Chat", identity: "x", ["titel": "a"]) }?.code == .unknownProperty)
+        #expect(editingError { try context.insert("Member", identity: "x", ["age": "old"]) }?.code == .type)
+        #expect(editingError { try context.insert("Chat", identity: "x", ["messagesCount": 1]) }?.code == .readOnly)
+        struct Refusal: Error {}
+        context.options.hooks.awakeFromInsert = { _ in throw Refusal() }
+        #expect(throws: Refusal.self) { try context.insert("Chat", identity: "x") }
+        #expect(
+            try !context.hasChanges && context.insertedObjects.isEmpty && context.object("Chat", identity: "x") == nil)
+        context.options.hooks.awakeFromInsert = nil
+        try context.insert("Chat", identity: "x", ["title": "a"])
+        #expect(try context.save().inserted.count == 1)
+    }
+
     @Test func awakeFromInsertSeesDefaults() throws {
         let context = try fixture.context()
         context.options.hooks.awakeFromInsert = { try $0.set("seq", .integer(((try $0["seq"].integer) ?? 0) + 1)) }

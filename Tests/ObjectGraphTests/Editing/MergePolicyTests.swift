@@ -300,6 +300,61 @@ import Testing
         #expect(try StoreCheck.problems(fixture.graph).isEmpty)
     }
 
+    /// What a rule took along stays with what takes it along, and goes with it.
+    @Test(arguments: ["storeTrump", "rollback", "objectTrump", "overwrite"])
+    func aDeletionThatIsDroppedTakesNothingAlong(_ name: String) throws {
+        let context = try fixture.context(try #require(MergePolicy(named: name)))
+        let messages = try ["m1", "m2", "m3"].map { try context.require("Message", $0) }
+        try context.delete(context.require("Chat", "c"))
+        try fixture.elsewhere("Chat", "c", ["title": "Theirs"])
+        try context.save()
+        let isKept = !["objectTrump", "overwrite"].contains(name)
+        #expect(try fixture.graph.identities("Chat") == (isKept ? ["c"] : []))
+        #expect(try fixture.graph.identities("Message") == (isKept ? ["m1", "m2", "m3"] : []))
+        #expect(try fixture.notes() == ["deletedInContext Chat c - \(isKept ? "store" : "context")"])
+        if isKept { #expect(try messages.map { try $0["body"] } == ["hello", "hello", "hello"]) }
+        #expect(try StoreCheck.problems(fixture.graph).isEmpty)
+    }
+
+    @Test(arguments: ["storeTrump", "rollback", "objectTrump"])
+    func whatSomebodyChangedGoesWithWhatTakesItAlong(_ name: String) throws {
+        let context = try fixture.context(try #require(MergePolicy(named: name)))
+        try context.delete(context.require("Chat", "c"))
+        try context.processPendingChanges()
+        try fixture.elsewhere("Message", "m1", ["body": "theirs"])
+        try context.save()
+        #expect(try fixture.graph.identities("Chat").isEmpty && fixture.graph.identities("Message").isEmpty)
+        #expect(try fixture.notes() == ["deletedInContext Message m1 - context"])
+        #expect(try StoreCheck.problems(fixture.graph).isEmpty)
+    }
+
+    /// A message that was moved in the context goes for the chat that it was moved to, though the store knows no such link.
+    @Test(arguments: ["c", "d"])
+    func whatWasMovedGoesWithItsNewOwner(_ changed: String) throws {
+        let before = try fixture.context()
+        try before.insert("Chat", identity: "d")
+        try before.save()
+        let context = try fixture.context(.storeTrump)
+        let other = try context.require("Chat", "d")
+        try context.require("Message", "m1").setObject("chat", other)
+        try context.delete(other)
+        try fixture.elsewhere("Chat", .text(changed), ["title": "Theirs"])
+        try context.save()
+        #expect(try fixture.graph.identities("Chat") == (changed == "d" ? ["c", "d"] : ["c"]))
+        #expect(try fixture.graph.identities("Message") == (changed == "d" ? ["m1", "m2", "m3"] : ["m2", "m3"]))
+        #expect(try StoreCheck.problems(fixture.graph).isEmpty)
+    }
+
+    @Test func aProgramThatKeepsADeletedObjectKeepsWhatWouldGoWithIt() throws {
+        let context = try fixture.context(.custom { _ in .values(["title": "Both"]) })
+        try context.delete(context.require("Chat", "c"))
+        try fixture.elsewhere("Chat", "c", ["title": "Theirs"])
+        try context.save()
+        #expect(try fixture.value("Chat", "c", "title") == "Both")
+        #expect(try fixture.graph.identities("Message") == ["m1", "m2", "m3"])
+        #expect(try fixture.notes() == ["deletedInContext Chat c - custom"])
+    }
+
     @Test(arguments: [(5, false), (50, true)])
     func lastWriterWinsAgainstADeletion(_ time: Int64, _ lives: Bool) throws {
         let yaml = EditingFixture.model.replacingFirst(

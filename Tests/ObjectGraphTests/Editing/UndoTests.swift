@@ -28,6 +28,21 @@ import Testing
         #expect(!context.canRedo)
     }
 
+    @Test func whatFollowsAnUndoWithinAGroupIsNoPartOfTheChangeBefore() throws {
+        let chat = try context.require("Chat", "c")
+        try chat.set("title", "a")
+        try context.undoGroup {
+            try chat.set("title", "b")
+            context.undo()
+            try chat.set("topic", "c")
+            try chat.set("updatedAt", .integer(5))
+        }
+        context.undo()
+        #expect(try chat["title"] == "a" && chat["topic"] == "old" && chat["updatedAt"] == .null)
+        context.redo()
+        #expect(try chat["topic"] == "c" && chat["updatedAt"] == .integer(5))
+    }
+
     @Test func undoTakesInversesBackToo() throws {
         let chat = try context.require("Chat", "c")
         let carl = try context.insert("Member", identity: "carl")

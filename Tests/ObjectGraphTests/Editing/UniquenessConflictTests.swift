@@ -171,6 +171,22 @@ import Testing
         }
     }
 
+    @Test func aProgramDecidesOfAStoredObjectThatClaimsTheValueOfAnother() throws {
+        let context = try fixture.context(.custom { _ in .values(["name": "Rob"]) })
+        let bob = try context.require("Member", "bob")
+        try bob.set("email", "ann@x.y")
+        try bob.set("age", 50)
+        try context.save()
+        // The store's values stay for all other properties.
+        #expect(try fixture.graph.rows("SELECT name, email, age FROM Member WHERE id = 'bob'") == [["Rob", .null, 18]])
+        #expect(try bob["name"] == "Rob" && bob["email"] == .null)
+        #expect(
+            try fixture.notes() == [
+                "uniqueness Member bob name custom", "uniqueness Member bob email store",
+                "uniqueness Member bob age store",
+            ])
+    }
+
     @Test func uniquenessIsResolvedAfterTheLockingConflicts() throws {
         let context = try fixture.context(.storeTrump)
         let bob = try context.require("Member", "bob")

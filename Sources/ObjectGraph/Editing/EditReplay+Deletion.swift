@@ -1,0 +1,84 @@
+// Deletions: who wins against changes of others, and what the delete rules make of them in the store.
+extension EditReplay {
+    /// What a merge policy says of an object that the context deleted.
+    private struct Verdict {
+        let edit: EditSet.Edit
+        let row: ContextObject
+        /// Who wins; nil where nobody else changed the object.
+        var winner: MergeDecision.Winner?
+        /// What a program gives the object that stays.
+        var values: [Int: Value]?
+
+        var stays: Bool { winner == .store || winner == .custom }
+    }
+
+    /// Asks the policies about what somebody else changed, and chooses what goes.
+    ///
+    /// What a rule took along in the context goes as long as something goes that takes it along, whatever its own policy
+    /// says; and it stays where that stays.
+    func meetDeletions(_ refused: inout [MergeConflict]) throws {
+        var verdicts: [Verdict] = []
+        for edit in edits.deleted {
+            // What somebody else has deleted too is no conflict.
+            guard let row = registry.known(edit.object.entity.index, pk: edit.object.pk), row.isAlive else { continue }
+            if let verdict = try verdict(edit, row, &refused) { verdicts.append(verdict) }
+        }
+        let staying = Set(verdicts.filter(\.stays).map { ObjectKey($0.edit.object) })
+        let going = edits.origins.going(edits.deleted.map { ObjectKey($0.object) }, staying: staying)
+        for verdict in verdicts {
+            let goes = going.contains(ObjectKey(verdict.edit.object))
+            if goes { doomed.append(verdict.row) }
+            guard let winner = verdict.winner else { continue }
+            if !goes, let values = verdict.values { updates.append(Update(verdict.edit, verdict.row, values)) }
+            note(.deletedInContext, verdict.edit, goes ? .context : winner == .custom ? .custom : .store)
+        }
+    }
+
+    private func verdict(
+        _ edit: EditSet.Edit, _ row: ContextObject, _ refused: inout [MergeConflict]
+    ) throws -> Verdict? {
+        var verdict = Verdict(edit: edit, row: row)
+        let decision = MergeDecision(
+            entity: edit.object.entity, snapshot: edit.object.original, local: edit.object.state.values,
+            stored: row.original, changedHere: [])
+        if decision.changedThere.isEmpty { return verdict }
+        var policy = edits.policy(of: edit)
+        if case .custom(let closure) = policy {
+            switch try closure(try conflict(.deletedInContext, edit, decision)) {
+            case .policy(let chosen): policy = chosen
+            case .values(let values):
+                verdict.winner = .custom
+                verdict.values = try slots(values, edit.object.entity)
+                return verdict
+            }
+        }
+        switch policy {
+        case .error, .custom:
+            refused.append(try conflict(.deletedInContext, edit, decision))
+            return nil
+        case .storeTrump, .rollback: verdict.winner = .store
+        case .objectTrump, .overwrite: verdict.winner = .context
+        case .lastWriterWins(let attribute):
+            let slot = try MergeDecision.decidingSlot(attribute, edit.object.entity)
+            let isLater = MergeDecision.isLater(
+                edit.object.state.values[slot], than: row.original[slot], edit.object.entity.attributes[slot].type)
+            verdict.winner = isLater ? .context : .store
+        }
+        return verdict
+    }
+
+    func deleteObjects() throws {
+        let propagation = DeletePropagation(registry: registry)
+        deleted = try propagation.closure(of: doomed.filter(\.isAlive))
+        let plan = DeletePropagation.Plan(deleted: deleted, letGo: try propagation.lettingGo(of: deleted))
+        try applier.carryOut(plan, rootCount: deleted.count, at: time)
+        if deleted.isEmpty, registry.tombstones.allSatisfy(\.isEmpty) { return }
+        // An object made here lives, whatever had its identity before.
+        for object in targets.values where object.isAlive && !object.state.isPlaceholder {
+            registry.byIdentity[object.entity.rootIndex][object.identity] = object
+            if registry.tombstones[object.entity.rootIndex][object.identity]?.current != nil {
+                applier.setTombstone(nil, entity: object.entity.index, identity: object.identity)
+            }
+        }
+    }
+}
