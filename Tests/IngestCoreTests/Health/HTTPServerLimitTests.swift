@@ -22,7 +22,7 @@ struct HTTPServerLimitTests {
 
     @Test("a client that sends its body one byte at a time is dropped, though its answer was sent")
     func slowBody() async throws {
-        try await withServer({ $0.requestTimeoutSeconds = 3 }) { port in
+        try await withServer({ $0.requestTimeoutSeconds = 8 }) { port in
             let connection = try #require(RawConnection(port: port))
             connection.send("GET /livez HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n")
             let slow = Task {
