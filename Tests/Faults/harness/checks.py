@@ -217,6 +217,7 @@ def positions_of(path):
             rows = connection.execute("SELECT topic, partition, nextOffset FROM _position").fetchall()
         finally:
             connection.close()
-        return {(topic, partition): offset for topic, partition, offset in rows}
+        # Who reads in the moment of a power loss may see what it garbles; the next look is at the store that is left.
+        return {(topic, partition): offset for topic, partition, offset in rows if isinstance(offset, int)}
     except sqlite3.Error:
         return {}
