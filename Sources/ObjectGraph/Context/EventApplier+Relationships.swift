@@ -129,9 +129,7 @@ extension EventApplier {
             return
         }
         if let destination {
-            let key = ObjectRegistry.LinkKey(
-                entity: destination.entity.rootIndex, relationship: inverse.index, pk: destination.pk)
-            registry.noteMember(object.pk, of: key)
+            registry.noteMember(object.pk, of: ObjectRegistry.LinkKey(inverse, of: destination.pk))
             if inverse.hasCountLimits { countChecks.append((destination, inverse)) }
         }
         if inverse.minimumCount > 0, case .integer(let pk) = old,

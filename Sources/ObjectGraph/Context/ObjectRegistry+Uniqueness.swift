@@ -87,9 +87,8 @@ extension ObjectRegistry {
         for owner in unknown { nextPlaces[linkKey(owner, relationship)] = 0 }
         let stored = unknown.filter { !$0.isNew }.map(\.pk)
         if stored.isEmpty { return }
-        let entity = roots[relationship.entityIndex]
         func note(_ pk: Int64, _ greatest: Int64) {
-            nextPlaces[LinkKey(entity: entity, relationship: relationship.index, pk: pk)] = greatest + 1
+            nextPlaces[LinkKey(relationship, of: pk)] = greatest + 1
         }
         switch relationship.storage {
         case .column: return

@@ -49,10 +49,17 @@ final class ObjectRegistry {
 
     /// A to-many relationship of one object.
     struct LinkKey: Hashable {
-        /// The position of the entity's root.
+        /// The position of the entity that declares the relationship: those of entities beside each other have the same
+        /// positions, and an event may name an object by the wrong one.
         let entity: Int
         let relationship: Int
         let pk: Int64
+
+        init(_ relationship: Relationship, of pk: Int64) {
+            entity = relationship.entityIndex
+            self.relationship = relationship.index
+            self.pk = pk
+        }
 
         /// Hashes the three numbers at once: every link looks one up.
         func hash(into hasher: inout Hasher) {
@@ -206,11 +213,10 @@ final class ObjectRegistry {
         byKey[object.entity.rootIndex][object.pk] = object
         byIdentity[object.entity.rootIndex][object.identity] = object
         for relationship in object.entity.relationships {
-            guard case .column(let slot) = relationship.storage, let inverse = relationship.inverseIndex,
+            guard case .column(let slot) = relationship.storage, let inverse = model.inverse(of: relationship),
                 case .integer(let pk) = object.state.values[slot]
             else { continue }
-            noteMember(
-                object.pk, of: LinkKey(entity: roots[relationship.destinationIndex], relationship: inverse, pk: pk))
+            noteMember(object.pk, of: LinkKey(inverse, of: pk))
         }
     }
 
@@ -245,8 +251,7 @@ final class ObjectRegistry {
         for row in rows {
             register(row)
             if case .integer(let owner) = row.values[slot] {
-                let key = LinkKey(entity: roots[relationship.entityIndex], relationship: relationship.index, pk: owner)
-                noteMember(row.pk, of: key)
+                noteMember(row.pk, of: LinkKey(relationship, of: owner))
             }
         }
         loadedMembers.formUnion(keys)
@@ -254,7 +259,7 @@ final class ObjectRegistry {
     }
 
     func linkKey(_ object: ContextObject, _ relationship: Relationship) -> LinkKey {
-        LinkKey(entity: object.entity.rootIndex, relationship: relationship.index, pk: object.pk)
+        LinkKey(relationship, of: object.pk)
     }
 
     /// Reads the links of several objects in a join table; returns false where there are more than `limit`.

@@ -43,6 +43,32 @@ import Testing
         #expect(try graph.rows("SELECT entity, next FROM _sequence WHERE entity <> 'Folder'") == [["Item", 4]])
     }
 
+    /// The relationships of entities beside each other have the same places in their lists. An event that names an object by
+    /// the wrong entity looks one of them up in the same chunk, which must not count for the other.
+    @Test func anEventOfAnotherEntityHidesNoRelationship() throws {
+        let graph = try Graph(
+            yaml: """
+                model: kinds
+                entities:
+                  Thing:
+                    identity: id
+                    attributes: { id: { type: string } }
+                    relationships:
+                      box: { to: Box, inverse: things, optional: true }
+                      shelf: { to: Shelf, inverse: things, optional: true }
+                  Box: { parent: Thing, relationships: { things: { to: Thing, many: true, inverse: box, delete: deny } } }
+                  Shelf: { parent: Thing, relationships: { things: { to: Thing, many: true, inverse: shelf } } }
+                """)
+        try graph.apply(graph.upsert("Box", "b", ["things": ["t"]]), graph.upsert("Thing", "t"))
+        let chunk = WriterContext.Chunk(events: [
+            graph.upsert("Shelf", "b", ["things": ["t"]]), graph.delete("Box", "b"),
+        ])
+        #expect(try graph.writer.apply(chunk).outcomes.map(\.word) == ["entity.mismatch", "validation.1600"])
+        try graph.writer.commit()
+        #expect(try graph.value("Thing", "t", "box") == "b")
+        #expect(try graph.damage() == "")
+    }
+
     @Test func anAbstractEntityHasNoObjectsOfItsOwn() throws {
         let graph = try graph()
         #expect(try graph.apply(graph.upsert("Item", "x", ["title": "a"])) == ["entity.abstract"])
