@@ -83,24 +83,22 @@ extension EventApplier {
             return Resolution(operation: rest)
         // Objects of entities beside each other cannot become one.
         case .storeTrump where canBeOne:
-            let merged = writer.filled()
-            let kept = Set(merged.attributes.map(\.slot)).union(
-                merged.relationships.compactMap { entity.relationships[$0.relationship].slot })
-            for difference in try writer.differences(in: registry) {
-                note(writer, difference, kept.contains(difference.slot) ? .context : .store)
-            }
-            return Resolution(operation: merged)
-        case .objectTrump where !isKnown && canBeOne:
-            let merged = writer.winning()
-            let kept = Set(merged.attributes.map(\.slot))
-            for difference in try writer.differences(in: registry) {
-                let isDropped = difference.slot == entity.versionSlot && !kept.contains(difference.slot)
-                note(writer, difference, isDropped ? .store : .context)
-            }
-            return Resolution(operation: merged)
+            return try merge(writer.filled(), writer)
+        case .objectTrump where !isKnown && canBeOne: return try merge(writer.winning(), writer)
         // Two objects that are both there cannot become one.
         default: return nil
         }
+    }
+
+    /// Lets an operation on the holder stand for the event's, and notes what it takes and what it leaves.
+    private func merge(_ merged: Operation, _ conflict: EventConflict) throws -> Resolution {
+        let relationships = conflict.entity.relationships
+        let kept = Set(merged.attributes.map(\.slot)).union(
+            merged.relationships.compactMap { relationships[$0.relationship].slot })
+        for difference in try conflict.differences(in: registry) {
+            note(conflict, difference, kept.contains(difference.slot) ? .context : .store)
+        }
+        return Resolution(operation: merged)
     }
 
     private func note(
@@ -144,8 +142,9 @@ private struct EventConflict {
         for attribute in operation.attributes
         where attribute.slot != entity.identitySlot && !entity.attributes[attribute.slot].isDerived {
             let stored = holder.state.values[attribute.slot]
-            if attribute.value == stored { continue }
+            // The last value that the event gives is the one.
             differences.removeAll { $0.slot == attribute.slot }
+            if attribute.value == stored { continue }
             differences.append(Difference(slot: attribute.slot, local: attribute.value, stored: stored))
         }
         for change in operation.relationships {

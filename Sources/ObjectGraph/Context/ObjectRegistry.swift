@@ -128,10 +128,7 @@ final class ObjectRegistry {
 
     /// Makes a new object that holds nothing but its identity: a placeholder until it is completed.
     func makeObject(entity: Entity, identity: Value) -> ContextObject {
-        // An object without destinations has a count and a sum: nought.
-        var values = entity.initialValues
-        values[entity.identitySlot] = identity
-        return makeObject(entity: entity, values: values)
+        makeObject(entity: entity, values: entity.initialValues(identity))
     }
 
     /// Makes a new object that holds the given values, its identity among them: a placeholder until it is completed.

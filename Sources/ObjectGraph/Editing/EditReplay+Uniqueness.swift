@@ -120,8 +120,7 @@ extension EditReplay {
             }
             copyAttributes(of: object, to: &made.state.values)
         } else {
-            var values = object.entity.initialValues
-            values[object.entity.identitySlot] = object.identity
+            var values = object.entity.initialValues(object.identity)
             copyAttributes(of: object, to: &values)
             made = registry.makeObject(entity: object.entity, values: values)
             applier.noteCreated(made, replaced: known)

@@ -25,14 +25,8 @@ struct EditSet {
         let object: ContextObject
         private let changedSlots: [Int]
 
-        /// Makes an edit that inserts a new object or deletes one.
-        init(_ object: ContextObject) {
-            self.object = object
-            changedSlots = []
-        }
-
-        /// Makes an edit that changes slots of an object of the store.
-        init(_ object: ContextObject, changedSlots: [Int]) {
+        /// Makes an edit that inserts a new object, deletes one, or changes slots of one that the store has.
+        init(_ object: ContextObject, changedSlots: [Int] = []) {
             self.object = object
             self.changedSlots = changedSlots
         }

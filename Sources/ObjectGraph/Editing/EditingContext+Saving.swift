@@ -290,11 +290,9 @@ extension EditingContext {
                 let entity = saved?.entity ?? model.entities[object.objectID.entityIndex]
                 object.objectID = ManagedObjectID(entity, now.pk)
             }
-            if let saved, saved.entity.transientAttributes.isEmpty {
-                rows.append(saved)
-                continue
-            }
-            let row = registry.known(key.entity, pk: key.pk)
+            // Of what was saved, the context's row tells transient attributes only.
+            let isTold = saved?.entity.transientAttributes.isEmpty == true
+            let row = isTold ? nil : registry.known(key.entity, pk: key.pk)
             // A save leaves what it does not write alone.
             if outcome != nil, let row, !row.state.transients.isEmpty { transients[now] = row.state.transients }
             if let saved {

@@ -137,6 +137,13 @@ public final class Entity: Sendable {
         relationshipPositions = Dictionary(uniqueKeysWithValues: parts.relationships.map { ($0.name, $0.index) })
     }
 
+    /// Returns what a new object begins with; without destinations it has a count and a sum: nought.
+    func initialValues(_ identity: Value) -> [Value] {
+        var values = initialValues
+        values[identitySlot] = identity
+        return values
+    }
+
     /// The attribute that events address objects by.
     public var identity: Attribute { attributes[identitySlot] }
 

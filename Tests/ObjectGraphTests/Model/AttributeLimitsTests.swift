@@ -57,22 +57,18 @@ import Testing
     }
 
     @Test func nobodySetsWhatIsDerived() throws {
-        let model = try ObjectModel.parse(
-            """
-            model: things
-            entities:
-              Thing:
-                identity: id
-                attributes:
-                  id: { type: string }
-                  name: { type: string, maxLength: 3 }
-                  upper: { type: string, derived: "uppercase:(name)" }
-            """)
-        let thing = try #require(model.entity(named: "Thing"))
+        let thing = try Self.thing([
+            "name: { type: string, maxLength: 3 }", "upper: { type: string, derived: \"uppercase:(name)\" }",
+        ])
         #expect(thing.limits.map(\.slot) == [try #require(thing.attribute(named: "name")).slot])
     }
 
     private static func attribute(_ type: String, _ limit: String) throws -> Attribute {
+        let thing = try thing(["value: { type: \(type)\(limit.isEmpty ? "" : ", " + limit) }"])
+        return try #require(thing.attribute(named: "value"))
+    }
+
+    private static func thing(_ attributes: [String]) throws -> Entity {
         let model = try ObjectModel.parse(
             """
             model: things
@@ -81,8 +77,8 @@ import Testing
                 identity: id
                 attributes:
                   id: { type: string }
-                  value: { type: \(type)\(limit.isEmpty ? "" : ", " + limit) }
+                  \(attributes.joined(separator: "\n      "))
             """)
-        return try #require(model.entity(named: "Thing")?.attribute(named: "value"))
+        return try #require(model.entity(named: "Thing"))
     }
 }
