@@ -141,6 +141,9 @@ public struct BatchError: Error, Sendable, CustomStringConvertible {
     /// The first rule that would be broken.
     public var failure: ValidationFailure? { failures.first }
 
+    /// Tells whether SQLite refused what was written, and not a check of ours before.
+    var isRefusedBySchema: Bool { code == .refused && failures.isEmpty }
+
     /// Everything in one line.
     public var description: String {
         "\(row.map { "Row \($0): " } ?? "")\(message). \(remedy) [\(code.rawValue)]"

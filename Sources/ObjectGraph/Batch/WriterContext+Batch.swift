@@ -7,6 +7,22 @@ extension WriterContext {
     public func execute(_ request: BatchUpdateRequest) throws -> BatchResult {
         let checked = try request.objects.checked(with: store.model)
         let entities = concreteEntities(checked.entity)
+        var mayPassValuesOn = false
+        do {
+            return try update(request, checked, entities, vacates: false, &mayPassValuesOn)
+        } catch let error as BatchError where mayPassValuesOn && error.isRefusedBySchema {
+            // Whether values collide at the end, and not on the way only, is seen where none is in another's way.
+            return try update(request, checked, entities, vacates: true, &mayPassValuesOn)
+        }
+    }
+
+    /// - Parameters:
+    ///   - vacates: whether unique values are given up by all objects before any gets its own.
+    ///   - mayPassValuesOn: becomes true where a collision may be one of the way only.
+    private func update(
+        _ request: BatchUpdateRequest, _ checked: CheckedFetchRequest, _ entities: [Entity], vacates: Bool,
+        _ mayPassValuesOn: inout Bool
+    ) throws -> BatchResult {
         let plan = plan
         return try batch(resultKind: request.resultKind, entities: entities) { history, tally in
             let propagation = DerivedPropagation(store: connection, plan: plan, time: history.time)
@@ -16,10 +32,16 @@ extension WriterContext {
                     store: connection, history: history, entity: entity, assignments: assignments, request: checked,
                     plan: plan, propagation: propagation)
             }
+            mayPassValuesOn = updates.contains(where: \.mayPassValuesOn)
             // Which objects change, and to what, is decided before the first of them does, of whatever entity.
-            let keys = try updates.map { try $0.keys(mustList: updates.count > 1) }
+            let keys = try updates.map { try $0.keys(mustList: vacates || updates.count > 1) }
+            if vacates {
+                for case (let update, let keys?) in zip(updates, keys) { try update.vacate(keys) }
+            }
             var count = 0
-            for (update, keys) in zip(updates, keys) { count += try update.run(keys, into: &tally) }
+            for (update, keys) in zip(updates, keys) {
+                count += try update.run(keys, vacated: vacates && update.mayPassValuesOn, into: &tally)
+            }
             try propagation.run()
             try propagation.writeHistory(history, into: &tally)
             return (count, 0)
@@ -173,7 +195,8 @@ struct BatchInsertion {
     let entity: Entity
     private let model: ObjectModel
     private let nextRow: () throws -> [String: BatchInsertRequest.Content]?
-    private let matching: Attribute?
+    /// The attribute by which rows meet objects, and the entity whose objects have no value of it in common.
+    private let matching: (attribute: Attribute, holders: Entity)?
     private var rowCount = 0
 
     private static let chunkSize = 500
@@ -193,12 +216,14 @@ struct BatchInsertion {
         self.model = model
         nextRow = request.nextRow
         if let name = request.matching, name != entity.identity.name {
-            guard let attribute = entity.attribute(named: name), attribute.isUnique else {
+            guard let attribute = entity.attribute(named: name),
+                let constraint = entity.uniquenessConstraints.first(where: { $0.slots == [attribute.slot] })
+            else {
                 throw BatchError(
                     .invalid, "\(entity.name) has no unique attribute '\(name)'",
-                    remedy: "Match by the identity, or by an attribute with 'unique: true'")
+                    remedy: "Match by the identity, or by an attribute that is unique by itself")
             }
-            matching = attribute
+            matching = (attribute, model.entities[constraint.entityIndex])
         } else {
             matching = nil
         }
@@ -241,16 +266,15 @@ struct BatchInsertion {
     private func identities(
         of rows: [[String: BatchInsertRequest.Content]], _ store: WriterConnection
     ) throws(StoreError) -> [Value: Value] {
-        guard let matching else { return [:] }
+        guard let (matching, holders) = matching else { return [:] }
         var values: Set<Value> = []
         for row in rows {
             if case .value(let value)? = row[matching.name], !value.isNull { values.insert(value) }
         }
         var known: [Value: Value] = [:]
-        let declaring = model.entities[matching.entityIndex]
         try store.entities[entity.index].rows(slot: matching.slot, keys: Array(values), limit: nil) { row in
             // Entities beside each other may share the column, and the value.
-            if !row.entity.isKind(of: declaring) { return }
+            if !row.entity.isKind(of: holders) { return }
             known[row.values[matching.slot]] = row.values[entity.identitySlot]
         }
         return known
@@ -259,12 +283,7 @@ struct BatchInsertion {
     private func operation(
         _ row: [String: BatchInsertRequest.Content], known: [Value: Value], seen: inout [Value: Value]
     ) throws -> Operation {
-        var identity = Value.null
-        if case .value(let value)? = row[entity.identity.name] { identity = value }
-        if let matching, case .value(let value)? = row[matching.name], !value.isNull {
-            identity = known[value] ?? seen[value] ?? identity
-            seen[value] = identity
-        }
+        let identity = identity(row, known: known, seen: &seen)
         guard !identity.isNull else {
             throw BatchError(
                 .refused, "\(entity.name).\(entity.identity.name) is missing", remedy: "Give each row its identity",
@@ -273,6 +292,22 @@ struct BatchInsertion {
         var operation = Operation(.upsert, entity: entity.index, identity: identity)
         for (name, content) in row.sorted(by: { $0.key < $1.key }) { try add(content, name, to: &operation) }
         return operation
+    }
+
+    /// Whom a row is about: who has its value of the matching attribute, else whom it names, else a new object with a
+    /// random UUID; null where the identity is of another type, for a row that names none may have lost it.
+    private func identity(
+        _ row: [String: BatchInsertRequest.Content], known: [Value: Value], seen: inout [Value: Value]
+    ) -> Value {
+        var given = Value.null
+        if case .value(let value)? = row[entity.identity.name] { given = value }
+        if given.isNull, entity.identity.type == .uuid { given = .blob(UUIDText.random()) }
+        guard let matching = matching?.attribute, case .value(let value)? = row[matching.name], !value.isNull else {
+            return given
+        }
+        let identity = known[value] ?? seen[value] ?? given
+        seen[value] = identity
+        return identity
     }
 
     private func add(_ content: BatchInsertRequest.Content, _ name: String, to operation: inout Operation) throws {

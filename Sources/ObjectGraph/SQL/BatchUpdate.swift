@@ -8,9 +8,9 @@ struct BatchUpdate {
     /// The entity of the objects themselves, not of one above it.
     let entity: Entity
     let assignments: BatchAssignments
-    private let selection: BatchSelection
-    private let columns: [(name: String, value: String)]
-    private let constants: [Value]
+    let selection: BatchSelection
+    let columns: [(name: String, value: String)]
+    let constants: [Value]
     private let function: ArithmeticFunction
     private let plan: DerivedPlan
     /// Keeps true what other objects derive from the changed attributes.
@@ -78,12 +78,15 @@ struct BatchUpdate {
 
     /// Updates the objects, marks what others derive from them, and returns how many changed.
     ///
+    /// - Parameter vacated: whether ``vacate(_:)`` went before.
     /// - Throws: ``StoreError``.
-    func run(_ keys: KeySet?, into tally: inout ChangeTally) throws -> Int {
+    func run(_ keys: KeySet?, vacated: Bool, into tally: inout ChangeTally) throws -> Int {
         let before = tally.count(.update, entity: entity.index)
         if let keys {
-            let update = try self.update("pk IN (SELECT value FROM json_each(?\(constants.count + 1)))")
+            let listed = "\(selection.alias).pk IN (SELECT value FROM json_each(?\(constants.count + 1)))"
+            let update = try vacated ? settingFromAside(listed) : self.update(listed)
             try keys.forEachChunk(of: HistoryRange.maximumCount) { chunk in try change(chunk, update, &tally) }
+            if vacated { try dropAside() }
         } else {
             try changeWindows(&tally)
         }
@@ -105,7 +108,7 @@ struct BatchUpdate {
             sql: "UPDATE \(SQLText.quoted(entity.tableName)) AS \(selection.alias) SET \(set) WHERE \(condition)")
     }
 
-    private func bindConstants(_ statement: PreparedStatement) {
+    func bindConstants(_ statement: PreparedStatement) {
         for (index, value) in constants.enumerated() { statement.bind(index + 1, value) }
     }
 

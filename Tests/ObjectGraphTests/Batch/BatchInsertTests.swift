@@ -43,6 +43,24 @@ import Testing
         #expect(try graph.rows("SELECT id, code, text FROM E ORDER BY id") == [["old", 1, "kept"], ["y", 2, "two"]])
     }
 
+    /// Core Data's entities need no identity: they get a hidden one.
+    @Test func rowsWithoutIdentityGetANewOne() throws {
+        let model = try CoreDataModels.read(
+            """
+            <entity name="Item"><attribute name="x" attributeType="Integer 64" optional="YES"/>
+            <attribute name="code" attributeType="Integer 64" optional="YES"/>
+            <uniquenessConstraints><uniquenessConstraint><constraint value="code"/></uniquenessConstraint></uniquenessConstraints>
+            </entity>
+            """)
+        let graph = try Graph(model)
+        _ = try graph.writer.execute(BatchInsertRequest("Item", values: [["x": 1], ["x": 1]]))
+        var request = BatchInsertRequest("Item", values: [["code": 5, "x": 2], ["code": 5, "x": 3]])
+        request.matching = "code"
+        _ = try graph.writer.execute(request)
+        #expect(try graph.rows("SELECT x, code FROM Item ORDER BY pk") == [[1, nil], [1, nil], [3, 5]])
+        #expect(try graph.rows("SELECT count(DISTINCT _identity), min(length(_identity)) FROM Item") == [[3, 16]])
+    }
+
     /// Core Data overwrites what the row does not name with defaults; here defaults are for new objects.
     @Test func aRowThatClaimsAUniqueValueIsMergedByTheModelsPolicyAndKeepsTheRest() throws {
         let graph = try Graph(

@@ -113,6 +113,48 @@ import Testing
         #expect(try graph.column("SELECT code FROM E") == [.null, .null])
     }
 
+    /// SQLite checks row by row: the way of each value to its new object leads over one that has it still.
+    @Test func objectsPassUniqueValuesOnToEachOther() throws {
+        let graph = try Graph(
+            yaml: """
+                entities:
+                  Base:
+                    abstract: true
+                    identity: id
+                    attributes:
+                      id: { type: string }
+                      code: { type: integer64, optional: true, unique: true }
+                      other: { type: integer64, optional: true }
+                      doubled: { type: integer64, optional: true, derived: code * 2 }
+                  First: { parent: Base }
+                  Second: { parent: Base }
+                """)
+        try graph.apply(
+            (Int64(1)...6).map { number in
+                graph.upsert(
+                    number % 2 == 0 ? "First" : "Second", .text("\(number)"),
+                    ["code": .value(.integer(number)), "other": .value(.integer(7 - number))])
+            })
+        let moved = try graph.writer.execute(BatchUpdateRequest("Base", set: ["code": .expression("code + 1")]))
+        #expect(moved.count == 6)
+        #expect(try graph.column("SELECT code FROM Base ORDER BY id") == (2...7).map { .integer($0) })
+        let swapped = try graph.writer.execute(
+            BatchUpdateRequest("Base", set: ["code": .expression("other"), "other": .expression("code")]))
+        // One has the same value in both.
+        #expect(swapped.count == 5)
+        #expect(try graph.column("SELECT code FROM Base ORDER BY id") == (1...6).reversed().map { .integer($0) })
+        #expect(try graph.column("SELECT other FROM Base ORDER BY id") == (2...7).map { .integer($0) })
+        #expect(try graph.column("SELECT doubled FROM Base ORDER BY id") == (1...6).reversed().map { .integer($0 * 2) })
+        // At the end two would have 3.
+        let error = #expect(throws: BatchError.self) {
+            try graph.writer.execute(
+                BatchUpdateRequest("Base", where: "code > 1", set: ["code": .expression("code / code + 2")]))
+        }
+        #expect(error?.code == .refused)
+        #expect(try graph.column("SELECT code FROM Base ORDER BY id") == (1...6).reversed().map { .integer($0) })
+        #expect(try graph.store.verify().isSound)
+    }
+
     @Test(arguments: ["id", "messagesCount", "nothing", "messages"])
     func whatCannotBeAssignedIsRefused(_ name: String) throws {
         let graph = try chats()

@@ -1,0 +1,72 @@
+/// Unique values that objects of one request pass on to each other.
+///
+/// SQLite checks each row as it is written, so a value that another object of the request is about to give up would be
+/// taken as a collision. Where that happened, the request is carried out once more: what the objects will have is put
+/// aside, the unique columns are emptied (nulls do not collide), and then each gets its value.
+extension BatchUpdate {
+    /// The columns by which objects may collide on the way although they would not at the end: a constant is either
+    /// the same for all, which is a collision at the end too, or none.
+    private var vacated: [BatchAssignments.Column] {
+        assignments.columns.filter { column in
+            guard case .computed = column.source else { return false }
+            return entity.constraintSlots.contains(column.attribute.slot)
+        }
+    }
+
+    /// Tells whether a collision may be one of the way only.
+    var mayPassValuesOn: Bool { !vacated.isEmpty }
+
+    private var asideName: String { "_batch_\(entity.index)" }
+
+    /// The columns whose values are put aside, by their positions among all.
+    private var asidePositions: [Int] {
+        assignments.columns.indices.filter { position in
+            if case .constant = assignments.columns[position].source { false } else { true }
+        }
+    }
+
+    /// Puts aside what the objects will have, and empties their unique columns.
+    ///
+    /// - Throws: ``StoreError``.
+    func vacate(_ keys: KeySet) throws(StoreError) {
+        if vacated.isEmpty { return }
+        try dropAside()
+        let positions = asidePositions
+        let names = positions.map { "c\($0)" }.joined(separator: ", ")
+        try store.runOnce("CREATE TEMP TABLE \(asideName) (pk INTEGER PRIMARY KEY, \(names))")
+        let (table, list) = (SQLText.quoted(entity.tableName), "SELECT value FROM json_each(?\(constants.count + 1))")
+        let aside = try PreparedStatement(
+            store.connection,
+            sql: """
+                INSERT INTO temp.\(asideName) (pk, \(names)) \
+                SELECT \(selection.alias).pk, \(positions.map { columns[$0].value }.joined(separator: ", ")) \
+                FROM \(table) AS \(selection.alias) WHERE \(selection.alias).pk IN (\(list))
+                """)
+        let emptied = vacated.map { "\(SQLText.quoted($0.attribute.name)) = NULL" }.joined(separator: ", ")
+        let emptying = try PreparedStatement(
+            store.connection, sql: "UPDATE \(table) SET \(emptied) WHERE pk IN (\(list))")
+        try keys.forEachChunk(of: HistoryRange.maximumCount) { chunk throws(StoreError) in
+            for statement in [aside, emptying] {
+                bindConstants(statement)
+                statement.bind(constants.count + 1, HistoryRange.list(chunk[...]))
+                try statement.run()
+            }
+        }
+    }
+
+    /// The statement that gives objects what was put aside for them.
+    func settingFromAside(_ condition: String) throws(StoreError) -> PreparedStatement {
+        let aside = Set(asidePositions)
+        let set = columns.indices.map { position in
+            "\(columns[position].name) = \(aside.contains(position) ? "aside.c\(position)" : columns[position].value)"
+        }
+        return try PreparedStatement(
+            store.connection,
+            sql: """
+                UPDATE \(SQLText.quoted(entity.tableName)) AS \(selection.alias) SET \(set.joined(separator: ", ")) \
+                FROM temp.\(asideName) AS aside WHERE aside.pk = \(selection.alias).pk AND \(condition)
+                """)
+    }
+
+    func dropAside() throws(StoreError) { try store.runOnce("DROP TABLE IF EXISTS temp.\(asideName)") }
+}
