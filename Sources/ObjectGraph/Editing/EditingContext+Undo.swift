@@ -85,12 +85,37 @@ extension EditingContext {
     ///
     /// - Throws: ``StoreError``.
     public func mergeChanges(from result: SaveResult) throws {
+        try takeUp(result.inserted + result.updated + result.deleted)
+    }
+
+    /// Takes up what the history tells of, by whatever process it was saved; an element of a ``HistorySequence``, say.
+    ///
+    /// Source: +[NSManagedObjectContext mergeChangesFromRemoteContextSave:intoContexts:].
+    ///
+    /// - Throws: ``StoreError``.
+    public func mergeChanges(from history: HistoryResult) throws {
+        try takeUp(
+            history.objects.compactMap { object in
+                model.entity(named: object.entity).map { ManagedObjectID($0, object.pk) }
+            })
+    }
+
+    /// Takes up what a batch request did, delete rules and derived values included. It may have changed more objects
+    /// than fit into memory, so all that are known here are read anew.
+    ///
+    /// - Throws: ``StoreError``.
+    public func mergeChanges(from result: BatchResult) throws {
+        if result.token == nil { return }
+        try takeUp(
+            registry.byKey.flatMap { objects in
+                objects.values.filter { $0.pk > 0 }.map { ManagedObjectID($0) }
+            })
+    }
+
+    private func takeUp(_ ids: [ManagedObjectID]) throws {
         undoStack.clear()
         registry.forgetLists()
-        let known = (result.inserted + result.updated + result.deleted).filter {
-            registry.known($0.entityIndex, pk: $0.pk) != nil
-        }
-        _ = try refresh(known, mergeChanges: true)
+        _ = try refresh(ids.filter { registry.known($0.entityIndex, pk: $0.pk) != nil }, mergeChanges: true)
     }
 
     /// Reads rows anew and returns the ids of those that are gone and have no changes here.

@@ -207,6 +207,37 @@ import Testing
         #expect(try one.ids(chat.objects("messages")).count == 4)
     }
 
+    @Test func whatABatchRequestDidIsTakenUp() throws {
+        try fixture.seed()
+        let context = try fixture.context()
+        let chat = try context.require("Chat", "c")
+        let messages = try chat.objects("messages")
+        try messages[0].set("body", "mine")
+        let writer = fixture.graph.writer
+        try context.mergeChanges(from: try writer.execute(BatchUpdateRequest("Message", set: ["seq": .value(99)])))
+        #expect(try messages.map { try $0["seq"] } == [99, 99, 99] && messages[0]["body"] == "mine")
+        try context.mergeChanges(from: try writer.execute(BatchDeleteRequest("Message", where: "id != 'm1'")))
+        #expect(try chat["messagesCount"] == 1)
+        #expect(try context.ids(chat.objects("messages")) == ["m1"])
+        try context.save()
+        #expect(try fixture.value("Message", "m1", "body") == "mine")
+    }
+
+    @Test func whatTheHistoryTellsOfIsTakenUp() throws {
+        try fixture.seed()
+        let context = try fixture.context()
+        let chat = try context.require("Chat", "c")
+        #expect(try chat.objects("messages").count == 3)
+        try chat.set("topic", "mine")
+        var request = HistoryRequest()
+        request.after = try fixture.store.read { try $0.historyToken() }
+        try fixture.elsewhere("Chat", "c", ["title": "Theirs"])
+        try fixture.deleteElsewhere("Message", "m2")
+        try context.mergeChanges(from: try fixture.store.read { [request] in try $0.history(request) })
+        #expect(try chat["title"] == "Theirs" && chat["topic"] == "mine" && chat["messagesCount"] == 2)
+        #expect(try chat.objects("messages").count == 2)
+    }
+
     @Test func anObjectThatSomebodyDeletedSaysSo() throws {
         try fixture.seed()
         let context = try fixture.context()

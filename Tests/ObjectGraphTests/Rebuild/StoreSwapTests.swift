@@ -3,7 +3,7 @@ import Testing
 
 @testable import ObjectGraph
 
-@Suite struct StoreSwapTests {
+@Suite final class StoreSwapTests {
     private let folder: URL
     private let path: String
     private let oldIdentity: String
@@ -21,6 +21,8 @@ import Testing
         oldIdentity = try Self.make(path, replaces: nil)
         newIdentity = try Self.make(StoreSwap(path: path).rebuilt, replaces: oldIdentity)
     }
+
+    deinit { try? FileManager.default.removeItem(at: folder) }
 
     private static func make(_ path: String, replaces: String?) throws -> String {
         var options = Store.Options()
