@@ -63,7 +63,7 @@ extension ConflictNote {
 
     func summary(_ model: ObjectModel) -> String {
         let place = "\(entity) \(name(model))\(property.map { ".\($0)" } ?? "")"
-        let values = local.map { "  context \($0), store \(stored ?? "null")" } ?? ""
+        let values = "  context \(local ?? "deleted"), store \(stored ?? "deleted")"
         return "\(id)  \(Timestamp.text(time))  \(kind)  \(place)\(values)  \(policy): \(decision)"
     }
 

@@ -62,8 +62,10 @@ extension EventApplier {
         let writer = EventConflict(operation: operation, entity: entity, holder: holder, policy: policy)
         switch writer.effectivePolicy {
         case .overwrite:
+            // Read before it is deleted.
+            let stored = holder.entity.json(try writer.held(in: registry), in: registry.model)
             try delete([holder], at: operation.time)
-            note(writer, nil, .context)
+            note(writer, property: nil, .context, entity.json(writer.given, in: registry.model), stored)
             return nil
         case .rollback:
             for difference in try writer.differences(in: registry) { note(writer, difference, .store) }
@@ -102,17 +104,22 @@ extension EventApplier {
     }
 
     private func note(
-        _ conflict: EventConflict, _ difference: EventConflict.Difference?, _ winner: MergeDecision.Winner
+        _ conflict: EventConflict, _ difference: EventConflict.Difference, _ winner: MergeDecision.Winner
     ) {
-        let entity = conflict.entity
-        let model = registry.model
+        let (entity, model) = (conflict.entity, registry.model)
+        note(
+            conflict, property: entity.columnNames[difference.slot], winner,
+            entity.json(difference.local, slot: difference.slot, in: model),
+            entity.json(difference.stored, slot: difference.slot, in: model))
+    }
+
+    private func note(
+        _ conflict: EventConflict, property: String?, _ winner: MergeDecision.Winner, _ local: String, _ stored: String
+    ) {
         notes.append(
             ConflictNote(
-                kind: .uniqueness, entity: entity.name, identity: conflict.holder.identity,
-                property: difference.map { entity.columnNames[$0.slot] },
-                local: difference.map { entity.json($0.local, slot: $0.slot, in: model) },
-                stored: difference.map { entity.json($0.stored, slot: $0.slot, in: model) },
-                policy: conflict.policy.name, decision: winner))
+                kind: .uniqueness, entity: conflict.entity.name, identity: conflict.holder.identity,
+                property: property, local: local, stored: stored, policy: conflict.policy.name, decision: winner))
     }
 }
 
@@ -137,6 +144,36 @@ private struct EventConflict {
         let stored: Value
     }
 
+    /// What the event gives attributes and to-one relationships, by slot; of several values of one, the last.
+    var given: [(slot: Int, value: Value)] {
+        var values: [Int: Value] = [:]
+        for attribute in operation.attributes { values[attribute.slot] = attribute.value }
+        for change in operation.relationships {
+            if let slot = entity.relationships[change.relationship].slot, case .one(let identity) = change.change {
+                values[slot] = identity
+            }
+        }
+        return values.map { ($0.key, $0.value) }
+    }
+
+    /// What the holder has, by slot; of a to-one relationship, the destination's identity.
+    func held(in registry: ObjectRegistry) throws(StoreError) -> [(slot: Int, value: Value)] {
+        var values: [(slot: Int, value: Value)] = []
+        for slot in holder.entity.editableSlots {
+            let value = try held(slot, in: registry)
+            if !value.isNull { values.append((slot, value)) }
+        }
+        return values
+    }
+
+    private func held(_ slot: Int, in registry: ObjectRegistry) throws(StoreError) -> Value {
+        let value = holder.state.values[slot]
+        guard let relationship = holder.entity.relationship(at: slot), case .integer(let pk) = value else {
+            return value
+        }
+        return try registry.object(entity: relationship.destinationIndex, pk: pk)?.identity ?? .null
+    }
+
     func differences(in registry: ObjectRegistry) throws(StoreError) -> [Difference] {
         var differences: [Difference] = []
         for attribute in operation.attributes
@@ -150,10 +187,7 @@ private struct EventConflict {
         for change in operation.relationships {
             let relationship = entity.relationships[change.relationship]
             guard let slot = relationship.slot, case .one(let identity) = change.change else { continue }
-            var stored = Value.null
-            if case .integer(let pk) = holder.state.values[slot] {
-                stored = try registry.object(entity: relationship.destinationIndex, pk: pk)?.identity ?? .null
-            }
+            let stored = try held(slot, in: registry)
             if identity != stored { differences.append(Difference(slot: slot, local: identity, stored: stored)) }
         }
         return differences

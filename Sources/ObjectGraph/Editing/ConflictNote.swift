@@ -1,4 +1,4 @@
-/// A conflict that a merge policy resolved, kept for a person to review: one property of one object.
+/// A conflict that a merge policy resolved, kept for a person to review: one property of one object, or a whole one.
 public struct ConflictNote: Sendable {
     /// The note's number in the store; 0 before it is saved.
     public var id: Int64 = 0
@@ -14,9 +14,11 @@ public struct ConflictNote: Sendable {
     public let identity: Value
     /// The name of the property, or nil where the whole object is meant.
     public let property: String?
-    /// The value of the context or event as JSON, or nil where the whole object is meant.
+    /// The value of the context or event as JSON; of a whole object, what it gave as a JSON object, and nil where it
+    /// deleted the object.
     public let local: String?
-    /// The value of the store as JSON, or nil where the whole object is meant.
+    /// The value of the store as JSON; of a whole object that was displaced, all its values as a JSON object, of one
+    /// that the context deleted, what others had changed, and nil where the store's is deleted.
     public let stored: String?
     /// The name of the policy.
     public let policy: String

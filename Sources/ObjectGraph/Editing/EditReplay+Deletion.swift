@@ -30,7 +30,7 @@ extension EditReplay {
             if goes { doomed.append(verdict.row) }
             guard let winner = verdict.winner else { continue }
             if !goes, let values = verdict.values { updates.append(Update(verdict.edit, verdict.row, values)) }
-            note(.deletedInContext, verdict.edit, goes ? .context : winner == .custom ? .custom : .store)
+            try noteDeletedInContext(verdict.edit, verdict.row, goes ? .context : winner == .custom ? .custom : .store)
         }
     }
 

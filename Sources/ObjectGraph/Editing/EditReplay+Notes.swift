@@ -94,14 +94,45 @@ extension EditReplay {
                 policy: edits.policy(of: edit).name, decision: winner))
     }
 
-    /// Notes what became of a whole object.
-    func note(
-        _ kind: MergeConflict.Kind, _ edit: EditSet.Edit, _ winner: MergeDecision.Winner, of identity: Value? = nil
+    /// Notes what became of an object that the context changed and somebody else deleted.
+    func noteDeletedInStore(_ edit: EditSet.Edit, _ winner: MergeDecision.Winner) throws {
+        let local = try json(edit.object.state.values, edit.slots, edit.object.entity, inContext: true)
+        note(.deletedInStore, edit, winner, of: edit.object.identity, local: local, stored: nil)
+    }
+
+    /// Notes what became of an object that the context deleted and somebody else changed.
+    func noteDeletedInContext(
+        _ edit: EditSet.Edit, _ row: ContextObject, _ winner: MergeDecision.Winner
+    ) throws {
+        let changed = row.entity.editableSlots.filter { edit.object.original[$0] != row.original[$0] }
+        let stored = try json(row.original, changed, row.entity, inContext: false)
+        note(.deletedInContext, edit, winner, of: edit.object.identity, local: nil, stored: stored)
+    }
+
+    /// Notes an object that was deleted because the context's claims its unique values.
+    func noteDisplaced(_ holder: ContextObject, by edit: EditSet.Edit) throws {
+        let lost = holder.entity.editableSlots.filter { !holder.state.values[$0].isNull }
+        note(
+            .uniqueness, edit, .context, of: holder.identity,
+            local: try json(edit.object.state.values, edit.slots, edit.object.entity, inContext: true),
+            stored: try json(holder.state.values, lost, holder.entity, inContext: false))
+    }
+
+    private func note(
+        _ kind: MergeConflict.Kind, _ edit: EditSet.Edit, _ winner: MergeDecision.Winner, of identity: Value,
+        local: String?, stored: String?
     ) {
         notes.append(
             ConflictNote(
-                kind: kind, entity: edit.object.entity.name, identity: identity ?? edit.object.identity, property: nil,
-                local: nil, stored: nil, policy: edits.policy(of: edit).name, decision: winner))
+                kind: kind, entity: edit.object.entity.name, identity: identity, property: nil, local: local,
+                stored: stored, policy: edits.policy(of: edit).name, decision: winner))
+    }
+
+    private func json(
+        _ values: [Value], _ slots: [Int], _ entity: Entity, inContext: Bool
+    ) throws -> String {
+        entity.json(
+            try slots.map { ($0, try shown(values[$0], $0, entity, inContext: inContext)) }, in: model)
     }
 
     private func json(_ value: Value, _ slot: Int, _ entity: Entity) -> String {
@@ -121,5 +152,13 @@ extension Entity {
         var text = ""
         type.appendJSON(value, to: &text)
         return text
+    }
+
+    /// Returns the values of several slots as a JSON object.
+    func json(_ values: [(slot: Int, value: Value)], in model: ObjectModel) -> String {
+        let fields = values.sorted { $0.slot < $1.slot }.map { slot, value in
+            "\(JSONText.string(columnNames[slot])):\(json(value, slot: slot, in: model))"
+        }
+        return "{\(fields.joined(separator: ","))}"
     }
 }

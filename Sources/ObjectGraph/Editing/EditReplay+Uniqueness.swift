@@ -179,7 +179,7 @@ extension EditReplay {
         case .overwrite:
             for other in all {
                 displace(other.holder)
-                note(.uniqueness, edit, .context, of: other.holder.identity)
+                try noteDisplaced(other.holder, by: edit)
             }
             try insert(edit)
         }
@@ -254,7 +254,7 @@ extension EditReplay {
             drop(update)
         case .overwrite:
             displace(collision.holder)
-            note(.uniqueness, update.edit, .context, of: collision.holder.identity)
+            try noteDisplaced(collision.holder, by: update.edit)
         default: refused.append(try conflict(update.edit, collision))
         }
     }

@@ -188,7 +188,7 @@ final class EditReplay {
         }
         switch policy {
         case .error, .custom: refused.append(try conflict(.deletedInStore, edit, decision))
-        case .storeTrump, .rollback: note(.deletedInStore, edit, .store)
+        case .storeTrump, .rollback: try noteDeletedInStore(edit, .store)
         case .objectTrump, .overwrite: try insertAgain(edit, given)
         case .lastWriterWins(let attribute):
             let slot = try MergeDecision.decidingSlot(attribute, edit.object.entity)
@@ -199,7 +199,7 @@ final class EditReplay {
             if isLater, tombstone?.version.isNull == false {
                 try insertAgain(edit, given)
             } else {
-                note(.deletedInStore, edit, .store)
+                try noteDeletedInStore(edit, .store)
             }
         }
     }
@@ -217,7 +217,7 @@ final class EditReplay {
         var values = Dictionary(uniqueKeysWithValues: object.entity.editableSlots.map { ($0, object.state.values[$0]) })
         for (slot, value) in given { values[slot] = value }
         updates.append(Update(edit, made, values))
-        note(.deletedInStore, edit, .context)
+        try noteDeletedInStore(edit, .context)
     }
 
     private func isLedToByDanglingReferences(_ object: ContextObject) throws(StoreError) -> Bool {

@@ -213,6 +213,31 @@ import Testing
 
     // MARK: Deletions
 
+    /// What was lost can be read afterwards: the values are in the note, for nothing else has them.
+    @Test func aNoteOfAWholeObjectHasItsValues() throws {
+        let context = try fixture.context(.storeTrump)
+        let message = try context.require("Message", "m1")
+        try message.set("body", "mine")
+        try message.setObject("sender", try context.require("Member", "bob"))
+        try fixture.deleteElsewhere("Message", "m1")
+        try context.save()
+        let deleting = try fixture.context(.objectTrump)
+        try deleting.delete(try deleting.require("Member", "ann"))
+        try fixture.elsewhere("Member", "ann", ["name": "Anna"])
+        try deleting.save()
+        try fixture.elsewhere("Member", "bob", ["name": "Bob", "email": "bob@x.y"])
+        let inserting = try fixture.context(.overwrite)
+        try inserting.insert("Member", identity: "new").set("email", "bob@x.y")
+        try inserting.save()
+        let notes = try fixture.store.read { try $0.conflicts() }
+        #expect(notes.map(\.kind) == ["deletedInStore", "deletedInContext", "uniqueness"])
+        #expect(notes[0].local == #"{"body":"mine","sender":"bob"}"# && notes[0].stored == nil)
+        #expect(notes[1].local == nil && notes[1].stored == #"{"name":"Anna"}"#)
+        #expect(notes[2].identity == "bob" && notes[2].local == #"{"email":"bob@x.y"}"#)
+        #expect(notes[2].stored?.contains(#""email":"bob@x.y""#) == true)
+        #expect(notes[2].stored?.contains(#""name":"Bob""#) == true)
+    }
+
     @Test(arguments: ["error", "storeTrump", "rollback", "objectTrump", "overwrite"])
     func aChangedObjectThatSomebodyDeleted(_ name: String) throws {
         let policy = try #require(MergePolicy(named: name))
