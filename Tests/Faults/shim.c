@@ -33,7 +33,8 @@ enum step {
     LOG_AFTER_COMMIT_FRAME, CHECKPOINT_BEFORE_LOG_SYNC, CHECKPOINT_AFTER_LOG_SYNC, CHECKPOINT_BETWEEN_PAGES,
     CHECKPOINT_TORN_PAGE, CHECKPOINT_BEFORE_STORE_SYNC, CHECKPOINT_AFTER_STORE_SYNC, LOG_RESTART, LOG_AFTER_RESTART,
     OFFSETS_BEFORE_COMMIT, OFFSETS_AFTER_COMMIT, NOTIFICATION_BEFORE_SEND, NOTIFICATION_AFTER_SEND,
-    CURSOR_BEFORE_SAVE, CURSOR_AFTER_SAVE, LEASE_TAKE, ANY_OPERATION, STEPS
+    CURSOR_BEFORE_SAVE, CURSOR_AFTER_SAVE, LEASE_TAKE, TRANSACTION_BEFORE_TOKEN, TRANSACTION_BEFORE_COMMIT,
+    TRANSACTION_AFTER_COMMIT, ANY_OPERATION, STEPS
 };
 enum manner { KILL, LOSE_ALL, LOSE_SOME, GARBLE_SOME, STOP };
 enum mode { NO_FAULT, FAIL, SHORT_WRITE };
@@ -459,6 +460,22 @@ int rd_kafka_flush(void *client, int milliseconds) {
         sent = 0;
         reach(NOTIFICATION_AFTER_SEND);
     }
+    return result;
+}
+
+void *rd_kafka_send_offsets_to_transaction(void *client, const void *offsets, const void *group, int milliseconds) {
+    typedef void *(*send)(void *, const void *, const void *, int);
+    NEXT(send, "rd_kafka_send_offsets_to_transaction");
+    reach(TRANSACTION_BEFORE_TOKEN);
+    return real(client, offsets, group, milliseconds);
+}
+
+void *rd_kafka_commit_transaction(void *client, int milliseconds) {
+    typedef void *(*commit)(void *, int);
+    NEXT(commit, "rd_kafka_commit_transaction");
+    reach(TRANSACTION_BEFORE_COMMIT);
+    void *result = real(client, milliseconds);
+    if (!result) reach(TRANSACTION_AFTER_COMMIT);
     return result;
 }
 

@@ -25,7 +25,7 @@ class Bench:
     """Everything of one round, in one folder, made from one seed."""
 
     def __init__(self, options, seed, count, partitions=1, kind="noida", name="round", size=800, produce=True,
-                 store_folder=None, extra="", **stream):
+                 store_folder=None, extra="", change_partitions=1, **stream):
         self.options, self.seed, self.partitions = options, seed, partitions
         self.random = random.Random(f"bench/{seed}")
         self.folder = os.path.join(options.folder, name)
@@ -43,7 +43,7 @@ class Bench:
         self.memory = self.log_bytes = 0
         self.broker = Broker(self.folder, options.brokers, kind)
         self.broker.create(self.topic, partitions)
-        self.broker.create(self.changes)
+        self.broker.create(self.changes, change_partitions)
         self.extra = extra
         self.configure(self.broker.address)
         self.streams = [events.Stream(seed, f"w{p}-" if partitions > 1 else "", size=size, **stream)
@@ -174,8 +174,11 @@ class Bench:
             raise Broken("I2", f"the positions are {positions}, the log's ends {self.expectation.end}")
         self.expectation.check_dump(self.options.binary, self.config)
         if notifications != "none":
-            checks.check_notifications(
-                self.broker.read(self.changes)[0], self.store, self.model, may_lack=notifications == "some")
+            log = self.broker.read(self.changes)[0]
+            checks.check_notifications(log, self.store, self.model, may_lack=notifications == "some",
+                                       is_purged=notifications == "purged")
+            if notifications in ("all", "purged"):
+                checks.check_told_objects(checks.changes_told(log), self.expectation.oracle.tables)
         checks.check_bounds(self.memory, self.log_bytes)
         return positions
 

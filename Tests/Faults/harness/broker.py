@@ -121,20 +121,26 @@ class Broker:
 
     def read(self, topic, partitions=1):
         """The topic's log as the broker has it: by partition a list of (offset, value)."""
+        return {each: [(offset, value or b"") for offset, _, value in log]
+                for each, log in self.records(topic, partitions).items()}
+
+    def records(self, topic, partitions=1):
+        """The same as (offset, key, value), without what aborted transactions left; None is a null value."""
         logs = {each: [] for each in range(partitions)}
         for each in range(partitions):
             end = self.wire.end(topic, each)
             if self.kind == "noida" and end == 0:
                 continue
             command = ["kcat", "-C", "-b", self.address, "-t", topic, "-p", str(each), "-o", "beginning", "-e", "-q",
-                       "-f", "%o %S\n%s\n", "-X", "log_level=0"]
+                       "-f", "%o %K %S\n%k%s\n", "-X", "log_level=0", "-X", "isolation.level=read_committed"]
             data = subprocess.run(
                 command, check=True, timeout=300, stdout=subprocess.PIPE, env=self.environment).stdout
             at = 0
             while at < len(data):
                 line = data.index(b"\n", at)
-                offset, size = map(int, data[at:line].split())
-                size = max(0, size)
-                logs[each].append((offset, data[line + 1:line + 1 + size]))
-                at = line + 1 + size + 1
+                offset, key, size = map(int, data[at:line].split())
+                start = line + 1 + max(0, key)
+                value = data[start:start + size] if size >= 0 else None
+                logs[each].append((offset, data[line + 1:start], value))
+                at = start + max(0, size) + 1
         return logs

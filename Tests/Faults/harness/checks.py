@@ -24,6 +24,7 @@ class Expectation:
 
     def __init__(self, model, topic, logs):
         self.model, self.topic, self.logs = model, topic, logs
+        self.keeps_history = True  # false where it is purged meanwhile
         self.forget_history()
         self.restart()
 
@@ -78,7 +79,8 @@ class Expectation:
         if problem:
             raise Broken(*self.blame(problem, found, positions))
         if history:
-            self.check_history(store, may_go_back)
+            if self.keeps_history:
+                self.check_history(store, may_go_back)
             self.check_letters(store, may_go_back)
         return positions
 
@@ -177,17 +179,40 @@ def notified(log):
     return [json.loads(value) for value in first.values()]
 
 
-def check_notifications(log, path, model, may_lack=False):
-    """I4: what the topic tells is the history, all of it, in its order."""
+def changes_told(log):
+    """By token the changes that a topic tells of."""
     told = {}
     for event in notified(log):
         told.setdefault(event["data"]["token"], []).extend(event["data"]["changes"])
+    return told
+
+
+def check_told_objects(told, tables):
+    """I4 without a history: who follows the notifications ends with the objects that there are."""
+    alive = set()
+    for token in sorted(told):
+        for each in told[token]:
+            key = (each["entity"], str(each["id"]))
+            if (each["change"] == "insert") == (key in alive):
+                raise Broken("I4", f"token {token} tells of an {each['change']} of {key}, which was "
+                                   + ("there" if key in alive else "not there"))
+            (alive.discard if each["change"] == "delete" else alive.add)(key)
+    rows = {(name, identity) for name, table in tables.items() for identity in table}
+    if alive != rows:
+        raise Broken("I4", f"the notifications do not lead to the objects there are: {sorted(alive ^ rows)[:3]}")
+
+
+def check_notifications(log, path, model, may_lack=False, is_purged=False):
+    """I4: what the topic tells is the history, all of it, in its order; of a purged one what is left."""
+    told = changes_told(log)
     with canonical.StoreFile(path, model) as store:
         saved = {}
         for token, entity, identity, change in store.rows(
                 "SELECT token, entity, identity, change FROM _history ORDER BY token"):
             saved.setdefault(token, []).append((entity, str(identity), change))
     for token in sorted(told.keys() | saved.keys()):
+        if is_purged and token < min(saved, default=token + 1):
+            continue
         if token not in saved:
             raise Broken("I4", f"token {token} was notified and is not in the history")
         if token not in told:
