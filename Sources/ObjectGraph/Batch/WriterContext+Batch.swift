@@ -26,11 +26,14 @@ extension WriterContext {
         let plan = plan
         return try batch(resultKind: request.resultKind, entities: entities) { history, tally in
             let propagation = DerivedPropagation(store: connection, plan: plan, time: history.time)
+            let function = try ArithmeticFunction(connection.connection)
+            // The statements call it until the end of the request.
+            defer { withExtendedLifetime(function) {} }
             let updates = try entities.map { entity in
                 let assignments = try BatchAssignments(request, entity: entity, plan: plan, time: history.time)
                 return try BatchUpdate(
                     store: connection, history: history, entity: entity, assignments: assignments, request: checked,
-                    plan: plan, propagation: propagation)
+                    plan: plan, propagation: propagation, function: function)
             }
             mayPassValuesOn = updates.contains(where: \.mayPassValuesOn)
             // Which objects change, and to what, is decided before the first of them does, of whatever entity.

@@ -31,8 +31,7 @@ extension EventApplier {
             operation.attributes.map(\.slot)
             + operation.relationships.compactMap { entity.relationships[$0.relationship].slot }
         guard constraint.slots.contains(where: names.contains) else { return nil }
-        let known = registry.known(entity.index, operation.identity)
-        var values = known.flatMap { $0.isAlive ? $0.state.values : nil } ?? entity.defaults
+        var values = valuesToBe(operation, entity)
         values[entity.identitySlot] = operation.identity
         for attribute in operation.attributes { values[attribute.slot] = attribute.value }
         for change in operation.relationships {
@@ -47,6 +46,21 @@ extension EventApplier {
         return registry.byUnique[key]?.first {
             $0.isAlive && $0.identity != operation.identity && registry.uniqueKey($0.state.values, constraint) == key
         }
+    }
+
+    /// What an operation's object has before its own values: what is stored, and defaults where it is new, arrives, or
+    /// becomes one of an entity further down.
+    private func valuesToBe(_ operation: Operation, _ entity: Entity) -> [Value] {
+        guard let known = registry.known(entity.index, operation.identity), known.isAlive else {
+            return entity.defaults
+        }
+        var values = known.state.values
+        let own = known.entity.isKind(of: entity) ? known.entity : entity
+        if !known.state.isPlaceholder, own === known.entity { return values }
+        for (slot, value) in own.defaults.enumerated() where values[slot].isNull {
+            if known.state.isPlaceholder || !known.entity.attributes.hasAttribute(at: slot) { values[slot] = value }
+        }
+        return values
     }
 
     /// What a policy makes of an operation: another one, or nothing.

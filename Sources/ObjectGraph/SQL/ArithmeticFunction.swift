@@ -3,23 +3,22 @@ import GRDBSQLite
 /// Makes expressions of a batch request known to SQLite, so that they are computed exactly as derived attributes are.
 ///
 /// `_arithmetic(N, …)` computes the expression of number N over the values of its slots, in their order. The function
-/// is there while the object is.
+/// is there while the object is; a connection has one at a time, for all entities of a request.
 final class ArithmeticFunction {
     private struct Expression {
         /// Nil where the attribute's own derivation is computed.
         let expression: ArithmeticExpression?
         let slots: [Int]
         let attribute: Attribute
+        let slotCount: Int
     }
 
     static let name = "_arithmetic"
     private let connection: OpaquePointer
-    private let slotCount: Int
     private var expressions: [Expression] = []
 
-    init(_ connection: OpaquePointer, slotCount: Int) throws(StoreError) {
+    init(_ connection: OpaquePointer) throws(StoreError) {
         self.connection = connection
-        self.slotCount = slotCount
         let code = sqlite3_create_function_v2(
             connection, Self.name, -1, SQLITE_UTF8 | SQLITE_DETERMINISTIC, Unmanaged.passUnretained(self).toOpaque(),
             { context, count, arguments in
@@ -36,16 +35,17 @@ final class ArithmeticFunction {
 
     /// Returns the SQL of an expression, or of a derived attribute where there is none, given the SQL of each slot's value.
     func sql(
-        _ expression: ArithmeticExpression?, of attribute: Attribute, value: (Int) -> String
+        _ expression: ArithmeticExpression?, of attribute: Attribute, _ entity: Entity, value: (Int) -> String
     ) -> String {
         let slots = (expression?.slots ?? attribute.ownSlots).sorted()
-        expressions.append(Expression(expression: expression, slots: slots, attribute: attribute))
+        expressions.append(
+            Expression(expression: expression, slots: slots, attribute: attribute, slotCount: entity.slotCount))
         return "\(Self.name)(\(([String(expressions.count - 1)] + slots.map(value)).joined(separator: ", ")))"
     }
 
     private func compute(_ context: OpaquePointer, _ arguments: UnsafeBufferPointer<OpaquePointer?>) {
         let entry = expressions[Int(sqlite3_value_int64(arguments[0]))]
-        var values = [Value](repeating: .null, count: slotCount)
+        var values = [Value](repeating: .null, count: entry.slotCount)
         for (position, slot) in entry.slots.enumerated() {
             guard let argument = arguments[position + 1] else { continue }
             values[slot] = Self.value(argument)

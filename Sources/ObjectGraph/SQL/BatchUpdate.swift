@@ -11,7 +11,6 @@ struct BatchUpdate {
     let selection: BatchSelection
     let columns: [(name: String, value: String)]
     let constants: [Value]
-    private let function: ArithmeticFunction
     private let plan: DerivedPlan
     /// Keeps true what other objects derive from the changed attributes.
     private let propagation: DerivedPropagation
@@ -21,7 +20,7 @@ struct BatchUpdate {
 
     init(
         store: WriterConnection, history: HistoryWriter, entity: Entity, assignments: BatchAssignments,
-        request: CheckedFetchRequest, plan: DerivedPlan, propagation: DerivedPropagation
+        request: CheckedFetchRequest, plan: DerivedPlan, propagation: DerivedPropagation, function: ArithmeticFunction
     ) throws {
         self.plan = plan
         self.propagation = propagation
@@ -36,7 +35,6 @@ struct BatchUpdate {
         selection = try BatchSelection(
             request, entity: entity, includesPlaceholders: false, time: history.time,
             firstParameter: constantCount + 3)
-        function = try ArithmeticFunction(store.connection, slotCount: entity.slotCount)
         var constants: [Value] = []
         var values: [Int: String] = [:]
         var columns: [(String, String)] = []
@@ -50,11 +48,11 @@ struct BatchUpdate {
                 value = "?\(constants.count)"
             case .computed(let expression):
                 // Assignments read what was there before; derived values read what is assigned.
-                value = function.sql(expression, of: column.attribute) { slot in
+                value = function.sql(expression, of: column.attribute, entity) { slot in
                     "\(alias).\(SQLText.quoted(entity.columnNames[slot]))"
                 }
             case .derived:
-                value = function.sql(nil, of: column.attribute) { slot in
+                value = function.sql(nil, of: column.attribute, entity) { slot in
                     values[slot] ?? "\(alias).\(SQLText.quoted(entity.columnNames[slot]))"
                 }
             }

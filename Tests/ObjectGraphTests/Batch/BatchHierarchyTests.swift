@@ -43,6 +43,31 @@ import Testing
         #expect(try graph.store.verify().isSound)
     }
 
+    @Test func eachEntityComputesItsOwnDerivedValues() throws {
+        let graph = try Graph(
+            yaml: """
+                entities:
+                  Party:
+                    identity: id
+                    attributes: { id: { type: string }, level: { type: integer64, default: 1 } }
+                  Person:
+                    parent: Party
+                    attributes:
+                      weight: { type: integer64, default: 5 }
+                      heavier: { type: integer64, derived: level + weight }
+                  Company:
+                    parent: Party
+                    attributes: { size: { type: integer64, default: 10 }, larger: { type: integer64, derived: size * level } }
+                """)
+        try graph.apply([graph.upsert("Party", "a"), graph.upsert("Person", "b"), graph.upsert("Company", "c")])
+        _ = try graph.writer.execute(BatchUpdateRequest("Party", set: ["level": .expression("level + 2")]))
+        #expect(
+            try graph.rows("SELECT level, heavier, larger FROM Party ORDER BY id") == [
+                [3, nil, nil], [3, 8, nil], [3, nil, 30],
+            ])
+        #expect(try graph.store.verify().isSound)
+    }
+
     @Test func anUpdateOfASubEntityLeavesTheOthersAlone() throws {
         let graph = try graph()
         let result = try graph.writer.execute(

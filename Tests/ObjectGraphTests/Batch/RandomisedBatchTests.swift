@@ -9,7 +9,7 @@ import Testing
 @Suite struct RandomisedBatchTests {
     @Test func batchRequestsKeepTheRules() throws {
         try Seeds.forEach(runs: 60) { seed in
-            let yaml = ModelGenerator.yaml(seed: seed)
+            let yaml = ModelGenerator.yaml(seed: seed, policies: 40)
             run(yaml, try ObjectModel.parse(yaml), seed: seed)
         }
     }

@@ -25,46 +25,6 @@ import Testing
             }
         }
     }
-
-    /// The model's policy resolves what events claim, the same in every way of cutting them into chunks.
-    @Test func eventsUnderEveryPolicyAreTheSameInEveryChunking() throws {
-        let environment = ProcessInfo.processInfo.environment
-        let seed = environment["INGEST_TEST_SEED"].flatMap { UInt64($0) }
-        let count = seed != nil ? 1 : environment["INGEST_TEST_RUNS"].flatMap { UInt64($0) } ?? 25
-        let first = seed ?? UInt64.random(in: 0..<1_000_000_000)
-        for seed in first..<first + count {
-            let yaml = EditingStorm.model(seed: seed)
-            let model = try ObjectModel.parse(yaml)
-            var generator = EventGenerator(model, seed: seed)
-            let events = generator.events(30)
-            let one = try Graph(model, clock: Clock(1_000))
-            let expected = try events.flatMap { try one.apply([$0]).outcomes.map(\.word) }
-            let lines = try StoreDump.lines(one)
-            let damage = try one.damage()
-            var problem = damage.isEmpty ? nil : damage
-            if problem == nil { problem = try StoreCheck.problems(one).first }
-            for length in [30, 2, 7] where problem == nil {
-                let graph = try Graph(model, clock: Clock(1_000))
-                var outcomes: [String] = []
-                for start in stride(from: 0, to: events.count, by: length) {
-                    outcomes += try graph.apply(Array(events[start..<min(start + length, events.count)])).outcomes.map(
-                        \.word)
-                }
-                if outcomes != expected {
-                    let place = zip(outcomes, expected).enumerated().first { $0.element.0 != $0.element.1 }
-                    problem =
-                        "chunks of \(length): event \(place?.offset ?? -1) is \(place?.element.0 ?? "?"), not \(place?.element.1 ?? "?")"
-                } else if let difference = StoreDump.difference(lines, try StoreDump.lines(graph)) {
-                    problem = "chunks of \(length):\n\(difference)"
-                }
-            }
-            if let problem {
-                let list = events.enumerated().map { "\($0): \(model.text($1)) → \(expected[$0])" }
-                Issue.record("seed \(seed): \(problem)\n\(list.joined(separator: "\n"))\n\(yaml)")
-                return
-            }
-        }
-    }
 }
 
 /// One run: a model, a store, contexts, and what they do.
@@ -83,19 +43,9 @@ struct EditingStorm {
 
     private static let policies = ["error", "storeTrump", "objectTrump", "overwrite", "rollback", "objectTrump"]
 
-    /// A model made at random in which each hierarchy has a policy.
-    static func model(seed: UInt64) -> String {
-        var random = SeededGenerator(seed: seed ^ 0x6d65_7267_65)
-        let plain = ModelGenerator.yaml(seed: seed)
-        return plain.split(separator: "\n", omittingEmptySubsequences: false).map { line in
-            guard line == "    identity: id", random.chance(70) else { return String(line) }
-            return "\(line)\n    mergePolicy: \(policies.randomElement(using: &random) ?? "error")"
-        }.joined(separator: "\n")
-    }
-
     init(seed: UInt64) throws {
         random = SeededGenerator(seed: seed ^ 0x7374_6f72_6d)
-        yaml = random.chance(50) ? Self.model(seed: seed) : ModelGenerator.yaml(seed: seed)
+        yaml = ModelGenerator.yaml(seed: seed, policies: random.chance(50) ? 60 : 0)
         let model = try ObjectModel.parse(yaml)
         graph = try Graph(model, clock: clock)
         var generator = EventGenerator(model, seed: seed)

@@ -66,7 +66,7 @@ struct ReferenceGraph {
         return together { graph in
             for operation in event.operations where !graph.isStale(operation) {
                 switch operation.kind {
-                case .upsert: try graph.upsert(operation)
+                case .upsert: if let operation = try graph.met(operation) { try graph.upsert(operation) }
                 case .delete: try graph.delete(operation)
                 // Events at random hold none: an operation beside others may not empty an entity.
                 case .truncate: throw Failure(codes: ["delete.too_large"])
@@ -93,11 +93,11 @@ struct ReferenceGraph {
         }
     }
 
-    private func key(_ operation: ObjectGraph.Operation) -> Key {
+    func key(_ operation: ObjectGraph.Operation) -> Key {
         key(operation.entity, operation.identity)
     }
 
-    private func key(_ entity: Int, _ identity: Value) -> Key {
+    func key(_ entity: Int, _ identity: Value) -> Key {
         Key(entity: model.entities[entity].rootIndex, identity: identity)
     }
 
@@ -117,7 +117,7 @@ struct ReferenceGraph {
         return false
     }
 
-    private func isBefore(_ left: Value, _ right: Value) -> Bool {
+    func isBefore(_ left: Value, _ right: Value) -> Bool {
         if case .integer(let left) = left, case .integer(let right) = right { return left < right }
         return false
     }
@@ -245,7 +245,7 @@ struct ReferenceGraph {
         relationship.inverseIndex.map { model.entities[relationship.destinationIndex].relationships[$0] }
     }
 
-    private func reference(_ key: Key) -> Reference? { objects[key].map { Reference(key: key, life: $0.life) } }
+    func reference(_ key: Key) -> Reference? { objects[key].map { Reference(key: key, life: $0.life) } }
 
     func isAlive(_ reference: Reference) -> Bool { objects[reference.key]?.life == reference.life }
 
@@ -457,7 +457,7 @@ struct ReferenceGraph {
     }
 
     /// The values that have to be unique together, links by what they lead to; nil where one is missing.
-    private func uniqueValues(_ object: Object, _ constraint: UniquenessConstraint) -> [String]? {
+    func uniqueValues(_ object: Object, _ constraint: UniquenessConstraint) -> [String]? {
         var values: [String] = []
         for slot in constraint.slots {
             if object.entity.attributes.contains(where: { $0.slot == slot }) {

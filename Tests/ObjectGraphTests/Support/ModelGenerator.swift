@@ -17,20 +17,26 @@ struct ModelGenerator {
         /// The own properties that constraints may name.
         var constrainable: [String] = []
         var constraints: [String] = []
-        var numbers: [String] = []
+        var numbers: [(name: String, type: String)] = []
+        var texts: [String] = []
         /// To-many relationships with the numbers of their destinations.
-        var collections: [(name: String, numbers: [String])] = []
+        var collections: [(name: String, numbers: [(name: String, type: String)])] = []
+        /// To-one relationships.
+        var destinations: [(name: String, entity: Int)] = []
+        var policy: String?
     }
 
     private init(seed: UInt64) { random = SeededGenerator(seed: seed ^ 0x6d6f_6465_6c) }
 
     /// Returns the model of a seed as a model file's text.
-    static func yaml(seed: UInt64) -> String {
+    ///
+    /// - Parameter policies: of a hundred hierarchies and entities in them, how many have a merge policy.
+    static func yaml(seed: UInt64, policies: Int = 0) -> String {
         var generator = ModelGenerator(seed: seed)
-        return generator.make()
+        return generator.make(policies)
     }
 
-    private mutating func make() -> String {
+    private mutating func make(_ policies: Int) -> String {
         let names = ["Ant", "Bee", "Cow", "Dog"].prefix(Int.random(in: 1...4, using: &random))
         entities = names.map { EntityText(name: $0) }
         if random.chance(60) { makeHierarchy() }
@@ -38,6 +44,7 @@ struct ModelGenerator {
         for number in 0..<Int.random(in: 1...5, using: &random) { makeRelationship(number) }
         for index in entities.indices { makeDerived(index) }
         for index in entities.indices where random.chance(40) { makeConstraint(index) }
+        for index in entities.indices where random.chance(policies) { makePolicy(index) }
         return text()
     }
 
@@ -81,11 +88,12 @@ struct ModelGenerator {
         if random.chance(70) { options.append("optional: true") }
         let isNumber = ["integer32", "integer64", "double", "decimal"].contains(type)
         if isNumber {
-            entities[index].numbers.append(name)
+            entities[index].numbers.append((name, type))
             if random.chance(30) { options.append("default: 1") }
             if random.chance(20) { options.append("max: 5") }
         }
         if type == "string" {
+            entities[index].texts.append(name)
             if random.chance(20) { options.append("unique: true") }
             if random.chance(20) { options.append("maxLength: 4") }
         }
@@ -133,6 +141,7 @@ struct ModelGenerator {
         } else {
             if !isTold || random.chance(80) { options.append("optional: true") }
             entities[here].constrainable.append(name)
+            entities[here].destinations.append((name, there))
         }
         options.append("delete: \(rule)")
         if random.chance(10) { options.append("onMissing: reject") }
@@ -148,16 +157,54 @@ struct ModelGenerator {
             "[\(names.prefix(Int.random(in: 2...3, using: &random)).joined(separator: ", "))]")
     }
 
+    private mutating func makePolicy(_ index: Int) {
+        var names = ["error", "storeTrump", "objectTrump", "overwrite", "rollback"]
+        if line(index).contains(where: { entities[$0].hasVersion }) { names.append("lastWriterWins") }
+        entities[index].policy = names.randomElement(using: &random)
+    }
+
     // MARK: Derived attributes
 
     private mutating func makeDerived(_ index: Int) {
+        makeDerivedFromOwn(index)
+        makeDerivedFromDestination(index)
         for (number, collection) in entities[index].collections.enumerated() where random.chance(50) {
             entities[index].derived.append(
                 "c\(number)_\(index): { type: integer64, derived: \(collection.name).@count }")
             guard let summed = collection.numbers.randomElement(using: &random), random.chance(60) else { continue }
             entities[index].derived.append(
-                "s\(number)_\(index): { type: double, derived: \(collection.name).\(summed).@sum }")
+                "s\(number)_\(index): { type: double, derived: \(collection.name).\(summed.name).@sum }")
+            for (letter, function) in [("l", "min"), ("h", "max")] where random.chance(30) {
+                entities[index].derived.append(
+                    "\(letter)\(number)_\(index): { type: \(summed.type), optional: true, "
+                        + "derived: \(collection.name).\(summed.name).@\(function) }")
+            }
+            if random.chance(30) {
+                entities[index].derived.append(
+                    "m\(number)_\(index): { type: double, optional: true, "
+                        + "derived: \(collection.name).\(summed.name).@avg }")
+            }
         }
+    }
+
+    private mutating func makeDerivedFromOwn(_ index: Int) {
+        let numbers = line(index).flatMap { entities[$0].numbers }
+        guard random.chance(30), let left = numbers.randomElement(using: &random),
+            let right = numbers.randomElement(using: &random)
+        else { return }
+        let sign = ["+", "-", "*"].randomElement(using: &random) ?? "+"
+        entities[index].derived.append(
+            "o_\(index): { type: double, optional: true, derived: \(left.name) \(sign) \(right.name) }")
+    }
+
+    private mutating func makeDerivedFromDestination(_ index: Int) {
+        guard random.chance(40), let relationship = entities[index].destinations.randomElement(using: &random),
+            let text = entities[relationship.entity].texts.randomElement(using: &random)
+        else { return }
+        let path = "\(relationship.name).\(text)"
+        let derivation =
+            ["\(path)", "uppercase:(\(path))", "lowercase:(\(path))"].randomElement(using: &random) ?? path
+        entities[index].derived.append("k_\(index): { type: string, optional: true, derived: \(derivation) }")
     }
 
     // MARK: Text
@@ -171,6 +218,7 @@ struct ModelGenerator {
             } else {
                 lines.append("    identity: id")
             }
+            if let policy = entity.policy { lines.append("    mergePolicy: \(policy)") }
             if entity.isAbstract { lines.append("    abstract: true") }
             if !entity.constraints.isEmpty {
                 lines.append("    unique: [\(entity.constraints.joined(separator: ", "))]")
