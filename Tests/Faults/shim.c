@@ -34,7 +34,7 @@ enum step {
     CHECKPOINT_TORN_PAGE, CHECKPOINT_BEFORE_STORE_SYNC, CHECKPOINT_AFTER_STORE_SYNC, LOG_RESTART, LOG_AFTER_RESTART,
     OFFSETS_BEFORE_COMMIT, OFFSETS_AFTER_COMMIT, NOTIFICATION_BEFORE_SEND, NOTIFICATION_AFTER_SEND,
     CURSOR_BEFORE_SAVE, CURSOR_AFTER_SAVE, LEASE_TAKE, TRANSACTION_BEFORE_TOKEN, TRANSACTION_BEFORE_COMMIT,
-    TRANSACTION_AFTER_COMMIT, ANY_OPERATION, STEPS
+    TRANSACTION_AFTER_COMMIT, REVOKE_BEGIN, REVOKE_SAVED, REVOKE_DONE, ANY_OPERATION, STEPS
 };
 enum manner { KILL, LOSE_ALL, LOSE_SOME, GARBLE_SOME, STOP };
 enum mode { NO_FAULT, FAIL, SHORT_WRITE };
@@ -476,6 +476,32 @@ void *rd_kafka_commit_transaction(void *client, int milliseconds) {
     reach(TRANSACTION_BEFORE_COMMIT);
     void *result = real(client, milliseconds);
     if (!result) reach(TRANSACTION_AFTER_COMMIT);
+    return result;
+}
+
+/* A revocation: first the client asks whether the partitions are lost, then the worker saves, then it lets go. */
+int rd_kafka_assignment_lost(void *client) {
+    typedef int (*lost)(void *);
+    NEXT(lost, "rd_kafka_assignment_lost");
+    reach(REVOKE_BEGIN);
+    return real(client);
+}
+
+int rd_kafka_assign(void *client, const void *partitions) {
+    typedef int (*assign)(void *, const void *);
+    NEXT(assign, "rd_kafka_assign");
+    if (!partitions) reach(REVOKE_SAVED);
+    int result = real(client, partitions);
+    if (!partitions) reach(REVOKE_DONE);
+    return result;
+}
+
+void *rd_kafka_incremental_unassign(void *client, const void *partitions) {
+    typedef void *(*unassign)(void *, const void *);
+    NEXT(unassign, "rd_kafka_incremental_unassign");
+    reach(REVOKE_SAVED);
+    void *result = real(client, partitions);
+    reach(REVOKE_DONE);
     return result;
 }
 

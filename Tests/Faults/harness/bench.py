@@ -97,7 +97,7 @@ class Bench:
 
     # --- the worker
 
-    def start(self, *settings, group=None, environment=None, options=()):
+    def start(self, *settings, group=None, environment=None, options=(), shim=True):
         """A new life of the worker. The broker does not give a killed member's partitions away, so a life may have a
         group of its own: what counts is the store's position."""
         self.lives += 1
@@ -105,7 +105,7 @@ class Bench:
             settings += (f"kafka.group.id={group}",)
         worker = Worker(
             self.options.binary, self.config, os.path.join(self.folder, f"worker-{self.lives}.log"),
-            {**self.broker.client_environment, **self.shim.environment(), **(environment or {})}, settings, options)
+            {**self.broker.client_environment, **(self.shim.environment() if shim else {}), **(environment or {})}, settings, options)
         self.workers.append(worker)
         return worker
 

@@ -9,14 +9,19 @@ from .shim import STEPS
 
 ROUND = 50  # cycles that share a store and a log
 SHORT_ROUND = 5
-# Those of Kafka transactions are reached only with notifications.transactional: notify.py.
-NAMED = [step for step in STEPS if step != "any-operation" and not step.startswith("transaction-")]
+# Those of Kafka transactions and of rebalances have scenarios of their own: notify.py, members.py.
+NAMED = [step for step in STEPS if step != "any-operation" and not step.startswith(("transaction-", "revoke-"))]
 
 
 def rounds(seed, cycles, size=ROUND):
     """Cuts cycles into rounds with a seed each; the first round's is the seed itself, so that it can be run again."""
     for number, done in enumerate(range(0, cycles, size)):
         yield f"{seed}.{number}" if number else f"{seed}", min(size, cycles - done)
+
+
+def turn(sub):
+    """Which round of its scenario a seed is of, from 0; the same when the round is run again by itself."""
+    return int(sub.rpartition(".")[2]) if "." in sub else 0
 
 
 def small_commits(chance):

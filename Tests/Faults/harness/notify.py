@@ -7,7 +7,7 @@ import time
 from . import canonical, checks
 from .bench import Bench
 from .checks import Broken
-from .kills import rounds, small_commits, wait_end
+from .kills import rounds, small_commits, turn, wait_end
 from .outages import Watch, ready_worker
 
 STEPS = ["notification-before-send", "notification-after-send", "cursor-before-save", "cursor-after-save"]
@@ -18,8 +18,8 @@ ROUND = 8
 def notifications(report, options, seed, cycles):
     """Kills, at random and at steps of the delivery, and a broker that stands still; by round in transactions, by
     object, and both."""
-    for number, (sub, count) in enumerate(rounds(seed, cycles, ROUND)):
-        transactional, by_object = [(True, False), (False, True), (True, True)][number % 3]
+    for sub, count in rounds(seed, cycles, ROUND):
+        transactional, by_object = [(True, False), (False, True), (True, True)][turn(sub) % 3]
         settings = (f"notifications.transactional={str(transactional).lower()}",
                     f"notifications.granularity={'object' if by_object else 'transaction'}")
         with report.round(sub), Bench(options, sub, options.events or 12_000,

@@ -1,5 +1,6 @@
 """Scenarios of the broker and the network: away, dead, slow; members that come and go; positions that are lost."""
 
+import json
 import os
 import random
 import signal
@@ -193,12 +194,12 @@ def rebalance_storm(report, options, seed, cycles):
 
 # A member that reads and commits nothing.
 CONSUMER = """
-import signal, sys
+import json, signal, sys
 from confluent_kafka import Consumer
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
 consumer = Consumer({
     "bootstrap.servers": sys.argv[1], "group.id": "faults", "enable.auto.commit": False, "session.timeout.ms": 6000,
-    "auto.offset.reset": "earliest", "log_level": 0})
+    "auto.offset.reset": "earliest", "log_level": 0, **json.loads(sys.argv[3])})
 consumer.subscribe([sys.argv[2]])
 try:
     while True:
@@ -208,15 +209,18 @@ finally:
 """
 
 
-def join(bench, chance, number):
-    if chance.random() < 0.3:
+def join(bench, chance, number, settings={}, consumer=False):
+    """A new member with properties of librdkafka: a consumer, or a worker of another store."""
+    if chance.random() < 0.3 and not consumer:
         folder = os.path.join(bench.folder, f"member-{number}")
         os.makedirs(folder)
         bench.other_stores.append(f"{folder}/other.sqlite")
-        other = bench.start(f"store.path={folder}/other.sqlite", "notifications.topic=null")
+        other = bench.start(f"store.path={folder}/other.sqlite", "notifications.topic=null",
+                            *(f"kafka.{name}={value}" for name, value in settings.items()), shim=False)
         return other.process
     # Not kcat: it commits what it has read, though it is told not to.
-    command = [os.path.join(bench.options.brokers, "bin/python3"), "-c", CONSUMER, bench.broker.address, bench.topic]
+    command = [os.path.join(bench.options.brokers, "bin/python3"), "-c", CONSUMER, bench.broker.address, bench.topic,
+               json.dumps(settings)]
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 

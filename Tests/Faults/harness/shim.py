@@ -14,7 +14,7 @@ STEPS = [
     "checkpoint-torn-page", "checkpoint-before-store-sync", "checkpoint-after-store-sync", "log-restart",
     "log-after-restart", "offsets-before-commit", "offsets-after-commit", "notification-before-send",
     "notification-after-send", "cursor-before-save", "cursor-after-save", "lease-take", "transaction-before-token",
-    "transaction-before-commit", "transaction-after-commit", "any-operation",
+    "transaction-before-commit", "transaction-after-commit", "revoke-begin", "revoke-saved", "revoke-done", "any-operation",
 ]
 MANNERS = ["kill", "lose-all", "lose-some", "garble-some", "stop"]
 OPERATIONS = {"write": 1, "sync": 2, "truncate": 4, "open": 8, "read": 16}

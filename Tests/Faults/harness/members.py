@@ -1,0 +1,148 @@
+"""Scenarios of the group's protocols: cooperative and static members, kills within a revocation, and long absences."""
+
+import random
+import signal
+import time
+
+from .bench import Bench
+from .checks import Broken
+from .kills import rounds, turn
+from .outages import RETURN_SECONDS, SLOW, Watch, feed, join, leave, ready_worker
+
+REVOKE = ["revoke-begin", "revoke-saved", "revoke-done"]
+ROUND = 6
+
+
+def cooperative(report, options, seed, cycles):
+    """Members come and go with cooperative-sticky and with range, and the worker is killed while it gives partitions
+    up; by turns, a static member is killed and comes back under its name."""
+    for sub, count in rounds(seed, cycles, ROUND):
+        body = [cooperative_round, static_round, range_round][turn(sub) % 3]
+        with report.round(sub):
+            body(report, options, sub, count)
+
+
+def cooperative_round(report, options, sub, count):
+    revoke_round(report, options, sub, count, "cooperative-sticky")
+
+
+def range_round(report, options, sub, count):
+    revoke_round(report, options, sub, count, "range,roundrobin")
+
+
+def revoke_round(report, options, sub, count, strategy):
+    setting = {"partition.assignment.strategy": strategy}
+    with Bench(options, sub, options.events or 8000, partitions=4, kind="tansu") as bench:
+        chance = random.Random(f"members/{sub}")
+        settings = (*SLOW, f"kafka.partition.assignment.strategy={strategy}")
+        members = []
+        try:
+            worker = ready_worker(bench, *settings)
+            for number in range(count):
+                feed(bench, chance)
+                step = chance.choice(REVOKE) if number % 2 == 0 else None
+                if step:
+                    bench.shim.order(step, at=1)
+                # A member that joins takes partitions away; with three there, the worker gets some back first.
+                if len(members) == 3 or members and not step and chance.random() < 0.5:
+                    leave(members.pop(chance.randrange(len(members))))
+                    time.sleep(chance.uniform(1, 3))
+                if len(members) < 3:
+                    members.append(join(bench, chance, number, setting))
+                reached = await_kill(bench, worker) if step else True
+                if not step:
+                    time.sleep(chance.uniform(0.3, 3))
+                bench.shim.clear()
+                if worker.is_running:
+                    bench.check_live()
+                elif step and reached:
+                    bench.check_dead("faults" if not bench.other_stores else None)
+                    worker = ready_worker(bench, *settings)
+                else:
+                    raise Broken("I6", f"the worker ended with {worker.process.returncode}\n{worker.end_of_log()}")
+                report.cycle(reached)
+        finally:
+            for member in members:
+                leave(member)
+        bench.finish(worker, seconds=120)
+        report.worst(bench.worst)
+
+
+def await_kill(bench, worker):
+    """Waits for the kill at a step of the rebalance; one that never comes is no failure, but was not reached."""
+    deadline = time.monotonic() + 15
+    while worker.is_running and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return not worker.is_running and worker.process.returncode == -signal.SIGKILL
+
+
+def static_round(report, options, sub, count):
+    """The broker keeps a static member's partitions while it is away, so nobody waits for its session to end."""
+    with Bench(options, sub, options.events or 8000, partitions=4) as bench:
+        chance = random.Random(f"static/{sub}")
+        settings = (*SLOW, "kafka.group.instance.id=one", "kafka.session.timeout.ms=45000")
+        for _ in range(count):
+            feed(bench, chance)
+            began = time.monotonic()
+            worker = ready_worker(bench, *settings)
+            bench.note_worst("static member back after", time.monotonic() - began)
+            bench.wait_position(worker, min(bench.total, bench.position() + chance.randrange(1, 1500)), 30)
+            if chance.random() < 0.7:
+                worker.kill()
+            else:
+                bench.end(worker)
+            bench.check_dead("faults")
+            report.cycle()
+        bench.finish(bench.start(*settings))
+        report.worst(bench.worst)
+
+
+# --- long absences
+
+SECONDS = [9, 20, 60, 120, 180]  # the first are of the first cycles
+
+
+def absence(report, options, seed, cycles):
+    """By turns the broker is away, and the worker stands still past its session and max.poll.interval.ms while another
+    member has its partitions."""
+    for sub, count in rounds(seed, cycles, 4):
+        with report.round(sub), Bench(options, sub, options.events or 8000, partitions=2, kind="tansu") as bench:
+            chance = random.Random(f"absence/{sub}")
+            worker = ready_worker(bench, *SLOW, "kafka.max.poll.interval.ms=10000")
+            for cycle in range(count):
+                feed(bench, chance)
+                seconds = SECONDS[cycle // 2] if cycle < 4 and turn(sub) == 0 else chance.choice(SECONDS)
+                if cycle % 2 == 0:
+                    broker_away(bench, worker, seconds)
+                else:
+                    worker_away(bench, worker, seconds, chance, cycle)
+                bench.check_live()
+                report.cycle()
+            bench.finish(worker)
+            report.worst(bench.worst)
+
+
+def broker_away(bench, worker, seconds):
+    bench.broker.suspend()
+    watch = Watch(bench, worker)
+    watch.last(seconds)
+    bench.broker.resume()
+    watch.check("broker away", expects_truth=True)
+    watch.check_return()
+
+
+def worker_away(bench, worker, seconds, chance, cycle):
+    worker.send(signal.SIGSTOP)
+    member = join(bench, chance, f"absence-{cycle}", consumer=True)
+    try:
+        time.sleep(seconds)
+    finally:
+        worker.send(signal.SIGCONT)
+        if chance.random() < 0.5:
+            time.sleep(chance.uniform(0, 5))  # both are members for a while
+        leave(member)
+    took = worker.wait_ready(True, RETURN_SECONDS)
+    if took is None:
+        raise Broken("I6", f"not ready {RETURN_SECONDS:.0f} s after it stood still for {seconds} s: "
+                           f"{worker.get('/readyz')[1]}\n{worker.end_of_log()}")
+    bench.note_worst("ready again after", took)
