@@ -27,6 +27,7 @@ enum ExitStatus {
         case let error as KafkaError: kafkaCode(error)
         case let error as RebuildError: error.code == .foreign ? configuration : badData
         case let error as TopicReplayError: error.code == .gone ? badData : configuration
+        case is RetryBudget.Spent: tryAgain
         case is RecordFileError, is IngestPipeline.Halt: badData
         case is PredicateError: usage
         case is HTTPServerError: unavailable

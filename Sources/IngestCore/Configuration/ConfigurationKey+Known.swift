@@ -90,6 +90,9 @@ extension ConfigurationKey {
         .choice(
             "errors.tolerance", \.errors.tolerance,
             "all: a bad record becomes a dead letter. none: it stops the worker."),
+        .integer(
+            "errors.retryTimeoutSeconds", \.errors.retryTimeoutSeconds, 0...31_536_000,
+            "How long the store, the broker or a delivery may fail before the worker ends with 75; 0 tries for good."),
         .boolean("http.enabled", \.http.enabled, "Whether there is an HTTP server."),
         .text("http.host", \.http.host, "The address that the HTTP server listens on."),
         .integer(

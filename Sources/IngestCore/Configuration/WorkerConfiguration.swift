@@ -214,7 +214,7 @@ public struct LimitConfiguration: Sendable, Equatable {
     public init() {}
 }
 
-/// Says what a record that cannot be decoded or applied does.
+/// Says what a record that cannot be decoded or applied does, and for how long what fails is tried again.
 public struct ErrorConfiguration: Sendable, Equatable {
     /// How bad records are met.
     public enum Tolerance: String, Sendable, CaseIterable {
@@ -226,6 +226,8 @@ public struct ErrorConfiguration: Sendable, Equatable {
 
     /// How bad records are met.
     public var tolerance = Tolerance.all
+    /// How long the store, the broker or a delivery may fail before the worker ends, in seconds; 0 tries for good.
+    public var retryTimeoutSeconds = 0
 
     /// Creates the defaults.
     public init() {}

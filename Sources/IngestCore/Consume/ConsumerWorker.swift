@@ -59,6 +59,8 @@ public final class ConsumerWorker: @unchecked Sendable {
     private var purges: Recurrence
     private var purge: PurgeStep?
     private var backoff = Backoff()
+    private var retryBudget: RetryBudget
+    private var retryChecks = Recurrence(everySeconds: 1)
 
     /// Makes a worker on a writer that holds the store's lease.
     ///
@@ -89,6 +91,7 @@ public final class ConsumerWorker: @unchecked Sendable {
         self.deadLetters = deadLetters
         self.wakePublisher = wakePublisher
         purges = Recurrence(everySeconds: Double(configuration.history.purgeEveryMinutes) * 60)
+        retryBudget = RetryBudget(limitSeconds: configuration.errors.retryTimeoutSeconds)
         pipeline = IngestPipeline(writer: writer, configuration: configuration, metrics: metrics, logger: logger)
         var decoders: [String: EventDecoder] = [:]
         for topic in configuration.topics {
@@ -172,6 +175,9 @@ public final class ConsumerWorker: @unchecked Sendable {
 
     private func turn(_ consumer: Consumer) throws {
         health.report(.heartbeat)
+        if retryChecks.isDue(at: now()), let spent = retryBudget.spent(on: health.readiness(), at: now()) {
+            throw spent
+        }
         try assignPartitions(consumer)
         do {
             try settleOutOfRange(consumer)

@@ -200,6 +200,25 @@ import Testing
         #expect(try harness.read { try $0.count(FetchRequest("Chat", where: "messagesCount = 300")) } == 1)
     }
 
+    @Test func aStoreThatIsLockedForLongerThanTheBudgetEndsTheWorker() async throws {
+        let harness = try WorkerHarness()
+        harness.configuration.store.busyTimeoutMilliseconds = 50
+        harness.configuration.errors.retryTimeoutSeconds = 2
+        try harness.start()
+        try await harness.wait(for: "readiness") { harness.isReady() }
+        let lock = try HeldLock(harness.storePath)
+        try harness.send((0..<300).map { WorkerHarness.message("m\($0)") })
+        try await harness.wait(for: "the end") { harness.runtime?.isStopping ?? true }
+        lock.release()
+        let spent = await #expect(throws: RetryBudget.Spent.self) { try await harness.stop() }
+        #expect(spent?.check == "store")
+        // The next start goes on where the store is.
+        try harness.start()
+        try await harness.waitForPosition(300)
+        try await harness.stop()
+        #expect(try harness.read { try $0.count(FetchRequest("Message")) } == 300)
+    }
+
     @Test func theConsoleShowsWhatTheStatusHas() async throws {
         let harness = try WorkerHarness()
         try harness.start()

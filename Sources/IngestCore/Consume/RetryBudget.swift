@@ -1,0 +1,50 @@
+/// Decides when trying again has lasted too long: a check of the worker's health that has failed for longer than the
+/// budget, without a success between.
+///
+/// Only what is tried again counts: the store, the broker, and the deliveries of notifications and dead letters. Every
+/// time is in seconds of one monotonic clock.
+public struct RetryBudget: Sendable {
+    /// What was tried for too long.
+    public struct Spent: Error, Sendable, Equatable, CustomStringConvertible {
+        /// The name of the health check.
+        public let check: String
+        /// Why it failed the last time.
+        public let reason: String
+        /// How long it has failed, in whole seconds.
+        public let seconds: Int
+
+        /// Trying again is what the next start does.
+        public var isRetriable: Bool { true }
+
+        /// Says what failed, for how long, and what to do, in one line.
+        public var description: String {
+            "\(check) has failed for \(seconds) seconds: \(reason). "
+                + "Nothing is lost: start again, or raise errors.retryTimeoutSeconds [retries.spent]"
+        }
+    }
+
+    private static let counted: Set = ["store", "broker", "publisher", "deadLetters"]
+
+    private let limitSeconds: Double?
+    private var failingSince: [String: Double] = [:]
+
+    /// Makes a budget; 0 seconds make one that is never spent.
+    public init(limitSeconds: Int) { self.limitSeconds = limitSeconds > 0 ? Double(limitSeconds) : nil }
+
+    /// Takes what the checks say now, and returns the first that has failed for too long, or nil.
+    public mutating func spent(on checks: [HealthCheck], at time: Double) -> Spent? {
+        guard let limitSeconds else { return nil }
+        for check in checks where Self.counted.contains(check.name) {
+            guard let reason = check.reason else {
+                failingSince[check.name] = nil
+                continue
+            }
+            let since = failingSince[check.name] ?? time
+            failingSince[check.name] = since
+            if time - since >= limitSeconds {
+                return Spent(check: check.name, reason: reason, seconds: Int(time - since))
+            }
+        }
+        return nil
+    }
+}
