@@ -41,6 +41,7 @@ class Bench:
         self.other_stores = []  # of workers in the same group
         self.worst = {}
         self.memory = self.log_bytes = 0
+        self.memory_limit = checks.MEMORY_MEGABYTES
         self.broker = Broker(self.folder, options.brokers, kind)
         self.broker.create(self.topic, partitions)
         self.broker.create(self.changes, change_partitions)
@@ -179,7 +180,8 @@ class Bench:
                                        is_purged=notifications == "purged")
             if notifications in ("all", "purged"):
                 checks.check_told_objects(checks.changes_told(log), self.expectation.oracle.tables)
-        checks.check_bounds(self.memory, self.log_bytes)
+        self.worst["memory MB"], self.worst["log MB"] = self.memory, self.log_bytes >> 20
+        checks.check_bounds(self.memory, self.log_bytes, self.memory_limit)
         return positions
 
     def wait_notified(self, worker, seconds):

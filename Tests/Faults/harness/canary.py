@@ -152,7 +152,7 @@ def leak(options):
     with Bench(options, "leak", 20_000) as bench:
         bench.shim.order(bug="leak")
         worker = ready_worker(bench, *SLOW, group="life")
-        while bench.memory < 700 and worker.is_running and bench.lives == 1:
+        while bench.memory <= checks.MEMORY_MEGABYTES and worker.is_running and bench.lives == 1:
             bench.measure(worker)
             time.sleep(0.2)
             if bench.position() >= bench.total:

@@ -132,7 +132,8 @@ class Expectation:
         for number, partition, offset, value in store.rows(
                 "SELECT id, partition, offset, value FROM _dead_letter WHERE id > ? AND topic = ? ORDER BY id",
                 self.letters_seen, self.topic):
-            if self.logs[partition][offset][1] != (value or b""):
+            log = self.logs[partition]
+            if log[offset - log[0][0]][1] != (value or b""):
                 raise Broken("I2", f"the dead letter of {self.topic}/{partition}@{offset} is not that record")
             self.letters_seen = number
 
@@ -226,7 +227,14 @@ def check_notifications(log, path, model, may_lack=False, is_purged=False):
     return len(told)
 
 
-def check_bounds(memory_megabytes, log_bytes, memory_limit=600, log_limit=400 << 20):
+# docs/performance.md measured 71 MB at the peak, most of it pages of the program's file, and docs/operations.md promises
+# a log of 66 MB; the margins are for a program that is not optimised, whose file is larger, and for the harness's own
+# snapshots, to which checkpoints give way.
+MEMORY_MEGABYTES = 200
+LOG_MEGABYTES = 160
+
+
+def check_bounds(memory_megabytes, log_bytes, memory_limit=MEMORY_MEGABYTES, log_limit=LOG_MEGABYTES << 20):
     """I5: memory and the write-ahead log."""
     if memory_megabytes > memory_limit:
         raise Broken("I5", f"the worker has {memory_megabytes} MB in memory, more than {memory_limit}")

@@ -125,7 +125,6 @@ def health_load(report, options, seed, cycles):
                     clients.stop()
                 probes.check()
                 report.add("connections", clients.opened)
-                report.figures["memory MB"] = max(report.figures.get("memory MB", 0), bench.memory)
                 report.figures["% of the pace"] = min(report.figures.get("% of the pace", 999), 100 * loaded // max(1, quiet))
                 if bench.memory - before > MEMORY_GROWTH:
                     raise Broken("I5", f"{clients.count} clients took the worker from {before} to {bench.memory} MB")

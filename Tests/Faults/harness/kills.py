@@ -76,6 +76,8 @@ def step_round(report, options, sub, count, steps, manner="kill"):
     events = options.events or (40_000 if is_rare(steps[0]) else 12_000)
     with Bench(options, sub, events) as bench:
         chance = random.Random(f"{steps[0]}/{sub}")
+        if manner != "kill":
+            bench.memory_limit += 350  # the shim keeps what is not synced, in the worker's memory
         for cycle in range(count):
             step = steps[cycle % len(steps)]
             if bench.position() >= bench.total:

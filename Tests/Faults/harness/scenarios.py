@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from . import disks, health, kills, lives, members, notify, outages, rebuilds
+from . import disks, health, kills, lives, members, notify, outages, rebuilds, sweeps, torn
 
 
 class Scenario:
@@ -23,6 +23,9 @@ ALL = {
     "disk-full": Scenario(disks.disk_full, 2, 100, "a full disk, and space again"),
     "io-error": Scenario(disks.io_error, 5, 200, "failing and short calls on the store's files"),
     "sync-error": Scenario(disks.sync_error, 0, 20, "syncs of checkpoints fail for good"),
+    "torn": Scenario(torn.torn, 30, 2000, "a write-ahead log that is cut or has bytes flipped"),
+    "io-error-sweep": Scenario(sweeps.io_error_sweep, 20, 100_000, "every write of a short run fails, once and for good"),
+    "power-loss-sweep": Scenario(sweeps.power_loss_sweep, 20, 100_000, "the power goes at every operation of a short run"),
     "zombie": Scenario(lives.zombie, 3, 100, "SIGSTOP past the lease's end, a successor, SIGCONT"),
     "clock": Scenario(lives.clock, 5, 100, "the clock jumps, back and far ahead too"),
     "shutdown": Scenario(lives.shutdown, 9, 90, "SIGTERM under each fault"),
