@@ -7,6 +7,9 @@ extension CoreDataModelReader {
         "derived", "derivationExpression", "preserveAfterDeletion", "indexed", "elementID", "versionHashModifier",
     ]
 
+    private static let valueKeys = ["defaultValueString", "minValueString", "maxValueString"]
+    private static let dateKeys = ["defaultDateTimeInterval", "minDateTimeInterval", "maxDateTimeInterval"]
+
     static let types: [String: AttributeType] = [
         "Integer 16": .integer16, "Integer 32": .integer32, "Integer 64": .integer64, "Decimal": .decimal,
         "Double": .double, "Float": .float, "String": .string, "Boolean": .boolean, "Date": .date, "Binary": .binary,
@@ -53,8 +56,18 @@ extension CoreDataModelReader {
             }
         }
         readValues(element, label, into: &attribute)
-        if flag(element, "derived") { attribute.derived = located(element, "derivationExpression") }
+        readDerivation(element, label, into: &attribute)
         return attribute
+    }
+
+    private mutating func readDerivation(
+        _ element: XMLElement, _ label: String, into attribute: inout AttributeDeclaration
+    ) {
+        guard flag(element, "derived") else { return keep(element, ["derivationExpression"], in: &attribute.info) }
+        attribute.derived = located(element, "derivationExpression")
+        if attribute.derived == nil {
+            report(element.line, "\(label) is derived and has no expression", "Write a derivationExpression")
+        }
     }
 
     private mutating func readValues(_ element: XMLElement, _ label: String, into attribute: inout AttributeDeclaration)
@@ -63,20 +76,24 @@ extension CoreDataModelReader {
             attribute.defaultText = date(element, "defaultDateTimeInterval", label)
             attribute.minimumText = date(element, "minDateTimeInterval", label)
             attribute.maximumText = date(element, "maxDateTimeInterval", label)
-            return
+            return keep(element, Self.valueKeys + ["regularExpressionString"], in: &attribute.info)
         }
+        keep(element, Self.dateKeys, in: &attribute.info)
         attribute.defaultText = value(element, "defaultValueString", label, &attribute)
         switch attribute.type {
         case .string, .uri, .binary:
             attribute.minimumLength = count(element, "minValueString")
             attribute.maximumLength = count(element, "maxValueString")
-            // Core Data matches the whole value, a pattern here any part of it.
-            if attribute.type != .binary, let pattern = located(element, "regularExpressionString") {
-                attribute.pattern = Located(content: "^(?:\(pattern.content))$", line: pattern.line)
-            }
         default:
             attribute.minimumText = value(element, "minValueString", label, &attribute)
             attribute.maximumText = value(element, "maxValueString", label, &attribute)
+        }
+        guard attribute.type == .string || attribute.type == .uri else {
+            return keep(element, ["regularExpressionString"], in: &attribute.info)
+        }
+        // Core Data matches the whole value, a pattern here any part of it.
+        attribute.pattern = located(element, "regularExpressionString").map {
+            Located(content: "^(?:\($0.content))$", line: $0.line)
         }
     }
 
@@ -138,7 +155,6 @@ extension CoreDataModelReader {
             return nil
         }
         var relationship = RelationshipDeclaration(name: name.value, line: name.line, destination: destination)
-        relationship.inverse = located(element, "inverseName")
         relationship.isToMany = flag(element, "toMany")
         relationship.isOrdered = relationship.isToMany && flag(element, "ordered")
         relationship.isTransient = flag(element, "transient")
@@ -153,7 +169,9 @@ extension CoreDataModelReader {
                 keep(child, in: &relationship.info)
             }
         }
-        readCounts(element, into: &relationship)
+        readInverse(element, of: entity, into: &relationship)
+        readCounts(element, of: entity, into: &relationship)
+        if !relationship.isToMany, flag(element, "ordered") { keep(element, ["ordered"], in: &relationship.info) }
         if let choice = relationship.info.removeValue(forKey: "onMissing") {
             if let choice = MissingDestination(rawValue: choice) {
                 relationship.onMissing = choice
@@ -171,14 +189,38 @@ extension CoreDataModelReader {
         return .nullify
     }
 
-    private mutating func readCounts(_ element: XMLElement, into relationship: inout RelationshipDeclaration) {
+    private mutating func readInverse(
+        _ element: XMLElement, of entity: String, into relationship: inout RelationshipDeclaration
+    ) {
+        relationship.inverse = located(element, "inverseName")
+        guard relationship.inverse != nil else { return keep(element, ["inverseEntity"], in: &relationship.info) }
+        let destination = relationship.destination.content
+        guard let owner = element.attribute("inverseEntity"), owner.value != destination else { return }
+        report(
+            owner.line,
+            "'inverseEntity' of \(entity).\(relationship.name) is '\(owner.value)', but it leads to \(destination)",
+            "Name the destination, or remove it")
+    }
+
+    private mutating func readCounts(
+        _ element: XMLElement, of entity: String, into relationship: inout RelationshipDeclaration
+    ) {
         let isOptional = flag(element, "optional")
+        let minimum = count(element, "minCount") ?? 0
+        let maximum = count(element, "maxCount") ?? 0
         guard relationship.isToMany else {
             relationship.isOptional = isOptional
+            // One destination at most is what to-one means, and whether there has to be one, 'optional' says.
+            for (key, number) in [("minCount", minimum), ("maxCount", maximum)] where number > 1 {
+                report(
+                    element.attribute(key)?.line,
+                    "'\(key)' of \(entity).\(relationship.name) is \(number), and it is to-one",
+                    "Remove it, or write toMany=\"YES\"")
+            }
             return
         }
-        relationship.minimumCount = count(element, "minCount") ?? 0
-        relationship.maximumCount = count(element, "maxCount").flatMap { $0 == 0 ? nil : $0 }
+        relationship.minimumCount = minimum
+        relationship.maximumCount = maximum == 0 ? nil : maximum
         // An empty set is no missing value for Core Data: only a minimum count asks for a destination.
         relationship.isOptional = isOptional || relationship.minimumCount == 0
     }
@@ -187,32 +229,60 @@ extension CoreDataModelReader {
 // MARK: - Indexes
 
 extension CoreDataModelReader {
+    private static let indexKeys: Set = ["name", "partialIndexPredicate"]
+    private static let indexElementKeys: Set = ["property", "expression", "type", "order"]
+
     mutating func readFetchIndex(_ element: XMLElement, of entity: inout EntityDeclaration) {
-        let label = "\(entity.name).\(element.attribute("name")?.value ?? "index")"
         let name = element.attribute("name")?.value
+        let label = "\(entity.name).\(name ?? "index")"
         var index = IndexDeclaration(name: name.flatMap { ModelBuilder.isName($0) ? $0 : nil }, line: element.line)
-        for part in element.children(named: "fetchIndexElement") {
-            if part.attribute("type")?.value == "RTree" {
-                remark(part.line, "the RTree index \(label) is an ordinary one here")
-            }
-            guard let content = content(part) else {
-                report(part.line, "An element of the index \(label) names no property", "Name one")
-                continue
-            }
-            let isDescending = part.attribute("order")?.value == "descending"
+        let parts = element.children(named: "fetchIndexElement")
+        for part in parts {
+            guard let content = content(part, label) else { continue }
+            let isRTree = choice(part, "type", of: label, ["Binary", "RTree"]) == "RTree"
+            if isRTree { remark(part.line, "the RTree index \(label) is an ordinary one here") }
+            let isDescending = choice(part, "order", of: label, ["ascending", "descending"]) == "descending"
             index.elements.append(
                 IndexDeclaration.Element(content: content, isDescending: isDescending, line: part.line))
         }
         index.predicate = located(element, "partialIndexPredicate")
-        if index.elements.isEmpty {
-            keep(element, in: &entity.info)
-        } else {
-            entity.indexes.append(index)
+        if parts.isEmpty { return keep(element, in: &entity.info) }
+        if let name, index.name == nil {
+            remark(element.line, "'\(name)' of \(entity.name) cannot name an index: its properties name it here")
         }
+        if hasOther(element, parts) || index.name != name {
+            entity.info[Self.keptPrefix + "fetchIndex" + (name.map { ".\($0)" } ?? "")] = element.xml
+        }
+        entity.indexes.append(index)
     }
 
-    private func content(_ part: XMLElement) -> IndexDeclaration.Element.Content? {
-        if let property = part.attribute("property") { return .property(property.value) }
-        return part.attribute("expression").map { .expression($0.value) }
+    /// Counts what an index says that has no meaning here, and tells whether there is any.
+    private mutating func hasOther(_ element: XMLElement, _ parts: [XMLElement]) -> Bool {
+        let other =
+            keep(element, except: Self.indexKeys).count
+            + parts.map { keep($0, except: Self.indexElementKeys).count }.reduce(0, +)
+        return other > 0
+    }
+
+    /// Returns one of several words, or nil where there is none.
+    private mutating func choice(_ part: XMLElement, _ name: String, of label: String, _ known: [String]) -> String? {
+        guard let found = part.attribute(name) else { return nil }
+        if !known.contains(found.value) {
+            report(
+                found.line, "'\(found.value)' is no \(name) of an element, in the index \(label)",
+                "Write \(known.joined(separator: " or "))")
+        }
+        return found.value
+    }
+
+    private mutating func content(_ part: XMLElement, _ label: String) -> IndexDeclaration.Element.Content? {
+        switch (part.attribute("property"), part.attribute("expression")) {
+        case (let property?, nil): return .property(property.value)
+        case (nil, let expression?): return .expression(expression.value)
+        case (nil, nil): report(part.line, "An element of the index \(label) names no property", "Name one")
+        case (_?, _?):
+            report(part.line, "An element of the index \(label) has a property and an expression", "Remove one")
+        }
+        return nil
     }
 }

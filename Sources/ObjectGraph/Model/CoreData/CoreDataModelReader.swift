@@ -79,6 +79,13 @@ extension CoreDataModelReader {
         kept[element.name, default: 0] += 1
     }
 
+    /// Keeps those of some attributes that an element has, where they have no meaning.
+    mutating func keep(_ element: XMLElement, _ names: [String], in info: inout [String: String]) {
+        for name in names {
+            if let attribute = element.attribute(name) { keep(name, attribute.value, in: &info) }
+        }
+    }
+
     /// Keeps one value that has no meaning here.
     mutating func keep(_ name: String, _ value: String, in info: inout [String: String]) {
         info[Self.keptPrefix + name] = value
@@ -88,7 +95,11 @@ extension CoreDataModelReader {
     mutating func userInfo(_ element: XMLElement) -> [String: String] {
         var info: [String: String] = [:]
         for entry in element.children(named: "entry") {
-            if let key = entry.attribute("key")?.value { info[key] = entry.attribute("value")?.value ?? "" }
+            if let key = entry.attribute("key")?.value {
+                info[key] = entry.attribute("value")?.value ?? ""
+            } else {
+                report(entry.line, "An entry of a user info has no key", "Give it one, or remove it")
+            }
         }
         return info
     }
@@ -128,18 +139,27 @@ extension CoreDataModelReader {
         case "fetchIndex": readFetchIndex(child, of: &entity)
         case "compoundIndexes":
             for index in child.children(named: "compoundIndex") {
-                let names = index.children(named: "index").compactMap { $0.attribute("value")?.value }
-                if !names.isEmpty {
-                    let elements = names.map { IndexDeclaration.Element(content: .property($0), line: index.line) }
+                let elements = names(index, "index", of: entity.name)
+                    .map { IndexDeclaration.Element(content: .property($0), line: index.line) }
+                if !elements.isEmpty {
                     entity.indexes.append(IndexDeclaration(line: index.line, elements: elements))
                 }
             }
         case "uniquenessConstraints":
             for constraint in child.children(named: "uniquenessConstraint") {
-                let names = constraint.children(named: "constraint").compactMap { $0.attribute("value")?.value }
+                let names = names(constraint, "constraint", of: entity.name)
                 if !names.isEmpty { entity.uniqueness.append(Located(content: names, line: constraint.line)) }
             }
         default: keep(child, in: &entity.info)
+        }
+    }
+
+    /// Returns the properties that the children of a constraint or legacy index name.
+    private mutating func names(_ element: XMLElement, _ child: String, of entity: String) -> [String] {
+        element.children(named: child).compactMap { part in
+            if let name = part.attribute("value")?.value { return name }
+            report(part.line, "A '\(child)' of \(entity) names no property", "Name one, or remove it")
+            return nil
         }
     }
 }

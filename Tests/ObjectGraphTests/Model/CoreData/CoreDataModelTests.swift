@@ -77,7 +77,7 @@ import Testing
     private let pair = """
         <entity name="Box" versionHashModifier="2" elementID="Crate">
             <attribute name="key" attributeType="String"/>
-            <relationship name="items" optional="YES" toMany="YES" minCount="2" maxCount="5" deletionRule="Cascade" ordered="YES" destinationEntity="Item" inverseName="box" inverseEntity="Box"/>
+            <relationship name="items" optional="YES" toMany="YES" minCount="2" maxCount="5" deletionRule="Cascade" ordered="YES" destinationEntity="Item" inverseName="box" inverseEntity="Item"/>
             <uniquenessConstraints><uniquenessConstraint><constraint value="key"/></uniquenessConstraint></uniquenessConstraints>
         </entity>
         <entity name="Item">
