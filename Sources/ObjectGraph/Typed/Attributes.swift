@@ -26,7 +26,7 @@ public struct Identity<Content: AttributeValue>: PropertyWrapper {
     ) -> Content { owner.read(owner.layout.declaration(storage)) }
 }
 
-/// Declares a stored attribute of a ``TypedObject`` class.
+/// Declares an attribute of a ``TypedObject`` class: a stored one, or a transient one that contexts keep in memory only.
 ///
 /// The attribute is optional where the Swift type is; a value that is assigned in the declaration is its default.
 @propertyWrapper
@@ -45,6 +45,7 @@ public struct Field<Content: AttributeValue>: PropertyWrapper {
     ///   - unique: whether no two objects may share a value.
     ///   - indexed: whether the store keeps an index.
     ///   - preserveAfterDeletion: whether a deleted object's value stays in the history.
+    ///   - transient: whether contexts alone hold the value and the store has no column for it.
     ///   - renamedFrom: the name in the model's versions before.
     ///   - hashModifier: a text that makes the attribute another one though nothing else changed.
     ///   - file: where it is declared, for errors.
@@ -52,8 +53,8 @@ public struct Field<Content: AttributeValue>: PropertyWrapper {
     public init(
         type: AttributeType? = nil, min: Content? = nil, max: Content? = nil, minLength: Int? = nil,
         maxLength: Int? = nil, pattern: String? = nil, unique: Bool = false, indexed: Bool = false,
-        preserveAfterDeletion: Bool = false, renamedFrom: String? = nil, hashModifier: String? = nil,
-        file: StaticString = #fileID, line: Int = #line
+        preserveAfterDeletion: Bool = false, transient: Bool = false, renamedFrom: String? = nil,
+        hashModifier: String? = nil, file: StaticString = #fileID, line: Int = #line
     ) {
         declaration = .attribute(.field, Content.self, file, line) { attribute in
             if let type { attribute.type = type }
@@ -70,6 +71,7 @@ public struct Field<Content: AttributeValue>: PropertyWrapper {
             attribute.isUnique = unique
             attribute.isIndexed = indexed
             attribute.isPreservedAfterDeletion = preserveAfterDeletion
+            attribute.isTransient = transient
             attribute.renamedFrom = renamedFrom.map { Located(content: $0, line: nil) }
             attribute.hashModifier = hashModifier
         }
@@ -79,13 +81,13 @@ public struct Field<Content: AttributeValue>: PropertyWrapper {
     public init(
         wrappedValue: Content, type: AttributeType? = nil, min: Content? = nil, max: Content? = nil,
         minLength: Int? = nil, maxLength: Int? = nil, pattern: String? = nil, unique: Bool = false,
-        indexed: Bool = false, preserveAfterDeletion: Bool = false, renamedFrom: String? = nil,
-        hashModifier: String? = nil, file: StaticString = #fileID, line: Int = #line
+        indexed: Bool = false, preserveAfterDeletion: Bool = false, transient: Bool = false,
+        renamedFrom: String? = nil, hashModifier: String? = nil, file: StaticString = #fileID, line: Int = #line
     ) {
         let plain = Field(
             type: type, min: min, max: max, minLength: minLength, maxLength: maxLength, pattern: pattern,
-            unique: unique, indexed: indexed, preserveAfterDeletion: preserveAfterDeletion, renamedFrom: renamedFrom,
-            hashModifier: hashModifier, file: file, line: line)
+            unique: unique, indexed: indexed, preserveAfterDeletion: preserveAfterDeletion, transient: transient,
+            renamedFrom: renamedFrom, hashModifier: hashModifier, file: file, line: line)
         guard case .attribute(_, let fill)? = plain.declaration?.content, !wrappedValue.storedValue.isNull else {
             declaration = plain.declaration
             return

@@ -82,13 +82,7 @@ struct ClassDeclarationReader {
         entity.uniqueness = options.unique.map { list in
             Located(content: list.compactMap { name($0, layout, place) }, line: line)
         }
-        entity.indexes = options.indexes.map { list in
-            IndexDeclaration(
-                line: line,
-                elements: list.compactMap { name($0, layout, place) }.map {
-                    IndexDeclaration.Element(content: .property($0), line: line)
-                })
-        }
+        entity.indexes = options.indexes.map { index($0, layout, place, line) }
         if let policy = options.mergePolicy {
             if !YAMLModelReader.mergePolicies.contains(policy) {
                 report(
@@ -113,6 +107,31 @@ struct ClassDeclarationReader {
             place, "A key path in the options of \(layout.type) leads to no declared property of it",
             "Name a property that is declared with @Identity, @Field, @Derived or @ToOne")
         return nil
+    }
+
+    private mutating func index(
+        _ index: EntityOptions.Index, _ layout: ClassLayout, _ place: PropertyDeclaration.Place?, _ line: Int?
+    ) -> IndexDeclaration {
+        var declared = IndexDeclaration(name: index.name, line: line)
+        for element in index.elements {
+            guard let name = name(element.path, layout, place) else { continue }
+            declared.elements.append(
+                IndexDeclaration.Element(
+                    content: element.function.map { .expression("\($0.rawValue):(\(name))") } ?? .property(name),
+                    isDescending: element.isDescending, line: line))
+        }
+        guard let condition = index.condition else { return declared }
+        if !layout.isKind(of: condition.type) {
+            report(
+                place, "The condition of an index of \(layout.type) is one on \(condition.type)",
+                "Use properties of \(layout.type)")
+        }
+        do {
+            declared.predicate = Located(content: "\(try condition.result.get())", line: line)
+        } catch {
+            report(place, "The condition of an index of \(layout.type) cannot be read: \(error.message)", error.remedy)
+        }
+        return declared
     }
 
     // MARK: Properties

@@ -56,6 +56,11 @@ final class ClassLayout: @unchecked Sendable {
         return above == TypedObject.self ? nil : above
     }
 
+    /// Tells whether the class is another one, or below it.
+    func isKind(of other: TypedObject.Type) -> Bool {
+        type == other || superclass.map { ClassLayout.of($0).isKind(of: other) } ?? false
+    }
+
     /// What the class, and not one above it, says of its entity.
     var options: EntityOptions? {
         let options = type.entityOptions

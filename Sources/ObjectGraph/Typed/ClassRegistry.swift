@@ -107,7 +107,10 @@ struct ClassCheck {
 
     private mutating func checkAttribute(_ property: PropertyDeclaration, _ entity: Entity) {
         guard case .attribute(let type, _) = property.content else { return }
-        guard let attribute = entity.attribute(named: property.name) else {
+        guard
+            let attribute = entity.attribute(named: property.name)
+                ?? entity.transientAttribute(named: property.name)
+        else {
             reportMissing(property, "attribute", entity)
             return
         }
@@ -118,12 +121,19 @@ struct ClassCheck {
                 "Declare it as \(Self.swiftType(attribute.type)), or change the model")
         }
         let expected: PropertyDeclaration.Kind =
-            attribute.slot == entity.identitySlot ? .identity : attribute.isDerived ? .derived : .field
+            attribute.isTransient
+            ? .field : attribute.slot == entity.identitySlot ? .identity : attribute.isDerived ? .derived : .field
         if property.kind != expected {
             report(
                 property.place,
                 "\(property.label) is declared with \(property.kind.rawValue), which the model's attribute is not",
                 "Declare it with \(expected.rawValue)")
+        } else if property.isTransient != attribute.isTransient {
+            report(
+                property.place,
+                "\(property.label) is \(property.isTransient ? "" : "not ")transient, the model's attribute is"
+                    + (attribute.isTransient ? "" : " not"),
+                attribute.isTransient ? "Write @Field(transient: true)" : "Remove 'transient: true'")
         } else if type.isOptional != attribute.isOptional, !(type.isOptional && attribute.isDerived) {
             report(
                 property.place,

@@ -74,6 +74,14 @@ final class PropertyDeclaration {
 
     var isRelationship: Bool { kind == .toOne || kind == .toMany }
 
+    /// Tells whether it is an attribute that the store has no column for.
+    var isTransient: Bool {
+        guard case .attribute(_, let fill) = content else { return false }
+        var attribute = AttributeDeclaration(name: name)
+        fill(&attribute)
+        return attribute.isTransient
+    }
+
     /// The class that a relationship leads to.
     var destination: TypedObject.Type? {
         if case .relationship(let destination, _, _) = content { return destination }

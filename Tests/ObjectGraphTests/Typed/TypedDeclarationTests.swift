@@ -85,4 +85,114 @@ import Testing
         #expect(problems.filter { $0.message.contains("leads to no declared property") }.count == 2)
         #expect(problems.contains { $0.message.contains("'mine' is no merge policy") })
     }
+
+    final class Draft: TypedObject {
+        @Identity var id: String
+        @Field var title: String?
+        @Field var size: Int = 0
+        @Field var changedAt: Date?
+        @Field(maxLength: 3, transient: true) var mark: String?
+        @Field(transient: true) var weight: Int = 7
+
+        override class var entityOptions: EntityOptions {
+            EntityOptions(indexes: [
+                [\Draft.title, \Draft.size],
+                EntityOptions.Index("recent", on: [.ascending(\Draft.size), .descending(\Draft.changedAt)]),
+                EntityOptions.Index(on: [.function(.lowercase, \Draft.title), .ascending(\Draft.size)]),
+                EntityOptions.Index("large", on: [.ascending(\Draft.title)], where: \Draft.size > 9 && \.title != nil),
+            ])
+        }
+    }
+
+    private static let draft = """
+        model: drafts
+        entities:
+          Draft:
+            identity: id
+            attributes:
+              id: { type: string }
+              title: { type: string, optional: true }
+              size: { type: integer64, default: 0 }
+              changedAt: { type: date, optional: true }
+              mark: { type: string, optional: true, maxLength: 3, transient: true }
+              weight: { type: integer64, default: 7, transient: true }
+            indexes:
+              - [title, size]
+              - { name: recent, on: [size, { property: changedAt, descending: true }] }
+              - { on: [{ expression: "lowercase:(title)" }, size] }
+              - { name: large, on: [title], where: "size > 9 AND title != nil" }
+        """
+
+    @Test func transientAttributesAndAllKindsOfIndexesAreDeclared() throws {
+        let declared = try ObjectModel(name: "drafts", entities: [Draft.self])
+        #expect(declared.yaml == (try ObjectModel.parse(Self.draft)).yaml)
+        #expect(declared.entities[0].transientAttributes.map(\.name) == ["mark", "weight"])
+    }
+
+    @Test func aTransientAttributeIsHeldByItsContextOnly() throws {
+        let graph = try Graph(try ObjectModel(name: "drafts", entities: [Draft.self]))
+        let context = try EditingContext(graph.writer)
+        let draft = try context.insert(Draft.self, id: "d")
+        #expect(draft.weight == 7 && draft.mark == nil)
+        draft.mark = "long"
+        #expect(editingError { try context.save() }?.failures.map(\.code) == [1660])
+        draft.mark = "ok"
+        try context.save()
+        #expect(draft.mark == "ok")
+        #expect(try graph.column("SELECT name FROM pragma_table_info('Draft') WHERE name = 'mark'") == [])
+        let other = try EditingContext(graph.writer)
+        #expect(try other.object(Draft.self, id: "d")?.mark == nil)
+        #expect(try graph.store.read { try $0.fetch(Draft.self) }.map(\.mark) == [nil])
+    }
+
+    final class StoredDraft: TypedObject {
+        @Identity var id: String
+        @Field var mark: String?
+
+        override class var entityName: String { "Draft" }
+    }
+
+    @Test func aClassThatTakesATransientAttributeForAStoredOneIsRefused() throws {
+        let model = try ObjectModel.parse(Self.draft)
+        try model.use([Draft.self])
+        let problems = modelProblems { try model.use([StoredDraft.self]) }
+        #expect(
+            problems.map(\.message) == ["StoredDraft.mark is not transient, the model's attribute is"])
+    }
+
+    final class WrongIndexes: TypedObject {
+        @Identity var id: String
+        @Field var title: String?
+        @Field var size: Int = 0
+
+        override class var entityOptions: EntityOptions {
+            EntityOptions(indexes: [
+                EntityOptions.Index(on: [.ascending(\WrongIndexes.id)], where: \Draft.size > 3),
+                EntityOptions.Index(on: [.ascending(\WrongIndexes.title)], where: \WrongIndexes.title!.count > 3),
+            ])
+        }
+    }
+
+    final class UnfitIndexes: TypedObject {
+        @Identity var id: String
+        @Field var size: Int = 0
+        @Field(transient: true) var mark: String?
+
+        override class var entityOptions: EntityOptions {
+            EntityOptions(indexes: [
+                EntityOptions.Index("a b", on: [.function(.uppercase, \UnfitIndexes.size)]), [\UnfitIndexes.mark],
+                EntityOptions.Index(on: [.ascending(\UnfitIndexes.size)], where: .contains(\UnfitIndexes.id, "x")),
+            ])
+        }
+    }
+
+    @Test func indexesThatDoNotFitAreRefusedWithTheirPlace() {
+        let wrong = modelProblems { _ = try ObjectModel(name: "x", entities: [WrongIndexes.self]) }
+        #expect(wrong.contains { $0.message == "The condition of an index of WrongIndexes is one on Draft" })
+        #expect(wrong.contains { $0.message.hasPrefix("The condition of an index of WrongIndexes cannot be read") })
+        let unfit = modelProblems { _ = try ObjectModel(name: "x", entities: [UnfitIndexes.self]) }
+        #expect(unfit.contains { $0.message.contains("is no text and has no case") })
+        #expect(unfit.contains { $0.message == "'mark' in an index of UnfitIndexes has no column" })
+        #expect((wrong + unfit).allSatisfy { $0.file == "ObjectGraphTests/TypedDeclarationTests.swift" })
+    }
 }
