@@ -64,7 +64,7 @@ struct FetchCommand: ParsableCommand {
     @Flag(help: "Leaves out objects that were mentioned and have not arrived.")
     var withoutPlaceholders = false
 
-    @Flag(help: "Prints the statement and how indexes serve it, and reads nothing.")
+    @Flag(help: "Prints the statement, with --count that which counts, and how indexes serve it; reads nothing.")
     var explain = false
 
     @Flag(help: "Prints one JSON object a line.")
@@ -74,7 +74,7 @@ struct FetchCommand: ParsableCommand {
         let store = try options.openForReading()
         let checked = try checkedRequest(store.model)
         if explain {
-            Console.write(try store.read { try $0.explain(checked) }.text)
+            Console.write(try store.read { try $0.explain(checked, counting: count) }.text)
         } else if count {
             Console.print("\(try store.read { try $0.count(checked) })")
         } else if checked.isOfRows {

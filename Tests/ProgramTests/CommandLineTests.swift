@@ -134,6 +134,8 @@ import Testing
         #expect(Int(chats.output.trimmingCharacters(in: .whitespacesAndNewlines)) ?? 0 > 1)
         let plan = try run(["fetch", "Message", "--where", "chat = 'c1'", "--explain"] + store)
         #expect(plan.output.contains("An index"))
+        let counted = try run(["fetch", "Message", "--where", "chat = 'c1'", "--count", "--explain"] + store)
+        #expect(counted.output.hasPrefix("SELECT count(*) FROM") && !counted.output.contains("LIMIT"))
         let wrong = try run(["fetch", "Message", "--sort", "id,-setnAt"] + store)
         #expect(wrong.status == 64)
         #expect(wrong.errors.contains("sort key 2"))

@@ -28,17 +28,24 @@ public struct FetchExplanation: Sendable {
 extension ReadContext {
     /// Tells how a request is carried out, without doing so.
     ///
+    /// - Parameters:
+    ///   - request: the request.
+    ///   - counting: whether its objects or rows are counted rather than read.
     /// - Throws: ``PredicateError`` where the request does not fit the model, ``StoreError``.
-    public func explain(_ request: FetchRequest) throws -> FetchExplanation {
-        try explain(try request.checked(with: model))
+    public func explain(_ request: FetchRequest, counting: Bool = false) throws -> FetchExplanation {
+        try explain(try request.checked(with: model), counting: counting)
     }
 
     /// Tells how a checked request is carried out, without doing so.
     ///
+    /// - Parameters:
+    ///   - request: the request.
+    ///   - counting: whether its objects or rows are counted rather than read.
     /// - Throws: ``StoreError``; ``PredicateError`` where the request leads over too many relationships.
-    public func explain(_ request: CheckedFetchRequest) throws -> FetchExplanation {
-        let query = try FetchQuery(
-            try checkedModel(request), output: request.isOfRows ? .rows : .objects(withOrder: false), now: now(request))
+    public func explain(_ request: CheckedFetchRequest, counting: Bool = false) throws -> FetchExplanation {
+        let output: FetchQuery.Output =
+            counting ? .count : request.isOfRows ? .rows : .objects(withOrder: false)
+        let query = try FetchQuery(try checkedModel(request), output: output, now: now(request))
         let statement = try PreparedStatement(try connection(), sql: "EXPLAIN QUERY PLAN " + query.sql)
         for (index, value) in query.bindings.enumerated() { statement.bind(index + 1, value) }
         var plan: [PlanLine] = []
@@ -77,7 +84,11 @@ struct PlanReader {
         }
         let ofRoot = plan.first { $0.detail.hasPrefix("SEARCH t1 ") || $0.detail.hasPrefix("SCAN t1") }
         let usesIndex = ofRoot.map { $0.detail.hasPrefix("SEARCH") || $0.detail.contains("INDEX") } ?? false
-        let sorts = plan.contains { $0.parent == 0 && $0.detail.hasPrefix("USE TEMP B-TREE FOR") }
+        // Rows that are counted are those of a query inside.
+        let inner = plan.first { $0.detail.hasPrefix("CO-ROUTINE") || $0.detail.hasPrefix("MATERIALIZE") }?.id ?? 0
+        let sorts = plan.contains {
+            ($0.parent == 0 || $0.parent == inner) && $0.detail.hasPrefix("USE TEMP B-TREE FOR")
+        }
         return FetchExplanation(
             sql: query.sql, valueCount: query.bindings.count, steps: steps, usesIndex: usesIndex, sorts: sorts)
     }
@@ -87,6 +98,8 @@ struct PlanReader {
         guard parts.count > 1 else { return detail }
         let table = tables[parts[1]] ?? Self.linkTable(parts[1], tables) ?? parts[1]
         switch parts[0] {
+        case "CO-ROUTINE", "MATERIALIZE": return "make the rows:"
+        case "SCAN" where parts[1].hasPrefix("(subquery"): return "count them"
         case "SCAN":
             guard let index = index(detail) else { return "read all rows of \(table)" }
             return "read \(table) in the order of the index \(index)"
