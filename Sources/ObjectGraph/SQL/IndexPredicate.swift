@@ -12,6 +12,23 @@ enum IndexPredicate {
         return try condition(try PredicateChecker.check(predicate, entity: entity, model: model))
     }
 
+    /// Returns the comparisons of a condition, each as its SQL; none where the condition is wrong.
+    static func comparisons(_ text: String, entity: Entity, model: ObjectModel) -> Set<String> {
+        guard let predicate = try? Predicate.parse(text),
+            let checked = try? PredicateChecker.check(predicate, entity: entity, model: model)
+        else { return [] }
+        return comparisons(checked)
+    }
+
+    private static func comparisons(_ predicate: CheckedPredicate) -> Set<String> {
+        switch predicate {
+        case .and(let parts), .or(let parts): Set(parts.flatMap(comparisons))
+        case .not(let inner): comparisons(inner)
+        case .comparison(let comparison): Set([try? condition(comparison)].compactMap(\.self))
+        default: []
+        }
+    }
+
     private static func condition(_ predicate: CheckedPredicate) throws(PredicateError) -> String {
         switch predicate {
         case .and(let parts): return try combined(parts, "AND")
@@ -29,7 +46,12 @@ enum IndexPredicate {
         return "(\(texts.joined(separator: " \(word) ")))"
     }
 
-    private static func condition(_ comparison: CheckedComparison) throws(PredicateError) -> String {
+    /// Returns the SQL of a comparison; the name of its column stands behind `prefix`.
+    ///
+    /// - Throws: ``PredicateError`` where it cannot be kept in a schema.
+    static func condition(
+        _ comparison: CheckedComparison, prefix: String = ""
+    ) throws(PredicateError) -> String {
         guard case .path(let path) = comparison.left.node, path.steps.isEmpty, comparison.options.isEmpty,
             let values = values(comparison.right)
         else { throw refused("It compares more than a property of the object with constants") }
@@ -39,9 +61,9 @@ enum IndexPredicate {
             if attribute.type == .decimal, comparison.relation != .equal, comparison.relation != .notEqual {
                 throw refused("Decimals are kept as texts, whose order is another")
             }
-            column = SQLText.quoted(attribute.name)
+            column = prefix + SQLText.quoted(attribute.name)
         case .destination(let relationship) where values.allSatisfy(\.isNull):
-            column = SQLText.quoted(relationship.name)
+            column = prefix + SQLText.quoted(relationship.name)
         default: throw refused("It compares something that is no attribute")
         }
         let literals = values.map(literal)

@@ -12,12 +12,24 @@ extension PredicateCompiler {
         }
     }
 
-    /// Combines by halves: SQLite limits the depth of expressions, and a row of hundreds would be that deep.
+    /// Tells whether conditions may stand in one row, as those of a partial index do: SQLite then sees that they are the
+    /// same.
+    private static func isRow(_ parts: ArraySlice<CheckedPredicate>) -> Bool {
+        let areComparisons = parts.allSatisfy { if case .comparison = $0 { true } else { false } }
+        return parts.count <= (areComparisons ? 16 : 4)
+    }
+
+    /// Combines many by halves: SQLite limits the depth of expressions, and a row of hundreds would be that deep.
     private mutating func combined(
         _ parts: ArraySlice<CheckedPredicate>, _ word: String, empty: String
     ) throws(PredicateError) -> String {
         guard let first = parts.first else { return empty }
         if parts.count == 1 { return try condition(first) }
+        if Self.isRow(parts) {
+            var texts: [String] = []
+            for part in parts { texts.append(try condition(part)) }
+            return "(\(texts.joined(separator: " \(word) ")))"
+        }
         let middle = parts.startIndex + parts.count / 2
         let left = try combined(parts[..<middle], word, empty: empty)
         return "(\(left) \(word) \(try combined(parts[middle...], word, empty: empty)))"
@@ -29,6 +41,7 @@ extension PredicateCompiler {
         let (left, options) = (comparison.left, comparison.options)
         switch comparison.right {
         case .many(let right):
+            if let same = partOfIndex(comparison) { return same }
             if comparison.relation == .contained { return try contained(left, right, options) }
             let decimal = ([left] + right).first { $0.type.isDecimal }
             var bounds: [String] = []
@@ -77,6 +90,9 @@ extension PredicateCompiler {
             if left.type.isObject { return try isOneOf(left, [value]) }
             if value.isNull { return "\(try expression(left)) IS NULL" }
         }
+        if options.isEmpty, let text = right.value?.text, let sameCase = try inASCII(left, [text]) {
+            return "(\(sameCase) AND \(try side(left, beside: right, options)) = \(parameter(.text(text))))"
+        }
         let first = try side(left, beside: right, options)
         let second = try side(right, beside: left, options)
         // '=' lets SQLite turn an outer join into an inner one and begin with an index of the far side; two missing
@@ -95,6 +111,7 @@ extension PredicateCompiler {
     private mutating func notEqual(
         _ left: TypedExpression, _ right: TypedExpression, _ options: Predicate.TextOptions
     ) throws(PredicateError) -> String {
+        if right.value?.isNull == true { return "\(try expression(left)) IS NOT NULL" }
         if left.type.isObject, let value = right.value { return "(\(try isOneOf(left, [value])) IS NOT TRUE)" }
         return "\(try side(left, beside: right, options)) IS NOT \(try side(right, beside: left, options))"
     }
@@ -118,7 +135,10 @@ extension PredicateCompiler {
         let subject = try side(left, beside: left, options)
         let present = values.filter { !$0.isNull }
         let folded = present.map { value in value.text.map { .text(options.folded($0)) } ?? value }
-        let list = "\(subject) IN (\(parameters(folded)))"
+        var list = "\(subject) IN (\(parameters(folded)))"
+        if options.isEmpty, let sameCase = try inASCII(left, present.compactMap(\.text)) {
+            list = "(\(sameCase) AND \(list))"
+        }
         return present.count == values.count ? list : "(\(list) OR \(subject) IS NULL)"
     }
 
@@ -154,7 +174,8 @@ extension PredicateCompiler {
             return "\(subject) GLOB \(parameter(.text(pattern)))"
         }
         if relation == .beginsWith, options.isEmpty, let prefix = right.value?.text {
-            return begins(subject, with: prefix)
+            let range = begins(subject, with: prefix)
+            return try inASCII(left, [prefix], isPrefix: true).map { "(\($0) AND \(range))" } ?? range
         }
         let part = try side(right, beside: right, options)
         switch relation {
@@ -167,7 +188,7 @@ extension PredicateCompiler {
     }
 
     /// A range, so that an index serves.
-    private mutating func begins(_ subject: String, with prefix: String) -> String {
+    mutating func begins(_ subject: String, with prefix: String) -> String {
         let lower = "\(subject) >= \(parameter(.text(prefix)))"
         guard let end = TextPatterns.end(ofPrefix: prefix) else { return lower }
         return "(\(lower) AND \(subject) < \(parameter(.text(end))))"

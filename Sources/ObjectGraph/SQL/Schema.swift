@@ -222,11 +222,7 @@ struct Schema {
     private func term(_ element: EntityIndex.Element) -> String {
         let column = SQLText.quoted(element.property)
         let term =
-            switch element.function {
-            case nil: column
-            case .uppercase: "upper(\(column))"
-            case .lowercase, .canonical: "lower(\(column))"
-            }
+            element.function.map { "\($0.sqliteFunction)(\(column))" } ?? column
         return element.isDescending ? "\(term) DESC" : term
     }
 

@@ -18,14 +18,44 @@ private typealias PredicateError = ObjectGraph.PredicateError
         try Seeds.forEach(runs: 12) { seed in try run(seed) }
     }
 
-    private func run(_ seed: UInt64) throws {
+    /// The conditions of a partial index that a request is found by, those with OR and IN too.
+    private static let indexConditions = [
+        "name = 'a' OR name = 'ab' OR size = 1", "name IN {'a', 'ab', 'é'} OR flag = YES", "size BETWEEN {-1, 5}",
+        "NOT (size > 2 OR name = 'a')", "price = 1.5 OR (flag = NO AND size != 1)", "name != nil AND size IN {0, 1, 2}",
+    ]
+
+    /// A partial index holds the rows that its condition is true of by the rules, and so finds them, and no others.
+    @Test(arguments: indexConditions)
+    func aPartialIndexFindsWhatTheRulesSay(_ condition: String) throws {
+        let quoted = condition.replacingOccurrences(of: "'", with: "''")
+        try Seeds.forEach(runs: 6) { seed in
+            let requests = try ["YES", "NO"].map { try ObjectGraph.Predicate.parse("(\(condition)) AND flag = \($0)") }
+            try run(seed, indexes: "[{ name: part, on: [flag], where: '\(quoted)' }]", requests) { plan in
+                #expect(plan.steps.contains { $0.contains("Item:part") }, "\(plan.text)")
+            }
+        }
+    }
+
+    @Test func theStoreFindsByExpressionIndexesWhatTheRulesSay() throws {
+        let indexes = "[{ on: [{ expression: 'lowercase:(name)' }] }, { on: [{ expression: 'uppercase:(note)' }] }]"
+        try Seeds.forEach(runs: 6) { seed in try run(seed, indexes: indexes) }
+    }
+
+    private func run(
+        _ seed: UInt64, indexes: String = "[]", _ requests: [ObjectGraph.Predicate]? = nil,
+        check: (FetchExplanation) -> Void = { _ in }
+    ) throws {
         var random = RandomPredicates(seed: seed)
-        let model = try ObjectModel.parse(RandomPredicates.model)
+        let tags = "tags: { to: Tag, many: true, inverse: items }\n"
+        let model = try ObjectModel.parse(
+            RandomPredicates.model.replacingOccurrences(of: tags, with: "\(tags)    indexes: \(indexes)\n"))
         let graph = random.graph()
         let fixture = try ReadingFixture(model: model, RandomPredicates.events(graph, model))
-        for _ in 0..<Self.predicatesPerGraph {
-            let predicate = random.predicate()
+        for predicate in requests ?? (0..<Self.predicatesPerGraph).map({ _ in random.predicate() }) {
             do {
+                if requests != nil {
+                    check(try fixture.store.read { try $0.explain(FetchRequest("Item", matching: predicate)) })
+                }
                 guard let problem = try problem(predicate, graph, fixture) else { continue }
                 Issue.record("seed \(seed): \(problem)\n\(predicate)")
             } catch let error as PredicateError where error.code == .tooComplex {

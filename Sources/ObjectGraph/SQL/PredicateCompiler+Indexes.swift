@@ -1,0 +1,91 @@
+// Conditions that an expression index or a partial index of the model serves.
+//
+// An expression index holds what SQLite's `lower` and `upper` make of a text, which change ASCII letters only, so that every
+// program can write the store. `lowercase:` and `uppercase:` of a condition are Unicode's. Of a text in ASCII both say
+// the same, save for the few letters that others too are mapped to. So a condition gets a second one beside it, which
+// follows from it and which the index serves.
+extension PredicateCompiler {
+    /// Returns what follows for SQLite's own function where a transformed text of the object is one of several texts or
+    /// begins with one; nil where no index serves that, or nothing follows.
+    mutating func inASCII(
+        _ left: TypedExpression, _ texts: [String], isPrefix: Bool = false
+    ) throws(PredicateError) -> String? {
+        guard case .text(let transformation, let operand) = left.node, case .path(let path) = operand.node,
+            path.steps.isEmpty, case .attribute(let attribute) = path.end,
+            let function = transformation.sqliteFunction, hasIndex(transformation, on: attribute, of: path.owner)
+        else { return nil }
+        let beginnings = texts.map(transformation.asciiBeginning)
+        guard !beginnings.isEmpty, !beginnings.contains("") else { return nil }
+        let subject = "\(function)(\(try expression(operand)))"
+        if !isPrefix, beginnings == texts { return "\(subject) IN (\(parameters(texts.map { .text($0) })))" }
+        guard beginnings.count == 1 else { return nil }
+        return begins(subject, with: beginnings[0])
+    }
+
+    private func hasIndex(_ transformation: TextTransformation, on attribute: Attribute, of owner: Int) -> Bool {
+        hierarchy(owner).contains { entity in
+            entity.indexes.contains { index in
+                index.elements.contains {
+                    $0.property == attribute.name && $0.function?.sqliteFunction == transformation.sqliteFunction
+                }
+            }
+        }
+    }
+
+    private func hierarchy(_ entity: Int) -> [Entity] {
+        ([entity] + model.entities[entity].ancestorIndexes).map { model.entities[$0] }
+    }
+
+    /// Returns a comparison with several values as it stands in the condition of a partial index, values included, where
+    /// it is part of one: SQLite finds lists and ranges of parameters equal to no others.
+    func partOfIndex(_ comparison: CheckedComparison) -> String? {
+        guard case .path(let path) = comparison.left.node, path.steps.isEmpty else { return nil }
+        let partial = hierarchy(path.owner).filter { entity in entity.indexes.contains { $0.predicate != nil } }
+        guard !partial.isEmpty, let text = try? IndexPredicate.condition(comparison),
+            partial.contains(where: { entity in
+                entity.indexes.contains { index in
+                    index.predicate.map { IndexPredicate.comparisons($0, entity: entity, model: model) }?.contains(text)
+                        ?? false
+                }
+            })
+        else { return nil }
+        return try? IndexPredicate.condition(comparison, prefix: "\(scope(path.scope).alias).")
+    }
+}
+
+extension EntityIndex.Element.Function {
+    /// SQLite's own function that an index has.
+    var sqliteFunction: String { self == .uppercase ? "upper" : "lower" }
+}
+
+extension TextTransformation {
+    /// SQLite's own function that does the same with ASCII letters; nil where that says nothing of other letters.
+    var sqliteFunction: String? {
+        switch self {
+        case .uppercase: "upper"
+        case .lowercase: "lower"
+        // Letters with diacritics become ASCII letters, all of them.
+        case .canonical: nil
+        }
+    }
+
+    /// The ASCII letters that other letters too become, or begin with: the Kelvin sign; dotless i, long and sharp s,
+    /// ligatures.
+    private var sharedLetters: Set<Unicode.Scalar> { self == .uppercase ? ["F", "I", "S"] : ["k"] }
+
+    /// Returns the beginning of a transformed text that only ASCII letters have become.
+    func asciiBeginning(of text: String) -> String {
+        let shared = sharedLetters
+        var beginning = String.UnicodeScalarView()
+        for scalar in text.unicodeScalars {
+            if shared.contains(scalar) { break }
+            if !scalar.isASCII {
+                // Both may have become of one letter, as of the capital dotted i.
+                _ = beginning.popLast()
+                break
+            }
+            beginning.append(scalar)
+        }
+        return String(beginning)
+    }
+}
