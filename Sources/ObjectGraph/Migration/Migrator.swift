@@ -13,7 +13,8 @@ public struct Migrator {
         public var sourceModel: ObjectModel?
         /// Keeps the copy of the old store after success; the plan says where.
         public var keepsBackup = false
-        /// The number of rows from which on a new file is made rather than one large transaction.
+        /// The number of rows from which on a new file is made rather than one large transaction. Several stages, and
+        /// one with closures, are one transaction whatever the number; the plan's notes say so.
         public var copyRowThreshold: Int64 = 5_000_000
         /// The number of rows that are copied into the new file at a time.
         public var copyBatchRows = 50_000

@@ -56,6 +56,10 @@ struct MigrationStages {
             }
             current = stage.target
         }
+        if total >= options.copyRowThreshold {
+            notes.append(
+                "these stages are one transaction: a new file is made only where one stage without closures is left")
+        }
         return MigrationPlan(
             source: task.sourceText, target: task.targetText,
             difference: ModelDifference(from: task.source, to: task.target), method: .inPlace, steps: steps,
