@@ -56,6 +56,7 @@ public final class ConsumerWorker: @unchecked Sendable {
     private var cursorSaves = Recurrence(everySeconds: 1)
     private var offsetCommits = Recurrence(everySeconds: 1)
     private var reports = Recurrence(everySeconds: 1)
+    private var logGrowth = LogGrowth()
     private var purges: Recurrence
     private var purge: PurgeStep?
     private var backoff = Backoff()
@@ -333,7 +334,13 @@ public final class ConsumerWorker: @unchecked Sendable {
             metrics.consumerLag.with(partition.topic, "\(partition.partition)").set(max(0, marks.high - position))
         }
         metrics.storeBytes.set(Self.size(store.path))
-        metrics.walBytes.set(Self.size(store.path + "-wal"))
+        let logBytes = Self.size(store.path + "-wal")
+        metrics.walBytes.set(logBytes)
+        if logGrowth.isWorthTelling(bytes: logBytes) {
+            logger.warning(
+                "a reader keeps the store's write-ahead log from being used again; end its transaction",
+                metadata: ["bytes": "\(logBytes)"])
+        }
     }
 
     private static func size(_ path: String) -> Int {

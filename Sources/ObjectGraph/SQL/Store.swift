@@ -22,6 +22,8 @@ public final class Store: Sendable {
         public var replaces: String?
         /// What the settings are known by with which a new store is built to replace another.
         public var builtWith: String?
+        /// When the write-ahead log is carried over.
+        var checkpoints = CheckpointDecision()
 
         /// Makes options with their defaults.
         public init() {}
@@ -106,8 +108,11 @@ public final class Store: Sendable {
         try StoreSwap.complete(path: path)
         try makeFile(path)
         do {
-            let pool = try DatabasePool(path: path, configuration: configuration(options, isReadOnly: false))
-            try pool.writeWithoutTransaction { try prepareWriter($0, options) }
+            let checkpoints = LogCheckpoints(
+                options.checkpoints, busyTimeoutMilliseconds: options.busyTimeoutMilliseconds)
+            let pool = try DatabasePool(
+                path: path, configuration: configuration(options, isReadOnly: false, keeping: checkpoints))
+            try pool.writeWithoutTransaction { try prepareWriter($0, options, checkpoints) }
             try pool.write { database in
                 if try database.tableExists("_metadata") {
                     if try checkMetadata(database, model: model, path: path) < Schema.formatVersion {
@@ -143,7 +148,10 @@ public final class Store: Sendable {
         Glibc.close(descriptor)
     }
 
-    private static func configuration(_ options: Options, isReadOnly: Bool) -> Configuration {
+    /// Makes the configuration of connections; what they keep lives as long as they do.
+    private static func configuration(
+        _ options: Options, isReadOnly: Bool, keeping checkpoints: LogCheckpoints? = nil
+    ) -> Configuration {
         var configuration = Configuration()
         configuration.readonly = isReadOnly
         configuration.busyMode = .timeout(Double(options.busyTimeoutMilliseconds) / 1000)
@@ -151,13 +159,16 @@ public final class Store: Sendable {
         // The writer keeps its transaction open between the chunks of one commit.
         configuration.allowsUnsafeTransactions = true
         configuration.prepareDatabase { database in
+            withExtendedLifetime(checkpoints) {}
             try database.execute(sql: "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -2000")
             if let connection = database.sqliteConnection { try SQLFunctions.install(connection) }
         }
         return configuration
     }
 
-    private static func prepareWriter(_ database: Database, _ options: Options) throws {
+    private static func prepareWriter(
+        _ database: Database, _ options: Options, _ checkpoints: LogCheckpoints
+    ) throws {
         // Measured: docs/performance.md.
         try database.execute(
             sql: """
@@ -165,22 +176,7 @@ public final class Store: Sendable {
                 PRAGMA journal_size_limit = 67108864;
                 PRAGMA synchronous = NORMAL
                 """)
-        if let connection = database.sqliteConnection { checkpointAloud(connection) }
-    }
-
-    /// Carries the write-ahead log over to the store at 16,000 pages, and lets the commit fail where that fails.
-    ///
-    /// SQLite's own automatic checkpoints hide their failures: a disk that does not sync would go unnoticed while the
-    /// log grows. The commit itself has taken place then; positions tell so when the store is opened again.
-    private static func checkpointAloud(_ connection: SQLiteConnection) {
-        _ = sqlite3_wal_hook(
-            connection,
-            { _, connection, name, pageCount in
-                if pageCount < 16_000 { return SQLITE_OK }
-                let result = sqlite3_wal_checkpoint_v2(connection, name, SQLITE_CHECKPOINT_PASSIVE, nil, nil)
-                // A reader in the way is no failure: the next commit tries again.
-                return result & 0xFF == SQLITE_BUSY || result & 0xFF == SQLITE_LOCKED ? SQLITE_OK : result
-            }, nil)
+        if let connection = database.sqliteConnection { checkpoints.follow(connection) }
     }
 
     /// The version of the SQLite library in use.

@@ -22,6 +22,14 @@ final class Graph {
         writer = try WriterContext(store: store, options: options)
     }
 
+    /// Makes the writer of a store.
+    init(_ store: Store) throws {
+        model = store.model
+        self.store = store
+        options = WriterContext.Options()
+        writer = try WriterContext(store: store, options: options)
+    }
+
     /// Makes the writer of a store in memory with options of its own.
     init(_ model: ObjectModel, options: WriterContext.Options) throws {
         self.model = model
