@@ -11,7 +11,7 @@ import threading
 import time
 import types
 
-from . import canonical, checks, lives
+from . import canonical, checks, feeds, lives, notify, readers
 from .bench import Bench
 from .checks import Broken
 from .outages import SLOW, Watch, ready_worker
@@ -145,6 +145,31 @@ def swap(log):
     log[1], log[2] = log[2], log[1]
 
 
+def repeated_in_a_transaction(options):
+    with finished(options, "repeated") as bench:
+        log = bench.broker.records(bench.changes)[0]
+        bench.broker.records = lambda *_: {0: log + log[-1:]}
+        notify.check_topic(bench, transactional=True, by_object=False)
+
+
+def feed_with_a_gap(options):
+    with finished(options, "feed") as bench:
+        log = bench.broker.read(bench.changes)[0]
+        run = [json.loads(value) for _, value in log]
+        del run[2]
+        feeds.check_feed(types.SimpleNamespace(problem=None, runs=[[0, run]]), checks.changes_told(log))
+
+
+def reader_of_a_wrong_count(options):
+    """A reader beside the worker sees a count that is not that of the counted rows."""
+    with finished(options, "reader") as bench:
+        edit(bench, "UPDATE Chat SET messagesCount = messagesCount + 1 WHERE pk = (SELECT max(pk) FROM Chat)")
+        processes = readers.start_readers(bench, random.Random(1))
+        time.sleep(1.5)
+        for found in [readers.stop_readers(process) for process in processes]:
+            readers.check_seen(found)
+
+
 # --- I5
 
 
@@ -238,6 +263,7 @@ PLANTED = {
         "INSERT INTO _dead_letter (time, topic, partition, offset, stage, code, reason, value) "
         "SELECT time, topic, partition, offset, stage, code, reason, value FROM _dead_letter LIMIT 1")),
     "tombstone-removed": ("I2", edited("DELETE FROM _tombstone WHERE entity = 'Message'")),
+    "reader-sees-wrong-count": ("I2", reader_of_a_wrong_count),
     "dead-letter-lost": ("I2", dead_letter_lost),
     "one-event-more": ("I2", one_event_more),
     "commits-lost": ("I2", lost_commits),
@@ -249,6 +275,8 @@ PLANTED = {
     "notification-swapped": ("I4", notifications(swap)),
     "notification-altered": ("I4", notifications(altered_repeat)),
     "notification-invented": ("I4", notifications(invented)),
+    "repeated-in-transaction": ("I4", repeated_in_a_transaction),
+    "feed-gap": ("I4", feed_with_a_gap),
     "memory-leak": ("I5", leak),
     "lying-health": ("I6", lying_health),
     "stuck-worker": ("I6", stuck),

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from . import disks, health, kills, lives, members, notify, outages, rebuilds, sweeps, torn
+from . import disks, health, kills, lives, members, notify, outages, readers, rebuilds, sweeps, torn
 
 
 class Scenario:
@@ -35,6 +35,7 @@ ALL = {
     "absence": Scenario(members.absence, 0, 20, "broker or worker away for up to three minutes"),
     "notifications": Scenario(notify.notifications, 16, 120, "notifications in transactions and by object, under kills"),
     "health-load": Scenario(health.health_load, 1, 40, "hundreds of slow, silent and greedy clients of the HTTP server"),
+    "readers": Scenario(readers.readers, 1, 50, "16 readers of the store, 4 of the feed, a pinned snapshot"),
     "recovery": Scenario(lives.recovery, 0, 10, "from kill to ready on a store of 1 GB"),
 }
 for step in kills.NAMED:
