@@ -14,6 +14,8 @@ public struct KafkaSettings: Sendable, Equatable {
     public var properties = KafkaProperties([
         "bootstrap.servers": "localhost:9092",
         "group.id": "ingest-worker",
+        // Without it the library takes records whose bytes were damaged on their way for sound ones.
+        "check.crcs": "true",
     ])
     /// What happens when the offset that the worker needs is gone; not given to librdkafka.
     public var onPositionLost = OnPositionLost.halt

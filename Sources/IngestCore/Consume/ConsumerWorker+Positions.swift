@@ -16,7 +16,9 @@ extension ConsumerWorker {
         }
         switch ReadFailure(event) {
         case .waits(let reason, let remedy)?: unread(partition, reason, remedy: remedy)
-        case .damaged(let reason, let remedy)?: halt(partition, reason, remedy: remedy, consumer)
+        case .damaged(let reason, let remedy)?:
+            // What stands before the damage may have come with the same poll.
+            halt(partition, before: event.offset ?? 0, reason, remedy: remedy, consumer)
         case nil: return false
         }
         return true
@@ -82,9 +84,11 @@ extension ConsumerWorker {
         }
     }
 
-    private func halt(_ partition: TopicPartition, _ reason: String, remedy: String, _ consumer: Consumer?) {
+    private func halt(
+        _ partition: TopicPartition, before offset: Int64 = 0, _ reason: String, remedy: String, _ consumer: Consumer?
+    ) {
         if progress[partition]?.isHalted == true { return }
-        progress[partition, default: PartitionProgress(nil)].isHalted = true
+        progress[partition, default: PartitionProgress(nil)].halt(before: offset)
         try? consumer?.pause([partition])
         report(halted: partition, reason, remedy: remedy)
     }

@@ -26,7 +26,9 @@ struct PartitionProgress: Sendable {
     /// The next offset wanted, or nil while nothing is known of the partition.
     private(set) var next: Int64?
     /// Whether reading has ended until a person decides.
-    var isHalted = false
+    var isHalted: Bool { haltOffset != nil }
+    /// What it has ended before.
+    private var haltOffset: Int64?
     private var unverified: RecordFingerprint?
     /// Why the position means nothing any more, until it is decided where reading goes on.
     private var lostReason: String?
@@ -49,7 +51,8 @@ struct PartitionProgress: Sendable {
     ///
     /// - Parameter fingerprint: the record's; it is asked for only where it is to be compared.
     mutating func received(offset: Int64, fingerprint: @autoclosure () -> RecordFingerprint) -> Verdict {
-        if isHalted || lostReason != nil { return .skip }
+        if lostReason != nil { return .skip }
+        if let haltOffset, offset >= haltOffset { return .skip }
         if let expected = unverified {
             unverified = nil
             if offset + 1 == next, fingerprint() != expected {
@@ -76,11 +79,18 @@ struct PartitionProgress: Sendable {
         return .lost("offset \(next) is not on the broker any more, which has \(low) to \(high)")
     }
 
+    /// Ends reading until a person decides.
+    ///
+    /// - Parameter offset: records before it that are at hand already still count; none do by default.
+    mutating func halt(before offset: Int64 = 0) {
+        haltOffset = min(offset, haltOffset ?? offset)
+    }
+
     /// Takes a person's decision to go on elsewhere.
     mutating func jump(to offset: Int64) {
         next = offset
         unverified = nil
         lostReason = nil
-        isHalted = false
+        haltOffset = nil
     }
 }

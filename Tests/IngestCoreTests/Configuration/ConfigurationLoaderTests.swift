@@ -79,7 +79,7 @@ struct ConfigurationLoaderTests {
             loaded.configuration.kafka.properties.values == [
                 "bootstrap.servers": "a:1,b:2", "fetch.wait.max.ms": "50", "enable.partition.eof": "true",
                 "group.id": "g",
-                "client.id": "c",
+                "client.id": "c", "check.crcs": "true",
             ])
         #expect(loaded.configuration.kafka.onPositionLost == .earliest)
         #expect(origin("kafka.client.id", loaded) == .environment(name: "INGEST_KAFKA_CLIENT_ID"))

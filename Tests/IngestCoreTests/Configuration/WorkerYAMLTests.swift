@@ -29,7 +29,7 @@ struct WorkerYAMLTests {
             #expect(path == Self.path)
             #expect(line > 1)
         }
-        #expect(loaded.entries.count == ConfigurationKey.known.count + 2)
+        #expect(loaded.entries.count == ConfigurationKey.known.count + 3)
     }
 
     @Test("the route of its example loads")

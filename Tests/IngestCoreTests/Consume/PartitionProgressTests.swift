@@ -90,7 +90,7 @@ import Testing
 
     @Test func aHaltedPartitionTakesNothingUntilAJump() {
         var progress = PartitionProgress(position(10, last: nil))
-        progress.isHalted = true
+        progress.halt()
         #expect(progress.received(offset: 10, fingerprint: fingerprint("ten")) == .skip)
         progress.jump(to: 3)
         #expect(progress.received(offset: 3, fingerprint: fingerprint("three")) == .apply)
@@ -101,5 +101,19 @@ import Testing
             #expect(RecordFingerprint(known.description) == known)
         }
         for wrong in ["", "x", "1-", "a-1", "1-xyz", "3-100000000"] { #expect(RecordFingerprint(wrong) == nil) }
+    }
+
+    @Test func whatStandsBeforeDamageStillCountsAndNothingBehindIt() {
+        var progress = PartitionProgress(position(10, last: nil))
+        progress.halt(before: 12)
+        #expect(progress.isHalted)
+        #expect(progress.received(offset: 10, fingerprint: fingerprint("a")) == .apply)
+        #expect(progress.received(offset: 11, fingerprint: fingerprint("b")) == .apply)
+        #expect(progress.received(offset: 12, fingerprint: fingerprint("c")) == .skip)
+        #expect(progress.received(offset: 13, fingerprint: fingerprint("d")) == .skip)
+        #expect(progress.next == 12)
+        // A halt for another reason ends everything.
+        progress.halt()
+        #expect(progress.received(offset: 11, fingerprint: fingerprint("b")) == .skip)
     }
 }
