@@ -26,7 +26,7 @@ enum ExitStatus {
         case let error as MigrationError: migrationCode(error)
         case let error as KafkaError: kafkaCode(error)
         case let error as RebuildError: error.code == .foreign ? configuration : badData
-        case let error as TopicReplayError: error.code == .gone ? badData : configuration
+        case let error as TopicReplayError: [.gone, .unreadable].contains(error.code) ? badData : configuration
         case is RetryBudget.Spent: tryAgain
         case is RecordFileError, is IngestPipeline.Halt: badData
         case is PredicateError: usage

@@ -101,12 +101,35 @@ public final class TLSFront: @unchecked Sendable {
     }
 }
 
+/// A way to a broker on which bytes are damaged, behind the back of both sides.
+public final class DamagingFront: Sendable {
+    private let relay: AdvertisingRelay
+
+    /// Starts in front of a broker.
+    ///
+    /// - Parameters:
+    ///   - text: what is looked for in what the broker sends, not compressed and sent at once.
+    ///   - damaged: what stands there when it arrives; as many bytes.
+    public init(_ broker: BrokerProcess, replacing text: String, with damaged: String) throws {
+        precondition(text.utf8.count == damaged.utf8.count, "the length of what is sent must stay")
+        relay = try AdvertisingRelay(
+            broker: broker.port, replacements: [(Array(text.utf8), Array(damaged.utf8))])
+    }
+
+    /// What to put into `bootstrap.servers`.
+    public var bootstrapServers: String { "127.0.0.1:\(relay.port)" }
+}
+
 /// Passes bytes between clients and a broker, and puts another port where the broker advertises its own.
 final class AdvertisingRelay: Sendable {
     let port: Int
     private let listener: Int32
 
-    init(broker: Int, advertised: Int) throws {
+    /// - Parameters:
+    ///   - broker: the broker's port.
+    ///   - advertised: the port to advertise instead; nil is the relay's own.
+    ///   - replacements: what else is replaced in what the broker sends.
+    init(broker: Int, advertised: Int? = nil, replacements: [(old: [UInt8], new: [UInt8])] = []) throws {
         let socketDescriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         listener = socketDescriptor
         var address = BrokerProcess.loopback(port: 0)
@@ -120,7 +143,7 @@ final class AdvertisingRelay: Sendable {
         guard isBound else { throw BrokerProcess.Failure(description: "no free port on the loopback interface") }
         port = Int(UInt16(bigEndian: address.sin_port))
         let host = Array("127.0.0.1".utf8)
-        let (old, new) = (host + Self.bytes(broker), host + Self.bytes(advertised))
+        let replacements = [(host + Self.bytes(broker), host + Self.bytes(advertised ?? port))] + replacements
         Thread.detachNewThread {
             while true {
                 let client = accept(socketDescriptor, nil, nil)
@@ -137,8 +160,8 @@ final class AdvertisingRelay: Sendable {
                     close(server)
                     continue
                 }
-                Self.pump(client, server, old: [], new: [])
-                Self.pump(server, client, old: old, new: new)
+                Self.pump(client, server, replacing: [])
+                Self.pump(server, client, replacing: replacements)
             }
         }
     }
@@ -154,14 +177,14 @@ final class AdvertisingRelay: Sendable {
 
     /// Copies on a thread of its own until one side closes. A pattern that two reads share is missed; brokers write an
     /// answer at once.
-    private static func pump(_ from: Int32, _ to: Int32, old: [UInt8], new: [UInt8]) {
+    private static func pump(_ from: Int32, _ to: Int32, replacing: [(old: [UInt8], new: [UInt8])]) {
         Thread.detachNewThread {
             var buffer = [UInt8](repeating: 0, count: 1 << 16)
             while true {
                 let count = recv(from, &buffer, buffer.count, 0)
                 guard count > 0 else { break }
                 var bytes = Array(buffer[..<count])
-                if !old.isEmpty { bytes.replace(old, with: new) }
+                for (old, new) in replacing { bytes.replace(old, with: new) }
                 var sent = 0
                 while sent < bytes.count {
                     let written = bytes[sent...].withUnsafeBytes {

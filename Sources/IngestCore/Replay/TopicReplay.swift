@@ -46,6 +46,10 @@ public final class TopicReplay {
     private let now: () -> Double
     private var readings: [TopicPartition: Reading] = [:]
     private var open: Set<TopicPartition> = []
+    /// The first record that cannot be read.
+    private var damage: TopicReplayError?
+    /// What was said last about a partition that gives nothing.
+    private var waitReason: String?
     /// Called a few times a second.
     public var onProgress: (Progress) -> Void = { _ in }
 
@@ -213,14 +217,18 @@ public final class TopicReplay {
         while !open.isEmpty, !isStopping() {
             let batch = try consumer.poll(maxRecords: configuration.chunk.maxOperations, timeoutMilliseconds: 100)
             let before = open
+            for event in batch.errors { endBeforeDamage(event) }
             for record in batch { try take(record, decoder) }
+            if let damage { throw damage }
             for event in batch.errors { try handle(event) }
             try consumer.pause(before.subtracting(open).sorted())
             try pipeline.tick(hasBacklog: true)
             if !batch.isEmpty || open != before { heard = now() }
             if now() - heard > Self.silenceSeconds {
                 throw KafkaError(
-                    .timedOut, "the broker has given nothing for \(Int(Self.silenceSeconds)) seconds; run it again")
+                    .timedOut,
+                    "the broker has given nothing for \(Int(Self.silenceSeconds)) seconds"
+                        + (waitReason.map { " (\($0))" } ?? "") + "; run it again")
             }
             if reports.isDue(at: now()) { onProgress(progress(request)) }
         }
@@ -252,6 +260,22 @@ public final class TopicReplay {
         }
     }
 
+    /// Ends a partition before records that cannot be read: the client goes on behind them, which would lose them.
+    private func endBeforeDamage(_ event: ConsumerEvent) {
+        guard case .damaged(let reason, _)? = ReadFailure(event), let partition = event.topicPartition,
+            open.contains(partition), let end = readings[partition]?.span.end
+        else { return }
+        let offset = event.offset ?? 0
+        if offset >= end { return }
+        readings[partition]?.progress.halt(before: offset)
+        if damage != nil { return }
+        damage = TopicReplayError(
+            .unreadable,
+            "\(partition.topic)/\(partition.partition): \(reason). Nothing was passed over. Mend the partition on the "
+                + "broker, as from another replica, and run it again; or end before it with --to-offset, or begin behind "
+                + "it with --from-offset, into another store.path")
+    }
+
     private func handle(_ event: ConsumerEvent) throws {
         if let partition = event.topicPartition {
             // Offsets behind the last record may be markers of transactions, or compacted away.
@@ -267,6 +291,9 @@ public final class TopicReplay {
             }
         }
         if event.error.isFatal { throw event.error }
+        if case .waits(let reason, let remedy)? = ReadFailure(event), let partition = event.topicPartition {
+            waitReason = "\(partition.topic)/\(partition.partition): \(reason); \(remedy)"
+        }
         logger.warning("the consumer reports", metadata: ["reason": "\(event.error)"])
     }
 

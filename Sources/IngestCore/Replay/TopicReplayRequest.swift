@@ -60,6 +60,8 @@ public struct TopicReplayError: Error, Sendable, CustomStringConvertible {
         case positioned = "replay.positioned"
         /// The broker does not have the records any more.
         case gone = "replay.gone"
+        /// The broker has records that cannot be read.
+        case unreadable = "replay.unreadable"
     }
 
     /// The kind of error.
