@@ -134,9 +134,12 @@ struct ReplayCommand: ParsableCommand {
                 }
             }
         } catch {
-            // What was read before the fault is good; it is kept, and the position with it.
-            try? pipeline.finish()
-            try? writer.close()
+            // What was read before the fault is good; it is kept, and the position with it. But where the disk failed
+            // nothing more is written.
+            if !store.isSuspect {
+                try? pipeline.finish()
+                try? writer.close()
+            }
             bar.finish()
             throw error
         }

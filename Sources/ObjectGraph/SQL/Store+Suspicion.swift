@@ -1,3 +1,4 @@
+import CSQLiteSettings
 import Foundation
 
 /// A disk that failed once may have lost what it said it had written: such a store is verified before it is written
@@ -7,11 +8,14 @@ extension Store {
     var suspicionPath: String { path + "-suspect" }
 
     /// Tells whether the disk failed under the store, or damage was found, and nobody has verified it since.
-    public var isSuspect: Bool { FileManager.default.fileExists(atPath: suspicionPath) }
+    public var isSuspect: Bool {
+        hasFailed.load(ordering: .acquiring) || FileManager.default.fileExists(atPath: suspicionPath)
+    }
 
     /// Marks the store where the error says that its disk failed or that it is damaged.
     func note(_ error: StoreError) {
         guard error.isDiskFailure else { return }
+        hasFailed.store(true, ordering: .releasing)
         // The disk may refuse this as well; then the next start knows no better than SQLite does.
         _ = FileManager.default.createFile(
             atPath: suspicionPath, contents: Data("\(error.code.rawValue)\n".utf8),
@@ -31,5 +35,13 @@ extension Store {
                 remedy: "Mend it with 'verify --repair', restore a copy, or rebuild it by replay")
         }
         try? FileManager.default.removeItem(atPath: suspicionPath)
+        hasFailed.store(false, ordering: .releasing)
+    }
+
+    /// Lets the writing connection be closed without SQLite's checkpoint. The others only read, and make none.
+    func leaveLogIfSuspect() {
+        guard isSuspect else { return }
+        // A store that is closed already has no connection.
+        try? onWriter { _ = sqlite3_leave_log_on_close($0) }
     }
 }

@@ -2,6 +2,7 @@ import CSQLiteSettings
 import Foundation
 import GRDB
 import GRDBSQLite
+import Synchronization
 
 /// A store: one SQLite file that holds the objects of a model, their history and the worker's own tables.
 ///
@@ -36,6 +37,8 @@ public final class Store: Sendable {
     let database: any DatabaseWriter
     private let readers: ReaderPool
     private let isTemporary: Bool
+    /// Whether its disk failed under it, which the disk may have refused to note.
+    let hasFailed = Atomic<Bool>(false)
     /// Wakes readers of this process when its writer has committed.
     public let signal = ChangeSignal()
 
@@ -52,6 +55,7 @@ public final class Store: Sendable {
     }
 
     deinit {
+        leaveLogIfSuspect()
         readers.close()
         guard isTemporary else { return }
         try? database.close()
@@ -262,8 +266,13 @@ public final class Store: Sendable {
         }
     }
 
-    /// Closes all connections.
+    /// Closes all connections, and carries the write-ahead log over to the store.
+    ///
+    /// After a failure of its disk the log stays as it is: a checkpoint would write what nobody has verified.
+    ///
+    /// - Throws: ``StoreError``.
     public func close() throws(StoreError) {
+        leaveLogIfSuspect()
         readers.close()
         do {
             try database.close()

@@ -38,6 +38,50 @@ import Testing
         #expect(error?.code == .inputOutput && store.isSuspect)
     }
 
+    /// A checkpoint at the close would write what nobody has verified, and take the log away that it came from.
+    @Test(arguments: [true, false]) func afterADisksFailureClosingWritesNothing(closes: Bool) throws {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        func contents(_ suffix: String = "") -> Data? { try? Data(contentsOf: URL(filePath: path + suffix)) }
+        let path = folder.appending(path: "store.sqlite").path
+        var store: Store? = try open()
+        try save(1, store)
+        let (file, log) = (contents(), contents("-wal"))
+        #expect(file != nil && log?.isEmpty == false)
+        store?.note(failure)
+        if closes { try store?.close() }
+        store = nil
+        #expect(contents() == file)
+        #expect(contents("-wal") == log)
+
+        // Verified, it is closed as ever, with all that was in the log.
+        store = try open()
+        try save(2, store)
+        #expect(store?.isSuspect == false)
+        #expect(try store?.read { try $0.positions().map(\.nextOffset) } == [2])
+        try store?.close()
+        store = nil
+        #expect(contents() != file)
+        #expect(contents("-wal")?.isEmpty != false)
+    }
+
+    /// The disk that failed may refuse the mark too.
+    @Test func aStoreIsSuspectThoughTheMarkCouldNotBeMade() throws {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let store = try open()
+        store.note(failure)
+        try FileManager.default.removeItem(atPath: store.suspicionPath)
+        #expect(store.isSuspect)
+        try WriterContext(store: store).close()
+        #expect(!store.isSuspect)
+    }
+
+    private func save(_ offset: Int64, _ store: Store?) throws {
+        let writer = try WriterContext(store: #require(store))
+        let position = SourcePosition(topic: "t", partition: 0, nextOffset: offset)
+        _ = try writer.apply(WriterContext.Chunk(events: [], positions: [position]))
+        try writer.close()
+    }
+
     @Test func otherFailuresLeaveNoMark() throws {
         defer { try? FileManager.default.removeItem(at: folder) }
         let store = try open()
