@@ -40,6 +40,8 @@ public enum HealthEvent: Sendable, Equatable {
     case halted(reason: String)
     /// A partition is no longer consumed, though it is assigned.
     case partitionHalted(topic: String, partition: Int32, reason: String)
+    /// A partition is not consumed until the broker says what it has of it.
+    case partitionWaiting(topic: String, partition: Int32, reason: String)
     /// A partition is consumed again, or is no longer assigned.
     case partitionReleased(topic: String, partition: Int32)
     /// The store that is built beside the old one is not in its place; the reason says how far it is.
@@ -74,7 +76,8 @@ public struct HealthRules: Sendable, Equatable {
     public var wedgedAfterSeconds = 30.0
     /// The silence after which the worker is not ready, in seconds.
     public var staleAfterSeconds = 5.0
-    /// The seconds after which a rebalance that gives no partitions, or a delivery that does not end, is a failure.
+    /// The seconds after which a rebalance that gives no partitions, a delivery that does not end, or a partition whose
+    /// position is in doubt is a failure.
     public var waitingSeconds = 4.0
     /// Whether the worker consumes from Kafka.
     public var needsBroker = true
@@ -139,6 +142,7 @@ public struct HealthState: Sendable {
     private var rebuild = "not finished: nothing is read yet"
     private var haltReason: String?
     private var halted: [Partition: String] = [:]
+    private var waiting: [Partition: (reason: String, since: Double)] = [:]
     private var isDraining = false
 
     private static let slowDelivery = "the broker has not confirmed a delivery yet, which is waited for"
@@ -176,8 +180,13 @@ public struct HealthState: Sendable {
         case .halted(let reason): haltReason = reason
         case .partitionHalted(let topic, let partition, let reason):
             halted[Partition(topic: topic, partition: partition)] = reason
+            waiting[Partition(topic: topic, partition: partition)] = nil
+        case .partitionWaiting(let topic, let partition, let reason):
+            let since = waiting[Partition(topic: topic, partition: partition)]?.since ?? time
+            waiting[Partition(topic: topic, partition: partition)] = (reason, since)
         case .partitionReleased(let topic, let partition):
             halted[Partition(topic: topic, partition: partition)] = nil
+            waiting[Partition(topic: topic, partition: partition)] = nil
         case .rebuilding(let reason): rebuild = reason
         case .draining: isDraining = true
         }
@@ -203,7 +212,7 @@ public struct HealthState: Sendable {
         if rules.needsBroker {
             checks.append(HealthCheck("broker", failure: failure(broker)))
             checks.append(HealthCheck(rules.choosesPartitions ? "assignment" : "group", failure: failure(group)))
-            checks.append(HealthCheck("partitions", failure: haltedFailure))
+            checks.append(HealthCheck("partitions", failure: partitionsFailure(at: time)))
         }
         if rules.rebuilds { checks.append(HealthCheck("rebuild", failure: rebuild)) }
         if rules.needsPublisher {
@@ -222,10 +231,13 @@ public struct HealthState: Sendable {
         return silence > limit ? "no heartbeat for \(Int(silence)) seconds" : nil
     }
 
-    private var haltedFailure: String? {
-        guard !halted.isEmpty else { return nil }
-        let sorted = halted.sorted { ($0.key.topic, $0.key.partition) < ($1.key.topic, $1.key.partition) }
-        let shown = sorted.prefix(5).map { "\($0.key.topic)/\($0.key.partition) halted: \($0.value)" }
+    private func partitionsFailure(at time: Double) -> String? {
+        let overdue = waiting.filter { time - $0.value.since > rules.waitingSeconds }
+        let all = halted.mapValues { "halted: \($0)" }
+            .merging(overdue.mapValues { "waits: \($0.reason)" }) { halted, _ in halted }
+        guard !all.isEmpty else { return nil }
+        let sorted = all.sorted { ($0.key.topic, $0.key.partition) < ($1.key.topic, $1.key.partition) }
+        let shown = sorted.prefix(5).map { "\($0.key.topic)/\($0.key.partition) \($0.value)" }
         let more = sorted.count > shown.count ? ["and \(sorted.count - shown.count) more"] : []
         return (shown + more).joined(separator: "; ")
     }

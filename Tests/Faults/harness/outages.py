@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import time
@@ -254,20 +255,30 @@ def position_lost(report, options, seed, cycles):
             positions = bench.check_dead()
             lose(bench, chance)
             worker = bench.start(group="after")
-            time.sleep(4.0)
-            deadline = time.monotonic() + 6
-            while "partitions" not in worker.get("/readyz")[1] and time.monotonic() < deadline:
-                time.sleep(0.1)
-            status, body = worker.get("/readyz")
-            if status != 503 or "partitions" not in body:
-                raise Broken("I6", f"the position is not on the broker any more, and /readyz says {status} {body}\n"
-                                   + worker.end_of_log())
+            await_lost(bench, worker)
             if bench.check_live() != positions:
                 raise Broken("I2", "the store's positions moved though its records are lost")
             bench.end(worker)
             go_on(bench)
             report.cycle(count=count)
             report.worst(bench.worst)
+
+
+def await_lost(bench, worker):
+    """Until the worker is a member of its group, or ready, it cannot know; from then on it has to tell in time."""
+    started, joined = time.monotonic(), None
+    while True:
+        status, body = worker.get("/readyz")
+        if status == 503 and "partitions" in body:
+            bench.note_worst("position told after", time.monotonic() - (joined or time.monotonic()))
+            return
+        now = time.monotonic()
+        if joined is None and (status == 200 or (status == 503 and not re.search("startup|group|broker", body))):
+            joined = now
+        if now - (joined or started) > (TRUTH_SECONDS if joined else RETURN_SECONDS):
+            raise Broken("I6", f"the position is not on the broker any more, and /readyz says {status} {body}\n"
+                               + worker.end_of_log())
+        time.sleep(0.05)
 
 
 def lose(bench, chance):

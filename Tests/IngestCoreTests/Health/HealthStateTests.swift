@@ -56,6 +56,29 @@ struct HealthStateTests {
         #expect(state.readiness(at: 2).allSatisfy { $0.isOK })
     }
 
+    @Test("a partition whose position is in doubt is told within five seconds, and a halted one at once")
+    func positionInDoubt() {
+        var state = Self.ready()
+        func reason(at time: Double) -> String? { Self.failures(state.readiness(at: time))["partitions"] }
+        func wait(at time: Double) {
+            state.apply(.partitionWaiting(topic: "t", partition: 3, reason: "no answer"), at: time)
+            state.apply(.heartbeat, at: time)
+        }
+        wait(at: 1)
+        #expect(reason(at: 5) == nil)
+        // Who waits already does not begin anew.
+        wait(at: 5)
+        #expect(reason(at: 5.1) == "t/3 waits: no answer")
+        state.apply(.partitionReleased(topic: "t", partition: 3), at: 6)
+        #expect(reason(at: 100) == nil)
+        wait(at: 101)
+        state.apply(.partitionHalted(topic: "t", partition: 3, reason: "position lost"), at: 101)
+        #expect(reason(at: 101) == "t/3 halted: position lost")
+        #expect(reason(at: 200) == "t/3 halted: position lost")
+        state.apply(.partitionReleased(topic: "t", partition: 3), at: 201)
+        #expect(reason(at: 300) == nil)
+    }
+
     @Test("silence of the loop: first not ready, then not alive")
     func silence() {
         var state = Self.ready()
