@@ -11,7 +11,7 @@ extension ConsumerWorker {
     func take(_ event: ConsumerEvent, _ consumer: Consumer?) -> Bool {
         guard let partition = event.topicPartition else { return false }
         if Self.lostPositions.contains(event.error.code) {
-            outOfRange.insert(partition)
+            noteOutOfRange(partition)
             return true
         }
         switch ReadFailure(event) {
@@ -22,6 +22,20 @@ extension ConsumerWorker {
         case nil: return false
         }
         return true
+    }
+
+    private func noteOutOfRange(_ partition: TopicPartition) {
+        outOfRange.insert(partition)
+        health.report(
+            .partitionWaiting(
+                topic: partition.topic, partition: partition.partition,
+                reason: "its position is not there, and the broker has not said yet what is"))
+    }
+
+    /// It is decided where reading goes on.
+    private func settled(_ partition: TopicPartition) {
+        if missing.contains(partition) { return }
+        health.report(.partitionReleased(topic: partition.topic, partition: partition.partition))
     }
 
     /// Asks the broker what it has of partitions whose offset it does not have, and decides.
@@ -41,7 +55,9 @@ extension ConsumerWorker {
             }
             outOfRange.remove(partition)
             switch progress[partition, default: PartitionProgress(nil)].outOfRange(low: marks.low, high: marks.high) {
-            case .seek(let offset): try seek(consumer, partition, to: offset)
+            case .seek(let offset):
+                try seek(consumer, partition, to: offset)
+                settled(partition)
             case .lost(let reason): try positionLost(partition, reason, consumer)
             }
         }
@@ -58,7 +74,7 @@ extension ConsumerWorker {
         do {
             marks = try consumer.queryWatermarks(partition, timeoutMilliseconds: 2000)
         } catch let error as KafkaError where !error.isFatal {
-            outOfRange.insert(partition)
+            noteOutOfRange(partition)
             return
         }
         let target = policy == .earliest ? marks.low : marks.high
@@ -72,6 +88,7 @@ extension ConsumerWorker {
         try pipeline.move(topic: partition.topic, partition: partition.partition, to: target)
         progress[partition, default: PartitionProgress(nil)].jump(to: target)
         try seek(consumer, partition, to: target)
+        settled(partition)
     }
 
     /// Goes to an offset; where the client does not get there in time, the loop begins again at the store's positions.
@@ -93,8 +110,26 @@ extension ConsumerWorker {
         report(halted: partition, reason, remedy: remedy)
     }
 
+    /// Goes back to the last record that the store took of a partition that was out of reach: another log may stand
+    /// there by now, with more records than the store has read.
+    func compareAgain(_ partition: TopicPartition, _ consumer: Consumer) throws {
+        // What is open is saved first, so that going back repeats nothing.
+        try pipeline.finish()
+        for (partition, offset) in try startOffsets([partition]) { try seek(consumer, partition, to: offset) }
+    }
+
+    /// Looks whether topics that are read have gone or have come back: a client whose topic is deleted may say nothing.
+    func watchTopics() {
+        guard let news = directory?.news(after: topicWatch.generation) else { return }
+        let changes = topicWatch.update(news, reading: Set(progress.keys.map(\.topic)))
+        let (reason, remedy) = ReadFailure.unknown
+        for topic in changes.gone { unread(TopicPartition(topic, -1), reason, remedy: remedy) }
+        for partition in missing where changes.back.contains(partition.topic) { found(partition) }
+    }
+
     /// The topic is not there, or cannot be read for now. Where it comes back, its records decide what it is.
     private func unread(_ event: TopicPartition, _ reason: String, remedy: String) {
+        unproven.formUnion(progress.keys.filter { event.partition < 0 ? $0.topic == event.topic : $0 == event })
         let partitions = event.partition >= 0 ? [event] : progress.keys.filter { $0.topic == event.topic }
         for partition in partitions.isEmpty ? [event] : partitions where missing.insert(partition).inserted {
             report(halted: partition, reason, remedy: remedy)

@@ -54,12 +54,13 @@ extension ConsumerWorker {
 
     private func release(_ partitions: [TopicPartition]) {
         for partition in partitions {
+            let isInDoubt = outOfRange.remove(partition) != nil
             let wasHalted = progress.removeValue(forKey: partition)?.isHalted == true
             pipeline.end(topic: partition.topic, partition: partition.partition)
-            outOfRange.remove(partition)
+            unproven.remove(partition)
             resting.remove(partition)
             found(partition)
-            if wasHalted {
+            if wasHalted || isInDoubt {
                 health.report(.partitionReleased(topic: partition.topic, partition: partition.partition))
             }
             metrics.consumerLag.remove(partition.topic, "\(partition.partition)")
@@ -83,6 +84,7 @@ extension ConsumerWorker {
         for partition in partitions {
             let progress = PartitionProgress(known[partition])
             self.progress[partition] = progress
+            unproven.remove(partition)
             pipeline.begin(
                 topic: partition.topic, partition: partition.partition, at: known[partition]?.nextOffset)
             result[partition] = progress.start

@@ -19,7 +19,7 @@ public final class ConsumerWorker: @unchecked Sendable {
     let deadLetters: DeadLetterPublisher?
     private let consumerConfiguration: KafkaConfiguration
     private let decoders: [String: EventDecoder]
-    /// What the broker was last seen to have, where the worker chooses its partitions itself.
+    /// What the broker was last seen to have.
     let directory: TopicDirectory?
     /// Which of these partitions the worker reads; nil where the group says.
     var plan: PartitionPlan?
@@ -41,6 +41,10 @@ public final class ConsumerWorker: @unchecked Sendable {
     var outOfRange: Set<TopicPartition> = []
     /// Partitions whose topic the broker does not have.
     var missing: Set<TopicPartition> = []
+    /// Partitions that were out of reach since their last record was compared with the store's.
+    var unproven: Set<TopicPartition> = []
+    /// Which topics have gone under the worker.
+    var topicWatch = TopicWatch()
     /// Whether too much waits to be notified.
     var outbox: OutboxLimit
     /// Partitions that are not read while the outbox is full.
@@ -180,6 +184,7 @@ public final class ConsumerWorker: @unchecked Sendable {
             throw spent
         }
         try assignPartitions(consumer)
+        watchTopics()
         do {
             try settleOutOfRange(consumer)
         } catch let error as StoreError where error.isRetriable {
@@ -214,6 +219,11 @@ public final class ConsumerWorker: @unchecked Sendable {
             // What follows a lost position is fetched again from where reading goes on.
             if !lost.isEmpty, lost.contains(partition) { continue }
             if !missing.isEmpty, progress[partition]?.isHalted != true { found(partition) }
+            if !unproven.isEmpty, unproven.contains(partition), progress[partition]?.isHalted == false {
+                lost.insert(partition)
+                try compareAgain(partition, consumer)
+                continue
+            }
             let source = Self.source(record, partition)
             switch progress[partition, default: PartitionProgress(nil)]
                 .received(offset: record.offset, fingerprint: RecordFingerprint(source))
@@ -289,10 +299,16 @@ public final class ConsumerWorker: @unchecked Sendable {
     }
 
     /// Purges old history, then old tombstones, in small bites, one a turn of the loop.
-    private func purge(_ writer: WriterContext, at time: Double) throws {
+    ///
+    /// - Parameters:
+    ///   - time: seconds of the worker's clock, which says when one is due.
+    ///   - systemTime: microseconds since 1970 UTC, which say what is old.
+    func purge(
+        _ writer: WriterContext, at time: Double, systemTime: Int64 = WriterContext.systemTime()
+    ) throws {
         if purges.isDue(at: time) { purge = .begin(configuration) }
         guard var step = purge else { return }
-        purge = try step.bite(writer, now: WriterContext.systemTime(), logger) ? step : nil
+        purge = try step.bite(writer, now: systemTime, logger) ? step : nil
     }
 
     private func committed(_ positions: [SourcePosition]) {
@@ -387,7 +403,11 @@ public final class ConsumerWorker: @unchecked Sendable {
         metrics.lastErrorTimestamp.set(Double(WriterContext.systemTime()) / 1_000_000)
         if event.error.isFatal { throw event.error }
         if take(event, consumer) { return }
-        if event.error.code == .allBrokersDown { health.report(.brokerUnreachable(reason: event.error.description)) }
+        if event.error.code == .allBrokersDown {
+            health.report(.brokerUnreachable(reason: event.error.description))
+            // A broker that comes back may have other data.
+            unproven.formUnion(progress.keys)
+        }
         logger.warning("the consumer reports", metadata: ["reason": "\(event.error)"])
     }
 }

@@ -20,7 +20,8 @@ enum ReadFailure: Sendable, Equatable {
         }
     }
 
-    private static let unknown = ("the broker does not know the topic", "make the topic, or correct 'topics'")
+    /// What is said of a topic that is not there, and what to do.
+    static let unknown = ("the broker does not know the topic", "make the topic, or correct 'topics'")
 
     private static let waiting: [KafkaError.Code: (reason: String, remedy: String)] = [
         .unknownTopicOrPartition: unknown, .unknownTopic: unknown, .unknownPartition: unknown,

@@ -129,7 +129,7 @@ public final class WorkerRuntime: Sendable {
             try writer.putCursors([publisher.cursorName: publisher.deliveredToken])
             try writer.commit()
         }
-        let directory = rules.choosesPartitions ? TopicDirectory() : nil
+        let directory = TopicDirectory()
         probe = try BrokerProbe(configuration: client, health: health, directory: directory)
         let publisher = publisher
         feed = try ChangeFeed(

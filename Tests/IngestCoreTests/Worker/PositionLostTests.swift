@@ -56,6 +56,51 @@ import Testing
         #expect(worker.progress[place]?.isHalted == false)
     }
 
+    @Test func aPositionInDoubtIsToldWithinFiveSecondsThoughTheBrokerSaysNothing() throws {
+        let time = Mutex(0.0)
+        let health = HealthMonitor(now: { time.withLock { $0 } })
+        let worker = try worker(health: health)
+        let consumer = try Consumer(withoutGroup: ["bootstrap.servers": "127.0.0.1:1", "group.id": "g"])
+        func reason() -> String? { health.readiness().first { $0.name == "partitions" }?.reason }
+        let place = TopicPartition("t", 0)
+        _ = try worker.begin([place])
+        let event = ConsumerEvent(
+            topicPartition: place, offset: nil, error: KafkaError(.offsetOutOfRange, "gone", topicPartition: place))
+        #expect(worker.take(event, consumer))
+        #expect(reason() == nil)
+        time.withLock { $0 = 3 }
+        try worker.settleOutOfRange(consumer)
+        #expect(worker.take(event, consumer))
+        time.withLock { $0 = 5 }
+        #expect(reason()?.contains("t/0 waits: its position is not there") == true)
+        // It goes to another member.
+        _ = try worker.rebalance(.lost([place]), consumer)
+        #expect(reason() == nil)
+    }
+
+    @Test func aTopicThatVanishesUnderTheWorkerIsToldAndItsReturnToo() throws {
+        let health = HealthMonitor()
+        let directory = TopicDirectory()
+        let worker = try worker(health: health, directory: directory)
+        func reason() -> String? { health.readiness().first { $0.name == "partitions" }?.reason }
+        let places = [TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("u", 0)]
+        _ = try worker.begin(places)
+        directory.note(["t": [0, 1], "u": [0], "v": [0]])
+        worker.watchTopics()
+        #expect(reason() == nil && worker.unproven.isEmpty)
+        directory.note(["u": [0], "v": [0]])
+        worker.watchTopics()
+        #expect(reason()?.contains("t/0 halted: the broker does not know the topic; t/1 halted") == true)
+        #expect(worker.unproven == Set(places.prefix(2)))
+        directory.note(["t": [0, 1], "u": [0]])
+        worker.watchTopics()
+        #expect(reason() == nil)
+        // What stands there now is compared with the store's last record before anything of it is taken.
+        #expect(worker.unproven == Set(places.prefix(2)))
+        _ = try worker.startOffsets(places)
+        #expect(worker.unproven.isEmpty)
+    }
+
     @Test func partitionsThatAreTakenBackAreToldUntilTheGroupAnswers() throws {
         let time = Mutex(0.0)
         let health = HealthMonitor(now: { time.withLock { $0 } })
@@ -86,13 +131,13 @@ import Testing
         #expect(try worker.store.read { try $0.positions() }.isEmpty)
     }
 
-    private func worker(health: HealthMonitor) throws -> ConsumerWorker {
+    private func worker(health: HealthMonitor, directory: TopicDirectory? = nil) throws -> ConsumerWorker {
         let store = try Store.inMemory(model: WorkerHarness.model)
         return try ConsumerWorker(
             configuration: WorkerConfiguration(), writer: WriterContext(store: store),
             consumer: KafkaConfiguration([:]),
             metrics: WorkerMetrics(version: "1", librdkafka: "2", sqlite: "3"), health: health, logger: .silent,
-            mailbox: CursorMailbox())
+            mailbox: CursorMailbox(), directory: directory)
     }
 
     private func reason(_ harness: WorkerHarness) -> String? {
