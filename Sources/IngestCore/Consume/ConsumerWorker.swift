@@ -41,7 +41,7 @@ public final class ConsumerWorker: @unchecked Sendable {
     var outOfRange: Set<TopicPartition> = []
     /// Partitions whose topic the broker does not have.
     var missing: Set<TopicPartition> = []
-    /// Partitions that were out of reach since their last record was compared with the store's.
+    /// Partitions that were out of reach, and may hold another log, since a record was compared with the store's.
     var unproven: Set<TopicPartition> = []
     /// Which topics have gone under the worker.
     var topicWatch = TopicWatch()
@@ -298,14 +298,8 @@ public final class ConsumerWorker: @unchecked Sendable {
         }
     }
 
-    /// Purges old history, then old tombstones, in small bites, one a turn of the loop.
-    ///
-    /// - Parameters:
-    ///   - time: seconds of the worker's clock, which says when one is due.
-    ///   - systemTime: microseconds since 1970 UTC, which say what is old.
-    func purge(
-        _ writer: WriterContext, at time: Double, systemTime: Int64 = WriterContext.systemTime()
-    ) throws {
+    /// Purges old history, then tombstones, a bite a turn: due by the worker's clock, old by the system's microseconds.
+    func purge(_ writer: WriterContext, at time: Double, systemTime: Int64 = WriterContext.systemTime()) throws {
         if purges.isDue(at: time) { purge = .begin(configuration) }
         guard var step = purge else { return }
         purge = try step.bite(writer, now: systemTime, logger) ? step : nil
@@ -405,7 +399,6 @@ public final class ConsumerWorker: @unchecked Sendable {
         if take(event, consumer) { return }
         if event.error.code == .allBrokersDown {
             health.report(.brokerUnreachable(reason: event.error.description))
-            // A broker that comes back may have other data.
             unproven.formUnion(progress.keys)
         }
         logger.warning("the consumer reports", metadata: ["reason": "\(event.error)"])

@@ -396,7 +396,7 @@ import Testing
 }
 
 /// The write lock of a store, held by a connection that is not the worker's.
-private final class HeldLock {
+final class HeldLock {
     private let process = Process()
     private let input = Pipe()
 

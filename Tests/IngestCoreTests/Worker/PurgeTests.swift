@@ -1,0 +1,88 @@
+import Logging
+import Synchronization
+import Testing
+
+@testable import IngestCore
+@testable import KafkaClient
+@testable import ObjectGraph
+
+/// The worker's own purge of the history: when it is due, what it removes, and what it says of those it waits for.
+@Suite struct PurgeTests {
+    private static let day: Int64 = 86_400_000_000
+    private let log = LogTexts()
+    private let worker: ConsumerWorker
+    private var writer: WriterContext { worker.pipeline.writer }
+
+    /// A worker whose history has three transactions, of now.
+    init() throws {
+        let store = try Store.inMemory(model: WorkerHarness.model)
+        worker = try ConsumerWorker(
+            configuration: WorkerConfiguration(), writer: WriterContext(store: store),
+            consumer: KafkaConfiguration([:]),
+            metrics: WorkerMetrics(version: "1", librdkafka: "2", sqlite: "3"), health: HealthMonitor(),
+            logger: log.logger, mailbox: CursorMailbox())
+        for number in 1...3 {
+            let context = try EditingContext(worker.pipeline.writer)
+            try context.insert("Chat", identity: .text("c\(number)"))
+            try context.save()
+        }
+    }
+
+    private func tokens() throws -> [Int64] {
+        try worker.store.read { try $0.history(HistoryRequest()).transactions.map(\.token) }
+    }
+
+    private func purge(at seconds: Double, daysLater days: Int64) throws {
+        try worker.purge(writer, at: seconds, systemTime: WriterContext.systemTime() + days * Self.day)
+    }
+
+    @Test func itIsDueOnceAnHourByTheWorkersClock() throws {
+        #expect(try tokens() == [1, 2, 3])
+        // The first turn of the loop purges; nothing is old enough.
+        try purge(at: 100, daysLater: 6)
+        #expect(try tokens() == [1, 2, 3])
+        try purge(at: 100 + 3_599, daysLater: 8)
+        #expect(try tokens() == [1, 2, 3])
+        try purge(at: 100 + 3_600, daysLater: 8)
+        #expect(try tokens().isEmpty)
+        #expect(try worker.store.read { try $0.lastToken() } == 3)
+        #expect(log.lines.isEmpty)
+    }
+
+    @Test func whatACursorHasNotReadStaysAndTheLogNamesIt() throws {
+        try writer.putCursors(["notifications:changes": 1])
+        try writer.commit()
+        try purge(at: 0, daysLater: 8)
+        #expect(try tokens() == [2, 3])
+        #expect(log.lines.count == 1)
+        let line = try #require(log.lines.first)
+        #expect(line.contains("a cursor holds old history"), "\(line)")
+        #expect(line.contains("notifications:changes") && line.contains("token=1"), "\(line)")
+        // It is said again with each purge, for as long as that is so.
+        try purge(at: 3_600, daysLater: 9)
+        #expect(try tokens() == [2, 3])
+        #expect(log.lines.count == 2)
+        // When its reader has gone on, so does the purge.
+        try writer.putCursors(["notifications:changes": 3])
+        try writer.commit()
+        try purge(at: 7_200, daysLater: 9)
+        #expect(try tokens().isEmpty)
+        #expect(log.lines.count == 2)
+        #expect(try worker.store.read { try $0.historyCursors() }.first?.isExpired == false)
+    }
+}
+
+/// The warnings and errors that were logged, one line each.
+private final class LogTexts: Sendable {
+    private let all = Mutex<[String]>([])
+    var lines: [String] { all.withLock { $0 } }
+
+    var logger: Logger {
+        let sink = LogSink(secretValues: []) { bytes in
+            self.all.withLock { $0.append(String(decoding: bytes, as: UTF8.self)) }
+        }
+        return Logger(label: "test") { _ in
+            StructuredLogHandler(sink: sink, format: .text, level: .warning, now: { LogTime(milliseconds: 0) })
+        }
+    }
+}

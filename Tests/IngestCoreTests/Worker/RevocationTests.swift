@@ -1,0 +1,186 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import IngestCore
+@testable import KafkaClient
+@testable import ObjectGraph
+
+/// What is in flight when the group takes partitions: saved or dropped before they are given up.
+@Suite struct RevocationTests {
+    private let zero = TopicPartition("t", 0)
+    private let one = TopicPartition("t", 1)
+    private let worker: ConsumerWorker
+    private let consumer: Consumer
+
+    /// A worker with a record of each of two partitions that is not saved.
+    init() throws {
+        let store = try Store.inMemory(model: WorkerHarness.model)
+        worker = try ConsumerWorker(
+            configuration: WorkerConfiguration(), writer: WriterContext(store: store),
+            consumer: KafkaConfiguration([:]),
+            metrics: WorkerMetrics(version: "1", librdkafka: "2", sqlite: "3"), health: HealthMonitor(),
+            logger: .silent, mailbox: CursorMailbox())
+        consumer = try Consumer(withoutGroup: ["bootstrap.servers": "127.0.0.1:1", "group.id": "g"])
+        _ = try worker.rebalance(.assigned([zero, one]), consumer)
+        for partition in [zero, one] { try add(partition) }
+        #expect(worker.pipeline.deadline != nil)
+    }
+
+    private func add(_ partition: TopicPartition) throws {
+        let place = RecordPlace(topic: partition.topic, partition: partition.partition, offset: 0)
+        try worker.pipeline.add(SourceRecord(place: place, key: nil, value: nil), nextOffset: 1) {
+            _ throws(DecodeError) in GraphEvent([])
+        }
+    }
+
+    private func positions() throws -> [TopicPartition: Int64] {
+        let all = try worker.store.read { try $0.positions() }
+        return Dictionary(uniqueKeysWithValues: all.map { (TopicPartition($0.topic, $0.partition), $0.nextOffset) })
+    }
+
+    @Test func whatIsRevokedIsSavedFirst() throws {
+        _ = try worker.rebalance(.revoked([zero]), consumer)
+        #expect(try positions() == [zero: 1, one: 1])
+        #expect(worker.pipeline.deadline == nil)
+        #expect(worker.progress.keys.map { $0 } == [one])
+        #expect(!worker.needsRewind)
+        // The broker is told of no partition that is not the worker's any more.
+        #expect(worker.uncommittedOffsets.keys.allSatisfy { $0 == one })
+    }
+
+    @Test func whatIsLostIsDropped() throws {
+        _ = try worker.rebalance(.lost([zero, one]), consumer)
+        #expect(try positions().isEmpty)
+        #expect(worker.pipeline.deadline == nil)
+        #expect(worker.progress.isEmpty && worker.uncommittedOffsets.isEmpty)
+        // If they come back, they are read again.
+        #expect(
+            try worker.rebalance(.assigned([zero, one]), consumer)
+                == [zero: PartitionProgress.beginning, one: PartitionProgress.beginning])
+    }
+
+    @Test func whatIsAssignedBesideIsReadAfterTheOpenOneIsSaved() throws {
+        let two = TopicPartition("t", 2)
+        _ = try worker.rebalance(.assigned([two]), consumer)
+        #expect(try positions() == [zero: 1, one: 1])
+        #expect(Set(worker.progress.keys) == [zero, one, two])
+    }
+
+    @Test func whatTheStoreRefusesIsDroppedAndTheRestReadAgain() throws {
+        let lock = try HeldLock(worker.store.path)
+        defer { lock.release() }
+        try worker.store.onWriter { handle in
+            try WriterConnection(handle, model: WorkerHarness.model).runOnce("PRAGMA busy_timeout = 10")
+        }
+        try wait(for: "the stranger's lock") {
+            do {
+                try worker.pipeline.writer.putCursors(["a": 0])
+                try worker.pipeline.writer.commit()
+                return false
+            } catch let error as StoreError where error.code == .busy {
+                return true
+            }
+        }
+        _ = try worker.rebalance(.revoked([zero]), consumer)
+        #expect(try positions().isEmpty)
+        #expect(worker.pipeline.deadline == nil)
+        #expect(worker.needsRewind)
+    }
+}
+
+extension WorkerRuntimeTests {
+    /// The same with a real group, whose protocol calls inside the poll.
+    @Suite(.serialized, .timeLimit(.minutes(5))) struct GroupTests {
+        private func member(_ harness: WorkerHarness) throws -> Consumer {
+            try Consumer(
+                configuration: [
+                    "bootstrap.servers": harness.broker.bootstrapServers, "group.id": "group",
+                    "session.timeout.ms": "6000", "auto.offset.reset": "latest",
+                ], topics: [harness.topic])
+        }
+
+        private func send(_ count: Int, round: Int, _ harness: WorkerHarness, partitions: Int = 4) throws {
+            for partition in 0..<partitions {
+                try harness.send(
+                    (0..<count).map { WorkerHarness.message("\(round)-\(partition)-\($0)", chat: "c\(partition)") },
+                    partition: Int32(partition))
+            }
+        }
+
+        @Test func whatIsInFlightIsSavedBeforeAnotherMemberHasThePartition() async throws {
+            let harness = try WorkerHarness(partitions: 4)
+            // Nothing is saved by itself.
+            harness.configuration.chunk.maxOperations = 100_000
+            harness.configuration.chunk.maxMilliseconds = 600_000
+            try harness.start()
+            try await harness.wait(for: "readiness") { harness.isReady() }
+            try send(50, round: 0, harness)
+            try await harness.wait(for: "the records") { harness.runtime?.metrics.records.value == 200 }
+            for partition in Int32(0)..<4 { #expect(try harness.position(partition) == 0) }
+            let other = try member(harness)
+            try await harness.wait(for: "the other member's partitions") {
+                _ = try other.poll(maxRecords: 1, timeoutMilliseconds: 50)
+                return try !other.assignment.isEmpty
+            }
+            for partition in Int32(0)..<4 { #expect(try harness.position(partition) == 50) }
+            let taken = try other.assignment
+            #expect(try other.committed(taken).values.allSatisfy { $0 <= 50 })
+            try other.close()
+            try await harness.stop()
+            #expect(try harness.read { try $0.count(FetchRequest("Message")) } == 200)
+        }
+
+        /// A commit that takes longer than `max.poll.interval.ms`: the client leaves the group by itself.
+        @Test func aWorkerThatStoodStillForLongerThanTheGroupWaitsComesBackAndRepeatsNothing() async throws {
+            let harness = try WorkerHarness(partitions: 4)
+            harness.configuration.kafka.properties["max.poll.interval.ms"] = "6000"
+            harness.configuration.store.busyTimeoutMilliseconds = 60_000
+            try send(50, round: 0, harness)
+            try harness.start()
+            for partition in Int32(0)..<4 { try await harness.waitForPosition(50, partition: partition) }
+            try await harness.wait(for: "readiness") { harness.isReady() }
+
+            let lock = try HeldLock(harness.storePath)
+            try await Task.sleep(for: .seconds(1))
+            try send(50, round: 1, harness)
+            try await harness.wait(for: "the silence in health") {
+                harness.runtime?.health.readiness().contains { $0.name == "loop" && !$0.isOK } ?? false
+            }
+            // It is a member no more: another one that joins has all partitions, though this one stands still.
+            let other = try member(harness)
+            try await harness.wait(for: "all partitions with the other member") {
+                _ = try other.poll(maxRecords: 1, timeoutMilliseconds: 50)
+                return try other.assignment.count == 4
+            }
+            for partition in Int32(0)..<4 { #expect(try harness.position(partition) == 50) }
+            lock.release()
+            // It joins again, and has what is its own; the rest when the other one leaves.
+            try await harness.wait(for: "the way back") {
+                _ = try other.poll(maxRecords: 1, timeoutMilliseconds: 50)
+                return try other.assignment.count == 2 && harness.isReady()
+            }
+            try other.close()
+            try send(50, round: 2, harness)
+            for partition in Int32(0)..<4 { try await harness.waitForPosition(150, partition: partition) }
+            // The store was its own all the while.
+            #expect(throws: StoreError.self) {
+                try WriterContext(store: Store.open(path: harness.storePath, model: WorkerHarness.model))
+            }
+            try await harness.stop()
+            #expect(try harness.read { try $0.count(FetchRequest("Message")) } == 600)
+            #expect(try harness.read { try $0.count(FetchRequest("Chat", where: "messagesCount = 150")) } == 4)
+            #expect(try harness.read { try $0.deadLetterCount() } == 0)
+            // No event had its effect twice: each message has one change in the history.
+            let changes = try harness.read { try messageChanges($0) }
+            #expect(changes == 600)
+        }
+
+        private func messageChanges(_ reader: ReadContext) throws -> Int {
+            var request = HistoryRequest()
+            request.entity = "Message"
+            request.resultKind = .count
+            return try reader.history(request).count
+        }
+    }
+}

@@ -1,0 +1,79 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `history purge` and `history cursors` by hand: what a reader loses is never lost in silence.
+@Suite struct HistoryCommandTests {
+    private let workspace: Workspace
+    private let store: String
+    private let last: Int
+
+    /// A store with some transactions, and a reader that has read the first.
+    init() throws {
+        workspace = try Workspace()
+        store = workspace.path("store.sqlite")
+        let replayed = try Program.run([
+            "replay", "samples/chat-events.jsonl", "--set", "store.path=\(store)", "--set", "chunk.maxOperations=5",
+        ])
+        try #require(replayed.status == 0, "\(replayed.errors)")
+        last = try Int(Foreign.sqlite(store, "SELECT max(token) FROM _history_transaction")) ?? 0
+        try #require(last > 3)
+        try #require(try history("cursors", "put", "feed", "1").status == 0)
+    }
+
+    private func history(_ arguments: String...) throws -> Program.Result {
+        try Program.run(["history"] + arguments + ["--set", "store.path=\(store)"])
+    }
+
+    private func tokens() throws -> [Int] {
+        try Foreign.sqlite(store, "SELECT token FROM _history_transaction ORDER BY token")
+            .split(separator: "\n").compactMap { Int($0) }
+    }
+
+    @Test func whatACursorHasNotReadStaysAndIsSaid() throws {
+        let purged = try history("purge", "--before", "\(last)")
+        #expect(purged.status == 0, "\(purged.errors)")
+        #expect(purged.output.contains("1 transactions removed"), "\(purged.output)")
+        #expect(purged.output.contains("The cursor feed stands at token 1 and holds what is after it"))
+        #expect(try tokens() == Array(2...last))
+        #expect(try history("cursors", "--json").output.contains(#""expired":false"#))
+        #expect(try history("list", "--after", "1").status == 0)
+    }
+
+    @Test func passingCursorsNamesWhoLostSomethingAndTheirReadersAreToldSo() throws {
+        let purged = try history("purge", "--before", "\(last)", "--pass-cursors")
+        #expect(purged.status == 0, "\(purged.errors)")
+        #expect(purged.output.contains("\(last - 1) transactions removed"), "\(purged.output)")
+        #expect(
+            purged.output.contains(
+                "The cursor feed stood at token 1: what it had not read is gone, read the store anew"))
+        #expect(!purged.output.contains("holds what is after it"))
+        #expect(try tokens() == [last])
+        let cursors = try history("cursors", "--json")
+        #expect(cursors.output.contains(#""name":"feed","token":1"#) && cursors.output.contains(#""expired":true"#))
+        #expect(try history("cursors").output.contains("expired: transactions were purged that it had not read"))
+        let refused = try history("list", "--after", "1", "--kind", "insert")
+        #expect(refused.status == 65 && refused.errors.contains("history.expired"), "\(refused.errors)")
+        // One that has read everything loses nothing, and is not named.
+        #expect(try history("cursors", "put", "feed", "\(last)").status == 0)
+        let again = try history("purge", "--before", "\(last)", "--pass-cursors")
+        #expect(again.status == 0 && !again.output.contains("feed"), "\(again.output)")
+    }
+
+    @Test func aCursorThatIsRemovedHoldsNothing() throws {
+        #expect(try history("cursors", "put", "other", "2").status == 0)
+        let removed = try history("cursors", "remove", "feed")
+        #expect(removed.status == 0, "\(removed.errors)")
+        let names = try history("cursors", "--json").output
+        #expect(names.contains("other") && !names.contains("feed"))
+        let purged = try history("purge", "--before", "\(last)")
+        #expect(purged.output.contains("2 transactions removed") && !purged.output.contains("feed"))
+        #expect(purged.output.contains("The cursor other stands at token 2"))
+        #expect(try tokens() == Array(3...last))
+        // One that is not there is no success.
+        let absent = try history("cursors", "remove", "feed")
+        #expect(absent.status == 65)
+        #expect(absent.errors.contains("There is no cursor 'feed'"), "\(absent.errors)")
+        #expect(absent.errors.contains("history cursors"))
+    }
+}
