@@ -80,8 +80,9 @@ import Testing
         }
         #expect(interrupted > 0, "no kill came before the end")
         let program = try start("last", granularity: granularity)
+        // Where nothing is left to do it is asked to end only once it runs.
         try wait(for: "the end of the notifications", limitSeconds: 120, everyMilliseconds: 50) {
-            position() == count && cursor() == lastToken()
+            try position() == count && cursor() == lastToken() && program.get("/readyz")?.status == 200
         }
         program.send(SIGTERM)
         #expect(try program.wait().status == 0)

@@ -118,13 +118,20 @@ extension ConsumerWorker {
         for (partition, offset) in try startOffsets([partition]) { try seek(consumer, partition, to: offset) }
     }
 
-    /// Looks whether topics that are read have gone or have come back: a client whose topic is deleted may say nothing.
+    /// Looks whether topics have gone or have come back: a client whose topic is deleted may say nothing, and the group
+    /// may take its partitions back.
     func watchTopics() {
         guard let news = directory?.news(after: topicWatch.generation) else { return }
-        let changes = topicWatch.update(news, reading: Set(progress.keys.map(\.topic)))
-        let (reason, remedy) = ReadFailure.unknown
-        for topic in changes.gone { unread(TopicPartition(topic, -1), reason, remedy: remedy) }
-        for partition in missing where changes.back.contains(partition.topic) { found(partition) }
+        let changes = topicWatch.update(news)
+        for topic in changes.gone {
+            let (reason, remedy) = ReadFailure.unknown
+            unproven.formUnion(progress.keys.filter { $0.topic == topic })
+            report(halted: TopicPartition(topic, -1), reason, remedy: remedy)
+        }
+        for topic in changes.back {
+            health.report(.partitionReleased(topic: topic, partition: -1))
+            for partition in missing where partition.topic == topic { found(partition) }
+        }
     }
 
     /// The topic is not there, or cannot be read for now. Where it comes back, its records decide what it is.
@@ -139,6 +146,8 @@ extension ConsumerWorker {
     /// Takes a record of a partition that may have been missing.
     func found(_ partition: TopicPartition) {
         for known in [partition, TopicPartition(partition.topic, -1)] where missing.remove(known) != nil {
+            // That the whole topic is there again, the broker's list of topics says.
+            if known.partition < 0, topicWatch.isGone(known.topic) { continue }
             health.report(.partitionReleased(topic: known.topic, partition: known.partition))
         }
     }

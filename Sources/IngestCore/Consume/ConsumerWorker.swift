@@ -43,8 +43,8 @@ public final class ConsumerWorker: @unchecked Sendable {
     var missing: Set<TopicPartition> = []
     /// Partitions that were out of reach, and may hold another log, since a record was compared with the store's.
     var unproven: Set<TopicPartition> = []
-    /// Which topics have gone under the worker.
-    var topicWatch = TopicWatch()
+    /// Which topics are not there.
+    var topicWatch: TopicWatch
     /// Whether too much waits to be notified.
     var outbox: OutboxLimit
     /// Partitions that are not read while the outbox is full.
@@ -83,6 +83,7 @@ public final class ConsumerWorker: @unchecked Sendable {
         plan = configuration.kafka.partitions.map {
             PartitionPlan(selection: $0, topics: configuration.topics.map(\.name))
         }
+        topicWatch = TopicWatch(configuration.topics.map(\.name))
         outbox = OutboxLimit(maximumTransactions: configuration.notifications.maxOutboxTransactions)
         firstToken = try writer.store.read { try $0.lastToken() }
         metrics.historyToken.set(firstToken)

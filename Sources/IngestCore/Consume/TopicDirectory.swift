@@ -24,21 +24,25 @@ final class TopicDirectory: Sendable {
     }
 }
 
-/// Decides which of the topics that are read have gone, and which have come back, from what the broker has.
+/// Decides which of a worker's topics are not there, and which have come back, from what the broker has.
 struct TopicWatch: Sendable {
+    private let topics: [String]
     /// The generation of the news that were taken last.
     private(set) var generation = 0
     private var gone: Set<String> = []
 
+    /// Watches topics; one that begins with `^` is a pattern, which need not find any.
+    init(_ topics: [String]) { self.topics = topics.filter { !$0.hasPrefix("^") } }
+
+    /// Tells whether a topic was not there at the last news.
+    func isGone(_ topic: String) -> Bool { gone.contains(topic) }
+
     /// Takes the partitions of every topic that the broker has.
     ///
-    /// - Parameter topics: the topics that are read now.
-    /// - Returns: the topics that are gone since the last news, and those of the gone ones that are there again; in order.
-    mutating func update(
-        _ news: (topics: [String: Set<Int32>], generation: Int), reading topics: Set<String>
-    ) -> (gone: [String], back: [String]) {
+    /// - Returns: the topics that are gone since the last news, and those of the gone ones that are there again.
+    mutating func update(_ news: (topics: [String: Set<Int32>], generation: Int)) -> (gone: [String], back: [String]) {
         generation = news.generation
-        let absent = gone.union(topics).filter { news.topics[$0]?.isEmpty ?? true }
+        let absent = Set(topics.filter { news.topics[$0]?.isEmpty ?? true })
         defer { gone = absent }
         return (absent.subtracting(gone).sorted(), gone.subtracting(absent).sorted())
     }

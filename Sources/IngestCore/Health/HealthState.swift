@@ -127,7 +127,10 @@ public struct HealthState: Sendable {
 
     private struct Partition: Sendable, Hashable {
         let topic: String
+        /// -1 where the whole topic is meant.
         let partition: Int32
+
+        var name: String { partition < 0 ? topic : "\(topic)/\(partition)" }
     }
 
     private let rules: HealthRules
@@ -237,7 +240,7 @@ public struct HealthState: Sendable {
             .merging(overdue.mapValues { "waits: \($0.reason)" }) { halted, _ in halted }
         guard !all.isEmpty else { return nil }
         let sorted = all.sorted { ($0.key.topic, $0.key.partition) < ($1.key.topic, $1.key.partition) }
-        let shown = sorted.prefix(5).map { "\($0.key.topic)/\($0.key.partition) \($0.value)" }
+        let shown = sorted.prefix(5).map { "\($0.key.name) \($0.value)" }
         let more = sorted.count > shown.count ? ["and \(sorted.count - shown.count) more"] : []
         return (shown + more).joined(separator: "; ")
     }

@@ -1,4 +1,5 @@
 import CLibrdkafka
+import Dispatch
 
 /// Owns one library client. Batches and queues hold it, so that it is destroyed after everything that points into it.
 final class NativeClient: @unchecked Sendable {
@@ -26,9 +27,24 @@ final class NativeClient: @unchecked Sendable {
     }
 
     deinit {
-        // Consumers leave their group in close(); here there must be no callback and no wait for the broker.
-        rd_kafka_destroy_flags(pointer, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE)
+        // The library joins its threads, and 2.0.2 does so for good where a topic was made anew under a consumer: nobody
+        // waits for longer than this, least of all the end of a process.
+        nonisolated(unsafe) let pointer = pointer
+        let (callbacks, destroyed) = (callbacks, DispatchSemaphore(value: 0))
+        let destroy: @Sendable () -> Void = {
+            // Consumers leave their group in close(); here there must be no callback and no wait for the broker.
+            rd_kafka_destroy_flags(pointer, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE)
+            withExtendedLifetime(callbacks) { _ = destroyed.signal() }
+        }
+        do {
+            try DedicatedThread.start(destroy)
+            _ = destroyed.wait(timeout: .now() + Self.destructionSeconds)
+        } catch {
+            destroy()
+        }
     }
+
+    private static let destructionSeconds = 3.0
 
     /// Describes an error event; for a fatal one the library keeps the underlying error apart.
     static func describe(

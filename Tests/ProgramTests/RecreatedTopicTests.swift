@@ -1,0 +1,94 @@
+import Foundation
+import KafkaClient
+import TestSupport
+import Testing
+
+/// Topics that are replaced under a running worker and filled beyond its position, with a real broker process.
+@Suite(.serialized, .timeLimit(.minutes(5))) struct RecreatedTopicTests {
+    private let workspace: Workspace
+    private let topic = "events-\(UUID().uuidString.prefix(8))"
+
+    init() throws { workspace = try Workspace() }
+
+    private var store: String { workspace.path("store.sqlite") }
+
+    private func start(_ broker: BrokerProcess) throws -> Program {
+        try Program(
+            ["run"]
+                + [
+                    "topics=\(topic)", "store.path=\(store)", "http.port=0", "notifications.topic=null",
+                    "kafka.bootstrap.servers=\(broker.bootstrapServers)", "kafka.group.id=g",
+                    "kafka.session.timeout.ms=30000",
+                    // The client itself looks only every five minutes whether a topic is there again.
+                    "kafka.topic.metadata.refresh.interval.ms=1000",
+                ].flatMap { ["--set", $0] })
+    }
+
+    private func fill(_ broker: BrokerProcess, _ range: Range<Int>) throws {
+        let lines = range.map { number in
+            #"{"specversion":"1.0","id":"\#(number)","source":"/t","type":"message.upserted","#
+                + #""data":{"id":"m\#(number)","chat":"c","body":"text"}}"#
+        }
+        _ = try Kcat.run(
+            ["-P", "-b", broker.bootstrapServers, "-t", topic, "-p", "0"], input: lines.joined(separator: "\n") + "\n")
+    }
+
+    private func make(_ broker: BrokerProcess) throws {
+        let admin = try Admin(configuration: ["bootstrap.servers": broker.bootstrapServers])
+        try wait(for: "the new topic") {
+            do {
+                try admin.createTopic(NewTopic(topic, partitions: 1))
+                return true
+            } catch {
+                return false
+            }
+        }
+    }
+
+    private func count() -> Int {
+        (try? Foreign.sqlite(store, "SELECT count(*) FROM Message")).flatMap { Int($0) } ?? 0
+    }
+
+    private func expectHalt(_ program: Program) throws {
+        try wait(for: "the halt in health") {
+            let body = try program.get("/readyz")?.body ?? ""
+            // The client may ask between the topic's making and its filling.
+            return body.contains("is not the one that the store took last")
+                || body.contains("offset 50 is not on the broker any more")
+        }
+        #expect(count() == 50, "something of the other log was applied")
+        program.send(SIGTERM)
+        let ended = try program.wait()
+        #expect(ended.status == 0, "\(ended.errors)")
+        #expect(count() == 50)
+    }
+
+    @Test func aTopicThatWasMissingMeanwhileIsKnownForAnother() throws {
+        let broker = try BrokerProcess(.noida)
+        try make(broker)
+        try fill(broker, 0..<50)
+        let program = try start(broker)
+        try wait(for: "the records", limitSeconds: 60) { count() == 50 }
+        try Admin(configuration: ["bootstrap.servers": broker.bootstrapServers]).deleteTopic(topic)
+        try wait(for: "the missing topic in health") {
+            try program.get("/readyz")?.body.contains("\(topic) halted: the broker does not know the topic") == true
+        }
+        try make(broker)
+        try fill(broker, 1_000..<1_200)
+        try expectHalt(program)
+    }
+
+    @Test func aBrokerThatComesBackWithOtherDataIsKnownForAnother() throws {
+        let first = try BrokerProcess(.noida)
+        try make(first)
+        try fill(first, 0..<50)
+        let program = try start(first)
+        try wait(for: "the records", limitSeconds: 60) { count() == 50 }
+        first.stop()
+        try wait(for: "the loss of readiness") { try program.get("/readyz")?.status == 503 }
+        let second = try BrokerProcess(.noida, port: first.port)
+        try make(second)
+        try fill(second, 1_000..<1_200)
+        try expectHalt(program)
+    }
+}
