@@ -90,12 +90,31 @@ import Testing
         #expect(reason() == nil && worker.unproven.isEmpty)
         directory.note(["u": [0], "v": [0]])
         worker.watchTopics()
-        #expect(reason()?.contains("t/0 halted: the broker does not know the topic; t/1 halted") == true)
+        #expect(reason() == "t halted: the broker does not know the topic")
         #expect(worker.unproven == Set(places.prefix(2)))
+        // The group takes the partitions back and gives them again: the topic is not there all the same.
+        let consumer = try Consumer(withoutGroup: ["bootstrap.servers": "127.0.0.1:1", "group.id": "g"])
+        _ = try worker.rebalance(.lost(places), consumer)
+        #expect(reason() == "t halted: the broker does not know the topic")
+        _ = try worker.begin(places)
+        directory.note(["u": [0]])
+        worker.watchTopics()
+        #expect(reason() == "t halted: the broker does not know the topic" && worker.unproven.isEmpty)
         directory.note(["t": [0, 1], "u": [0]])
         worker.watchTopics()
         #expect(reason() == nil)
-        // What stands there now is compared with the store's last record before anything of it is taken.
+    }
+
+    /// What stands there now is compared with the store's last record before anything of it is taken.
+    @Test func aPartitionWhoseTopicVanishedIsUnprovenUntilItIsComparedAgain() throws {
+        let directory = TopicDirectory()
+        let worker = try worker(health: HealthMonitor(), directory: directory)
+        let places = [TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("u", 0)]
+        _ = try worker.begin(places)
+        directory.note(["u": [0]])
+        worker.watchTopics()
+        directory.note(["t": [0, 1], "u": [0]])
+        worker.watchTopics()
         #expect(worker.unproven == Set(places.prefix(2)))
         _ = try worker.startOffsets(places)
         #expect(worker.unproven.isEmpty)
@@ -133,8 +152,10 @@ import Testing
 
     private func worker(health: HealthMonitor, directory: TopicDirectory? = nil) throws -> ConsumerWorker {
         let store = try Store.inMemory(model: WorkerHarness.model)
+        var configuration = WorkerConfiguration()
+        configuration.topics = [TopicConfiguration(name: "t"), TopicConfiguration(name: "u")]
         return try ConsumerWorker(
-            configuration: WorkerConfiguration(), writer: WriterContext(store: store),
+            configuration: configuration, writer: WriterContext(store: store),
             consumer: KafkaConfiguration([:]),
             metrics: WorkerMetrics(version: "1", librdkafka: "2", sqlite: "3"), health: health, logger: .silent,
             mailbox: CursorMailbox(), directory: directory)
