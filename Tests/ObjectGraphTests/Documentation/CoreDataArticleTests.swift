@@ -4,18 +4,8 @@ import Testing
 /// The article for those who come from Core Data: its table has each type of the framework, and what it names of ours
 /// is there.
 @Suite struct CoreDataArticleTests {
-    private static let root: URL = {
-        var root = URL(fileURLWithPath: #filePath)
-        for _ in 0..<4 { root.deleteLastPathComponent() }
-        return root
-    }()
-
-    private static func text(_ path: String) throws -> String {
-        try String(contentsOf: root.appendingPathComponent(path), encoding: .utf8)
-    }
-
     private static let rows: [(coreData: String, here: String)] = {
-        let article = (try? text("Sources/ObjectGraph/ObjectGraph.docc/ComingFromCoreData.md")) ?? ""
+        let article = (try? PackageFiles.text("Sources/ObjectGraph/ObjectGraph.docc/ComingFromCoreData.md")) ?? ""
         return article.split(separator: "\n").filter { $0.hasPrefix("| ") && !$0.hasPrefix("| Core Data |") }
             .map { line in
                 let cells = line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
@@ -25,7 +15,7 @@ import Testing
 
     /// The public declarations of the library by name: those of types, and all.
     private static let declared: (types: Set<String>, all: Set<String>) = {
-        let folder = root.appendingPathComponent("Sources/ObjectGraph").path
+        let folder = PackageFiles.root.appendingPathComponent("Sources/ObjectGraph").path
         let files = FileManager.default.enumerator(atPath: folder)?.compactMap { $0 as? String } ?? []
         var (types, all): (Set<String>, Set<String>) = ([], [])
         for file in files where file.hasSuffix(".swift") {
@@ -83,7 +73,7 @@ import Testing
     }
 
     @Test func eachSymbolThatTheTableNamesIsThere() throws {
-        let model = try Self.text("docs/model.md")
+        let model = try PackageFiles.text("docs/model.md")
         #expect(Self.declared.types.contains("EditingContext") && !Self.declared.types.contains("Nothing"))
         for (_, here) in Self.rows {
             for match in here.matches(of: /``(\w+)``/) {
@@ -92,7 +82,7 @@ import Testing
             for match in here.replacing(/``\w+``/, with: "").matches(of: /`([^`]+)`/) {
                 let name = String(match.1)
                 if name.hasSuffix(".md") {
-                    #expect((try? Self.text(name)) != nil, "\(name) is not there")
+                    #expect((try? PackageFiles.text(name)) != nil, "\(name) is not there")
                 } else if name.firstMatch(of: /^(NS|[A-Z]+$|[^A-Za-z])/) == nil {
                     // `Store.inMemory(model:options:)`, `undo()`, `properties`; or a word of the model file.
                     for part in name.prefix(while: { $0 != "(" }).split(separator: ".") {

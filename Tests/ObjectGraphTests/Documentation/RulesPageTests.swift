@@ -3,19 +3,9 @@ import Testing
 
 /// What the pages say of tests is so: each test that they name is there, and each rule of `docs/rules.md` names one.
 @Suite struct RulesPageTests {
-    private static let root: URL = {
-        var root = URL(fileURLWithPath: #filePath)
-        for _ in 0..<4 { root.deleteLastPathComponent() }
-        return root
-    }()
-
-    private static func text(_ path: String) throws -> String {
-        try String(contentsOf: root.appendingPathComponent(path), encoding: .utf8)
-    }
-
     /// The names of the tests by suite, from the sources' text.
     private static let suites: [String: Set<String>] = {
-        let folder = root.appendingPathComponent("Tests").path
+        let folder = PackageFiles.root.appendingPathComponent("Tests").path
         let files = FileManager.default.enumerator(atPath: folder)?.compactMap { $0 as? String } ?? []
         var suites: [String: Set<String>] = [:]
         for file in files where file.hasSuffix(".swift") {
@@ -62,7 +52,7 @@ import Testing
         "ARCHITECTURE.md", "README.md", "CONTRIBUTING.md", "docs/rules.md", "docs/semantics.md", "docs/testing.md",
     ])
     func eachTestThatAPageNamesIsThere(_ path: String) throws {
-        for (suite, test) in Self.named(in: try Self.text(path)) {
+        for (suite, test) in Self.named(in: try PackageFiles.text(path)) {
             let tests = Self.suites[suite]
             #expect(tests != nil, "\(path) names the suite \(suite), which is not in Tests")
             if let tests, let test {
@@ -73,7 +63,7 @@ import Testing
 
     /// A row of a table is a rule; its last cell names the tests.
     @Test func eachRuleNamesItsTest() throws {
-        let page = try Self.text("docs/rules.md")
+        let page = try PackageFiles.text("docs/rules.md")
         let rows = page.split(separator: "\n").filter { $0.hasPrefix("| ") && !$0.hasPrefix("| rule |") }
         #expect(rows.count > 190)
         for row in rows {

@@ -5,30 +5,9 @@ import Testing
 
 /// Indexes that a model declares: compound, partial, on expressions.
 @Suite struct IndexTests {
-    private static func model(_ indexes: String) -> String {
-        """
-        entities:
-          Chat:
-            identity: id
-            attributes:
-              id: { type: string }
-              title: { type: string, optional: true }
-              kind: { type: string, optional: true }
-              size: { type: integer64, default: 0 }
-              price: { type: decimal, optional: true }
-              sentAt: { type: date, optional: true }
-              isDone: { type: boolean, default: false }
-              draft: { type: string, transient: true, optional: true }
-            relationships:
-              owner: { to: Chat, inverse: owned, optional: true }
-              owned: { to: Chat, many: true, inverse: owner }
-            indexes: [\(indexes)]
-        """
-    }
-
     private func sql(_ index: String) throws -> String {
-        let graph = try Graph(yaml: Self.model(index))
-        let known = try Graph(yaml: Self.model("")).column("SELECT sql FROM sqlite_master WHERE type = 'index'")
+        let graph = try Graph(yaml: Models.indexed(index))
+        let known = try Graph(yaml: Models.indexed("")).column("SELECT sql FROM sqlite_master WHERE type = 'index'")
         let all = try graph.column("SELECT sql FROM sqlite_master WHERE type = 'index'")
         return all.filter { !known.contains($0) }.compactMap(\.text).joined(separator: "\n")
     }
@@ -66,7 +45,7 @@ import Testing
     }
 
     @Test func aQueryUsesAPartialIndex() throws {
-        let graph = try Graph(yaml: Self.model("{ name: open, on: [title], where: isDone == NO }"))
+        let graph = try Graph(yaml: Models.indexed("{ name: open, on: [title], where: isDone == NO }"))
         let plan = try graph.rows("EXPLAIN QUERY PLAN SELECT id FROM Chat WHERE isDone = 0 AND title = 'x'")
         #expect(plan.first?.last?.text?.contains("Chat:open") == true)
     }
@@ -75,7 +54,7 @@ import Testing
         let folder = try TemporaryFolder()
         let path = folder.path("store.sqlite")
         let model = try ObjectModel.parse(
-            Self.model("{ on: [{ expression: 'canonical:(title)' }], where: 'size > 1' }, [title, sentAt]"))
+            Models.indexed("{ on: [{ expression: 'canonical:(title)' }], where: 'size > 1' }, [title, sentAt]"))
         let store = try Store.open(path: path, model: model)
         try store.close()
         try SQLiteProgram.run(path, "INSERT INTO Chat (pk, id, title, size) VALUES (1, 'x', 'T', 5)")
@@ -95,7 +74,7 @@ import Testing
         ("{ name: 'a b', on: [title] }", "cannot be an index's name"), ("{ on: [title], unique: true }", "is no key"),
     ]) func whatCannotBeIndexedIsRefusedWithItsLine(_ index: String, _ message: String) throws {
         do {
-            _ = try ObjectModel.parse(Self.model(index), file: "m.yaml")
+            _ = try ObjectModel.parse(Models.indexed(index), file: "m.yaml")
             Issue.record("it was taken")
         } catch {
             let problem = try #require(error.problems.first { $0.message.contains(message) }, "\(error)")

@@ -4,27 +4,7 @@ import Testing
 
 /// Which fetch requests a model's partial and expression indexes serve, and that they find the same objects.
 @Suite struct IndexUseTests {
-    private static func model(_ indexes: String) -> String {
-        """
-        entities:
-          Chat:
-            identity: id
-            attributes:
-              id: { type: string }
-              title: { type: string, optional: true }
-              kind: { type: string, optional: true }
-              size: { type: integer64, default: 0 }
-              price: { type: decimal, optional: true }
-              sentAt: { type: date, optional: true }
-              isDone: { type: boolean, default: false }
-            relationships:
-              owner: { to: Chat, inverse: owned, optional: true }
-              owned: { to: Chat, many: true, inverse: owner }
-            indexes: [\(indexes)]
-        """
-    }
-
-    private func graph(_ index: String) throws -> Graph { try Graph(yaml: Self.model(index)) }
+    private func graph(_ index: String) throws -> Graph { try Graph(yaml: Models.indexed(index)) }
 
     private func partial(_ condition: String) throws -> Graph {
         try graph("{ name: part, on: [title], where: '\(condition.replacingOccurrences(of: "'", with: "''"))' }")

@@ -15,6 +15,19 @@ final class TemporaryFolder {
     func path(_ name: String) -> String { url.appendingPathComponent(name).path }
 }
 
+/// The package's own files, which tests of the documentation read.
+enum PackageFiles {
+    static let root: URL = {
+        var root = URL(fileURLWithPath: #filePath)
+        for _ in 0..<4 { root.deleteLastPathComponent() }
+        return root
+    }()
+
+    static func text(_ path: String) throws -> String {
+        try String(contentsOf: root.appendingPathComponent(path), encoding: .utf8)
+    }
+}
+
 /// The program `sqlite3`, as a person would use it.
 enum SQLiteProgram {
     struct Failure: Error, CustomStringConvertible {

@@ -258,4 +258,26 @@ enum Models {
               traces: { to: Message, many: true, inverse: trace, delete: noAction }
               authored: { to: Message, inverse: author, optional: true, delete: nullify }
         """
+
+    /// A chat with an attribute of each kind that indexes are made of, and these indexes.
+    static func indexed(_ indexes: String) -> String {
+        """
+        entities:
+          Chat:
+            identity: id
+            attributes:
+              id: { type: string }
+              title: { type: string, optional: true }
+              kind: { type: string, optional: true }
+              size: { type: integer64, default: 0 }
+              price: { type: decimal, optional: true }
+              sentAt: { type: date, optional: true }
+              isDone: { type: boolean, default: false }
+              draft: { type: string, transient: true, optional: true }
+            relationships:
+              owner: { to: Chat, inverse: owned, optional: true }
+              owned: { to: Chat, many: true, inverse: owner }
+            indexes: [\(indexes)]
+        """
+    }
 }
