@@ -20,7 +20,7 @@ extension WriterContext {
             }
             if let refusal {
                 try rollback()
-                throw refusal
+                throw EditingError.of(refusal)
             }
             try commit()
             guard let outcome else { return EditOutcome(result: SaveResult()) }

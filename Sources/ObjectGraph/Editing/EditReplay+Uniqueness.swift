@@ -36,14 +36,23 @@ extension EditReplay {
     /// Returns the objects that have the identity or a unique value of another one.
     private func collisions(of edit: EditSet.Edit) throws -> [Collision] {
         let object = edit.object
+        let own = ownPlaceholder(of: object)
         var found: [Collision] = []
-        if let holder = registry.known(object.entity.index, object.identity), holder.isAlive,
-            !holder.state.isPlaceholder || !canBeOne(object.entity, holder.entity), !isDoomed(holder)
+        if own == nil, let holder = registry.known(object.entity.index, object.identity), holder.isAlive,
+            !isDoomed(holder)
         {
             found.append(Collision(holder: holder, slots: [object.entity.identitySlot]))
         }
         if object.entity.uniquenessConstraints.isEmpty { return found }
-        return try found + collisions(try translated(object), object.entity, except: nil)
+        return try found + collisions(try translated(object), object.entity, except: own)
+    }
+
+    /// Returns the placeholder that stands for a new object: it is the object itself, which has arrived now.
+    private func ownPlaceholder(of object: ContextObject) -> ContextObject? {
+        guard let known = registry.known(object.entity.index, object.identity), known.isAlive,
+            known.state.isPlaceholder, canBeOne(object.entity, known.entity), !isDoomed(known)
+        else { return nil }
+        return known
     }
 
     /// Tells whether an object of one entity may turn out to be one of another: above it or below it.
@@ -104,11 +113,9 @@ extension EditReplay {
 
     private func insert(_ edit: EditSet.Edit) throws {
         let object = edit.object
-        let known = registry.known(object.entity.index, object.identity)
         let made: ContextObject
-        // A placeholder of the same identity is the object itself, which has arrived now.
-        if let known, known.isAlive, known.state.isPlaceholder {
-            made = known
+        if let placeholder = ownPlaceholder(of: object) {
+            made = placeholder
             applier.willChange(made)
             try applier.narrow(made, to: object.entity)
             // What an entity below asks for besides.
@@ -122,8 +129,9 @@ extension EditReplay {
         } else {
             var values = object.entity.initialValues(object.identity)
             copyAttributes(of: object, to: &values)
+            let former = registry.known(object.entity.index, object.identity)
             made = registry.makeObject(entity: object.entity, values: values)
-            applier.noteCreated(made, replaced: known)
+            applier.noteCreated(made, replaced: former)
         }
         targets[ObjectKey(object)] = made
         makeOwn(made)

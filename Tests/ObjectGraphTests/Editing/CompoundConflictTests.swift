@@ -112,6 +112,24 @@ import Testing
         #expect(try graph.damage() == "")
     }
 
+    /// Its placeholder holds the value already, by the link that its inverse gave it.
+    @Test(arguments: ["error", "objectTrump", "storeTrump", "rollback", "overwrite"])
+    func aNewObjectDoesNotCollideWithItsOwnPlaceholder(_ policy: String) throws {
+        let graph = try Graph(
+            yaml: Models.ordered.replacingOccurrences(of: "unique: [[list, name]]", with: "unique: [[list]]"))
+        try graph.apply(graph.upsert("List", "l", ["entries": ["e"]]))
+        var options = EditingContext.Options()
+        options.mergePolicy = try #require(MergePolicy(named: policy))
+        let context = try EditingContext(graph.writer, options: options)
+        let entry = try context.insert("Entry", identity: "e", ["name": "arrived"])
+        try entry.setObject("list", try context.require("List", "l"))
+        let result = try context.save()
+        #expect(result.conflicts.isEmpty)
+        #expect(try graph.rows("SELECT id, name, _placeholder FROM Entry") == [["e", "arrived", 0]])
+        #expect(try graph.value("Entry", "e", "list") == "l")
+        #expect(try graph.damage() == "")
+    }
+
     @Test func twoNewObjectsOfOneContextThatClaimOnePlace() throws {
         let context = try context("error")
         let list = try context.require("List", "other")

@@ -137,6 +137,24 @@ import Testing
         #expect(try graph.damage() == "")
     }
 
+    /// Somebody refers to a task of the identity that has not arrived.
+    @Test(arguments: ["error", "objectTrump", "storeTrump", "rollback", "overwrite"])
+    func aPlaceholderOfAnEntityBesideTheNewObjects(_ name: String) throws {
+        try graph.apply(graph.upsert("Folder", "f", ["top": "x"]))
+        let context = try context(try #require(MergePolicy(named: name)))
+        let note = try context.insert("Note", identity: "x", ["title": "new"])
+        if name == "overwrite" {
+            try context.save()
+            #expect(try graph.rows("SELECT id, _entity, _placeholder FROM Item") == [["x", "Note", 0]])
+            #expect(try graph.value("Folder", "f", "top") == .null)
+            #expect(!note.objectID.isTemporary)
+        } else {
+            #expect(editingError { try context.save() }?.code == .constraintConflict)
+            #expect(try graph.rows("SELECT id, _entity, _placeholder FROM Item") == [["x", "Task", 1]])
+        }
+        #expect(try graph.damage() == "")
+    }
+
     @Test(arguments: ["error", "objectTrump", "storeTrump", "rollback", "overwrite"])
     func anInheritedConstraintBetweenAnObjectAndOneBelow(_ name: String) throws {
         try graph.apply(graph.upsert("Task", "t", ["code": "c", "title": "old", "points": 5]))

@@ -236,6 +236,8 @@ struct EditingStorm {
             )
         } catch let error as EditingError {
             note(index, "save \(context.options.mergePolicy.name) → \(error.code.rawValue) \(error.description)")
+            // What the events' engine refuses, the context should have met before it came to that.
+            if error.code == .type { throw Problem(text: "save of \(index) refused as \(error.description)") }
             if let difference = StoreDump.difference(before, try StoreDump.lines(graph)) {
                 throw Problem(text: "a refused save changed the store\n\(difference)")
             }
