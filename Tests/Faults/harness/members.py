@@ -6,6 +6,7 @@ import time
 
 from .bench import Bench
 from .checks import Broken
+from .groups import Group
 from .kills import rounds, turn
 from .outages import RETURN_SECONDS, SLOW, Watch, feed, join, leave, ready_worker
 
@@ -31,40 +32,40 @@ def range_round(report, options, sub, count):
 
 
 def revoke_round(report, options, sub, count, strategy):
-    setting = {"partition.assignment.strategy": strategy}
     with Bench(options, sub, options.events or 8000, partitions=4, kind="tansu") as bench:
         chance = random.Random(f"members/{sub}")
-        settings = (*SLOW, f"kafka.partition.assignment.strategy={strategy}")
-        members = []
+        group = Group(bench, report, strategy)
         try:
-            worker = ready_worker(bench, *settings)
+            group.start()
             for number in range(count):
+                group.heal()
                 feed(bench, chance)
                 step = chance.choice(REVOKE) if number % 2 == 0 else None
                 if step:
                     bench.shim.order(step, at=1)
                 # A member that joins takes partitions away; with three there, the worker gets some back first.
-                if len(members) == 3 or members and not step and chance.random() < 0.5:
-                    leave(members.pop(chance.randrange(len(members))))
+                if len(group.members) == 3 or group.members and not step and chance.random() < 0.5:
+                    leave(group.members.pop(chance.randrange(len(group.members))))
                     time.sleep(chance.uniform(1, 3))
-                if len(members) < 3:
-                    members.append(join(bench, chance, number, setting))
-                reached = await_kill(bench, worker) if step else True
+                if len(group.members) < 3:
+                    group.join(chance, number)
+                reached = await_kill(bench, group.worker) if step else True
                 if not step:
                     time.sleep(chance.uniform(0.3, 3))
                 bench.shim.clear()
-                if worker.is_running:
-                    bench.check_live()
+                if group.worker.is_running:
+                    bench.check_live(group.name)
                 elif step and reached:
-                    bench.check_dead("faults" if not bench.other_stores else None)
-                    worker = ready_worker(bench, *settings)
+                    bench.check_dead(group.name if not bench.other_stores else None)
+                    group.start()
                 else:
-                    raise Broken("I6", f"the worker ended with {worker.process.returncode}\n{worker.end_of_log()}")
+                    raise Broken("I6", f"the worker ended with {group.worker.process.returncode}\n"
+                                       + group.worker.end_of_log())
                 report.cycle(reached)
         finally:
-            for member in members:
-                leave(member)
-        bench.finish(worker, seconds=120)
+            group.leave_all()
+        group.await_end(120)
+        bench.finish(group.worker)
         report.worst(bench.worst)
 
 

@@ -33,6 +33,10 @@ class Reader:
         self.at += length
         return self.data[self.at - length:self.at].decode()
 
+    def skip_bytes(self):
+        length = self.take("i")
+        self.at += max(0, length)
+
     def array(self, read):
         return [read() for _ in range(self.take("i"))]
 
@@ -94,6 +98,20 @@ class Broker:
         found = answer.array(lambda: (answer.text(), answer.array(
             lambda: (answer.take("i"), answer.take("q"), answer.text(), answer.take("h")))))
         return {each[0]: each[1] for _, rows in found for each in rows if each[1] >= 0 and each[3] == 0}
+
+    def members(self, group):
+        """The names of the group's members, as the broker describes the group."""
+        answer = self.ask(15, 0, array([text(group)]))
+
+        def member():
+            name = answer.text()
+            answer.text(), answer.text(), answer.skip_bytes(), answer.skip_bytes()
+            return name
+
+        found = answer.array(lambda: (answer.take("h"), *(answer.text() for _ in range(4)), answer.array(member)))
+        if found[0][0]:
+            raise Refused(f"group {group} was not described: error {found[0][0]}")
+        return set(found[0][5])
 
     def is_listening(self):
         try:
