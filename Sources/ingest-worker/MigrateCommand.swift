@@ -32,7 +32,7 @@ struct MigrateCommand: ParsableCommand {
     @Flag(help: "Migrates also to a model that the store has left behind; what only the newer one has is lost.")
     var allowOlder = false
 
-    @Option(help: "The number of rows from which on a new file is made, which can be resumed; not for several stages.")
+    @Option(help: "The number of rows from which on new files are made, a stage each, which can be resumed.")
     var copyFrom: Int64 = 5_000_000
 
     @Flag(help: "Prints JSON.")

@@ -135,6 +135,10 @@ import Testing
             let store = try store(models[0], name: "shop-\(number).sqlite")
             let dry = try run(["migrate", "--dry-run"] + arguments + settings(models[2], store))
             #expect(dry.status == 0, "\(dry.errors)")
+            let copying = try run(
+                ["migrate", "--dry-run", "--copy-from", "8"] + arguments + settings(models[2], store))
+            #expect(dry.output.hasPrefix("shop 1 → shop 3: 8 rows, inPlace\n"))
+            #expect(copying.output.hasPrefix("shop 1 → shop 3: 8 rows, copy\n"))
             #expect(try run(["verify"] + settings(models[0], store)).status == 0)
             let result = try run(["migrate"] + arguments + settings(models[2], store))
             #expect(result.status == 0, "\(result.errors)")
@@ -181,14 +185,22 @@ import Testing
     }
 
     /// Killed at ever later moments, it leaves the old store or the new one, and in the end it goes through.
-    @Test(arguments: [[], ["--copy-from", "0"]])
-    func killedAgainAndAgainTheStoreIsOldOrNew(_ arguments: [String]) throws {
+    @Test(arguments: [[], ["--copy-from", "0"]], [false, true])
+    func killedAgainAndAgainTheStoreIsOldOrNew(_ arguments: [String], hasStages: Bool) throws {
         let models = try models()
         let store = try store(models[0], lines: 9_000)
+        var arguments = arguments
+        if hasStages {
+            let stages = try workspace.write(
+                "stages:\n  - model: shop-2.yaml\n  - model: shop-3.yaml\n    entities: { Line: { priority: 1 + 1 } }\n",
+                to: "stages.yaml")
+            arguments += ["--stages", stages]
+        }
+        let (target, version) = hasStages ? (models[2], "3") : (models[1], "2")
         var delay = 0.02
         var kills = 0
         while true {
-            let migration = try Program(["migrate"] + arguments + settings(models[1], store))
+            let migration = try Program(["migrate"] + arguments + settings(target, store))
             let end = Date().addingTimeInterval(delay)
             while migration.isRunning, Date() < end { usleep(1_000) }
             if !migration.isRunning {
@@ -198,14 +210,18 @@ import Testing
             }
             try migration.crash()
             kills += 1
-            let isNew = try Foreign.sqlite(store, "SELECT value FROM _metadata WHERE key = 'modelVersion'") == "2"
-            let verified = try run(["verify"] + settings(models[isNew ? 1 : 0], store))
+            let isNew = try Foreign.sqlite(store, "SELECT value FROM _metadata WHERE key = 'modelVersion'") == version
+            let verified = try run(["verify"] + settings(isNew ? target : models[0], store))
             #expect(verified.status == 0, "after \(delay) s: \(verified.output)\(verified.errors)")
             delay *= 1.5
         }
         #expect(kills > 0)
-        #expect(try run(["verify"] + settings(models[1], store)).status == 0)
+        #expect(try run(["verify"] + settings(target, store)).status == 0)
         #expect(try Foreign.sqlite(store, "SELECT count(*), sum(linesAmount) FROM Purchase") == "3000|9000")
+        #expect(
+            try Foreign.sqlite(
+                store, "SELECT group_concat(context, ', ') FROM _history_transaction WHERE author = 'migration'")
+                == (hasStages ? "shop 1 → shop 2, shop 2 → shop 3" : "shop 1 → shop 2"))
         #expect(
             try FileManager.default.contentsOfDirectory(atPath: workspace.url.path)
                 .filter { $0.contains("migrat") }.isEmpty)

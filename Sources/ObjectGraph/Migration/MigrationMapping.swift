@@ -41,6 +41,13 @@ public struct MigrationMapping: Sendable {
         throw ModelError(problems: mapping.problems)
     }
 
+    /// All expressions as one text; others give another.
+    var signature: String {
+        expressions.sorted { $0.key < $1.key }.map { entity, attributes in
+            "\(entity): \(attributes.sorted { $0.key < $1.key }.map { "\($0.key) = \($0.value)" })"
+        }.joined(separator: "\n")
+    }
+
     func expression(for attribute: Attribute, of entity: Entity) -> MigrationExpression? {
         expressions[entity.name]?[attribute.name]
     }

@@ -1,3 +1,5 @@
+import Foundation
+
 /// A step of a staged migration, as in Core Data's `NSMigrationStage`.
 public enum MigrationStage {
     /// What a program does to the rows at a stage.
@@ -28,6 +30,14 @@ public enum MigrationStage {
         case .lightweight(_, let mapping): mapping
         case .custom(_, _, let mapping, _, _): mapping
         }
+    }
+
+    /// The file of the running program, which another one with other closures is not.
+    static var program: String {
+        let path = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
+        let attributes = try? FileManager.default.attributesOfItem(atPath: path)
+        let time = (attributes?[.modificationDate] as? Date)?.timeIntervalSince1970 ?? 0
+        return "\(path) \(attributes?[.size] as? Int ?? 0) \(time)"
     }
 
     /// Returns the stages that are still before a store of a model.

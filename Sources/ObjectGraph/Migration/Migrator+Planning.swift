@@ -18,6 +18,32 @@ extension Migrator {
 
         var sourceText: String { "\(stored.name) \(stored.version)" }
         var targetText: String { "\(target.name) \(target.version)" }
+
+        /// The model that a stage begins with.
+        func source(of stage: Int) -> ObjectModel { stage == 0 ? source : pending[stage - 1].target }
+
+        /// The step that heads a stage of several.
+        func head(of stage: Int) -> [MigrationPlan.Step] {
+            if pending.count == 1 { return [] }
+            let text = "stage \(stage + 1): \(names(of: stage))"
+            return [MigrationPlan.Step(action: "stage", subject: nil, text: text, rowCount: nil)]
+        }
+
+        /// Calls `body`, and names the stage of several that it is about in what stands against it.
+        func naming<Result>(_ stage: Int, _ body: () throws -> Result) throws -> Result {
+            do {
+                return try body()
+            } catch let error as MigrationError where pending.count > 1 {
+                throw MigrationError(
+                    error.code, "Stage \(stage + 1), \(names(of: stage)): \(error.message)", remedy: error.remedy,
+                    details: error.details)
+            }
+        }
+
+        private func names(of stage: Int) -> String {
+            let (old, new) = (source(of: stage), pending[stage].target)
+            return "\(old.name) \(old.version) → \(new.name) \(new.version)"
+        }
     }
 
     /// Says what migrating to a model would do, and what stands against it; changes nothing.
@@ -28,7 +54,7 @@ extension Migrator {
     }
 
     /// Says what migrating through stages would do. Several stages, and those with closures, are carried out in a
-    /// transaction that is then undone: only so can be known what a later one meets.
+    /// transaction that is then undone, whichever way they will go: only so can be known what a later one meets.
     ///
     /// - Throws: ``StoreError``, ``MigrationError``, ``ModelError``, and what a stage's closures throw.
     public func plan(through stages: [MigrationStage]) throws -> MigrationPlan {
@@ -44,7 +70,7 @@ extension Migrator {
         defer { try? reading.close() }
         let task = try task(stages, reading)
         if task.pending.isEmpty { return emptyPlan(task) }
-        if let inference = task.inference { return try plan(inference, task, reading).plan }
+        if let inference = task.inference { return try plan(inference, task, reading) }
         let file = try open(isReadOnly: false)
         defer { try? file.close() }
         return try MigrationStages(file: file, options: options, now: options.now()).rehearse(task)
@@ -100,28 +126,20 @@ extension Migrator {
             problems: [])
     }
 
+    func rowCount(_ task: Task, _ file: MigrationFile) throws -> Int64 {
+        try file.queue.read { try MigrationFile.rowCounts(task.source, $0).values.reduce(0, +) }
+    }
+
     func plan(
         _ inference: (target: ObjectModel, expressions: MigrationMapping?), _ task: Task, _ file: MigrationFile
-    ) throws -> (plan: MigrationPlan, mapping: ModelMapping) {
-        let mapping = ModelMapping(from: task.source, to: inference.target)
-        let difference = try Self.check(mapping, inference.expressions)
-        return try file.queue.read { database in
-            let functions = MigrationFunctions()
-            functions.install(in: database)
-            let script = MigrationScript(
-                mapping,
-                columns: MigrationColumns(
-                    mapping: mapping, expressions: inference.expressions, functions: functions),
-                oldSchema: try SchemaSnapshot(database), newSchema: try SchemaSnapshot(mapping.new), place: .untouched)
-            let counts = try MigrationFile.rowCounts(task.source, database)
-            let total = counts.values.reduce(0, +)
-            let checks = MigrationChecks(script: script, difference: difference, database: database)
-            let plan = MigrationPlan(
-                source: task.sourceText, target: task.targetText, difference: difference,
-                method: total >= options.copyRowThreshold ? .copy : .inPlace, steps: script.steps(counts),
-                rowCount: total, problems: try checks.problems(), notes: try checks.notes())
-            return (plan, mapping)
+    ) throws -> MigrationPlan {
+        let survey = try file.queue.read { database in
+            try MigrationSurvey(ModelMapping(from: task.source, to: inference.target), inference.expressions, database)
         }
+        return MigrationPlan(
+            source: task.sourceText, target: task.targetText, difference: survey.difference,
+            method: survey.rowCount >= options.copyRowThreshold ? .copy : .inPlace, steps: survey.steps,
+            rowCount: survey.rowCount, problems: survey.problems, notes: survey.notes)
     }
 
     /// Checks what can be said without rows, and returns what distinguishes the models.

@@ -13,8 +13,7 @@ public struct Migrator {
         public var sourceModel: ObjectModel?
         /// Keeps the copy of the old store after success; the plan says where.
         public var keepsBackup = false
-        /// The number of rows from which on a new file is made rather than one large transaction. Several stages, and
-        /// one with closures, are one transaction whatever the number; the plan's notes say so.
+        /// The number of rows from which on new files are made, one for each stage, rather than one large transaction.
         public var copyRowThreshold: Int64 = 5_000_000
         /// The number of rows that are copied into the new file at a time.
         public var copyBatchRows = 50_000
@@ -22,12 +21,14 @@ public struct Migrator {
         public var allowsOlderModel = false
         /// Tells the time, in microseconds since 1970 UTC.
         public var now: () -> Int64 = { Int64(Date().timeIntervalSince1970 * 1_000_000) }
-        /// Is told how many rows were copied.
+        /// Is told how many rows of objects were copied.
         public var progress: (Int64) -> Void = { _ in }
         /// Is told of each statement before it runs, so that a test can make it fail.
         var willExecute: (String) throws -> Void = { _ in }
         /// The number of pages beyond which a file may not grow, so that a test can fill the disk.
         var maximumPageCount: Int?
+        /// Tells the running program from others with other closures.
+        var program: () -> String = { MigrationStage.program }
 
         /// Makes options with their defaults.
         public init() {}
@@ -56,7 +57,8 @@ public struct Migrator {
         try migrate(through: [.lightweight(to: model, mapping: options.mapping)])
     }
 
-    /// Migrates the store through stages, beginning with the one that its model is at, in one transaction.
+    /// Migrates the store through stages, beginning with the one that its model is at: in one transaction, or from
+    /// ``Options/copyRowThreshold`` rows on by copies that can be resumed.
     ///
     /// - Throws: ``StoreError``, ``MigrationError``, ``ModelError``, and what a stage's closures throw.
     @discardableResult
@@ -75,7 +77,7 @@ public struct Migrator {
         let file = try open(isReadOnly: false)
         defer { try? file.close() }
         let now = options.now()
-        let lease = try file.takeLease(task.source, now: now)
+        let lease = try file.takeMigrationLease(task.source, now: now)
         do {
             guard try file.storedModel().hash == task.stored.hash else {
                 throw StoreError(
@@ -97,21 +99,19 @@ public struct Migrator {
         if task.pending.isEmpty {
             try file.transaction { database in
                 try file.check(lease, task.source, database)
+                try MigrationChain.clean(database)
                 try StoredModel.record(task.target, in: database)
                 try database.execute(sql: "UPDATE _lease SET expires = 0")
             }
             return emptyPlan(task)
         }
+        if try rowCount(task, file) >= options.copyRowThreshold {
+            return try MigrationChain(task: task, file: file, lease: lease, now: now, options: options)
+                .run(backup: backupPath)
+        }
         if let inference = task.inference {
-            let (plan, mapping) = try self.plan(inference, task, file)
-            if !plan.problems.isEmpty { throw MigrationError.rows(plan.problems) }
-            if plan.method == .copy {
-                try MigrationCopy(
-                    file: file, mapping: mapping, expressions: inference.expressions, lease: lease, now: now,
-                    options: options
-                ).run(backup: backupPath)
-                return plan
-            }
+            let problems = try plan(inference, task, file).problems
+            if !problems.isEmpty { throw MigrationError.rows(problems) }
         }
         try file.backUp(to: backupPath)
         return try MigrationStages(file: file, options: options, now: now).run(task, lease: lease)
@@ -120,16 +120,15 @@ public struct Migrator {
     /// Removes what was made on the way, or gives the backup the name under which it is kept.
     private func finish(_ plan: MigrationPlan, now: Int64) -> MigrationPlan {
         var plan = plan
-        if options.keepsBackup, plan.method != .none {
+        // A run that was killed at its very end has left its backup to the next one.
+        if options.keepsBackup, FileManager.default.fileExists(atPath: backupPath) {
             let time = Timestamp.text(now).prefix(19).filter { $0 != "-" && $0 != ":" }
             let kept = "\(path).backup-\(time)Z"
             plan.backup = (try? MigrationFile.replace(kept, with: backupPath)) == nil ? backupPath : kept
         } else {
             try? FileManager.default.removeItem(atPath: backupPath)
         }
-        for suffix in ["", "-journal"] {
-            try? FileManager.default.removeItem(atPath: MigrationCopy.siblingPath(of: path) + suffix)
-        }
+        MigrationChain.removeFiles(of: path)
         return plan
     }
 }

@@ -80,11 +80,20 @@ struct LeaseHolder: Sendable, Equatable {
     let instance: String
 
     /// This process.
-    static func current() -> LeaseHolder {
+    static func current(instance: String = UUID().uuidString) -> LeaseHolder {
         let process = ProcessInfo.processInfo.processIdentifier
         return LeaseHolder(
-            host: hostName(), process: process, startTime: startTime(of: process) ?? "",
-            instance: UUID().uuidString)
+            host: hostName(), process: process, startTime: startTime(of: process) ?? "", instance: instance)
+    }
+
+    private static let migrationPrefix = "migrating-since-"
+
+    /// This process as one that migrates, with the epoch since which nobody but migrations has held the lease.
+    static func migrating(since epoch: Int64) -> LeaseHolder { current(instance: "\(migrationPrefix)\(epoch)") }
+
+    /// The epoch since which nobody but migrations has held the lease, or nil where the holder is none.
+    var migratingSince: Int64? {
+        instance.hasPrefix(Self.migrationPrefix) ? Int64(instance.dropFirst(Self.migrationPrefix.count)) : nil
     }
 
     init(host: String, process: Int32, startTime: String, instance: String) {

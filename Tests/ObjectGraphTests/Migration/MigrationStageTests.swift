@@ -51,24 +51,6 @@ import Testing
                 == [["small 1 → small 2"], ["small 2 → small 3"]])
     }
 
-    /// A new file is made for one inferred stage only; where it was asked for and is not made, the plan says so.
-    @Test func stagesAreOneTransactionHoweverManyRowsAndSaySo() throws {
-        let versions = try versions()
-        let fixture = try filled(versions[0])
-        let migrator = fixture.migrator { $0.copyRowThreshold = 2 }
-        for plan in [
-            try migrator.plan(through: try stages(versions)), try migrator.migrate(through: try stages(versions)),
-        ] {
-            #expect(plan.method == .inPlace)
-            #expect(plan.notes.filter { $0.contains("these stages are one transaction") }.count == 1)
-            #expect(plan.text.contains("a new file is made only where one stage"))
-        }
-        try fixture.adopt(versions[2])
-        let below = try filled(versions[0])
-        let plan = try below.migrator { $0.copyRowThreshold = 3 }.plan(through: try stages(versions))
-        #expect(plan.notes.isEmpty)
-    }
-
     /// The stages that a store has behind it do not count: the last one, left alone, is copied.
     @Test func theLastStageOfSeveralIsCopiedWhenItIsAllThatIsLeft() throws {
         let versions = try versions()

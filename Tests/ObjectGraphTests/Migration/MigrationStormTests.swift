@@ -3,8 +3,9 @@ import Testing
 
 @testable import ObjectGraph
 
-/// From models made at random to models that differ in anything: a migration makes a sound store of the new model, the
-/// same in place and by a copy, or says what stands against it and leaves the old store as it was.
+/// From models made at random to models that differ in anything, in one stage or two: a migration makes a sound store of
+/// the new model, the same in place and by copies that are interrupted, or says what stands against it and leaves the
+/// old store as it was.
 ///
 /// The seed is printed with a failure; `INGEST_TEST_SEED=n swift test --filter MigrationStormTests` runs that one again,
 /// and `INGEST_TEST_RUNS=n` makes the runs more.
@@ -17,21 +18,39 @@ import Testing
         for seed in first..<first + count {
             var changes = ModelChanges(seed: seed)
             let old = changes.original
-            let new = changes.changed()
-            do {
-                if let problem = try problem(from: old, to: new, seed: seed) {
-                    Issue.record("seed \(seed): \(problem)\n\(old)\n→\n\(new)")
+            let new = changes.changed(old)
+            for texts in [[new], [new, changes.changed(new)]] {
+                let models = ([old] + texts).joined(separator: "\n→\n")
+                do {
+                    if let problem = try problem(from: old, through: texts, seed: seed) {
+                        Issue.record("seed \(seed): \(problem)\n\(models)")
+                        return
+                    }
+                } catch {
+                    Issue.record("seed \(seed): \(error)\n\(models)")
                     return
                 }
-            } catch {
-                Issue.record("seed \(seed): \(error)\n\(old)\n→\n\(new)")
-                return
             }
         }
     }
 
-    private func problem(from old: String, to new: String, seed: UInt64) throws -> String? {
-        let target = try ObjectModel.parse(new)
+    private struct Fault: Error {}
+
+    /// Stages through the models; where there are several, now and then with closures, which do nothing.
+    private func stages(from old: String, through texts: [String], seed: UInt64) throws -> [MigrationStage] {
+        let models = try ([old] + texts).map { try ObjectModel.parse($0) }
+        var random = SeededGenerator(seed: seed ^ 0x7374_6167_6573)
+        return zip(models, models.dropFirst()).map { source, target in
+            if texts.count == 1 || random.chance(60) { return .lightweight(to: target) }
+            return .custom(
+                from: source, to: target, willMigrate: random.chance(50) ? { _ in } : nil, didMigrate: { _ in })
+        }
+    }
+
+    private func problem(from old: String, through texts: [String], seed: UInt64) throws -> String? {
+        let stages = try stages(from: old, through: texts, seed: seed)
+        guard let target = stages.last?.target else { return nil }
+        var random = SeededGenerator(seed: seed ^ 0x6661_756c_7473)
         var results: [String] = []
         for threshold in [Int64.max, 0] {
             let fixture = try MigrationFixture(old) { graph in
@@ -39,12 +58,24 @@ import Testing
                 try graph.apply(generator.events(25))
             }
             let before = try fixture.dump()
-            do {
+            func migrate(failingAt step: Int) throws {
+                var count = 0
                 try fixture.migrator {
                     $0.copyRowThreshold = threshold
                     $0.copyBatchRows = 2
                     $0.allowsOlderModel = true
-                }.migrate(to: target)
+                    $0.willExecute = { _ in
+                        count += 1
+                        if count == step { throw Fault() }
+                    }
+                }.migrate(through: stages)
+            }
+            do {
+                if threshold == 0 {
+                    // Where it comes too late, the second call finds nothing left.
+                    do { try migrate(failingAt: Int.random(in: 1...80, using: &random)) } catch is Fault {}
+                }
+                try migrate(failingAt: 0)
             } catch let error as MigrationError {
                 results.append("\(error.code.rawValue) \(error.details.joined(separator: "; "))")
                 if error.code == .failed { return "\(threshold): \(error)" }
@@ -84,7 +115,7 @@ struct ModelChanges {
         original = ModelGenerator.yaml(seed: seed).replacing(/, (max|maxLength|minCount|maxCount): \d/, with: "")
     }
 
-    mutating func changed() -> String {
+    mutating func changed(_ original: String) -> String {
         for _ in 0..<200 {
             var lines = original.split(separator: "\n").map(String.init)
             for _ in 0..<Int.random(in: 1...4, using: &random) { change(&lines) }

@@ -1,216 +1,233 @@
 import Foundation
 import GRDB
 
-/// Migrates a large store into a new file beside it, in batches, and puts that in its place.
+/// Fills a new file, in the form of one model, from a file in the form of another, in batches.
 ///
-/// Killed at any moment, it goes on where it was: the new file knows how far it got. If anybody has written the store
-/// since then, the copy begins anew.
+/// Killed at any moment, it goes on where it was: the new file knows what it is a copy of and how far it got.
 struct MigrationCopy {
-    let file: MigrationFile
-    let mapping: ModelMapping
-    let expressions: MigrationMapping?
-    let lease: Lease
+    /// What a file is a copy of.
+    struct Origin: Equatable {
+        /// The store, its last change, and all that was done to its rows on the way.
+        let text: String
+        /// The epoch since which nobody but migrations has held the store's lease.
+        let epoch: Int64
+    }
+
+    let link: MigrationChain.Link
+    /// The path of the file with the rows.
+    let source: String
+    /// The path of the new file.
+    let path: String
+    let origin: Origin
+    let lease: MigrationLeaseKeeper
     let now: Int64
     let options: Migrator.Options
 
-    /// Where the new file is while it is made.
-    static func siblingPath(of path: String) -> String { path + ".migrating" }
+    /// The rows of `_migration` that stand for no table: what the file is a copy of, and that nothing is missing.
+    private static let (originPart, donePart) = (-1, -2)
 
-    func run(backup: String) throws {
-        let path = Self.siblingPath(of: file.path)
-        let sibling = try openSibling(path)
-        do {
-            try fill(sibling)
-            try sibling.close()
-        } catch {
-            try? sibling.close()
-            throw error
+    /// Fills the file.
+    ///
+    /// - Parameter notes: what is to be known of the stages up to this one, which the file keeps for later runs.
+    func run(notes: [String]) throws {
+        let copy = try open()
+        defer { try? copy.close() }
+        try copy.use { try $0.execute(sql: "ATTACH DATABASE ? AS source", arguments: [source]) }
+        let script = try copy.use { try makeScript($0) }
+        let portions = try copy.use { try makePortions(script, $0) }
+        for (index, portion) in portions.enumerated() {
+            while try fill(index, portion, copy) { try lease.keep() }
         }
-        try swap(path, backup: backup)
+        try copy.transaction { database in
+            let run = MigrationRun(script: script, database: database, willExecute: options.willExecute)
+            try copyOwnTables(script, database)
+            try run.finish {}
+            if link.isPreparation {
+                try link.stage.prepare(from: link.old, database, options.willExecute)
+            } else {
+                try run.conclude(link.stage, time: now)
+            }
+            try database.execute(
+                sql: "INSERT INTO _migration (part, last, origin) VALUES (?, 0, ?)",
+                arguments: [Self.donePart, notes.joined(separator: "\n")])
+            try database.execute(sql: "UPDATE _lease SET expires = 0")
+        }
     }
 
     // MARK: The new file
 
-    private func openSibling(_ path: String) throws -> MigrationFile {
+    /// Returns what is to be known of a file that is whole, or nil where it is not, or is a copy of something else.
+    static func notes(path: String, origin: Origin) -> [String]? {
+        guard FileManager.default.fileExists(atPath: path),
+            let copy = try? MigrationFile(anyFile: path)
+        else { return nil }
+        let text = try? copy.closing { copy in
+            try copy.queue.read { database in
+                guard try isCopy(of: origin, database) else { return nil as String? }
+                return try String.fetchOne(
+                    database, sql: "SELECT origin FROM _migration WHERE part = ?", arguments: [donePart])
+            }
+        }
+        return text.map { $0.split(separator: "\n").map(String.init) }
+    }
+
+    private static func isCopy(of origin: Origin, _ database: Database) throws -> Bool {
+        // A table of that name without the column is of an earlier version of this program.
+        guard try database.tableExists("_migration"),
+            try database.columns(in: "_migration").contains(where: { $0.name == "origin" }),
+            let row = try Row.fetchOne(
+                database, sql: "SELECT origin, epoch FROM _migration WHERE part = ?", arguments: [originPart])
+        else { return false }
+        return origin == Origin(text: row[0], epoch: row[1])
+    }
+
+    /// Opens the file that an earlier run began, or makes it.
+    private func open() throws -> MigrationFile {
         if FileManager.default.fileExists(atPath: path) {
-            let sibling = try? open(path)
-            if let sibling, (try? resume(sibling)) == true { return sibling }
-            try? sibling?.close()
+            let copy = try? open(path)
+            if let copy, (try? copy.queue.read({ try Self.isCopy(of: origin, $0) })) == true { return copy }
+            try? copy?.close()
             for suffix in ["", "-journal", "-wal", "-shm"] {
                 try? FileManager.default.removeItem(atPath: path + suffix)
             }
         }
         try MigrationFile.makeFile(path)
-        let sibling = try open(path)
-        let schema = try SchemaSnapshot(mapping.new)
-        try sibling.transaction { database in
+        let copy = try open(path)
+        let schema = try SchemaSnapshot(link.new)
+        try copy.transaction { database in
             for object in schema.objects(of: "table") where !object.name.hasPrefix("sqlite_") {
                 try database.execute(sql: object.sql)
             }
             try database.execute(
-                sql:
-                    "CREATE TABLE _migration (part INTEGER PRIMARY KEY, last INTEGER NOT NULL, target TEXT, epoch INTEGER)"
-            )
+                sql: "CREATE TABLE _migration (part INTEGER PRIMARY KEY, last INTEGER, origin TEXT, epoch INTEGER)")
             try database.execute(
-                sql: "INSERT INTO _migration (part, last, target, epoch) VALUES (-1, 0, ?, ?)",
-                arguments: [target, lease.epoch])
+                sql: "INSERT INTO _migration (part, origin, epoch) VALUES (?, ?, ?)",
+                arguments: [Self.originPart, origin.text, origin.epoch])
         }
-        return sibling
+        return copy
     }
 
     private func open(_ path: String) throws -> MigrationFile {
-        let sibling = try MigrationFile(anyFile: path)
+        let copy = try MigrationFile(anyFile: path)
         if let count = options.maximumPageCount {
-            try sibling.use { try $0.execute(sql: "PRAGMA max_page_count = \(count)") }
+            try copy.use { try $0.execute(sql: "PRAGMA max_page_count = \(count)") }
         }
-        return sibling
+        return copy
     }
 
-    private var target: String { mapping.old.hash + "\n" + mapping.new.yaml }
+    private func makeScript(_ database: Database) throws -> MigrationScript {
+        let oldSchema = try MigrationFile(anyFile: source, isReadOnly: true).closing { source in
+            try source.queue.read { try SchemaSnapshot($0) }
+        }
+        let functions = MigrationFunctions()
+        functions.install(in: database)
+        let mapping = link.mapping
+        return MigrationScript(
+            mapping, columns: MigrationColumns(mapping: mapping, expressions: link.expressions, functions: functions),
+            oldSchema: oldSchema, newSchema: try SchemaSnapshot(link.new), place: .attached)
+    }
 
-    /// Tells whether a file is an unfinished copy of the store as it is, and takes it over.
-    private func resume(_ sibling: MigrationFile) throws -> Bool {
-        try sibling.transaction { database in
-            guard try database.tableExists("_migration"),
-                let row = try Row.fetchOne(database, sql: "SELECT target, epoch FROM _migration WHERE part = -1"),
-                row[0] == target, let epoch: Int64 = row[1], epoch == lease.epoch - 1
-            else { return false }
-            try database.execute(sql: "UPDATE _migration SET epoch = ? WHERE part = -1", arguments: [lease.epoch])
+    // MARK: Rows
+
+    /// Rows that are copied in batches, in the order of their keys.
+    private struct Portion {
+        /// The statement that copies them; it ends in a condition over the old row `s`.
+        let insertion: String
+        let keys: String
+        let key: String
+        let holdsObjects: Bool
+    }
+
+    private func makePortions(_ script: MigrationScript, _ database: Database) throws -> [Portion] {
+        let objects = script.parts.map { part in
+            Portion(
+                insertion: part.insertion,
+                keys: "SELECT s.pk AS key FROM \(part.from) s WHERE \(MigrationChecks.kind(part.old))", key: "s.pk",
+                holdsObjects: true)
+        }
+        let own = try ownTables(script).filter { try isLarge($0, database) }.map { name in
+            Portion(
+                insertion: try ownInsertion(name, database) + " s WHERE 1",
+                keys: "SELECT s.rowid AS key FROM source.\(name) s WHERE 1", key: "s.rowid", holdsObjects: false)
+        }
+        return objects + own
+    }
+
+    /// Copies one batch, and tells whether there was one.
+    private func fill(_ index: Int, _ portion: Portion, _ copy: MigrationFile) throws -> Bool {
+        try copy.transaction { database in
+            let last =
+                try Int64.fetchOne(database, sql: "SELECT last FROM _migration WHERE part = ?", arguments: [index])
+                ?? Int64.min
+            let end = try Int64.fetchOne(
+                database,
+                sql: "SELECT max(key) FROM (\(portion.keys) AND \(portion.key) > ? ORDER BY \(portion.key) LIMIT ?)",
+                arguments: [last, options.copyBatchRows])
+            guard let end else { return false }
+            let sql = "\(portion.insertion) AND \(portion.key) > \(last) AND \(portion.key) <= \(end)"
+            try options.willExecute(sql)
+            try database.execute(sql: sql)
+            if portion.holdsObjects { options.progress(Int64(database.changesCount)) }
+            try database.execute(
+                sql: """
+                    INSERT INTO _migration (part, last) VALUES (?, ?) \
+                    ON CONFLICT (part) DO UPDATE SET last = excluded.last
+                    """, arguments: [index, end])
             return true
         }
     }
 
-    /// The number in `_migration` that stands for a copy to which nothing is missing.
-    private static let donePart = -2
+    // MARK: The store's own tables
 
-    private func fill(_ sibling: MigrationFile) throws {
-        let isDone = try sibling.queue.read { database in
-            try Bool.fetchOne(
-                database, sql: "SELECT count(*) FROM _migration WHERE part = ?", arguments: [Self.donePart]) ?? false
-        }
-        if isDone { return }
-        let functions = MigrationFunctions()
-        let oldSchema = try file.queue.read { try SchemaSnapshot($0) }
-        let script = MigrationScript(
-            mapping, columns: MigrationColumns(mapping: mapping, expressions: expressions, functions: functions),
-            oldSchema: oldSchema, newSchema: try SchemaSnapshot(mapping.new), place: .attached)
-        try sibling.use { database in
-            functions.install(in: database)
-            try database.execute(sql: "ATTACH DATABASE ? AS source", arguments: [file.path])
-        }
-        for index in script.parts.indices { try copy(index, script, sibling) }
-        try sibling.transaction { database in
-            let run = MigrationRun(script: script, database: database, willExecute: options.willExecute)
-            try copyOwnTables(script, database)
-            try run.finish {}
-            try run.computeDerived(time: now)
-            try database.execute(sql: "INSERT INTO _migration (part, last) VALUES (?, 0)", arguments: [Self.donePart])
-            try database.execute(sql: "UPDATE _lease SET expires = 0")
-            try run.record(time: now)
-            try run.verify()
-        }
-        try sibling.use { try $0.execute(sql: "DETACH DATABASE source") }
+    private func ownTables(_ script: MigrationScript) -> [String] {
+        script.newSchema.objects(of: "table").map(\.name)
+            .filter { $0.hasPrefix("_") && script.oldSchema.has("table", $0) }
     }
 
-    /// How often the lease is prolonged, in microseconds.
-    private static let renewalInterval: Int64 = 60_000_000
+    /// Tells whether a table is one that grows with the history, and has keys to go by.
+    private func isLarge(_ table: String, _ database: Database) throws -> Bool {
+        try table != "_lease" && database.primaryKey(table).rowIDColumn != nil
+    }
 
-    private func copy(_ index: Int, _ script: MigrationScript, _ sibling: MigrationFile) throws {
-        var isDone = false
-        var renewed = options.now()
-        while !isDone {
-            if options.now() - renewed > Self.renewalInterval {
-                renewed = options.now()
-                try file.renew(lease, mapping.old, now: renewed)
-            }
-            isDone = try sibling.transaction { database in
-                let run = MigrationRun(script: script, database: database, willExecute: options.willExecute)
-                let part = script.parts[index]
-                let last =
-                    try Int64.fetchOne(database, sql: "SELECT last FROM _migration WHERE part = ?", arguments: [index])
-                    ?? Int64.min
-                let end = try Int64.fetchOne(
-                    database,
-                    sql: """
-                        SELECT max(pk) FROM (SELECT s.pk FROM \(part.from) s WHERE \(MigrationChecks.kind(part.old)) \
-                        AND s.pk > ? ORDER BY s.pk LIMIT ?)
-                        """, arguments: [last, options.copyBatchRows])
-                guard let end else { return true }
-                try run.execute(run.insertion(part, and: "s.pk > \(last) AND s.pk <= \(end)"))
-                options.progress(Int64(database.changesCount))
-                try database.execute(
-                    sql: """
-                        INSERT INTO _migration (part, last) VALUES (?, ?) \
-                        ON CONFLICT (part) DO UPDATE SET last = excluded.last
-                        """, arguments: [index, end])
-                return false
-            }
-        }
+    private func ownInsertion(_ table: String, _ database: Database) throws -> String {
+        let names = try database.columns(in: table, in: "source").map { SQLText.quoted($0.name) }
+            .joined(separator: ", ")
+        return "INSERT INTO main.\(table) (\(names)) SELECT \(names) FROM source.\(table)"
     }
 
     private func copyOwnTables(_ script: MigrationScript, _ database: Database) throws {
-        for object in script.newSchema.objects(of: "table") where object.name.hasPrefix("_") {
-            guard script.oldSchema.has("table", object.name) else { continue }
-            let names = try database.columns(in: object.name, in: "source").map { SQLText.quoted($0.name) }
-                .joined(separator: ", ")
-            try database.execute(
-                sql: "INSERT INTO main.\(object.name) (\(names)) SELECT \(names) FROM source.\(object.name)")
+        for table in ownTables(script) where try !isLarge(table, database) {
+            try database.execute(sql: try ownInsertion(table, database))
         }
         // Numbers that were given out stay so, though their rows may be purged.
         try database.execute(sql: "DELETE FROM main.sqlite_sequence")
         try database.execute(sql: "INSERT INTO main.sqlite_sequence SELECT * FROM source.sqlite_sequence")
     }
+}
 
-    // MARK: The end
+/// Prolongs the lease of a store that is being copied.
+final class MigrationLeaseKeeper {
+    private let file: MigrationFile
+    private let lease: Lease
+    private let model: ObjectModel
+    private let clock: () -> Int64
+    private var renewed: Int64
 
-    /// Puts the new file in the old one's place; the old one stays as the backup.
-    private func swap(_ path: String, backup: String) throws {
-        try options.willExecute("swap")
-        let mode = try file.use { database in
-            // The log of the old file may not meet the new one.
-            _ = try Row.fetchAll(database, sql: "PRAGMA wal_checkpoint(TRUNCATE)")
-            return try String.fetchOne(database, sql: "PRAGMA journal_mode = DELETE")
-        }
-        guard mode == "delete" else {
-            throw StoreError(
-                .busy, "Somebody reads the store, so the migrated one cannot take its place",
-                remedy: "End the readers and migrate again: the copy is done and is used")
-        }
-        // Another connection: what this one remembers of the pages may be of before the change of the journal.
-        try file.close()
-        let last = try MigrationFile(anyFile: file.path)
-        defer { try? last.close() }
-        do {
-            try exchange(path, backup: backup, last)
-        } catch {
-            try? last.release(lease, mapping.old)
-            throw error
-        }
+    /// How often the lease is prolonged, in microseconds.
+    private static let interval: Int64 = 60_000_000
+
+    init(file: MigrationFile, lease: Lease, model: ObjectModel, clock: @escaping () -> Int64) {
+        (self.file, self.lease, self.model, self.clock) = (file, lease, model, clock)
+        renewed = clock()
     }
 
-    /// Nobody opens the old file, or begins a log for it, between the last look at the lease and the renaming.
-    private func exchange(_ path: String, backup: String, _ last: MigrationFile) throws {
-        try last.use { database in
-            try database.execute(sql: "BEGIN EXCLUSIVE")
-            defer { try? database.execute(sql: "ROLLBACK") }
-            guard try String.fetchOne(database, sql: "PRAGMA journal_mode") == "delete" else {
-                throw StoreError(.busy, "Somebody opened the store", remedy: "End it and migrate again")
-            }
-            try last.check(lease, mapping.old, database)
-            try exchange(path, backup: backup)
-        }
-    }
-
-    private func exchange(_ path: String, backup: String) throws {
-        try? FileManager.default.removeItem(atPath: backup)
-        guard link(file.path, backup) == 0 else {
-            throw StoreError(
-                .unavailable, "Could not keep the old store as \(backup): \(String(cString: strerror(errno)))",
-                remedy: "Check that the folder may be written")
-        }
-        let sibling = try MigrationFile(anyFile: path)
-        try sibling.transaction { try $0.execute(sql: "DROP TABLE _migration") }
-        try sibling.close()
-        try MigrationFile.replace(file.path, with: path)
+    /// Prolongs the lease if it is time.
+    ///
+    /// - Throws: ``StoreError`` with code `store.fenced` where another worker took it.
+    func keep() throws {
+        let now = clock()
+        if now - renewed <= Self.interval { return }
+        renewed = now
+        try file.renew(lease, model, now: now)
     }
 }

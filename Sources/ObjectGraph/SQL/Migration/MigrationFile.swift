@@ -85,11 +85,24 @@ struct MigrationFile {
 
     // MARK: Lease
 
-    /// Takes the store's lease: no worker writes while a migration runs.
-    func takeLease(_ model: ObjectModel, now: Int64, seconds: Double = Self.leaseSeconds) throws -> Lease {
+    /// Takes the store's lease: no worker writes meanwhile.
+    func takeLease(_ model: ObjectModel, now: Int64, seconds: Double) throws -> Lease {
         try transaction { database in
             try onConnection(database, model) { store in
                 try Lease.take(store, holder: .current(), ttlSeconds: seconds, now: now)
+            }
+        }
+    }
+
+    /// Takes the store's lease for a migration. Its holder says since when only migrations have held it: so long a copy
+    /// that one of them began is a copy of the store as it is.
+    func takeMigrationLease(_ model: ObjectModel, now: Int64) throws -> Lease {
+        try transaction { database in
+            let row = try Row.fetchOne(database, sql: "SELECT epoch, holder FROM _lease WHERE id = 1")
+            let epoch: Int64 = row?[0] ?? 0
+            let since = row.flatMap { LeaseHolder(text: $0[1])?.migratingSince } ?? epoch
+            return try onConnection(database, model) { store in
+                try Lease.take(store, holder: .migrating(since: since), ttlSeconds: Self.leaseSeconds, now: now)
             }
         }
     }

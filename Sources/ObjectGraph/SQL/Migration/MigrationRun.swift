@@ -25,7 +25,7 @@ struct MigrationRun {
         try setAside()
         try alter()
         try createTables()
-        for part in script.parts { try execute(insertion(part)) }
+        for part in script.parts { try execute(part.insertion) }
         try finish { try dropOldTables() }
     }
 
@@ -111,14 +111,6 @@ struct MigrationRun {
     }
 
     // MARK: Rows
-
-    func insertion(_ part: MigrationScript.Part, and condition: String = "1") -> String {
-        """
-        INSERT INTO main.\(SQLText.quoted(part.entity.tableName)) (\(part.names.joined(separator: ", "))) \
-        SELECT \(part.values.joined(separator: ", ")) FROM \(part.from) s \
-        WHERE \(MigrationChecks.kind(part.old)) AND \(condition)
-        """
-    }
 
     private func linkUp() throws {
         for links in script.links { try execute(script.fill(links)) }

@@ -7,6 +7,14 @@ extension MigrationScript {
         let names: [String]
         let values: [String]
         let from: String
+
+        /// The statement that copies the rows; it ends in a condition over the old row `s`.
+        var insertion: String {
+            """
+            INSERT INTO main.\(SQLText.quoted(entity.tableName)) (\(names.joined(separator: ", "))) \
+            SELECT \(values.joined(separator: ", ")) FROM \(from) s WHERE \(MigrationChecks.kind(old))
+            """
+        }
     }
 
     /// All rows that are copied.

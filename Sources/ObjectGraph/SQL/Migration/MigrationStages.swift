@@ -38,82 +38,67 @@ struct MigrationStages {
         let total = try MigrationFile.rowCounts(task.source, database).values.reduce(0, +)
         var steps: [MigrationPlan.Step] = []
         var notes: [String] = []
-        var current = task.source
         for (index, stage) in task.pending.enumerated() {
-            let names = "\(current.name) \(current.version) → \(stage.target.name) \(stage.target.version)"
-            if task.pending.count > 1 {
-                let text = "stage \(index + 1): \(names)"
-                steps.append(MigrationPlan.Step(action: "stage", subject: nil, text: text, rowCount: nil))
-            }
-            do {
-                let done = try run(stage, from: current, database)
-                steps += done.steps
-                notes += done.notes
-            } catch let error as MigrationError where task.pending.count > 1 {
-                throw MigrationError(
-                    error.code, "Stage \(index + 1), \(names): \(error.message)", remedy: error.remedy,
-                    details: error.details)
-            }
-            current = stage.target
-        }
-        if total >= options.copyRowThreshold {
-            notes.append(
-                "these stages are one transaction: a new file is made only where one stage without closures is left")
+            let survey = try task.naming(index) { try run(stage, from: task.source(of: index), database) }
+            steps += task.head(of: index) + survey.steps
+            notes += survey.notes
         }
         return MigrationPlan(
             source: task.sourceText, target: task.targetText,
-            difference: ModelDifference(from: task.source, to: task.target), method: .inPlace, steps: steps,
-            rowCount: total, problems: [], notes: notes)
+            difference: ModelDifference(from: task.source, to: task.target),
+            method: total >= options.copyRowThreshold ? .copy : .inPlace, steps: steps, rowCount: total, problems: [],
+            notes: notes)
     }
 
     private func run(
         _ stage: MigrationStage, from source: ObjectModel, _ database: Database
-    ) throws -> (steps: [MigrationPlan.Step], notes: [String]) {
+    ) throws -> MigrationSurvey {
         let mapping = ModelMapping(from: source, to: stage.target)
-        let difference = try Migrator.check(mapping, stage.mapping)
-        if case .custom(_, _, _, let willMigrate?, _) = stage {
-            try options.willExecute("willMigrate")
-            try willMigrate(MigrationContext(model: source, database: database))
-        }
-        let before = try script(mapping, stage.mapping, database, place: .untouched)
-        let checks = MigrationChecks(script: before, difference: difference, database: database)
-        let problems = try checks.problems()
-        if !problems.isEmpty { throw MigrationError.rows(problems) }
-        let steps = before.steps(try MigrationFile.rowCounts(mapping.old, database))
-        let notes = try checks.notes()
-        let run = MigrationRun(
-            script: try script(mapping, stage.mapping, database), database: database, willExecute: options.willExecute)
+        // What follows from the models alone is said before a closure runs.
+        _ = try Migrator.check(mapping, stage.mapping)
+        try stage.prepare(from: source, database, options.willExecute)
+        let survey = try MigrationSurvey(mapping, stage.mapping, database)
+        if !survey.problems.isEmpty { throw MigrationError.rows(survey.problems) }
+        let script = try MigrationScript(mapping, stage.mapping, database, place: .sameFile)
+        let run = MigrationRun(script: script, database: database, willExecute: options.willExecute)
         try run.runInPlace()
+        try run.conclude(stage, time: now)
+        return survey
+    }
+}
+
+extension MigrationStage {
+    /// Calls the closure that works on the rows in their old form.
+    func prepare(
+        from source: ObjectModel, _ database: Database, _ willExecute: (String) throws -> Void
+    ) throws {
+        guard case .custom(_, _, _, let willMigrate?, _) = self else { return }
+        try willExecute("willMigrate")
+        try willMigrate(MigrationContext(model: source, database: database))
+    }
+}
+
+extension MigrationRun {
+    /// Does what a stage has left when all rows are in their new form.
+    func conclude(_ stage: MigrationStage, time: Int64) throws {
         if case .custom(_, _, _, _, let didMigrate?) = stage {
-            try options.willExecute("didMigrate")
-            try didMigrate(MigrationContext(model: stage.target, database: database))
-            try run.execute(run.script.orderings)
+            try willExecute("didMigrate")
+            try didMigrate(MigrationContext(model: mapping.new, database: database))
+            try execute(script.orderings)
         }
-        try run.computeDerived(time: now)
-        try run.record(time: now)
-        try run.verify()
-        if case .custom = stage { try verify(stage.target, database) }
-        return (steps, notes)
+        try computeDerived(time: time)
+        try record(time: time)
+        try verify()
+        if case .custom = stage { try verifyWhole() }
     }
 
     /// Closures may write anything, so the store is verified whole; limits apply to later events.
-    private func verify(_ model: ObjectModel, _ database: Database) throws {
-        let report = try StoreVerifier(ReadContext(database: database, model: model)).verify { _ in }
+    private func verifyWhole() throws {
+        let report = try StoreVerifier(ReadContext(database: database, model: mapping.new)).verify { _ in }
         let problems = report.checks.filter { $0.name != "limits" && $0.name != "counts" }.flatMap(\.problems)
         if problems.isEmpty { return }
         throw MigrationError(
             .rows, "What the stage wrote does not hold together",
             remedy: "Correct the stage; the store is as it was", details: problems.prefix(20).map(\.description))
-    }
-
-    private func script(
-        _ mapping: ModelMapping, _ expressions: MigrationMapping?, _ database: Database,
-        place: MigrationScript.Place = .sameFile
-    ) throws -> MigrationScript {
-        let functions = MigrationFunctions()
-        functions.install(in: database)
-        return MigrationScript(
-            mapping, columns: MigrationColumns(mapping: mapping, expressions: expressions, functions: functions),
-            oldSchema: try SchemaSnapshot(database), newSchema: try SchemaSnapshot(mapping.new), place: place)
     }
 }

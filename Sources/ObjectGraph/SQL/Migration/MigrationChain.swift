@@ -1,0 +1,170 @@
+import Foundation
+import GRDB
+
+/// Migrates a large store by copies beside it: each stage's file is filled from the one before, and the last takes the
+/// store's place.
+///
+/// The store is only read until then, so a program of its model can go on with it whatever happens. Killed at any
+/// moment, the next run takes over what is whole and goes on where it was. If anybody has written the store since then,
+/// or the models, mappings or closures are others, the copies begin anew.
+struct MigrationChain {
+    /// One file.
+    struct Link {
+        let stage: MigrationStage
+        /// The stage's place among those that are run.
+        let number: Int
+        let old: ObjectModel
+        /// Tells whether the rows stay in their old form, for the closure that works on that: the store itself is not
+        /// touched, so it gets a file of its own.
+        let isPreparation: Bool
+
+        var new: ObjectModel { isPreparation ? old : stage.target }
+        var mapping: ModelMapping { ModelMapping(from: old, to: new) }
+        var expressions: MigrationMapping? { isPreparation ? nil : stage.mapping }
+
+        var hasClosure: Bool {
+            guard case .custom(_, _, _, let willMigrate, let didMigrate) = stage else { return false }
+            return (isPreparation ? willMigrate : didMigrate) != nil
+        }
+
+        /// What is done to the rows, as far as it can be told.
+        var text: String {
+            "\(isPreparation) \(hasClosure) \(stage.source == nil)\n\(new.yaml)\n\(expressions?.signature ?? "")\n"
+        }
+    }
+
+    let task: Migrator.Task
+    let file: MigrationFile
+    let lease: Lease
+    let now: Int64
+    let options: Migrator.Options
+
+    /// Carries the stages out.
+    ///
+    /// - Parameter backup: where the old store is kept.
+    func run(backup: String) throws -> MigrationPlan {
+        let links = links
+        for link in links where !link.isPreparation {
+            // What the models alone forbid is said before anything is copied.
+            try task.naming(link.number) { _ = try Migrator.check(link.mapping, link.expressions) }
+        }
+        let origins = try origins(links)
+        let taken = takeOver(origins)
+        var notes = taken.notes
+        var steps: [MigrationPlan.Step] = []
+        let total = try file.queue.read { try MigrationFile.rowCounts(task.source, $0).values.reduce(0, +) }
+        let keeper = MigrationLeaseKeeper(file: file, lease: lease, model: task.source, clock: options.now)
+        for (index, link) in links.enumerated() {
+            if index < taken.done {
+                steps += try link.isPreparation ? [] : task.head(of: link.number) + doneSteps(link)
+                continue
+            }
+            let source = index == 0 ? file.path : path(index - 1, of: links.count)
+            try task.naming(link.number) {
+                if !link.isPreparation {
+                    let survey = try survey(link, source)
+                    steps += task.head(of: link.number) + survey.steps
+                    notes += survey.notes
+                }
+                try keeper.keep()
+                try MigrationCopy(
+                    link: link, source: source, path: path(index, of: links.count), origin: origins[index],
+                    lease: keeper, now: now, options: options
+                ).run(notes: notes)
+            }
+            try options.willExecute("done")
+            if index > 0 { try? FileManager.default.removeItem(atPath: source) }
+        }
+        try swap(path(links.count - 1, of: links.count), backup: backup)
+        return MigrationPlan(
+            source: task.sourceText, target: task.targetText,
+            difference: ModelDifference(from: task.source, to: task.target), method: .copy, steps: steps,
+            rowCount: total, problems: [], notes: notes)
+    }
+
+    private var links: [Link] {
+        task.pending.enumerated().flatMap { number, stage in
+            let old = task.source(of: number)
+            var links = [Link(stage: stage, number: number, old: old, isPreparation: false)]
+            if case .custom(_, _, _, _?, _) = stage {
+                links.insert(Link(stage: stage, number: number, old: old, isPreparation: true), at: 0)
+            }
+            return links
+        }
+    }
+
+    // MARK: What an earlier run left
+
+    /// Says for each file what it is a copy of.
+    private func origins(_ links: [Link]) throws -> [MigrationCopy.Origin] {
+        var text = try file.queue.read { database in
+            let token = try Int64.fetchOne(database, sql: "SELECT max(token) FROM _history_transaction") ?? 0
+            return "\(try StoredModel.value("storeID", database) ?? "") \(token)\n\(task.source.yaml)\n"
+        }
+        return links.map { link in
+            text += link.text
+            // Of closures can only be known whose they are.
+            if link.hasClosure { text += options.program() + "\n" }
+            return MigrationCopy.Origin(text: text, epoch: lease.holder.migratingSince ?? lease.epoch)
+        }
+    }
+
+    /// Finds how many files are whole, with what is to be known of their stages, and removes those of no use.
+    private func takeOver(_ origins: [MigrationCopy.Origin]) -> (done: Int, notes: [String]) {
+        let paths = origins.indices.map { path($0, of: origins.count) }
+        for index in origins.indices.reversed() {
+            if let notes = MigrationCopy.notes(path: paths[index], origin: origins[index]) {
+                Self.removeFiles(of: file.path, except: Array(paths[index...].prefix(2)))
+                return (index + 1, notes)
+            }
+        }
+        Self.removeFiles(of: file.path, except: Array(paths.prefix(1)))
+        return (0, [])
+    }
+
+    /// Where a file of several is while it is made.
+    private func path(_ index: Int, of count: Int) -> String {
+        "\(file.path).migrating\(index == count - 1 ? "" : "-\(index + 1)")"
+    }
+
+    /// Removes the files that migrations of a store have begun, but for some.
+    static func removeFiles(of path: String, except kept: [String] = []) {
+        let url = URL(fileURLWithPath: path)
+        let folder = url.deletingLastPathComponent()
+        let names = kept.map { URL(fileURLWithPath: $0).lastPathComponent }
+        for name in (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
+        where name.hasPrefix(url.lastPathComponent + ".migrating")
+            && !names.contains(where: { name == $0 || name == $0 + "-journal" })
+        {
+            try? FileManager.default.removeItem(at: folder.appendingPathComponent(name))
+        }
+    }
+
+    /// Removes from a store what it knew while it was a copy.
+    static func clean(_ database: Database) throws {
+        try database.execute(sql: "DROP TABLE IF EXISTS _migration")
+    }
+
+    // MARK: Plans
+
+    private func survey(_ link: Link, _ source: String) throws -> MigrationSurvey {
+        let survey = try MigrationFile(anyFile: source, isReadOnly: true).closing { source in
+            try source.queue.read { database in
+                try MigrationSurvey(link.mapping, link.expressions, database)
+            }
+        }
+        if !survey.problems.isEmpty { throw MigrationError.rows(survey.problems) }
+        return survey
+    }
+
+    /// The steps of a stage that an earlier run has carried out: the rows that it met are gone.
+    private func doneSteps(_ link: Link) throws -> [MigrationPlan.Step] {
+        let mapping = link.mapping
+        return MigrationScript(
+            mapping,
+            columns: MigrationColumns(
+                mapping: mapping, expressions: link.expressions, functions: MigrationFunctions()),
+            oldSchema: try SchemaSnapshot(mapping.old), newSchema: try SchemaSnapshot(mapping.new), place: .untouched
+        ).steps([:])
+    }
+}

@@ -1,0 +1,36 @@
+import GRDB
+
+/// What a stage would do to the rows as they are, and what they have against it.
+struct MigrationSurvey {
+    let difference: ModelDifference
+    let steps: [MigrationPlan.Step]
+    /// The number of rows in the old model's tables.
+    let rowCount: Int64
+    let problems: [String]
+    let notes: [String]
+
+    /// - Throws: ``ModelError`` for the mapping, ``MigrationError`` with code `migration.not_inferable`.
+    init(_ mapping: ModelMapping, _ expressions: MigrationMapping?, _ database: Database) throws {
+        difference = try Migrator.check(mapping, expressions)
+        let script = try MigrationScript(mapping, expressions, database, place: .untouched)
+        let counts = try MigrationFile.rowCounts(mapping.old, database)
+        let checks = MigrationChecks(script: script, difference: difference, database: database)
+        steps = script.steps(counts)
+        rowCount = counts.values.reduce(0, +)
+        problems = try checks.problems()
+        notes = try checks.notes()
+    }
+}
+
+extension MigrationScript {
+    /// Makes the script for the rows of a database, which learns to compute what the script asks for.
+    init(
+        _ mapping: ModelMapping, _ expressions: MigrationMapping?, _ database: Database, place: Place
+    ) throws {
+        let functions = MigrationFunctions()
+        functions.install(in: database)
+        self.init(
+            mapping, columns: MigrationColumns(mapping: mapping, expressions: expressions, functions: functions),
+            oldSchema: try SchemaSnapshot(database), newSchema: try SchemaSnapshot(mapping.new), place: place)
+    }
+}
