@@ -14,10 +14,10 @@ ANSWERS_SECONDS = 30  # a member that is refused joins anew every eight seconds
 
 
 class Group:
-    """One worker under test, and members that come and go, with one strategy of assignment."""
+    """One worker under test, and members that come and go, with properties of librdkafka that all of them have."""
 
-    def __init__(self, bench, report, strategy):
-        self.bench, self.report, self.strategy = bench, report, strategy
+    def __init__(self, bench, report, properties, *settings):
+        self.bench, self.report, self.properties, self.settings = bench, report, properties, settings
         self.name = "faults"
         self.worker = None
         self.members = []
@@ -26,15 +26,15 @@ class Group:
 
     def start(self):
         """A new life of the worker; returns when it is ready."""
-        self.worker = self.bench.start(
-            *SLOW, *ACCOUNT, f"kafka.partition.assignment.strategy={self.strategy}", group=self.name)
+        properties = (f"kafka.{name}={value}" for name, value in self.properties.items())
+        self.worker = self.bench.start(*SLOW, *ACCOUNT, *self.settings, *properties, group=self.name)
         if self.worker.wait_ready(True, RETURN_SECONDS) is None and not self.heal():
             raise Broken("I6", f"not ready {RETURN_SECONDS} s after the start: {self.worker.get('/readyz')[1]}\n"
                                + self.worker.end_of_log())
 
-    def join(self, chance, number):
-        self.members.append(join(self.bench, chance, number, {
-            "partition.assignment.strategy": self.strategy, "group.id": self.name}))
+    def join(self, chance, number, consumer=False):
+        properties = {**self.properties, "group.id": self.name}
+        self.members.append(join(self.bench, chance, number, properties, consumer))
 
     def leave_all(self):
         while self.members:

@@ -8,7 +8,7 @@ from .bench import Bench
 from .checks import Broken
 from .groups import Group
 from .kills import rounds, turn
-from .outages import RETURN_SECONDS, SLOW, Watch, feed, join, leave, ready_worker
+from .outages import RETURN_SECONDS, SLOW, Watch, feed, leave, ready_worker
 
 REVOKE = ["revoke-begin", "revoke-saved", "revoke-done"]
 ROUND = 6
@@ -34,7 +34,7 @@ def range_round(report, options, sub, count):
 def revoke_round(report, options, sub, count, strategy):
     with Bench(options, sub, options.events or 8000, partitions=4, kind="tansu") as bench:
         chance = random.Random(f"members/{sub}")
-        group = Group(bench, report, strategy)
+        group = Group(bench, report, {"partition.assignment.strategy": strategy})
         try:
             group.start()
             for number in range(count):
@@ -109,17 +109,19 @@ def absence(report, options, seed, cycles):
     for sub, count in rounds(seed, cycles, 4):
         with report.round(sub), Bench(options, sub, options.events or 8000, partitions=2, kind="tansu") as bench:
             chance = random.Random(f"absence/{sub}")
-            worker = ready_worker(bench, *SLOW, "kafka.max.poll.interval.ms=10000")
+            group = Group(bench, report, {}, "kafka.max.poll.interval.ms=10000")
+            group.start()
             for cycle in range(count):
                 feed(bench, chance)
                 seconds = SECONDS[cycle // 2] if cycle < 4 and turn(sub) == 0 else chance.choice(SECONDS)
                 if cycle % 2 == 0:
-                    broker_away(bench, worker, seconds)
+                    broker_away(bench, group.worker, seconds)
                 else:
-                    worker_away(bench, worker, seconds, chance, cycle)
-                bench.check_live()
+                    worker_away(bench, group, seconds, chance, cycle)
+                bench.check_live(group.name)
                 report.cycle()
-            bench.finish(worker)
+            group.await_end(180)
+            bench.finish(group.worker)
             report.worst(bench.worst)
 
 
@@ -132,18 +134,19 @@ def broker_away(bench, worker, seconds):
     watch.check_return()
 
 
-def worker_away(bench, worker, seconds, chance, cycle):
-    worker.send(signal.SIGSTOP)
-    member = join(bench, chance, f"absence-{cycle}", consumer=True)
+def worker_away(bench, group, seconds, chance, cycle):
+    group.worker.send(signal.SIGSTOP)
+    group.join(chance, f"absence-{cycle}", consumer=True)
     try:
         time.sleep(seconds)
     finally:
-        worker.send(signal.SIGCONT)
+        group.worker.send(signal.SIGCONT)
         if chance.random() < 0.5:
             time.sleep(chance.uniform(0, 5))  # both are members for a while
-        leave(member)
-    took = worker.wait_ready(True, RETURN_SECONDS)
-    if took is None:
+        group.leave_all()
+    took = group.worker.wait_ready(True, RETURN_SECONDS)
+    if took is not None:
+        bench.note_worst("ready again after", took)
+    elif not group.heal():
         raise Broken("I6", f"not ready {RETURN_SECONDS:.0f} s after it stood still for {seconds} s: "
-                           f"{worker.get('/readyz')[1]}\n{worker.end_of_log()}")
-    bench.note_worst("ready again after", took)
+                           f"{group.worker.get('/readyz')[1]}\n{group.worker.end_of_log()}")
