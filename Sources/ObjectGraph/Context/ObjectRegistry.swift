@@ -2,6 +2,8 @@
 ///
 /// A link is never trusted by itself: the logs below say where a link may be, the objects' current values say whether
 /// it is. So undoing an event restores values only, and logs may hold too much but never too little.
+///
+/// Debug builds check the accesses to what every object is looked up in, release builds do not: see ``ContextObject``.
 final class ObjectRegistry {
     let model: ObjectModel
     let store: WriterConnection
@@ -10,7 +12,13 @@ final class ObjectRegistry {
 
     /// The position of each entity's root: what follows is kept by root, for keys and identities are the hierarchy's.
     let roots: [Int]
+    #if !DEBUG
+    @exclusivity(unchecked)
+    #endif
     var byIdentity: [[Value: ContextObject]]
+    #if !DEBUG
+    @exclusivity(unchecked)
+    #endif
     var byKey: [[Int64: ContextObject]]
     /// Objects by the values that have to be unique together.
     var byUnique: [Unique: [ContextObject]] = [:]

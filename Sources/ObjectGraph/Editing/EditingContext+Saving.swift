@@ -308,7 +308,6 @@ extension EditingContext {
         clearPending()
         registry.reset()
         keepHandles(held)
-        registry.reserve(rows.lazy.map(\.entity))
         for row in rows {
             let object = registry.register(row)
             if let values = transients[ObjectKey(object)] { object.state.transients = values }

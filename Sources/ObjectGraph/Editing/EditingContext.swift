@@ -39,7 +39,7 @@ public final class EditingContext {
     let registry: ObjectRegistry
     let applier: EventApplier
     private let reader: ReaderConnection
-    private var handles: [ManagedObjectID: WeakObject] = [:]
+    private var handles: [ObjectKey: WeakObject] = [:]
 
     /// What is not saved besides the registry's objects.
     struct Pending {
@@ -86,10 +86,10 @@ public final class EditingContext {
 
     /// Returns the handle of an object, the same one as long as somebody holds it.
     func handle(_ id: ManagedObjectID) -> ManagedObject {
-        if let known = handles[id]?.object { return known }
+        if let known = handles[id.key]?.object { return known }
         let made = ManagedObject(context: self, id: id)
         if handles.count > 2 * handlesAfterCleaning + 1000 { cleanHandles() }
-        handles[id] = WeakObject(object: made)
+        handles[id.key] = WeakObject(object: made)
         return made
     }
 
@@ -108,7 +108,7 @@ public final class EditingContext {
     /// Forgets all handles but these, under the ids that they have now.
     func keepHandles(_ objects: [ManagedObject]) {
         // Two handles may have become one object; the later ones are then reached by those who hold them only.
-        handles = Dictionary(objects.lazy.map { ($0.objectID, WeakObject(object: $0)) }) { first, _ in first }
+        handles = Dictionary(objects.lazy.map { ($0.objectID.key, WeakObject(object: $0)) }) { first, _ in first }
         handlesAfterCleaning = handles.count
     }
 

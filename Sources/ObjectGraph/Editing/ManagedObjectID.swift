@@ -20,6 +20,9 @@ public struct ManagedObjectID: Sendable, Hashable, CustomStringConvertible {
     /// The entity and the key.
     public var description: String { isTemporary ? "\(entity)/new\(-pk)" : "\(entity)/\(pk)" }
 
+    /// The key under which a registry holds the object.
+    var key: ObjectKey { ObjectKey(entity: rootIndex, pk: pk) }
+
     init(_ object: ContextObject) {
         self.init(object.entity, object.pk)
     }

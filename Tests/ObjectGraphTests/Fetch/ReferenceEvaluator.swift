@@ -191,9 +191,9 @@ struct ReferenceEvaluator {
 
     // MARK: Texts
 
-    private static let unmarked: [Character: String] = ["é": "e", "É": "E", "ü": "u"]
+    private static let unmarked: [Character: String] = ["é": "e", "É": "E", "ü": "u", "Ü": "U"]
     private static let lower: [Character: String] = [
-        "A": "a", "B": "b", "E": "e", "É": "é", "ß": "ss", "S": "s", "Ø": "ø",
+        "A": "a", "B": "b", "E": "e", "É": "é", "ß": "ss", "S": "s", "Ø": "ø", "Ü": "ü",
     ]
 
     static func folded(_ text: String, _ options: ObjectGraph.Predicate.TextOptions) -> String {
