@@ -126,10 +126,6 @@ extension Migrator {
             problems: [])
     }
 
-    func rowCount(_ task: Task, _ file: MigrationFile) throws -> Int64 {
-        try file.queue.read { try MigrationFile.rowCounts(task.source, $0).values.reduce(0, +) }
-    }
-
     func plan(
         _ inference: (target: ObjectModel, expressions: MigrationMapping?), _ task: Task, _ file: MigrationFile
     ) throws -> MigrationPlan {

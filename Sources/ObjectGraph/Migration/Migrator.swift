@@ -105,9 +105,11 @@ public struct Migrator {
             }
             return emptyPlan(task)
         }
-        if try rowCount(task, file) >= options.copyRowThreshold {
-            return try MigrationChain(task: task, file: file, lease: lease, now: now, options: options)
-                .run(backup: backupPath)
+        let rowCount = try file.queue.read { try MigrationFile.rowCounts(task.source, $0).values.reduce(0, +) }
+        if rowCount >= options.copyRowThreshold {
+            return try MigrationChain(
+                task: task, rowCount: rowCount, file: file, lease: lease, now: now, options: options
+            ).run(backup: backupPath)
         }
         if let inference = task.inference {
             let problems = try plan(inference, task, file).problems

@@ -241,6 +241,25 @@ import Testing
         try fixture.adopt(models[2])
     }
 
+    @Test func whereTheDiskWasFullTheNextRunGoesOn() throws {
+        let fixture = try filled()
+        let before = try fixture.dump()
+        var pages = 5
+        while true {
+            do {
+                let done = try migrate(fixture.path, try stages()) { $0.maximumPageCount = pages }
+                #expect(done.plan.method == .copy && done.copied < 2 * Self.liveCount)
+                break
+            } catch let error as StoreError {
+                #expect(error.code == .full && pages < 200)
+                #expect(try fixture.dump() == before)
+                pages += 1
+            }
+        }
+        #expect(pages > 10)
+        try fixture.adopt(models[2])
+    }
+
     // MARK: Other copies
 
     @Test func copiesBeginAnewWhereTheStoreWasWrittenSince() throws {

@@ -34,6 +34,8 @@ struct MigrationChain {
     }
 
     let task: Migrator.Task
+    /// The number of rows in the store's tables.
+    let rowCount: Int64
     let file: MigrationFile
     let lease: Lease
     let now: Int64
@@ -52,7 +54,6 @@ struct MigrationChain {
         let taken = takeOver(origins)
         var notes = taken.notes
         var steps: [MigrationPlan.Step] = []
-        let total = try file.queue.read { try MigrationFile.rowCounts(task.source, $0).values.reduce(0, +) }
         let keeper = MigrationLeaseKeeper(file: file, lease: lease, model: task.source, clock: options.now)
         for (index, link) in links.enumerated() {
             if index < taken.done {
@@ -79,7 +80,7 @@ struct MigrationChain {
         return MigrationPlan(
             source: task.sourceText, target: task.targetText,
             difference: ModelDifference(from: task.source, to: task.target), method: .copy, steps: steps,
-            rowCount: total, problems: [], notes: notes)
+            rowCount: rowCount, problems: [], notes: notes)
     }
 
     private var links: [Link] {
