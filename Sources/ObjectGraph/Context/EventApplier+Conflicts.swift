@@ -174,18 +174,10 @@ private struct EventConflict {
     func held(in registry: ObjectRegistry) throws(StoreError) -> [(slot: Int, value: Value)] {
         var values: [(slot: Int, value: Value)] = []
         for slot in holder.entity.editableSlots {
-            let value = try held(slot, in: registry)
+            let value = try registry.shown(holder.state.values[slot], slot, holder.entity)
             if !value.isNull { values.append((slot, value)) }
         }
         return values
-    }
-
-    private func held(_ slot: Int, in registry: ObjectRegistry) throws(StoreError) -> Value {
-        let value = holder.state.values[slot]
-        guard let relationship = holder.entity.relationship(at: slot), case .integer(let pk) = value else {
-            return value
-        }
-        return try registry.object(entity: relationship.destinationIndex, pk: pk)?.identity ?? .null
     }
 
     func differences(in registry: ObjectRegistry) throws(StoreError) -> [Difference] {
@@ -201,7 +193,7 @@ private struct EventConflict {
         for change in operation.relationships {
             let relationship = entity.relationships[change.relationship]
             guard let slot = relationship.slot, case .one(let identity) = change.change else { continue }
-            let stored = try held(slot, in: registry)
+            let stored = try registry.shown(holder.state.values[slot], slot, holder.entity)
             if identity != stored { differences.append(Difference(slot: slot, local: identity, stored: stored)) }
         }
         return differences

@@ -180,6 +180,12 @@ final class ObjectRegistry {
         try store.entities[root].rows(primaryKeys: missing) { register($0) }
     }
 
+    /// Returns a value as people know it: of a to-one relationship the destination's identity.
+    func shown(_ value: Value, _ slot: Int, _ entity: Entity) throws(StoreError) -> Value {
+        guard let relationship = entity.relationship(at: slot), case .integer(let pk) = value else { return value }
+        return try object(entity: relationship.destinationIndex, pk: pk)?.identity ?? .null
+    }
+
     /// Tells whether a slot holds nothing: SQLite clears a reference without inverse when its destination goes.
     func readsNull(_ object: ContextObject, _ slot: Int) -> Bool {
         readsNull(object.state.values[slot], slot, object.entity)

@@ -35,10 +35,12 @@ extension EditReplay {
 
     /// Returns a value as people know it: of a to-one relationship the destination's identity.
     private func shown(_ value: Value, _ slot: Int, _ entity: Entity, inContext: Bool) throws -> Value {
-        guard let relationship = entity.relationship(at: slot), case .integer(let pk) = value else { return value }
-        let destination = relationship.destinationIndex
-        if inContext, let known = edits.registry.known(destination, pk: pk) { return known.identity }
-        return try registry.object(entity: destination, pk: pk)?.identity ?? .null
+        if inContext, let relationship = entity.relationship(at: slot), case .integer(let pk) = value,
+            let known = edits.registry.known(relationship.destinationIndex, pk: pk)
+        {
+            return known.identity
+        }
+        return try registry.shown(value, slot, entity)
     }
 
     /// Returns values that a program gave by name, in stored form.

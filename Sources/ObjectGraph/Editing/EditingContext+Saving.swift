@@ -93,13 +93,8 @@ extension EditingContext {
     /// Returns values by the names of their properties, to-one destinations by their identities.
     func values(of row: ContextObject, _ values: [Value], slots: [Int]) throws -> [String: Value] {
         var named: [String: Value] = [:]
-        for slot in slots { named[row.entity.columnNames[slot]] = try shown(values[slot], slot, row.entity) }
+        for slot in slots { named[row.entity.columnNames[slot]] = try registry.shown(values[slot], slot, row.entity) }
         return named
-    }
-
-    private func shown(_ value: Value, _ slot: Int, _ entity: Entity) throws -> Value {
-        guard let relationship = entity.relationship(at: slot), case .integer(let pk) = value else { return value }
-        return try registry.object(entity: relationship.destinationIndex, pk: pk)?.identity ?? .null
     }
 
     // MARK: The end of a change cycle

@@ -151,14 +151,9 @@ import Testing
     }
 
     private func worker(health: HealthMonitor, directory: TopicDirectory? = nil) throws -> ConsumerWorker {
-        let store = try Store.inMemory(model: WorkerHarness.model)
         var configuration = WorkerConfiguration()
         configuration.topics = [TopicConfiguration(name: "t"), TopicConfiguration(name: "u")]
-        return try ConsumerWorker(
-            configuration: configuration, writer: WriterContext(store: store),
-            consumer: KafkaConfiguration([:]),
-            metrics: WorkerMetrics(version: "1", librdkafka: "2", sqlite: "3"), health: health, logger: .silent,
-            mailbox: CursorMailbox(), directory: directory)
+        return try ConsumerWorker.bare(configuration, health: health, directory: directory)
     }
 
     private func reason(_ harness: WorkerHarness) -> String? {

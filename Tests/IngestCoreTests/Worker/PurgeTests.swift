@@ -15,12 +15,7 @@ import Testing
 
     /// A worker whose history has three transactions, of now.
     init() throws {
-        let store = try Store.inMemory(model: WorkerHarness.model)
-        worker = try ConsumerWorker(
-            configuration: WorkerConfiguration(), writer: WriterContext(store: store),
-            consumer: KafkaConfiguration([:]),
-            metrics: WorkerMetrics(version: "1", librdkafka: "2", sqlite: "3"), health: HealthMonitor(),
-            logger: log.logger, mailbox: CursorMailbox())
+        worker = try ConsumerWorker.bare(logger: log.logger)
         for number in 1...3 {
             let context = try EditingContext(worker.pipeline.writer)
             try context.insert("Chat", identity: .text("c\(number)"))

@@ -15,12 +15,7 @@ import Testing
 
     /// A worker with a record of each of two partitions that is not saved.
     init() throws {
-        let store = try Store.inMemory(model: WorkerHarness.model)
-        worker = try ConsumerWorker(
-            configuration: WorkerConfiguration(), writer: WriterContext(store: store),
-            consumer: KafkaConfiguration([:]),
-            metrics: WorkerMetrics(version: "1", librdkafka: "2", sqlite: "3"), health: HealthMonitor(),
-            logger: .silent, mailbox: CursorMailbox())
+        worker = try ConsumerWorker.bare()
         consumer = try Consumer(withoutGroup: ["bootstrap.servers": "127.0.0.1:1", "group.id": "g"])
         _ = try worker.rebalance(.assigned([zero, one]), consumer)
         for partition in [zero, one] { try add(partition) }

@@ -148,13 +148,8 @@ import Testing
 
     /// The embedded broker makes topics that are asked for, so the event is the client's here.
     @Test func aTopicThatIsNotThereIsToldUntilItIs() throws {
-        let store = try Store.inMemory(model: WorkerHarness.model)
         let health = HealthMonitor(rules: HealthRules())
-        let worker = try ConsumerWorker(
-            configuration: WorkerConfiguration(), writer: WriterContext(store: store),
-            consumer: KafkaConfiguration([:]),
-            metrics: WorkerMetrics(version: "1", librdkafka: "2", sqlite: "3"), health: health, logger: .silent,
-            mailbox: CursorMailbox())
+        let worker = try ConsumerWorker.bare(health: health)
         func reason() -> String? { health.readiness().first { $0.name == "partitions" }?.reason }
         let event = ConsumerEvent(
             topicPartition: TopicPartition("later", -1), offset: nil,
