@@ -46,7 +46,8 @@ def revoke_round(report, options, sub, count, strategy):
                 # A member that joins takes partitions away; with three there, the worker gets some back first.
                 if len(group.members) == 3 or group.members and not step and chance.random() < 0.5:
                     leave(group.members.pop(chance.randrange(len(group.members))))
-                    time.sleep(chance.uniform(1, 3))
+                    # The broker takes three seconds for each step of a rebalance, and a kill needs something to revoke.
+                    time.sleep(chance.uniform(1, 3) + (8 if step else 0))
                 if len(group.members) < 3:
                     group.join(chance, number)
                 reached = await_kill(bench, group.worker) if step else True
