@@ -50,11 +50,17 @@ import Testing
     }
 
     private func expectHalt(_ program: Program) throws {
-        try wait(for: "the halt in health") {
-            let body = try program.get("/readyz")?.body ?? ""
-            // The client may ask between the topic's making and its filling.
-            return body.contains("is not the one that the store took last")
-                || body.contains("offset 50 is not on the broker any more")
+        var body = ""
+        do {
+            try wait(for: "the halt in health") {
+                body = try program.get("/readyz")?.body ?? ""
+                // The client may ask between the topic's making and its filling.
+                return body.contains("is not the one that the store took last")
+                    || body.contains("offset 50 is not on the broker any more")
+            }
+        } catch {
+            Issue.record("\(error): \(body)\n\(program.errors.suffix(8_000))")
+            throw error
         }
         #expect(count() == 50, "something of the other log was applied")
         program.send(SIGTERM)

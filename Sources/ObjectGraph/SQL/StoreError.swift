@@ -110,6 +110,10 @@ extension StoreError {
                 remedy: "Correct the event")
         case SQLITE_TOOBIG where detail == SQLFunctions.exhausted:
             self = .tooManySteps(action: action)
+        case SQLITE_ERROR where detail == "parser stack overflow":
+            self.init(
+                .tooComplex, "Could not \(action): it is nested too deeply for SQLite",
+                remedy: "Compute a part of the condition before, or split it up")
         default:
             self.init(
                 .database, "Could not \(action): SQLite reports code \(resultCode)\(suffix)",

@@ -31,7 +31,7 @@ ALL = {
     "shutdown": Scenario(lives.shutdown, 9, 90, "SIGTERM under each fault"),
     "duplicate-reorder": Scenario(lives.duplicate_reorder, 2, 55, "repeats and windows to 100,000 records"),
     "rebuild": Scenario(rebuilds.rebuild, 3, 100, "kill -9 while a store is built anew and takes the old one's place"),
-    "cooperative": Scenario(members.cooperative, 18, 180, "cooperative and static members, kills within a revocation"),
+    "cooperative": Scenario(members.cooperative, 6, 180, "cooperative and static members, kills within a revocation"),
     "absence": Scenario(members.absence, 0, 20, "broker or worker away for up to three minutes"),
     "notifications": Scenario(notify.notifications, 16, 120, "notifications in transactions and by object, under kills"),
     "health-load": Scenario(health.health_load, 1, 40, "hundreds of slow, silent and greedy clients of the HTTP server"),

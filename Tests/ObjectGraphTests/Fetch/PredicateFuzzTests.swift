@@ -150,6 +150,18 @@ private typealias PredicateError = ObjectGraph.PredicateError
             ])
     }
 
+    /// SQLite's parser has a stack of a hundred places; products that are built up from the left fill it.
+    @Test(arguments: 1...64)
+    func aProductTooLongForSQLiteIsToldAndOthersAreComputed(_ count: Int) throws {
+        let product = (0..<count).map { $0.isMultiple(of: 2) ? " * 8" : " / 8" }.joined()
+        let request = FetchRequest("WorkOrder", where: "title = 'plain' AND NOT priority > 100.5\(product)")
+        do {
+            #expect(try fixture.fetch(request).compactMap { $0["id"]?.text } == ["w1"])
+        } catch let error as StoreError {
+            #expect(error.code == .tooComplex && count > 16, "\(error)")
+        }
+    }
+
     /// The values in places where a wrong compiler would paste them.
     @Test(arguments: hostile)
     func aHostileTextFindsNothingAndHarmsNothing(_ text: String) throws {
