@@ -161,11 +161,8 @@ struct MigrationChain {
     /// The steps of a stage that an earlier run has carried out: the rows that it met are gone.
     private func doneSteps(_ link: Link) throws -> [MigrationPlan.Step] {
         let mapping = link.mapping
-        return MigrationScript(
-            mapping,
-            columns: MigrationColumns(
-                mapping: mapping, expressions: link.expressions, functions: MigrationFunctions()),
-            oldSchema: try SchemaSnapshot(mapping.old), newSchema: try SchemaSnapshot(mapping.new), place: .untouched
+        return try MigrationScript(
+            mapping, link.expressions, oldSchema: SchemaSnapshot(mapping.old), place: .untouched
         ).steps([:])
     }
 }

@@ -119,12 +119,8 @@ struct MigrationCopy {
         let oldSchema = try MigrationFile(anyFile: source, isReadOnly: true).closing { source in
             try source.queue.read { try SchemaSnapshot($0) }
         }
-        let functions = MigrationFunctions()
-        functions.install(in: database)
-        let mapping = link.mapping
-        return MigrationScript(
-            mapping, columns: MigrationColumns(mapping: mapping, expressions: link.expressions, functions: functions),
-            oldSchema: oldSchema, newSchema: try SchemaSnapshot(link.new), place: .attached)
+        return try MigrationScript(
+            link.mapping, link.expressions, database, oldSchema: oldSchema, place: .attached)
     }
 
     // MARK: Rows

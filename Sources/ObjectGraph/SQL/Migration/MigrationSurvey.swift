@@ -24,13 +24,26 @@ struct MigrationSurvey {
 
 extension MigrationScript {
     /// Makes the script for the rows of a database, which learns to compute what the script asks for.
+    ///
+    /// - Parameter oldSchema: the schema of the old rows where they stand in another file, or nil.
     init(
-        _ mapping: ModelMapping, _ expressions: MigrationMapping?, _ database: Database, place: Place
+        _ mapping: ModelMapping, _ expressions: MigrationMapping?, _ database: Database,
+        oldSchema: SchemaSnapshot? = nil, place: Place
     ) throws {
         let functions = MigrationFunctions()
         functions.install(in: database)
+        try self.init(
+            mapping, expressions, oldSchema: try oldSchema ?? SchemaSnapshot(database), functions: functions,
+            place: place)
+    }
+
+    /// Makes the script for rows that may be gone.
+    init(
+        _ mapping: ModelMapping, _ expressions: MigrationMapping?, oldSchema: SchemaSnapshot,
+        functions: MigrationFunctions = MigrationFunctions(), place: Place
+    ) throws {
         self.init(
             mapping, columns: MigrationColumns(mapping: mapping, expressions: expressions, functions: functions),
-            oldSchema: try SchemaSnapshot(database), newSchema: try SchemaSnapshot(mapping.new), place: place)
+            oldSchema: oldSchema, newSchema: try SchemaSnapshot(mapping.new), place: place)
     }
 }
