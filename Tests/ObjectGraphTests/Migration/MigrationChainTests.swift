@@ -9,21 +9,7 @@ import Testing
     private struct Fault: Error {}
 
     private static let texts = [
-        """
-        model: m
-        version: 1
-        entities:
-          Chat:
-            identity: id
-            attributes: { id: { type: string }, title: { type: string, optional: true }, n: { type: string, default: "1" } }
-            relationships: { messages: { to: Message, many: true, inverse: chat, delete: cascade }, tags: { to: Tag, many: true, inverse: none } }
-          Message:
-            identity: id
-            attributes: { id: { type: string }, size: { type: integer64, default: 2 } }
-            relationships: { chat: { to: Chat, inverse: messages, optional: true } }
-          Tag: { identity: id, attributes: { id: { type: string } } }
-          Old: { identity: id, attributes: { id: { type: string } } }
-        """,
+        MigrationFixture.chats + "\n  Old: { identity: id, attributes: { id: { type: string } } }",
         """
         model: m
         version: 2
@@ -62,15 +48,8 @@ import Testing
 
     /// 3 chats, 2 tags and 40 messages that live on, 3 objects that do not, and 2 links.
     private func filled() throws -> MigrationFixture {
-        try MigrationFixture(Self.texts[0]) { graph in
-            try graph.apply(
-                (0..<40).map { graph.upsert("Message", .text("m\($0)"), ["chat": .value(.text("c\($0 % 3)"))]) })
-            try graph.apply([
-                graph.upsert("Chat", "c0", ["title": "title", "tags": .replace(["t1", "t2"])]),
-                graph.upsert("Chat", "c1"),
-                graph.delete("Chat", "gone"), graph.upsert("Tag", "t1"), graph.upsert("Old", "o1"),
-                graph.upsert("Old", "o2"), graph.upsert("Old", "o3"),
-            ])
+        try .chats(Self.texts[0], title: "title") { graph in
+            ["o1", "o2", "o3"].map { graph.upsert("Old", $0) }
         }
     }
 

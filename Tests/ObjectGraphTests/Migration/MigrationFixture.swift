@@ -16,6 +16,42 @@ final class MigrationFixture {
         try use(fill)
     }
 
+    /// A model of chats with messages and tags.
+    static let chats = """
+        model: m
+        version: 1
+        entities:
+          Chat:
+            identity: id
+            attributes: { id: { type: string }, title: { type: string, optional: true }, n: { type: string, default: "1" } }
+            relationships: { messages: { to: Message, many: true, inverse: chat, delete: cascade }, tags: { to: Tag, many: true, inverse: none } }
+          Message:
+            identity: id
+            attributes: { id: { type: string }, size: { type: integer64, default: 2 } }
+            relationships: { chat: { to: Chat, inverse: messages, optional: true } }
+          Tag: { identity: id, attributes: { id: { type: string } } }
+        """
+
+    /// 3 chats, 2 tags and 40 messages that live on, an object that does not, and 2 links.
+    ///
+    /// - Parameters:
+    ///   - yaml: the model, with these entities.
+    ///   - title: the first chat's title.
+    ///   - events: what is applied besides.
+    static func chats(
+        _ yaml: String = chats, title: String, also events: (Graph) -> [GraphEvent] = { _ in [] }
+    ) throws -> MigrationFixture {
+        try MigrationFixture(yaml) { graph in
+            try graph.apply(
+                (0..<40).map { graph.upsert("Message", .text("m\($0)"), ["chat": .value(.text("c\($0 % 3)"))]) })
+            try graph.apply(
+                [
+                    graph.upsert("Chat", "c0", ["title": .value(.text(title)), "tags": .replace(["t1", "t2"])]),
+                    graph.upsert("Chat", "c1"), graph.delete("Chat", "gone"), graph.upsert("Tag", "t1"),
+                ] + events(graph))
+        }
+    }
+
     /// Opens the store with its present model.
     func use(_ body: (Graph) throws -> Void) throws {
         let graph = try Graph(model, path: path)

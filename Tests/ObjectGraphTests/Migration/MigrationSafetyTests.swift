@@ -7,20 +7,6 @@ import Testing
 @Suite struct MigrationSafetyTests {
     private struct Fault: Error {}
 
-    private static let first = """
-        model: m
-        version: 1
-        entities:
-          Chat:
-            identity: id
-            attributes: { id: { type: string }, title: { type: string, optional: true }, n: { type: string, default: "1" } }
-            relationships: { messages: { to: Message, many: true, inverse: chat, delete: cascade }, tags: { to: Tag, many: true, inverse: none } }
-          Message:
-            identity: id
-            attributes: { id: { type: string }, size: { type: integer64, default: 2 } }
-            relationships: { chat: { to: Chat, inverse: messages, optional: true } }
-          Tag: { identity: id, attributes: { id: { type: string } } }
-        """
     private static let second = """
         model: m
         version: 2
@@ -37,16 +23,7 @@ import Testing
           Tag: { identity: id, attributes: { id: { type: string } }, relationships: { rooms: { to: Room, many: true, inverse: tags } } }
         """
 
-    private func filled() throws -> MigrationFixture {
-        try MigrationFixture(Self.first) { graph in
-            try graph.apply(
-                (0..<40).map { graph.upsert("Message", .text("m\($0)"), ["chat": .value(.text("c\($0 % 3)"))]) })
-            try graph.apply([
-                graph.upsert("Chat", "c0", ["title": "t", "tags": .replace(["t1", "t2"])]), graph.upsert("Chat", "c1"),
-                graph.delete("Chat", "gone"), graph.upsert("Tag", "t1"),
-            ])
-        }
-    }
+    private func filled() throws -> MigrationFixture { try .chats(title: "t") }
 
     private func expectMigrated(_ fixture: MigrationFixture) throws {
         try fixture.adopt(try ObjectModel.parse(Self.second))
@@ -177,7 +154,7 @@ import Testing
         #expect(mode == 0o600)
         // It is no leftover: migrating again, which does nothing, lets it be.
         try fixture.migrate(to: Self.second)
-        let backup = try Store.openForReading(path: path, model: try ObjectModel.parse(Self.first))
+        let backup = try Store.openForReading(path: path, model: try ObjectModel.parse(MigrationFixture.chats))
         var text = ""
         try backup.read { try $0.canonicalDump { text += $0 } }
         #expect(text == before)
@@ -197,7 +174,7 @@ import Testing
         let old = fixture.model
         try fixture.migrate(to: Self.second)
         let after = try fixture.dump()
-        #expect(try fixture.refusal(to: Self.first).0 == "migration.newer_model")
+        #expect(try fixture.refusal(to: MigrationFixture.chats).0 == "migration.newer_model")
         do {
             _ = try Store.open(path: fixture.path, model: old)
             Issue.record("an older model opened the store")
@@ -227,7 +204,7 @@ import Testing
         #expect(
             try fixture.rows("SELECT value FROM _metadata WHERE key = 'modelYAML'") == [[.text(fixture.model.yaml)]])
         try SQLiteProgram.run(fixture.path, "DELETE FROM _metadata WHERE key = 'modelYAML'")
-        try fixture.migrate(to: Self.second) { $0.sourceModel = try? ObjectModel.parse(Self.first) }
+        try fixture.migrate(to: Self.second) { $0.sourceModel = try? ObjectModel.parse(MigrationFixture.chats) }
     }
 
     // MARK: Own work on the rows
