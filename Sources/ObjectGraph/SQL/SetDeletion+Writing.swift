@@ -1,7 +1,10 @@
 // What a deletion by sets writes: history, tombstones, and the rows that go.
 extension SetDeletion {
     /// How many rows of a table are written at once: few enough to be in the page cache still when they are deleted.
-    private static let windowLength = 16_384
+    ///
+    /// In a large transaction nearly all of the cache is changed pages, which SQLite writes late: what is only read has a
+    /// tenth of it.
+    private static let windowLength = 2048
 
     func writeDeletions(
         root: (entity: Int, pk: Int64)?, _ tombstone: Tombstone, into tally: inout ChangeTally
@@ -26,18 +29,22 @@ extension SetDeletion {
     private func writeDeletions(
         _ entity: Entity, from first: Int64, before next: Int64?, _ tombstone: Tombstone, into tally: inout ChangeTally
     ) throws(StoreError) {
-        let end = next.map { " AND pk < \($0)" } ?? ""
-        let keys = "SELECT pk AS _key FROM temp.\(doomed(entity.index)) WHERE pk >= \(first)\(end)"
-        for kind in kinds(entity) {
-            // Led by the keys, for a list of them would be gathered first, each time.
-            let rows = "(\(keys)) CROSS JOIN \(table(entity.index)) e ON pk = _key\(kind.condition)"
-            try appendChanges(kind.entity, .delete, from: rows, orderedBy: "_key", properties: nil, into: &tally)
-            try writeTombstones(kind.entity, from: "\(rows) WHERE 1", tombstone)
-        }
+        let range = "pk >= \(first)\(next.map { " AND pk < \($0)" } ?? "")"
+        let keys = "SELECT pk AS _key FROM temp.\(doomed(entity.index)) WHERE \(range)"
         // Where the keys have no gaps, the range is all of them.
         let isRange = next == first &+ Int64(Self.windowLength)
-        let condition = isRange ? "pk >= \(first)\(end)" : "pk IN (\(keys))"
-        try store.runOnce("DELETE FROM \(table(entity.index)) WHERE \(condition)")
+        let name = table(entity.index)
+        for kind in kinds(entity) {
+            // Else led by the keys, for a list of them would be gathered first, each time.
+            let rows =
+                isRange
+                ? "\(name) e WHERE \(range)\(kind.condition)"
+                : "(\(keys)) CROSS JOIN \(name) e ON pk = _key WHERE 1\(kind.condition)"
+            let key = isRange ? "pk" : "_key"
+            try appendChanges(kind.entity, .delete, from: rows, orderedBy: key, properties: nil, into: &tally)
+            try writeTombstones(kind.entity, from: rows, tombstone)
+        }
+        try store.runOnce("DELETE FROM \(name) WHERE \(isRange ? range : "pk IN (\(keys))")")
     }
 
     private func identity(of root: (entity: Int, pk: Int64)) throws(StoreError) -> Value? {
