@@ -101,6 +101,51 @@ import Testing
         try consumer.close()
     }
 
+    /// A worker takes the end that it is told for as far as it has read.
+    @Test(arguments: [true, false]) func theEndIsToldAgainAfterGoingBack(_ isFetchedAnew: Bool) throws {
+        let broker = try brokerWithRecords(20)
+        let consumer = try broker.consumer(["t"], ["enable.partition.eof": "true"])
+        for _ in 0..<3 {
+            var offsets: [Int64] = []
+            var ends: [Int64?] = []
+            try wait(for: "the records and the end") {
+                let batch = try consumer.poll(maxRecords: 50, timeoutMilliseconds: 100)
+                offsets += batch.map(\.offset)
+                ends += batch.errors.filter { $0.error.code == .partitionEnd }.map(\.offset)
+                return offsets.last == 19 && !ends.isEmpty
+            }
+            #expect(ends == [20])
+            if isFetchedAnew { try consumer.fetchAnew(zero, from: 19) } else { try consumer.seek(zero, to: 19) }
+        }
+        try consumer.close()
+    }
+
+    @Test func whatWasPausedStaysSoWhenAnotherPartitionIsFetchedAnew() throws {
+        let broker = try brokerWithRecords(10, partitions: 2)
+        let one = TopicPartition("t", 1)
+        let consumer = try broker.consumer(["t"])
+        _ = try consumer.read(20)
+        try consumer.pause([one])
+        for partition in [0, 1] { try broker.fill("t", partition: Int32(partition), count: 5, from: 10) }
+        try consumer.fetchAnew(zero, from: 8)
+        #expect(try consumer.readFor(milliseconds: 1_500).map(\.offset) == (8..<15).map { Int64($0) })
+        try consumer.resume([one])
+        #expect(try consumer.read(5).map(\.offset) == (10..<15).map { Int64($0) })
+        #expect(codeOf { try consumer.fetchAnew(TopicPartition("t", 9), from: 0) } == .wrongState)
+        try consumer.close()
+    }
+
+    @Test func endsAreAskedForTogether() throws {
+        let broker = try brokerWithRecords(20, partitions: 2)
+        try broker.fill("t", partition: 1, count: 3, from: 20)
+        let admin = try Admin(configuration: broker.configuration())
+        let one = TopicPartition("t", 1)
+        #expect(try admin.ends(of: [zero, one]) == [zero: 20, one: 23])
+        #expect(try admin.ends(of: []).isEmpty)
+        // What nobody has does not hide the others.
+        #expect(try admin.ends(of: [zero, TopicPartition("t", 9)], timeoutMilliseconds: 2_000)[zero] == 20)
+    }
+
     @Test func watermarksAreCachedAndQueried() throws {
         let broker = try brokerWithRecords(20)
         let consumer = try broker.consumer(["t"])

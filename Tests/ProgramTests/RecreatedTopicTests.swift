@@ -84,10 +84,7 @@ import Testing
         try expectHalt(program)
     }
 
-    /// Left out of `make test`: under load, one run of about thirty sees the partition assigned again and not read for
-    /// 45 seconds, and it is not known yet whose fault that is. INGEST_TEST_UNSETTLED=1 runs it.
-    @Test(.enabled(if: ProcessInfo.processInfo.environment["INGEST_TEST_UNSETTLED"] != nil))
-    func aBrokerThatComesBackWithOtherDataIsKnownForAnother() throws {
+    @Test func aBrokerThatComesBackWithOtherDataIsKnownForAnother() throws {
         let first = try BrokerProcess(.noida)
         try make(first)
         try fill(first, 0..<50)

@@ -28,8 +28,12 @@ public final class BrokerProbe: Sendable {
     public func run() {
         while !isStopping.load(ordering: .acquiring) {
             probe()
+            // What asking for ends takes is part of the interval: a broker that has gone silent is noticed no later.
+            let clock = ContinuousClock.now
+            lookForEnds()
+            let left = .seconds(Self.intervalSeconds) - (ContinuousClock.now - clock)
             // Not until a date: a clock that is set back must not make the wait longer.
-            _ = stop.wait(timeout: .now() + Self.intervalSeconds)
+            _ = stop.wait(timeout: .now() + max(0, left / .seconds(1)))
         }
     }
 
@@ -47,5 +51,12 @@ public final class BrokerProbe: Sendable {
         } catch {
             health.report(.brokerUnreachable(reason: "\(error)"))
         }
+    }
+
+    /// Asks where the partitions end that the worker reads; what is not answered is not known.
+    private func lookForEnds() {
+        guard let directory, !isStopping.load(ordering: .acquiring) else { return }
+        let ends = try? admin.ends(of: directory.watched, timeoutMilliseconds: Self.timeoutMilliseconds)
+        directory.note(ends: ends ?? [:])
     }
 }

@@ -58,6 +58,7 @@ extension ConsumerWorker {
             let wasHalted = progress.removeValue(forKey: partition)?.isHalted == true
             pipeline.end(topic: partition.topic, partition: partition.partition)
             unproven.remove(partition)
+            fetchWatch.end(partition)
             resting.remove(partition)
             found(partition)
             if wasHalted || isInDoubt {
@@ -85,6 +86,7 @@ extension ConsumerWorker {
             let progress = PartitionProgress(known[partition])
             self.progress[partition] = progress
             unproven.remove(partition)
+            fetchWatch.begin(partition)
             pipeline.begin(
                 topic: partition.topic, partition: partition.partition, at: known[partition]?.nextOffset)
             result[partition] = progress.start

@@ -32,7 +32,8 @@ public final class ConsumerWorker: @unchecked Sendable {
     /// The last token that the store had at the start.
     let firstToken: Int64
     private let stopRequested = Atomic<Bool>(false)
-    private let consumerBox = Mutex<Consumer?>(nil)
+    /// The consumer while ``run()`` is under way, for other threads.
+    let consumerBox = Mutex<Consumer?>(nil)
     private let now = HealthMonitor.monotonicSeconds
 
     /// How far each assigned partition is.
@@ -43,6 +44,8 @@ public final class ConsumerWorker: @unchecked Sendable {
     var missing: Set<TopicPartition> = []
     /// Partitions that were out of reach, and may hold another log, since a record was compared with the store's.
     var unproven: Set<TopicPartition> = []
+    /// Which partitions stand still though the broker has more of them.
+    var fetchWatch = FetchWatch()
     /// Which topics are not there.
     var topicWatch: TopicWatch
     /// Whether too much waits to be notified.
@@ -60,7 +63,8 @@ public final class ConsumerWorker: @unchecked Sendable {
     private var cursorSaves = Recurrence(everySeconds: 1)
     private var offsetCommits = Recurrence(everySeconds: 1)
     private var reports = Recurrence(everySeconds: 1)
-    private var logGrowth = LogGrowth()
+    private var fetchChecks = Recurrence(everySeconds: 0.5)
+    var logGrowth = LogGrowth()
     private var purges: Recurrence
     private var purge: PurgeStep?
     private var backoff = Backoff()
@@ -196,11 +200,13 @@ public final class ConsumerWorker: @unchecked Sendable {
         let batch = try consumer.poll(
             maxRecords: configuration.chunk.maxOperations, timeoutMilliseconds: pollMilliseconds)
         for event in batch.errors { try handle(event, consumer) }
+        hear(batch)
         // A rebalance that could not save what was open: its records are read again, those of this batch too.
         if needsRewind { return try rewind(consumer) }
         do {
             try process(batch, consumer)
             try maintain(consumer)
+            if fetchChecks.isDue(at: now()) { try watchFetches(consumer, at: now()) }
             if let takeover, takeoverChecks.isDue(at: now()) { try consider(takeover, consumer) }
         } catch let error as StoreError where error.isRetriable {
             try recover(from: error, consumer)
@@ -337,28 +343,6 @@ public final class ConsumerWorker: @unchecked Sendable {
         }
     }
 
-    private func report(_ consumer: Consumer) {
-        for (partition, progress) in progress {
-            guard let position = progress.next, let marks = try? consumer.watermarks(partition), marks.high >= 0 else {
-                continue
-            }
-            metrics.consumerLag.with(partition.topic, "\(partition.partition)").set(max(0, marks.high - position))
-        }
-        metrics.storeBytes.set(Self.size(store.path))
-        let logBytes = Self.size(store.path + "-wal")
-        metrics.walBytes.set(logBytes)
-        if logGrowth.isWorthTelling(bytes: logBytes) {
-            logger.warning(
-                "a reader keeps the store's write-ahead log from being used again; end its transaction",
-                metadata: ["bytes": "\(logBytes)"])
-        }
-    }
-
-    private static func size(_ path: String) -> Int {
-        let attributes = try? FileManager.default.attributesOfItem(atPath: path)
-        return (attributes?[.size] as? NSNumber)?.intValue ?? 0
-    }
-
     /// How long a commit that is waited for may keep the loop, or the end of the process, waiting.
     private static let commitMilliseconds = 2000
 
@@ -394,7 +378,7 @@ public final class ConsumerWorker: @unchecked Sendable {
     }
 
     private func handle(_ event: ConsumerEvent, _ consumer: Consumer) throws {
-        if let takeover, takeover.take(event) { return }
+        if takeEnd(event) { return }
         metrics.lastErrorTimestamp.set(Double(WriterContext.systemTime()) / 1_000_000)
         if event.error.isFatal { throw event.error }
         if take(event, consumer) { return }

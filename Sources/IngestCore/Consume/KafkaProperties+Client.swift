@@ -8,6 +8,7 @@ extension KafkaSettings {
         "max.poll.interval.ms", "auto.offset.reset", "fetch.min.bytes", "fetch.wait.max.ms", "fetch.max.bytes",
         "max.partition.fetch.bytes", "fetch.message.max.bytes", "queued.min.messages", "queued.max.messages.kbytes",
         "isolation.level", "check.crcs", "enable.auto.commit", "enable.auto.offset.store", "fetch.error.backoff.ms",
+        "enable.partition.eof",
         // Of the notifications' producer alone, which is given it by name.
         "transactional.id",
     ]
@@ -27,7 +28,9 @@ extension KafkaSettings {
                 description: "kafka.auto.offset.reset would jump over records in silence. "
                     + "Remove it and use kafka.onPositionLost.")
         }
+        // Behind the last record there may be offsets without any: only the client can tell that it has come to the end.
         return configuration(properties.values.filter { $0.key != "transactional.id" }, logger: logger)
+            .setting("enable.partition.eof", to: "true")
     }
 
     /// Returns the configuration of a producer or of an administrator on the same brokers.

@@ -1,10 +1,14 @@
+import KafkaClient
 import Synchronization
 
-/// The topics that the broker was last seen to have, carried from the probe's thread to the worker's.
+/// What the broker was last seen to have, carried from the probe's thread to the worker's: topics, and the ends of the
+/// partitions that the worker reads.
 final class TopicDirectory: Sendable {
     private struct State {
         var topics: [String: Set<Int32>] = [:]
         var generation = 0
+        var watched: Set<TopicPartition> = []
+        var ends: [TopicPartition: Int64] = [:]
     }
 
     private let state = Mutex(State())
@@ -22,6 +26,18 @@ final class TopicDirectory: Sendable {
     func news(after generation: Int) -> (topics: [String: Set<Int32>], generation: Int)? {
         state.withLock { $0.generation > generation ? ($0.topics, $0.generation) : nil }
     }
+
+    /// The partitions whose ends are asked for.
+    var watched: Set<TopicPartition> { state.withLock { $0.watched } }
+
+    /// Says which partitions' ends to ask for.
+    func watch(_ partitions: Set<TopicPartition>) { state.withLock { $0.watched = partitions } }
+
+    /// The offsets that followed the last ones of the watched partitions a moment ago, where the broker has told them.
+    var ends: [TopicPartition: Int64] { state.withLock { $0.ends } }
+
+    /// Notes the ends that the broker told.
+    func note(ends: [TopicPartition: Int64]) { state.withLock { $0.ends = ends } }
 }
 
 /// Decides which of a worker's topics are not there, and which have come back, from what the broker has.

@@ -51,6 +51,8 @@ public final class WorkerMetrics: Sendable {
     public let feedEvents: Counter
     /// Records between the store's position and the partition's end, by topic and partition.
     public let consumerLag: MetricFamily<Gauge>
+    /// Partitions that stood still and were fetched anew.
+    public let fetchesAnew: Counter
     /// The next offset that the store waits for, by topic and partition.
     public let position: MetricFamily<Gauge>
     /// The time of the last error, seconds since 1970.
@@ -114,6 +116,9 @@ public final class WorkerMetrics: Sendable {
         consumerLag = registry.gauges(
             "kafka_consumer_lag", "Records between the store's position and the partition's end.",
             labels: ["topic", "partition"])
+        fetchesAnew = registry.counter(
+            "ingest_fetches_anew_total",
+            "Partitions that stood still though the broker had more, and were fetched anew.")
         position = registry.gauges(
             "ingest_position", "The next offset that the store waits for.", labels: ["topic", "partition"])
         lastErrorTimestamp = registry.gauge(

@@ -93,7 +93,7 @@ public final class TopicReplay {
         }
         let known = stored(request.topic)
         try begin(try spans(request, known: known, marks: stored(request.markTopic)), request, known: known)
-        let consumer = try Consumer(withoutGroup: settings.setting("enable.partition.eof", to: "true"))
+        let consumer = try Consumer(withoutGroup: settings)
         defer { try? consumer.close(timeoutMilliseconds: 5000) }
         try consumer.assign(adding: readings.filter { open.contains($0.key) }.mapValues { $0.progress.start })
         try read(consumer, decoder, request)

@@ -32,7 +32,6 @@ final class RebuildTakeover: @unchecked Sendable {
     private let notifications: NotificationConfiguration
     private let deadLetterTopic: String?
     private let taken = Atomic<Bool>(false)
-    private var ends: [TopicPartition: Int64] = [:]
     private var aheadBefore: [TopicPartition: Int64] = [:]
 
     init(old: StoreDescription, configuration: WorkerConfiguration, model: ObjectModel, allowsPartial: Bool) {
@@ -55,18 +54,6 @@ final class RebuildTakeover: @unchecked Sendable {
     var isTaken: Bool { taken.load(ordering: .acquiring) }
 
     // MARK: Catching up
-
-    /// Takes an event that tells of a partition's end, and says whether it was one.
-    ///
-    /// Behind the last record there may be offsets without any: markers of transactions, and what compaction took.
-    func take(_ event: ConsumerEvent) -> Bool {
-        guard event.error.code == .partitionEnd, let partition = event.topicPartition else { return false }
-        if let offset = event.offset { ends[partition] = offset }
-        return true
-    }
-
-    /// Returns up to where a partition was read.
-    func reached(_ partition: TopicPartition, next: Int64?) -> Int64 { max(next ?? 0, ends[partition] ?? 0) }
 
     /// Compares a record that is read again with the one that the old store took last at its place.
     ///
@@ -178,7 +165,7 @@ extension ConsumerWorker {
         if let reason = try whatIsLeft(takeover, consumer) { return tell(reason, takeover) }
         try pipeline.finish()
         let reached = Dictionary(
-            uniqueKeysWithValues: progress.map { ($0.key, takeover.reached($0.key, next: $0.value.next)) })
+            uniqueKeysWithValues: progress.map { ($0.key, fetchWatch.reached($0.key, next: $0.value.next)) })
         switch try takeover.attempt(reached: reached) {
         case .taken: tell("finished: the store is being put in its place", takeover)
         case .waiting(let reason): tell(reason, takeover)
@@ -195,7 +182,7 @@ extension ConsumerWorker {
         var unknown = 0
         for (partition, progress) in progress {
             if let marks = try? consumer.watermarks(partition), marks.high >= 0 {
-                behind += max(0, marks.high - takeover.reached(partition, next: progress.next))
+                behind += max(0, marks.high - fetchWatch.reached(partition, next: progress.next))
             } else {
                 unknown += 1
             }
@@ -205,7 +192,7 @@ extension ConsumerWorker {
         for (partition, progress) in progress {
             do {
                 let high = try consumer.queryWatermarks(partition, timeoutMilliseconds: 2000).high
-                let left = high - takeover.reached(partition, next: progress.next)
+                let left = high - fetchWatch.reached(partition, next: progress.next)
                 if left > 0 { return "not finished: \(left) records behind" }
             } catch let error as KafkaError where !error.isFatal {
                 return "not finished: the broker does not say where \(partition.topic) ends"

@@ -34,7 +34,7 @@ public final class WorkerRuntime: Sendable {
     public let writer: WriterContext
     private let configuration: WorkerConfiguration
     private let logger: Logger
-    private let worker: ConsumerWorker
+    let worker: ConsumerWorker
     private let publisher: NotificationPublisher?
     private let sink: (any NotificationSink)?
     private let deadLetterProducer: Producer?
@@ -76,10 +76,9 @@ public final class WorkerRuntime: Sendable {
         metrics = WorkerMetrics(
             version: Self.version, librdkafka: KafkaLibrary.versionString, sqlite: Store.sqliteVersion)
         health.report(.starting(step: "opening the store"))
-        var consumer = try configuration.kafka.consumerConfiguration(logger: logger)
+        let consumer = try configuration.kafka.consumerConfiguration(logger: logger)
         var options = configuration.storeOptions
         if let takeover {
-            consumer["enable.partition.eof"] = "true"
             options.replaces = takeover.identity
             options.builtWith = takeover.contentMark
         }

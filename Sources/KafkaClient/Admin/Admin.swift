@@ -51,6 +51,15 @@ public final class Admin: Sendable {
         try native.client.queryWatermarks(partition, timeoutMilliseconds: timeoutMilliseconds)
     }
 
+    /// Reads the offsets that follow the partitions' last ones, in one request to each broker; a partition that its
+    /// broker does not tell of is absent.
+    public func ends(
+        of partitions: some Collection<TopicPartition>, timeoutMilliseconds: Int = 10_000
+    ) throws -> [TopicPartition: Int64] {
+        if partitions.isEmpty { return [:] }
+        return try native.client.ends(of: partitions, timeoutMilliseconds: timeoutMilliseconds)
+    }
+
     /// Reads the first offsets at or after timestamps (milliseconds since 1970 UTC).
     public func offsets(
         atTimestampsMilliseconds timestamps: [TopicPartition: Int64], timeoutMilliseconds: Int = 10_000

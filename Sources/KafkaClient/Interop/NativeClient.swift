@@ -76,6 +76,16 @@ final class NativeClient: @unchecked Sendable {
         try list.throwFirstError()
         return list.validOffsets
     }
+
+    func ends(of partitions: some Collection<TopicPartition>, timeoutMilliseconds: Int) throws -> [TopicPartition:
+        Int64]
+    {
+        // In the place of a timestamp, "end" asks for the end; where nothing is answered it stays, and is no offset.
+        let end = Int64(RD_KAFKA_OFFSET_END)
+        let list = NativePartitionList(Dictionary(partitions.map { ($0, end) }) { first, _ in first })
+        try KafkaError.check(list.use { rd_kafka_offsets_for_times(pointer, $0, milliseconds(timeoutMilliseconds)) })
+        return list.validOffsets
+    }
 }
 
 /// Bounds a timeout to what the library takes: never negative, which would mean "for ever".

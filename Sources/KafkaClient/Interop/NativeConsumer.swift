@@ -104,13 +104,15 @@ final class NativeConsumer: @unchecked Sendable {
             try list.throwFirstError()
         } catch let error as KafkaError where error.code == .wrongState {
             // After an error of the kind "out of range" the library has stopped the partition and cannot seek it.
-            guard try assignment().contains(partition) else { throw error }
-            try restart(partition, at: offset)
+            try fetchAnew(partition, from: offset)
         }
     }
 
     /// Assigns a partition anew. An eager group allows that only for all partitions together.
-    private func restart(_ partition: TopicPartition, at offset: Int64) throws {
+    func fetchAnew(_ partition: TopicPartition, from offset: Int64) throws {
+        guard try assignment().contains(partition) else {
+            throw KafkaError(.wrongState, "the partition is not assigned", topicPartition: partition)
+        }
         if rebalanceProtocol == "COOPERATIVE" {
             let list = NativePartitionList([partition: offset])
             try KafkaError.check(list.use { rd_kafka_incremental_unassign(client.pointer, $0) })

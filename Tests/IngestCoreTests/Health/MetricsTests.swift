@@ -104,7 +104,7 @@ struct MetricsTests {
             "ingest_chunks_total",
             "ingest_commits_total", "ingest_commit_duration_seconds", "ingest_chunk_operations", "ingest_history_token",
             "ingest_notification_token", "ingest_notifications_total", "ingest_notification_errors_total",
-            "kafka_consumer_lag", "ingest_position", "ingest_last_error_timestamp_seconds",
+            "kafka_consumer_lag", "ingest_position", "ingest_fetches_anew_total", "ingest_last_error_timestamp_seconds",
             "ingest_last_commit_timestamp_seconds", "ingest_store_bytes", "ingest_wal_bytes",
             "process_resident_memory_bytes", "process_start_time_seconds", "process_cpu_seconds_total",
             "ingest_build_info",

@@ -1,0 +1,99 @@
+import Foundation
+import KafkaClient
+
+/// How the worker finds partitions that the client has stopped fetching, and what it reports of itself.
+extension ConsumerWorker {
+    /// Takes what a poll brought for signs of life.
+    func hear(_ batch: RecordBatch) {
+        // Hardly ever is a partition behind and silent; only then records are looked at for this.
+        guard fetchWatch.isSuspicious else { return }
+        // Behind a full batch the client's queue may hold those that are missed.
+        if batch.count >= configuration.chunk.maxOperations { return fetchWatch.excuseAll() }
+        for record in batch { fetchWatch.hear(record.topicPartition) }
+    }
+
+    /// Takes the client's word that it has come to a partition's end.
+    func takeEnd(_ event: ConsumerEvent) -> Bool {
+        guard event.error.code == .partitionEnd, let partition = event.topicPartition else { return false }
+        if let offset = event.offset { fetchWatch.reachEnd(partition, offset: offset) }
+        return true
+    }
+
+    /// Looks which partitions stand still though the broker has more of them, tells of them, and has them fetched anew.
+    ///
+    /// - Throws: `StoreError` where what is open cannot be saved.
+    func watchFetches(_ consumer: Consumer, at time: Double) throws {
+        guard let directory else { return }
+        directory.watch(Set(progress.keys.filter(isRead)))
+        let actions = fetchWatch.update(ends: directory.ends, at: time) { partition in
+            isRead(partition) ? .some(progress[partition]?.next) : nil
+        }
+        for action in actions {
+            switch action {
+            case .tell(let partition, let behind):
+                health.report(
+                    .partitionSilent(
+                        topic: partition.topic, partition: partition.partition,
+                        reason: "the broker has \(behind) records more, and none comes"))
+            case .over(let partition):
+                health.report(.partitionHeard(topic: partition.topic, partition: partition.partition))
+            case .fetchAnew(let partition, let behind): try fetchAnew(partition, behind: behind, consumer)
+            }
+        }
+    }
+
+    /// Whether records of a partition can be expected.
+    private func isRead(_ partition: TopicPartition) -> Bool {
+        guard let progress = progress[partition], !progress.isHalted else { return false }
+        return !isWaiting && !resting.contains(partition) && !missing.contains(partition)
+            && !outOfRange.contains(partition)
+    }
+
+    private func fetchAnew(_ partition: TopicPartition, behind: Int64, _ consumer: Consumer) throws {
+        logger.warning(
+            "a partition stands still, and is fetched anew",
+            metadata: [
+                "topic": "\(partition.topic)", "partition": "\(partition.partition)", "behind": "\(behind)",
+                "next": "\(progress[partition]?.next ?? -1)",
+            ])
+        metrics.fetchesAnew.increment()
+        // What is open is saved first, so that going back repeats nothing.
+        try pipeline.finish()
+        for (partition, offset) in try startOffsets([partition]) {
+            do {
+                try consumer.fetchAnew(partition, from: offset)
+            } catch let error as KafkaError where !error.isFatal {
+                // It may be on its way to another member; else the next time comes.
+                logger.warning("fetching anew failed", metadata: ["reason": "\(error)"])
+            }
+        }
+    }
+
+    // MARK: Reports
+
+    /// Sets the metrics that are looked at rather than counted.
+    func report(_ consumer: Consumer) {
+        let ends = directory?.ends ?? [:]
+        for (partition, progress) in progress {
+            guard let position = progress.next else { continue }
+            // What the client knows is as old as its last fetch.
+            let known = (try? consumer.watermarks(partition))?.high ?? -1
+            let end = max(known, ends[partition] ?? -1)
+            if end < 0 { continue }
+            metrics.consumerLag.with(partition.topic, "\(partition.partition)").set(max(0, end - position))
+        }
+        metrics.storeBytes.set(Self.size(store.path))
+        let logBytes = Self.size(store.path + "-wal")
+        metrics.walBytes.set(logBytes)
+        if logGrowth.isWorthTelling(bytes: logBytes) {
+            logger.warning(
+                "a reader keeps the store's write-ahead log from being used again; end its transaction",
+                metadata: ["bytes": "\(logBytes)"])
+        }
+    }
+
+    private static func size(_ path: String) -> Int {
+        let attributes = try? FileManager.default.attributesOfItem(atPath: path)
+        return (attributes?[.size] as? NSNumber)?.intValue ?? 0
+    }
+}

@@ -1,0 +1,83 @@
+import ObjectGraph
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import IngestCore
+@testable import KafkaClient
+
+extension WorkerRuntimeTests {
+    /// The client is told behind the worker's back to fetch no more, as if it had forgotten to.
+    @Test func aPartitionOfWhichNothingComesIsToldAndFetchedAnew() async throws {
+        let harness = try WorkerHarness(partitions: 2)
+        try harness.send(["a", "b", "c"].map { WorkerHarness.message($0) })
+        try harness.start()
+        try await harness.waitForPosition(3)
+        let worker = try #require(harness.runtime).worker
+        let consumer = try #require(worker.consumerBox.withLock { $0 })
+        let place = TopicPartition(harness.topic, 0)
+        try consumer.pause([place])
+        try consumer.live().client.callbacks.rebalance.withLock { $0.paused = [] }
+        try harness.send(["d", "e"].map { WorkerHarness.message($0) })
+        try harness.send([WorkerHarness.message("other")], partition: 1)
+        try await harness.waitForPosition(1, partition: 1)
+        #expect(try harness.position() == 3)
+        try await harness.wait(for: "the second attempt") {
+            worker.metrics.fetchesAnew.value == 2 && !harness.isReady()
+        }
+        #expect(worker.metrics.consumerLag.with(harness.topic, "0").value == 2)
+        try consumer.resume([place])
+        try await harness.waitForPosition(5)
+        #expect(worker.metrics.deadLetters.with("decode").value == 0)
+        try await harness.wait(for: "readiness") { harness.isReady() }
+        try await harness.stop()
+        let messages = try harness.read { try $0.fetch(FetchRequest("Message")).count }
+        #expect(messages == 6)
+    }
+
+    /// What the worker says of a partition that is silent, step by step.
+    @Test func aSilentPartitionIsToldInHealthUntilSomethingComes() throws {
+        let time = Mutex(0.0)
+        let health = HealthMonitor(now: { time.withLock { $0 } })
+        let directory = TopicDirectory()
+        let worker = try ConsumerWorker.bare(health: health, directory: directory)
+        let consumer = try Consumer(withoutGroup: ["bootstrap.servers": "127.0.0.1:1", "group.id": "g"])
+        func reason() -> String? { health.readiness().first { $0.name == "partitions" }?.reason }
+        func look(at seconds: Double) throws {
+            time.withLock { $0 = seconds }
+            try worker.watchFetches(consumer, at: seconds)
+        }
+        let places = [TopicPartition("t", 0), TopicPartition("t", 1)]
+        _ = try worker.begin(places)
+        try look(at: 0)
+        #expect(directory.watched == Set(places))
+        directory.note(ends: [places[0]: 12, places[1]: 0])
+        try look(at: 10)
+        #expect(reason() == nil)
+        // The client does not have it, so fetching it anew fails, which ends nothing.
+        try look(at: 15)
+        #expect(worker.metrics.fetchesAnew.value == 1)
+        #expect(reason() == "t/0 stands still: the broker has 12 records more, and none comes")
+        // While reading waits nothing is expected.
+        worker.resting = [places[0]]
+        try look(at: 16)
+        #expect(reason() == nil && directory.watched == [places[1]])
+        worker.resting = []
+        try look(at: 17)
+        try look(at: 22)
+        #expect(reason()?.contains("t/0 stands still") == true)
+        let end = ConsumerEvent(
+            topicPartition: places[0], offset: 12, error: KafkaError(.partitionEnd, "end", topicPartition: places[0]))
+        #expect(worker.takeEnd(end))
+        try look(at: 23)
+        #expect(reason() == nil)
+        // A report of the lag goes by the broker's word, where the client's is old.
+        directory.note(ends: [places[0]: 40, places[1]: 0])
+        worker.progress[places[0]]?.jump(to: 12)
+        worker.report(consumer)
+        #expect(worker.metrics.consumerLag.with("t", "0").value == 28)
+        _ = try worker.rebalance(.lost(places), consumer)
+        try look(at: 30)
+        #expect(reason() == nil && directory.watched.isEmpty)
+    }
+}
