@@ -59,7 +59,18 @@ import Testing
                     || body.contains("offset 50 is not on the broker any more")
             }
         } catch {
-            Issue.record("\(error): \(body)\n\(program.errors.suffix(8_000))")
+            let position = try? Foreign.sqlite(store, "SELECT nextOffset, detail FROM _position")
+            let metrics = (try? program.get("/metrics")?.body) ?? ""
+            let lines = metrics.split(separator: "\n").filter {
+                $0.hasPrefix("kafka_consumer_lag") || $0.hasPrefix("ingest_fetches")
+                    || $0.hasPrefix("ingest_records_total")
+            }
+            Issue.record(
+                """
+                \(error): \(body)
+                \(count()) messages, at \(position ?? "no position"), \(lines.joined(separator: ", "))
+                \(program.errors.suffix(8_000))
+                """)
             throw error
         }
         #expect(count() == 50, "something of the other log was applied")

@@ -40,7 +40,6 @@ final class GzipByteSource: ByteSource {
                 if try !startMember() { return 0 }
                 continue
             }
-            if stream.pointee.avail_in == 0 && isInputAtEnd { throw fail(.gzipTruncated) }
             let room = min(buffer.count, Int(UInt32.max))
             stream.pointee.next_out = base.assumingMemoryBound(to: UInt8.self)
             stream.pointee.avail_out = UInt32(room)
@@ -55,6 +54,8 @@ final class GzipByteSource: ByteSource {
                 if produced == 0 { throw error }
             }
             if produced > 0 { return produced }
+            // Not before: zlib may hold bytes that had no room, though it has taken all of the file.
+            if status == Z_BUF_ERROR && isInputAtEnd { throw fail(.gzipTruncated) }
         }
     }
 

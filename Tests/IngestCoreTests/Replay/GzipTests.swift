@@ -40,6 +40,25 @@ import Testing
         }
     }
 
+    /// Found by fuzzing: zlib had taken the whole file and still held bytes that there had been no room for.
+    @Test func aCutFileGivesAllThatItHoldsWhateverTheBuffer() {
+        let folder = TestFolder()
+        let lines = (1...40).map { "{\"n\":\($0),\"text\":\"\(String(repeating: "again ", count: 30))\"}\n" }.joined()
+        let whole = gzip(Array(lines.utf8))
+        var most = 0
+        for kept in 2..<whole.count {
+            let path = folder.write("a.jsonl.gz", Array(whole[..<kept]))
+            let wide = readAll(path)
+            for bufferBytes in [1, 3, 64] {
+                let narrow = readAll(path, bufferBytes: bufferBytes)
+                #expect(narrow.records == wide.records, "\(kept) bytes kept, \(bufferBytes) at once")
+                #expect(narrow.error?.kind == .gzipTruncated && narrow.error?.byteOffset == kept)
+            }
+            most = max(most, wide.records.count)
+        }
+        #expect(most == 40)
+    }
+
     @Test func saysThatItIsDamaged() {
         let folder = TestFolder()
         var checksum = gzip(Array(text.utf8))
