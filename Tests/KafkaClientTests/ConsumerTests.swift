@@ -102,7 +102,7 @@ import Testing
     }
 
     /// A worker takes the end that it is told for as far as it has read.
-    @Test(arguments: [true, false]) func theEndIsToldAgainAfterGoingBack(_ isFetchedAnew: Bool) throws {
+    @Test func theEndIsToldAgainAfterGoingBack() throws {
         let broker = try brokerWithRecords(20)
         let consumer = try broker.consumer(["t"], ["enable.partition.eof": "true"])
         for _ in 0..<3 {
@@ -115,23 +115,65 @@ import Testing
                 return offsets.last == 19 && !ends.isEmpty
             }
             #expect(ends == [20])
-            if isFetchedAnew { try consumer.fetchAnew(zero, from: 19) } else { try consumer.seek(zero, to: 19) }
+            try consumer.seek(zero, to: 19)
         }
         try consumer.close()
     }
 
-    @Test func whatWasPausedStaysSoWhenAnotherPartitionIsFetchedAnew() throws {
-        let broker = try brokerWithRecords(10, partitions: 2)
-        let one = TopicPartition("t", 1)
+    /// A partition that stopped is assigned anew, and in an eager group the others with it, from where they are.
+    @Test func goingOnFromAStoppedPartitionLeavesTheOthersWhereTheyAre() throws {
+        let broker = try brokerWithRecords(20, partitions: 3)
+        let (one, two) = (TopicPartition("t", 1), TopicPartition("t", 2))
+        let consumer = try broker.consumer(["t"], ["auto.offset.reset": "error"]) { event, _ in
+            if case .assigned(let partitions) = event { return Dictionary(partitions.map { ($0, -2) }) { $1 } }
+            return [:]
+        }
+        _ = try consumer.read(60)
+        try consumer.pause([two])
+        try consumer.seek(one, to: 15)
+        _ = try consumer.read(5)
+        for _ in 0..<2 {
+            try consumer.seek(zero, to: 99)
+            try wait(for: "the stop") {
+                try consumer.poll(maxRecords: 50, timeoutMilliseconds: 100).errors.contains {
+                    $0.topicPartition == zero
+                }
+            }
+            try consumer.seek(zero, to: 18)
+            let again = try consumer.read(2)
+            #expect(again.map(\.topicPartition) == [zero, zero] && again.map(\.offset) == [18, 19])
+        }
+        for partition in 0...2 { try broker.fill("t", partition: Int32(partition), count: 1, from: 20) }
+        let new = try consumer.readFor(milliseconds: 1_500).sorted { $0.topicPartition < $1.topicPartition }
+        #expect(new.map(\.topicPartition) == [zero, one] && new.map(\.offset) == [20, 20])
+        try consumer.resume([two])
+        #expect(try consumer.read(1).map(\.offset) == [20])
+        try consumer.close()
+    }
+
+    /// What was fetched before stands before the event, what the next connection brings behind it; that a broker cannot
+    /// be reached is no loss.
+    @Test func theLossOfAConnectionIsToldOnce() throws {
+        let broker = try brokerWithRecords(5)
         let consumer = try broker.consumer(["t"])
-        _ = try consumer.read(20)
-        try consumer.pause([one])
-        for partition in [0, 1] { try broker.fill("t", partition: Int32(partition), count: 5, from: 10) }
-        try consumer.fetchAnew(zero, from: 8)
-        #expect(try consumer.readFor(milliseconds: 1_500).map(\.offset) == (8..<15).map { Int64($0) })
-        try consumer.resume([one])
-        #expect(try consumer.read(5).map(\.offset) == (10..<15).map { Int64($0) })
-        #expect(codeOf { try consumer.fetchAnew(TopicPartition("t", 9), from: 0) } == .wrongState)
+        _ = try consumer.read(5)
+        var losses = 0
+        func poll(until condition: () -> Bool) throws {
+            try wait(for: "what follows a loss") {
+                let batch = try consumer.poll(maxRecords: 50, timeoutMilliseconds: 100)
+                losses += batch.errors.count { $0.error.code == .connectionLost }
+                return condition()
+            }
+        }
+        try broker.setDown()
+        try poll { losses > 0 }
+        let start = ContinuousClock.now
+        losses = 0
+        // The client tries again meanwhile.
+        try poll { ContinuousClock.now - start > .seconds(2) }
+        let whileDown = losses
+        #expect(whileDown <= 1, "the coordinator's connection may be told apart")
+        try broker.setUp()
         try consumer.close()
     }
 

@@ -7,10 +7,12 @@ extension ConsumerWorker {
     func hear(_ batch: RecordBatch) {
         // Hardly ever is a partition behind and silent; only then records are looked at for this.
         guard fetchWatch.isSuspicious else { return }
-        // Behind a full batch the client's queue may hold those that are missed.
-        if batch.count >= configuration.chunk.maxOperations { return fetchWatch.excuseAll() }
+        fetchWatch.polled(isFull: isFull(batch))
         for record in batch { fetchWatch.hear(record.topicPartition) }
     }
+
+    /// Whether a poll took as much as it may, so that more may wait in the client's queue.
+    func isFull(_ batch: RecordBatch) -> Bool { batch.count + batch.errors.count >= configuration.chunk.maxOperations }
 
     /// Takes the client's word that it has come to a partition's end.
     func takeEnd(_ event: ConsumerEvent) -> Bool {
@@ -34,7 +36,7 @@ extension ConsumerWorker {
                 health.report(
                     .partitionSilent(
                         topic: partition.topic, partition: partition.partition,
-                        reason: "the broker has \(behind) records more, and none comes"))
+                        reason: "its end on the broker is \(behind) offsets further, and nothing comes"))
             case .over(let partition):
                 health.report(.partitionHeard(topic: partition.topic, partition: partition.partition))
             case .fetchAnew(let partition, let behind): try fetchAnew(partition, behind: behind, consumer)
@@ -57,15 +59,12 @@ extension ConsumerWorker {
                 "next": "\(progress[partition]?.next ?? -1)",
             ])
         metrics.fetchesAnew.increment()
-        // What is open is saved first, so that going back repeats nothing.
-        try pipeline.finish()
-        for (partition, offset) in try startOffsets([partition]) {
-            do {
-                try consumer.fetchAnew(partition, from: offset)
-            } catch let error as KafkaError where !error.isFatal {
-                // It may be on its way to another member; else the next time comes.
-                logger.warning("fetching anew failed", metadata: ["reason": "\(error)"])
-            }
+        do {
+            try compareAgain(partition, consumer)
+        } catch let error as KafkaError where !error.isFatal {
+            // It may be on its way to another member. Where it stays, its next record is compared with the store's.
+            unproven.insert(partition)
+            logger.warning("fetching anew failed", metadata: ["reason": "\(error)"])
         }
     }
 

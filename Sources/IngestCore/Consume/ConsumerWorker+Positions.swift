@@ -93,6 +93,7 @@ extension ConsumerWorker {
 
     /// Goes to an offset; where the client does not get there in time, the loop begins again at the store's positions.
     private func seek(_ consumer: Consumer, _ partition: TopicPartition, to offset: Int64) throws {
+        fetchWatch.begin(partition)
         do {
             try consumer.seek(partition, to: offset)
         } catch let error as KafkaError where error.code == .timedOut {

@@ -45,7 +45,7 @@ public final class ConsumerWorker: @unchecked Sendable {
     /// Partitions that were out of reach, and may hold another log, since a record was compared with the store's.
     var unproven: Set<TopicPartition> = []
     /// Which partitions stand still though the broker has more of them.
-    var fetchWatch = FetchWatch()
+    var fetchWatch: FetchWatch
     /// Which topics are not there.
     var topicWatch: TopicWatch
     /// Whether too much waits to be notified.
@@ -88,6 +88,8 @@ public final class ConsumerWorker: @unchecked Sendable {
             PartitionPlan(selection: $0, topics: configuration.topics.map(\.name))
         }
         topicWatch = TopicWatch(configuration.topics.map(\.name))
+        let brokerWait = consumer["fetch.wait.max.ms"].flatMap { Double($0) } ?? 500
+        fetchWatch = FetchWatch(brokerWaitSeconds: brokerWait / 1000)
         outbox = OutboxLimit(maximumTransactions: configuration.notifications.maxOutboxTransactions)
         firstToken = try writer.store.read { try $0.lastToken() }
         metrics.historyToken.set(firstToken)
@@ -244,13 +246,14 @@ public final class ConsumerWorker: @unchecked Sendable {
                 try positionLost(partition, reason, consumer)
             }
         }
-        try pipeline.tick(hasBacklog: hasBacklog)
+        // The word that a partition has ended is no pause of the others.
+        try pipeline.tick(hasBacklog: hasBacklog || (batch.isEmpty && !batch.errors.isEmpty))
     }
 
     /// Tells whether at least another chunk waits on the broker, as far as the client knows.
     private func hasBacklog(after batch: RecordBatch, _ consumer: Consumer) -> Bool {
         guard let last = batch.last else { return false }
-        if batch.count >= configuration.chunk.maxOperations { return true }
+        if isFull(batch) { return true }
         guard let high = try? consumer.watermarks(last.topicPartition)?.high else { return false }
         return high - last.offset > Int64(configuration.chunk.maxOperations)
     }
@@ -382,9 +385,10 @@ public final class ConsumerWorker: @unchecked Sendable {
         metrics.lastErrorTimestamp.set(Double(WriterContext.systemTime()) / 1_000_000)
         if event.error.isFatal { throw event.error }
         if take(event, consumer) { return }
-        if event.error.code == .allBrokersDown {
-            health.report(.brokerUnreachable(reason: event.error.description))
+        if event.error.code == .connectionLost {
+            // What answers next may have another log, with more records than the store has read.
             unproven.formUnion(progress.keys)
+            return
         }
         logger.warning("the consumer reports", metadata: ["reason": "\(event.error)"])
     }

@@ -2,15 +2,14 @@ import KafkaClient
 
 /// Decides which partitions stand still: the broker has more of them than was read, and nothing comes.
 ///
-/// A client can forget to fetch a partition that it was assigned; nothing else would tell. Behind the last record there
-/// may be offsets without any (markers of transactions, what compaction took), so the end that the client itself has
-/// come to counts as read. Times are in seconds of one monotonic clock.
+/// Behind the last record there may be offsets without any (markers of transactions, what compaction took), so the end
+/// that the client itself has come to counts as read. Times are in seconds of one monotonic clock.
 struct FetchWatch: Sendable {
     /// What to do about a partition.
     enum Action: Sendable, Equatable {
-        /// The broker has this many offsets more than was read; nothing has come since it was found.
+        /// The broker's end is so many offsets further than what was read, and nothing has come since it was found.
         case tell(TopicPartition, behind: Int64)
-        /// It has stood still for long enough: the client has to fetch it anew.
+        /// It has stood still for so long that the client has to fetch it anew.
         case fetchAnew(TopicPartition, behind: Int64)
         /// What was told is over.
         case over(TopicPartition)
@@ -19,21 +18,34 @@ struct FetchWatch: Sendable {
     private struct State {
         /// The offset that follows the last one of the partition, where the client has come to its end.
         var end: Int64?
-        /// Since when it is known to be behind without a sign of life.
-        var behindSince: Double?
-        var patience = FetchWatch.patienceSeconds
+        /// Since when it is known to be behind without a sign of life, and how many polls brought none since.
+        var silence: (since: Double, polls: Int)?
+        var isTold = false
+        var patience: Double
     }
 
-    /// How long a partition may stand still before it is fetched anew. Each time without success the wait doubles.
+    /// How long a partition may stand still before it is told, beside what the broker may wait for more records.
+    static let tellingSeconds = 2.0
+    /// How long it may stand still before it is fetched anew, beside the same. Each time without success the wait
+    /// doubles, for an answer that only takes long has to come in the end.
     static let patienceSeconds = 5.0
-    /// The longest wait. It is longer than the client waits for any answer: one that is only slow comes in the end.
-    static let longestPatienceSeconds = 160.0
+    /// The polls without a sign of life that have to lie in that time: where the worker does not poll, silence means
+    /// nothing.
+    static let leastPolls = 10
 
+    private let brokerWaitSeconds: Double
     private var states: [TopicPartition: State] = [:]
     private var over: [TopicPartition] = []
 
+    /// Makes a watch of no partition.
+    ///
+    /// - Parameter brokerWaitSeconds: how long the broker may keep records back for more of them (`fetch.wait.max.ms`).
+    init(brokerWaitSeconds: Double = 0.5) { self.brokerWaitSeconds = brokerWaitSeconds }
+
     /// Takes a partition that is read from now on, or from elsewhere; neither is a sign of life.
-    mutating func begin(_ partition: TopicPartition) { states[partition, default: State()].end = nil }
+    mutating func begin(_ partition: TopicPartition) {
+        states[partition, default: State(patience: Self.patienceSeconds)].end = nil
+    }
 
     /// Takes a partition that is not read any more.
     mutating func end(_ partition: TopicPartition) {
@@ -43,26 +55,30 @@ struct FetchWatch: Sendable {
 
     /// Takes a record.
     mutating func hear(_ partition: TopicPartition) {
-        if states[partition]?.behindSince == nil { return }
-        states[partition]?.behindSince = nil
-        over.append(partition)
+        guard let state = states[partition], state.silence != nil else { return }
+        if state.isTold { over.append(partition) }
+        states[partition]?.silence = nil
+        states[partition]?.isTold = false
     }
 
     /// Takes the client's word that it has come to a partition's end.
     mutating func reachEnd(_ partition: TopicPartition, offset: Int64) {
         hear(partition)
-        if states[partition] == nil { return }
         states[partition]?.end = offset
         // Only now it is known that fetching works: records may be so large that each takes long.
         states[partition]?.patience = Self.patienceSeconds
     }
 
     /// Whether a partition is behind and has given no sign of life since.
-    var isSuspicious: Bool { states.values.contains { $0.behindSince != nil } }
+    var isSuspicious: Bool { states.values.contains { $0.silence != nil } }
 
-    /// Takes it that other partitions' records are in the way: silence means nothing then.
-    mutating func excuseAll() {
-        for partition in states.keys { hear(partition) }
+    /// Takes a poll; the signs of life in it are taken after.
+    ///
+    /// - Parameter isFull: whether more may wait in the client's queue, before what is missed: then silence means nothing.
+    mutating func polled(isFull: Bool) {
+        for (partition, state) in states where state.silence != nil {
+            if isFull { hear(partition) } else { states[partition]?.silence?.polls += 1 }
+        }
     }
 
     /// Returns up to where a partition was read.
@@ -71,7 +87,8 @@ struct FetchWatch: Sendable {
     /// Compares what the broker has with what was read.
     ///
     /// - Parameters:
-    ///   - ends: the offsets that follow the partitions' last ones, as of a moment ago.
+    ///   - ends: the offsets that follow the partitions' last ones, as of a moment ago; of one that is absent nothing new
+    ///     is known.
     ///   - next: the next offset wanted of a partition; nil in it where nothing is known, nil itself where the partition
     ///     is not being read, so that nothing can be expected of it.
     mutating func update(
@@ -79,21 +96,27 @@ struct FetchWatch: Sendable {
     ) -> [Action] {
         var actions: [Action] = []
         for (partition, state) in states {
-            guard let next = next(partition), let end = ends[partition] else {
+            guard let next = next(partition) else {
                 hear(partition)
                 continue
             }
+            guard let end = ends[partition] else { continue }
             let behind = end - reached(partition, next: next)
             if behind <= 0 {
                 hear(partition)
-            } else if let since = state.behindSince {
-                if time - since < state.patience { continue }
-                states[partition]?.behindSince = time
-                states[partition]?.patience = min(state.patience * 2, Self.longestPatienceSeconds)
-                actions.append(.fetchAnew(partition, behind: behind))
+            } else if let silence = state.silence {
+                if silence.polls < Self.leastPolls { continue }
+                let seconds = time - silence.since - brokerWaitSeconds
+                if seconds >= state.patience {
+                    states[partition]?.silence = (time, 0)
+                    states[partition]?.patience *= 2
+                    actions.append(.fetchAnew(partition, behind: behind))
+                } else if !state.isTold, seconds >= Self.tellingSeconds {
+                    states[partition]?.isTold = true
+                    actions.append(.tell(partition, behind: behind))
+                }
             } else {
-                states[partition]?.behindSince = time
-                actions.append(.tell(partition, behind: behind))
+                states[partition]?.silence = (time, 0)
             }
         }
         defer { over = [] }

@@ -80,8 +80,8 @@ public struct HealthRules: Sendable, Equatable {
     public var wedgedAfterSeconds = 30.0
     /// The silence after which the worker is not ready, in seconds.
     public var staleAfterSeconds = 5.0
-    /// The seconds after which a rebalance that gives no partitions, a delivery that does not end, a partition whose
-    /// position is in doubt, or one that is behind and silent is a failure.
+    /// The seconds after which a rebalance that gives no partitions, a delivery that does not end, or a partition whose
+    /// position is in doubt is a failure.
     public var waitingSeconds = 4.0
     /// Whether the worker consumes from Kafka.
     public var needsBroker = true
@@ -150,7 +150,7 @@ public struct HealthState: Sendable {
     private var haltReason: String?
     private var halted: [Partition: String] = [:]
     private var waiting: [Partition: (reason: String, since: Double)] = [:]
-    private var silent: [Partition: (reason: String, since: Double)] = [:]
+    private var silent: [Partition: String] = [:]
     private var isDraining = false
 
     private static let slowDelivery = "the broker has not confirmed a delivery yet, which is waited for"
@@ -193,7 +193,7 @@ public struct HealthState: Sendable {
             let since = waiting[Partition(topic: topic, partition: partition)]?.since ?? time
             waiting[Partition(topic: topic, partition: partition)] = (reason, since)
         case .partitionSilent(let topic, let partition, let reason):
-            silent[Partition(topic: topic, partition: partition)] = (reason, time)
+            silent[Partition(topic: topic, partition: partition)] = reason
         case .partitionHeard(let topic, let partition):
             silent[Partition(topic: topic, partition: partition)] = nil
         case .partitionReleased(let topic, let partition):
@@ -244,13 +244,11 @@ public struct HealthState: Sendable {
     }
 
     private func partitionsFailure(at time: Double) -> String? {
-        func overdue(_ partitions: [Partition: (reason: String, since: Double)]) -> [Partition: String] {
-            partitions.filter { time - $0.value.since > rules.waitingSeconds }.mapValues { $0.reason }
-        }
+        let overdue = waiting.filter { time - $0.value.since > rules.waitingSeconds }
         // Of what is wrong with one, the gravest is told.
         let all = halted.mapValues { "halted: \($0)" }
-            .merging(overdue(waiting).mapValues { "waits: \($0)" }) { graver, _ in graver }
-            .merging(overdue(silent).mapValues { "stands still: \($0)" }) { graver, _ in graver }
+            .merging(overdue.mapValues { "waits: \($0.reason)" }) { graver, _ in graver }
+            .merging(silent.mapValues { "stands still: \($0)" }) { graver, _ in graver }
         guard !all.isEmpty else { return nil }
         let sorted = all.sorted { ($0.key.topic, $0.key.partition) < ($1.key.topic, $1.key.partition) }
         let shown = sorted.prefix(5).map { "\($0.key.name) \($0.value)" }

@@ -51,8 +51,8 @@ public final class Admin: Sendable {
         try native.client.queryWatermarks(partition, timeoutMilliseconds: timeoutMilliseconds)
     }
 
-    /// Reads the offsets that follow the partitions' last ones, in one request to each broker; a partition that its
-    /// broker does not tell of is absent.
+    /// Reads the offsets that follow the partitions' last ones, in one request to each broker; a partition of which
+    /// nothing was answered is absent. Throws where that is so of all.
     public func ends(
         of partitions: some Collection<TopicPartition>, timeoutMilliseconds: Int = 10_000
     ) throws -> [TopicPartition: Int64] {

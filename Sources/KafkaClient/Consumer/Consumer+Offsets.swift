@@ -12,14 +12,6 @@ extension Consumer {
         try live().seek(partition, to: offset, timeoutMilliseconds: timeoutMilliseconds)
     }
 
-    /// Begins anew to fetch an assigned partition, at an offset; for one that the library has stopped fetching.
-    ///
-    /// In an eager group the others are fetched anew too, from where they are. Call it on the thread that polls. Throws
-    /// `_STATE` (retriable) when the partition is not assigned.
-    public func fetchAnew(_ partition: TopicPartition, from offset: Int64) throws {
-        try live().fetchAnew(partition, from: offset)
-    }
-
     /// Commits for the group the offsets of the next records to read.
     ///
     /// Waits for the broker unless `asynchronously`, when a failure goes to the configuration's `onError`.

@@ -8,7 +8,8 @@ extension KafkaError.Code {
     }
 
     private static let retriableNames: Set<String> = [
-        "CLIENT_BUSY", "_ALL_BROKERS_DOWN", "_TRANSPORT", "_RESOLVE", "_TIMED_OUT", "_MSG_TIMED_OUT", "_QUEUE_FULL",
+        "CLIENT_BUSY", "CLIENT_CONNECTION_LOST", "_ALL_BROKERS_DOWN", "_TRANSPORT", "_RESOLVE", "_TIMED_OUT",
+        "_MSG_TIMED_OUT", "_QUEUE_FULL",
         "_TIMED_OUT_QUEUE", "_STATE", "_WAIT_COORD", "_IN_PROGRESS", "_PREV_IN_PROGRESS", "_RETRY", "_INTR",
         "_PURGE_QUEUE", "_OUTDATED", "_WAIT_CACHE", "_ASSIGNMENT_LOST", "_LEADER_LOCAL", "_MAX_POLL_EXCEEDED",
         "UNKNOWN_TOPIC_OR_PART", "LEADER_NOT_AVAILABLE", "NOT_LEADER_FOR_PARTITION", "REQUEST_TIMED_OUT",
@@ -30,6 +31,7 @@ extension KafkaError.Code {
         "CLIENT_CREATION_FAILED": "Correct the configuration that the message names.",
         "CLIENT_CLOSED": "Make a new client.",
         "CLIENT_BUSY": "Poll from one thread, and neither poll nor close inside the rebalance handler.",
+        "CLIENT_CONNECTION_LOST": "Nothing needs to be done; the client connects again.",
         "CLIENT_INVALID_ARGUMENT": "Correct the argument that the message names.",
         "_ALL_BROKERS_DOWN": brokerRemedy,
         "_TRANSPORT": brokerRemedy,

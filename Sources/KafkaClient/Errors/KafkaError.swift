@@ -72,6 +72,8 @@ extension KafkaError.Code {
 
     /// No broker of the cluster can be reached.
     public static let allBrokersDown = Self("_ALL_BROKERS_DOWN")
+    /// An established connection to a broker has ended; what answers next may be another broker.
+    public static let connectionLost = Self("CLIENT_CONNECTION_LOST")
     /// The connection broke.
     public static let transport = Self("_TRANSPORT")
     /// Host name resolution failed.

@@ -20,6 +20,7 @@ final class NativeCallbacks: Sendable {
     let rebalance = Mutex(Rebalance())
     /// Why the client could not connect.
     let diary = ConnectionDiary()
+    private let hasLostConnection = Atomic<Bool>(false)
     private let secrets: [String: String]
 
     init(_ configuration: KafkaConfiguration) {
@@ -36,6 +37,17 @@ final class NativeCallbacks: Sendable {
             KafkaError(
                 error.code, message, topicPartition: error.topicPartition, isRetriable: error.isRetriable,
                 isFatal: error.isFatal))
+    }
+
+    /// Tells whether a connection was lost since the last call.
+    func takeConnectionLoss() -> Bool { hasLostConnection.exchange(false, ordering: .acquiringAndReleasing) }
+
+    /// Takes an error that concerns a broker, in the order in which the library's queue has it.
+    ///
+    /// An attempt to connect that fails is no loss: the library says for how long a broker was in which state.
+    fileprivate func noteConnection(_ error: KafkaError) {
+        let isAttempt = error.message.contains("in state ") && !error.message.contains("in state UP")
+        if !isAttempt { hasLostConnection.store(true, ordering: .releasing) }
     }
 
     func redact(_ text: String) -> String { ConfigurationRules.redact(text, secretsOf: secrets) }
@@ -58,8 +70,9 @@ extension NativeCallbacks {
         }
         rd_kafka_conf_set_error_cb(configuration) { client, number, reason, opaque in
             guard let client, let callbacks = NativeCallbacks.from(opaque) else { return }
-            let code = rd_kafka_resp_err_t(rawValue: number)
-            callbacks.report(NativeClient.describe(code, reason, client: client))
+            let error = NativeClient.describe(rd_kafka_resp_err_t(rawValue: number), reason, client: client)
+            callbacks.noteConnection(error)
+            callbacks.report(error)
         }
         rd_kafka_conf_set_stats_cb(configuration) { _, text, length, opaque in
             if let text { NativeCallbacks.from(opaque)?.onStatistics?(.init(start: text, count: length)) }

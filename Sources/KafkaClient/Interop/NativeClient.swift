@@ -83,8 +83,11 @@ final class NativeClient: @unchecked Sendable {
         // In the place of a timestamp, "end" asks for the end; where nothing is answered it stays, and is no offset.
         let end = Int64(RD_KAFKA_OFFSET_END)
         let list = NativePartitionList(Dictionary(partitions.map { ($0, end) }) { first, _ in first })
-        try KafkaError.check(list.use { rd_kafka_offsets_for_times(pointer, $0, milliseconds(timeoutMilliseconds)) })
-        return list.validOffsets
+        let result = list.use { rd_kafka_offsets_for_times(pointer, $0, milliseconds(timeoutMilliseconds)) }
+        // Some of several brokers may have answered.
+        let ends = list.validOffsets
+        if ends.isEmpty { try KafkaError.check(result) }
+        return ends
     }
 }
 

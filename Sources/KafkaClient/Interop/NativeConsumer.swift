@@ -44,7 +44,12 @@ final class NativeConsumer: @unchecked Sendable {
             count = consume(messages, 1, timeoutMilliseconds)
             if count == 1 && recordsMax > 1 { count += max(0, consume(messages + 1, recordsMax - 1, 0)) }
         }
-        let sorted = MessageSorter.sort(messages, count: max(0, count), client: client)
+        var sorted = MessageSorter.sort(messages, count: max(0, count), client: client)
+        // Before the records, for those of the next connection stand behind it.
+        if client.callbacks.takeConnectionLoss() {
+            let error = KafkaError(.connectionLost, "the connection to a broker was lost", isRetriable: true)
+            sorted.errors.insert(ConsumerEvent(topicPartition: nil, offset: nil, error: error), at: 0)
+        }
         if count < 0 { throw KafkaError(rd_kafka_last_error()) }
         if let failure = client.callbacks.rebalance.withLock({ state in state.failure.take() }) { throw failure }
         return sorted
@@ -102,17 +107,16 @@ final class NativeConsumer: @unchecked Sendable {
         }
         do {
             try list.throwFirstError()
+            client.callbacks.rebalance.withLock { $0.starts[partition] = offset }
         } catch let error as KafkaError where error.code == .wrongState {
             // After an error of the kind "out of range" the library has stopped the partition and cannot seek it.
-            try fetchAnew(partition, from: offset)
+            guard try assignment().contains(partition) else { throw error }
+            try restart(partition, at: offset)
         }
     }
 
     /// Assigns a partition anew. An eager group allows that only for all partitions together.
-    func fetchAnew(_ partition: TopicPartition, from offset: Int64) throws {
-        guard try assignment().contains(partition) else {
-            throw KafkaError(.wrongState, "the partition is not assigned", topicPartition: partition)
-        }
+    private func restart(_ partition: TopicPartition, at offset: Int64) throws {
         if rebalanceProtocol == "COOPERATIVE" {
             let list = NativePartitionList([partition: offset])
             try KafkaError.check(list.use { rd_kafka_incremental_unassign(client.pointer, $0) })
@@ -125,6 +129,8 @@ final class NativeConsumer: @unchecked Sendable {
             for item in all { offsets[item] = positions[item] ?? starts[item] ?? Int64(RD_KAFKA_OFFSET_INVALID) }
             offsets[partition] = offset
             try KafkaError.check(NativePartitionList(offsets).use { rd_kafka_assign(client.pointer, $0) })
+            // The library has no position of any of them before its next record.
+            client.callbacks.rebalance.withLock { $0.starts.merge(offsets) { $1 } }
         }
         client.callbacks.rebalance.withLock { $0.starts[partition] = offset }
         // A new assignment is not paused.

@@ -10,8 +10,6 @@ final class HistoryWriter {
     private(set) var nextChange: Int64
     /// The transaction's token, or nil while there is no change.
     private(set) var token: Int64?
-    /// Whether a range was appended, and so the index is there that its readers need.
-    private var hasRange = false
 
     init(store: WriterConnection, time: Int64, author: String, context: String?, source: String?, nextChange: Int64) {
         self.store = store
@@ -44,8 +42,6 @@ final class HistoryWriter {
 
     /// Appends a range of changes.
     func append(_ range: HistoryRange, entity: Entity) throws(StoreError) {
-        if !hasRange { try store.runOnce(Schema.historyDeletionIndex) }
-        hasRange = true
         try store.appendRange(range, id: nextChange, token: try openToken(), entity: entity.name)
         nextChange += range.count
     }
@@ -56,7 +52,6 @@ final class HistoryWriter {
     /// Forgets the changes from an id on; their rows were rolled back.
     func rewind(to change: Int64) {
         nextChange = change
-        hasRange = false
         // The rollback may have taken the transaction's row with it.
         if change == firstChange { token = nil }
     }

@@ -64,6 +64,7 @@ struct Schema {
         properties TEXT)
         """,
         "CREATE INDEX _history_transaction_time ON _history_transaction (time)",
+        "CREATE INDEX _history_change_deletion ON _history_change (entity, object) WHERE change = 2",
     ]
 
     /// Makes a store of the first layout one of this layout.
@@ -109,11 +110,6 @@ struct Schema {
     /// The index that finds the changes of one object; it costs a quarter of the time of writing, so it is made on wish.
     static let historyObjectIndex =
         "CREATE INDEX IF NOT EXISTS _history_change_object ON _history_change (entity, object)"
-
-    /// The index that finds the deletion of an object which a batch request changed before; it costs a tenth of the time
-    /// of a large deletion, so it is made with the first change of a batch request.
-    static let historyDeletionIndex =
-        "CREATE INDEX IF NOT EXISTS _history_change_deletion ON _history_change (entity, object) WHERE change = 2"
 
     // MARK: Entities
 

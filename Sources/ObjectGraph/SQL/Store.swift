@@ -127,19 +127,12 @@ public final class Store: Sendable {
                 } else {
                     try create(database, model: model, path: path, options: options)
                 }
-                try indexHistory(database, byObject: options.indexesHistoryByObject)
+                if options.indexesHistoryByObject { try database.execute(sql: Schema.historyObjectIndex) }
             }
             return Store(model: model, path: path, database: pool, options: options, isTemporary: isTemporary)
         } catch {
             throw StoreError(error, action: "open the store at \(path)")
         }
-    }
-
-    /// Makes the indexes of the history that only some stores need. A copy that a migration made may lack them.
-    private static func indexHistory(_ database: Database, byObject: Bool) throws {
-        if byObject { try database.execute(sql: Schema.historyObjectIndex) }
-        let hasRanges = try Bool.fetchOne(database, sql: "SELECT EXISTS (SELECT 1 FROM _history_range)") ?? false
-        if byObject || hasRanges { try database.execute(sql: Schema.historyDeletionIndex) }
     }
 
     /// Makes an empty file that only its owner reads; SQLite gives its log the same permissions.

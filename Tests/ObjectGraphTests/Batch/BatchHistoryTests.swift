@@ -50,47 +50,6 @@ import Testing
         #expect(try graph.store.verify().isSound)
     }
 
-    /// A large deletion is a tenth faster without it.
-    @Test func theIndexOfDeletionsComesWithTheFirstRangeAndIsUsed() throws {
-        let graph = try graph()
-        let index = "SELECT count(*) FROM sqlite_master WHERE name = '_history_change_deletion'"
-        _ = try graph.writer.execute(BatchDeleteRequest("Chat", where: "id = 'a'"))
-        #expect(try graph.value(index) == 0)
-        _ = try graph.writer.execute(BatchUpdateRequest("Chat", set: ["title": .value("same")]))
-        #expect(try graph.value(index) == 1)
-        _ = try graph.writer.execute(BatchDeleteRequest("Chat"))
-        #expect(try graph.history(after: 1) == ["delete Chat a", "update Chat b title", "delete Chat b"])
-        let plan = try graph.rows("EXPLAIN QUERY PLAN SELECT * FROM _history").compactMap { $0.last?.text }
-        #expect(plan.contains { $0.contains("_history_change_deletion") }, "\(plan)")
-    }
-
-    @Test func aCopyWithoutTheIndexOfDeletionsGetsItWhenItIsOpened() throws {
-        let folder = try TemporaryFolder()
-        let path = folder.path("s.sqlite")
-        let index = "SELECT count(*) FROM sqlite_master WHERE name = '_history_change_deletion'"
-        do {
-            let graph = try Graph(configuredModel("chat"), path: path)
-            try graph.apply(graph.upsert("Chat", "a"))
-            _ = try graph.writer.execute(BatchUpdateRequest("Chat", set: ["title": .value("same")]))
-            try graph.writer.write("drop") { try $0.runOnce("DROP INDEX _history_change_deletion") }
-            try graph.writer.commit()
-            try graph.writer.close()
-            try graph.store.close()
-        }
-        let graph = try Graph(configuredModel("chat"), path: path)
-        #expect(try graph.value(index) == 1)
-    }
-
-    /// A rolled back request takes the index along; the next one makes it again.
-    @Test func aRefusedRequestLeavesNoIndexBehind() throws {
-        let graph = try graph()
-        #expect(throws: BatchError.self) {
-            try graph.writer.execute(BatchUpdateRequest("Chat", set: ["id": .value("same")]))
-        }
-        _ = try graph.writer.execute(BatchUpdateRequest("Chat", set: ["title": .value("same")]))
-        #expect(try graph.value("SELECT count(*) FROM sqlite_master WHERE name = '_history_change_deletion'") == 1)
-    }
-
     @Test func validatorsOfTheProgramRefuseABatchDeletionAsAWhole() throws {
         var options = WriterContext.Options()
         options.validators["Chat"] = EntityValidator(validateForDelete: { validation in

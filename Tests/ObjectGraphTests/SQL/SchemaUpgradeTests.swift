@@ -11,7 +11,7 @@ import Testing
             try database.execute(
                 sql: """
                     DROP VIEW _history; DROP TABLE _history_range; DROP INDEX _history_transaction_time;
-                    ALTER TABLE _tombstone DROP COLUMN saved;
+                    DROP INDEX _history_change_deletion; ALTER TABLE _tombstone DROP COLUMN saved;
                     UPDATE _metadata SET value = '1' WHERE key = 'formatVersion';
                     CREATE VIEW _history AS SELECT 1
                     """)
