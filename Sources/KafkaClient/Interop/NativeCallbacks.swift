@@ -8,7 +8,7 @@ final class NativeCallbacks: Sendable {
     struct Rebalance {
         var hook: RebalanceHook?
         var assigned: Set<TopicPartition> = []
-        /// Where the handler said to start.
+        /// Where reading was told to begin: by the handler, or by a seek since.
         var starts: [TopicPartition: Int64] = [:]
         var paused: Set<TopicPartition> = []
         var failure: (any Error)?
