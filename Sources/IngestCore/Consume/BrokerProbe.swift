@@ -28,12 +28,11 @@ public final class BrokerProbe: Sendable {
     public func run() {
         while !isStopping.load(ordering: .acquiring) {
             probe()
-            // What asking for ends takes is part of the interval: a broker that has gone silent is noticed no later.
-            let clock = ContinuousClock.now
+            // Not a date: a clock that is set back must not make the wait longer. What asking for ends takes is part of
+            // it: a broker that has gone silent is noticed no later.
+            let next = DispatchTime.now() + Self.intervalSeconds
             lookForEnds()
-            let left = .seconds(Self.intervalSeconds) - (ContinuousClock.now - clock)
-            // Not until a date: a clock that is set back must not make the wait longer.
-            _ = stop.wait(timeout: .now() + max(0, left / .seconds(1)))
+            _ = stop.wait(timeout: next)
         }
     }
 

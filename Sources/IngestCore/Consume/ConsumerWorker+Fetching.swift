@@ -1,7 +1,6 @@
-import Foundation
 import KafkaClient
 
-/// How the worker finds partitions that the client has stopped fetching, and what it reports of itself.
+/// How the worker finds partitions that the client has stopped fetching.
 extension ConsumerWorker {
     /// Takes what a poll brought for signs of life.
     func hear(_ batch: RecordBatch) {
@@ -26,11 +25,9 @@ extension ConsumerWorker {
     /// - Throws: `StoreError` where what is open cannot be saved.
     func watchFetches(_ consumer: Consumer, at time: Double) throws {
         guard let directory else { return }
-        directory.watch(Set(progress.keys.filter(isRead)))
-        let actions = fetchWatch.update(ends: directory.ends, at: time) { partition in
-            isRead(partition) ? .some(progress[partition]?.next) : nil
-        }
-        for action in actions {
+        let next = progress.filter { isRead($0.key, $0.value) }.mapValues { $0.next ?? 0 }
+        directory.watch(Set(next.keys))
+        for action in fetchWatch.update(ends: directory.ends, next: next, at: time) {
             switch action {
             case .tell(let partition, let behind):
                 health.report(
@@ -45,9 +42,8 @@ extension ConsumerWorker {
     }
 
     /// Whether records of a partition can be expected.
-    private func isRead(_ partition: TopicPartition) -> Bool {
-        guard let progress = progress[partition], !progress.isHalted else { return false }
-        return !isWaiting && !resting.contains(partition) && !missing.contains(partition)
+    private func isRead(_ partition: TopicPartition, _ progress: PartitionProgress) -> Bool {
+        !progress.isHalted && !isWaiting && !resting.contains(partition) && !missing.contains(partition)
             && !outOfRange.contains(partition)
     }
 
@@ -66,33 +62,5 @@ extension ConsumerWorker {
             unproven.insert(partition)
             logger.warning("fetching anew failed", metadata: ["reason": "\(error)"])
         }
-    }
-
-    // MARK: Reports
-
-    /// Sets the metrics that are looked at rather than counted.
-    func report(_ consumer: Consumer) {
-        let ends = directory?.ends ?? [:]
-        for (partition, progress) in progress {
-            guard let position = progress.next else { continue }
-            // What the client knows is as old as its last fetch.
-            let known = (try? consumer.watermarks(partition))?.high ?? -1
-            let end = max(known, ends[partition] ?? -1)
-            if end < 0 { continue }
-            metrics.consumerLag.with(partition.topic, "\(partition.partition)").set(max(0, end - position))
-        }
-        metrics.storeBytes.set(Self.size(store.path))
-        let logBytes = Self.size(store.path + "-wal")
-        metrics.walBytes.set(logBytes)
-        if logGrowth.isWorthTelling(bytes: logBytes) {
-            logger.warning(
-                "a reader keeps the store's write-ahead log from being used again; end its transaction",
-                metadata: ["bytes": "\(logBytes)"])
-        }
-    }
-
-    private static func size(_ path: String) -> Int {
-        let attributes = try? FileManager.default.attributesOfItem(atPath: path)
-        return (attributes?[.size] as? NSNumber)?.intValue ?? 0
     }
 }

@@ -89,14 +89,14 @@ struct FetchWatch: Sendable {
     /// - Parameters:
     ///   - ends: the offsets that follow the partitions' last ones, as of a moment ago; of one that is absent nothing new
     ///     is known.
-    ///   - next: the next offset wanted of a partition; nil in it where nothing is known, nil itself where the partition
-    ///     is not being read, so that nothing can be expected of it.
+    ///   - next: the next offsets wanted of the partitions that are being read, 0 where nothing is known; of one that is
+    ///     absent nothing can be expected.
     mutating func update(
-        ends: [TopicPartition: Int64], at time: Double, next: (TopicPartition) -> Int64??
+        ends: [TopicPartition: Int64], next: [TopicPartition: Int64], at time: Double
     ) -> [Action] {
         var actions: [Action] = []
         for (partition, state) in states {
-            guard let next = next(partition) else {
+            guard let next = next[partition] else {
                 hear(partition)
                 continue
             }

@@ -77,9 +77,9 @@ final class NativeClient: @unchecked Sendable {
         return list.validOffsets
     }
 
-    func ends(of partitions: some Collection<TopicPartition>, timeoutMilliseconds: Int) throws -> [TopicPartition:
-        Int64]
-    {
+    func ends(
+        of partitions: some Collection<TopicPartition>, timeoutMilliseconds: Int
+    ) throws -> [TopicPartition: Int64] {
         // In the place of a timestamp, "end" asks for the end; where nothing is answered it stays, and is no offset.
         let end = Int64(RD_KAFKA_OFFSET_END)
         let list = NativePartitionList(Dictionary(partitions.map { ($0, end) }) { first, _ in first })

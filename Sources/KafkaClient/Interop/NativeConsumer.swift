@@ -117,22 +117,22 @@ final class NativeConsumer: @unchecked Sendable {
 
     /// Assigns a partition anew. An eager group allows that only for all partitions together.
     private func restart(_ partition: TopicPartition, at offset: Int64) throws {
+        var offsets = [partition: offset]
         if rebalanceProtocol == "COOPERATIVE" {
-            let list = NativePartitionList([partition: offset])
+            let list = NativePartitionList(offsets)
             try KafkaError.check(list.use { rd_kafka_incremental_unassign(client.pointer, $0) })
             try KafkaError.check(list.use { rd_kafka_incremental_assign(client.pointer, $0) })
         } else {
             let all = try assignment()
             let positions = try position(all)
             let starts = client.callbacks.rebalance.withLock { $0.starts }
-            var offsets: [TopicPartition: Int64] = [:]
-            for item in all { offsets[item] = positions[item] ?? starts[item] ?? Int64(RD_KAFKA_OFFSET_INVALID) }
-            offsets[partition] = offset
+            for item in all where item != partition {
+                offsets[item] = positions[item] ?? starts[item] ?? Int64(RD_KAFKA_OFFSET_INVALID)
+            }
             try KafkaError.check(NativePartitionList(offsets).use { rd_kafka_assign(client.pointer, $0) })
-            // The library has no position of any of them before its next record.
-            client.callbacks.rebalance.withLock { $0.starts.merge(offsets) { $1 } }
         }
-        client.callbacks.rebalance.withLock { $0.starts[partition] = offset }
+        // The library has no position of any of them before its next record.
+        client.callbacks.rebalance.withLock { $0.starts.merge(offsets) { $1 } }
         // A new assignment is not paused.
         let paused = client.callbacks.rebalance.withLock { $0.paused }
         if !paused.isEmpty { try pause(Array(paused)) }

@@ -1,0 +1,31 @@
+import Foundation
+import KafkaClient
+
+/// What the worker reports of itself beside its health.
+extension ConsumerWorker {
+    /// Sets the metrics that are looked at rather than counted.
+    func report(_ consumer: Consumer) {
+        let ends = directory?.ends ?? [:]
+        for (partition, progress) in progress {
+            guard let position = progress.next else { continue }
+            // What the client knows is as old as its last fetch.
+            let known = (try? consumer.watermarks(partition))?.high ?? -1
+            let end = max(known, ends[partition] ?? -1)
+            if end < 0 { continue }
+            metrics.consumerLag.with(partition.topic, "\(partition.partition)").set(max(0, end - position))
+        }
+        metrics.storeBytes.set(Self.size(store.path))
+        let logBytes = Self.size(store.path + "-wal")
+        metrics.walBytes.set(logBytes)
+        if logGrowth.isWorthTelling(bytes: logBytes) {
+            logger.warning(
+                "a reader keeps the store's write-ahead log from being used again; end its transaction",
+                metadata: ["bytes": "\(logBytes)"])
+        }
+    }
+
+    private static func size(_ path: String) -> Int {
+        let attributes = try? FileManager.default.attributesOfItem(atPath: path)
+        return (attributes?[.size] as? NSNumber)?.intValue ?? 0
+    }
+}
