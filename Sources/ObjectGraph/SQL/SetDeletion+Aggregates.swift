@@ -1,11 +1,11 @@
 // Derived values of survivors that read deleted objects.
 extension SetDeletion {
     /// Marks what has to be computed anew, while references and links are still there.
-    func markReaders(_ propagation: DerivedPropagation) throws(StoreError) {
+    func markReaders(_ propagation: DerivedPropagation, _ reach: CascadeReach) throws(StoreError) {
         for node in plan.order {
             let relationship = model.entities[node.entity].attributes[node.slot].derivation?.aggregatedRelationship
                 .map { model.entities[node.entity].relationships[$0] }
-            guard let relationship else { continue }
+            guard let relationship, !reach.takesOwners(of: relationship, model) else { continue }
             let gone = "SELECT pk FROM temp.\(doomed(relationship.destinationIndex))"
             try propagation.mark(
                 node, selection: staying(propagation.owners(of: node, among: gone), node.entity))

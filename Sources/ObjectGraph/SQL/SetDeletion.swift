@@ -48,11 +48,11 @@ struct SetDeletion {
     ) throws {
         try prepare()
         try seed(self)
-        try close()
+        let reach = try close()
         try deny()
         try callValidators()
         let propagation = DerivedPropagation(store: store, plan: plan, time: history.time)
-        try markReaders(propagation)
+        try markReaders(propagation, reach)
         try letGoColumns(propagation, into: &tally)
         try checkColumnMinimums()
         try letGoJoins(propagation, into: &tally)
@@ -102,7 +102,11 @@ struct SetDeletion {
     // MARK: The deleted set
 
     /// Follows the rule 'cascade', a round at a time, until a round reaches nothing new.
-    private func close() throws(StoreError) {
+    private func close() throws(StoreError) -> CascadeReach {
+        var reach = CascadeReach()
+        for entity in model.rootEntities where try exists("SELECT 1 FROM temp.\(doomed(entity.index)) LIMIT 1") {
+            reach.noteSeed(of: entity.index)
+        }
         var round: Int64 = 0
         var hasGrown = true
         while hasGrown {
@@ -115,11 +119,14 @@ struct SetDeletion {
                         SELECT destination, ?1 + 1 FROM (\(links(relationship, where: "x.round = ?1")))
                         """
                     ) { $0.bind(1, round) }
-                    if store.changedRowCount > 0 { hasGrown = true }
+                    if store.changedRowCount == 0 { continue }
+                    hasGrown = true
+                    reach.note(relationship, model)
                 }
             }
             round += 1
         }
+        return reach
     }
 
     /// A query of the links from doomed objects: columns `source` and `destination`.
