@@ -268,6 +268,21 @@ import Testing
         #expect(found == Array(1...10) + [2, 3, 4, 5])
     }
 
+    @Test func theIndexOfDeletionsFindsWhatBecameOfTheObjectsOfARange() throws {
+        let graph = try Graph(configuredModel("chat"))
+        let lookUps = [
+            """
+            SELECT object, identity FROM _history_change \
+            WHERE change = 2 AND entity = ? AND object BETWEEN ? AND ? AND id > ?
+            """,
+            "SELECT identity FROM _history",
+        ]
+        for sql in lookUps {
+            let plan = try graph.rows("EXPLAIN QUERY PLAN \(sql)").compactMap(\.[3].text)
+            #expect(plan.contains { $0.contains("_history_change_deletion (object>? AND object<?)") }, "\(plan)")
+        }
+    }
+
     @Test func theIndexByObjectIsUsedWhereItIsWished() throws {
         var options = Store.Options()
         options.indexesHistoryByObject = true
