@@ -48,6 +48,8 @@ public final class TopicReplay {
     private var open: Set<TopicPartition> = []
     /// The first record that cannot be read.
     private var damage: TopicReplayError?
+    /// The partitions whose log may be another since a connection was lost.
+    private var unproven: Set<TopicPartition> = []
     /// What was said last about a partition that gives nothing.
     private var waitReason: String?
     /// Called a few times a second.
@@ -218,9 +220,10 @@ public final class TopicReplay {
             let batch = try consumer.poll(maxRecords: configuration.chunk.maxOperations, timeoutMilliseconds: 100)
             let before = open
             for event in batch.errors { endBeforeDamage(event) }
-            for record in batch { try take(record, decoder) }
+            if batch.errors.contains(where: { $0.error.code == .connectionLost }) { unproven.formUnion(open) }
+            try take(batch, decoder, consumer)
             if let damage { throw damage }
-            for event in batch.errors { try handle(event) }
+            for event in batch.errors { try handle(event, consumer) }
             try consumer.pause(before.subtracting(open).sorted())
             try pipeline.tick(hasBacklog: true)
             if !batch.isEmpty || open != before { heard = now() }
@@ -232,6 +235,32 @@ public final class TopicReplay {
             }
             if reports.isDue(at: now()) { onProgress(progress(request)) }
         }
+    }
+
+    private func take(_ batch: RecordBatch, _ decoder: EventDecoder, _ consumer: Consumer) throws {
+        var fetchedAnew: Set<TopicPartition> = []
+        for record in batch where !fetchedAnew.contains(record.topicPartition) {
+            if unproven.contains(record.topicPartition) {
+                fetchedAnew.insert(record.topicPartition)
+                try compareAgain(record.topicPartition, consumer)
+            } else {
+                try take(record, decoder)
+            }
+        }
+    }
+
+    /// Goes back to the last record that the store took: what answers after a lost connection may have another log.
+    private func compareAgain(_ partition: TopicPartition, _ consumer: Consumer) throws {
+        unproven.remove(partition)
+        try pipeline.finish()
+        let stored = try pipeline.writer.store.read { try $0.positions() }
+            .first { $0.topic == partition.topic && $0.partition == partition.partition }
+        guard var reading = readings[partition] else { return }
+        // Without a position nothing was read yet.
+        if let stored { reading.progress = PartitionProgress(stored) }
+        readings[partition] = reading
+        pipeline.begin(topic: partition.topic, partition: partition.partition, at: stored?.nextOffset)
+        try consumer.seek(partition, to: reading.progress.start)
     }
 
     private func take(_ record: ConsumedRecord, _ decoder: EventDecoder) throws {
@@ -276,10 +305,13 @@ public final class TopicReplay {
                 + "it with --from-offset, into another store.path")
     }
 
-    private func handle(_ event: ConsumerEvent) throws {
+    private func handle(_ event: ConsumerEvent, _ consumer: Consumer) throws {
+        if event.error.code == .connectionLost { return }
         if let partition = event.topicPartition {
-            // Offsets behind the last record may be markers of transactions, or compacted away.
             if event.error.code == .partitionEnd {
+                // Another log may end here too.
+                if unproven.contains(partition) { return try compareAgain(partition, consumer) }
+                // Offsets behind the last record may be markers of transactions, or compacted away.
                 open.remove(partition)
                 return
             }
@@ -287,7 +319,8 @@ public final class TopicReplay {
                 throw TopicReplayError(
                     .gone,
                     "The broker does not have \(partition.topic)/\(partition.partition) from offset "
-                        + "\(readings[partition]?.progress.next ?? 0) on any more. Begin anew, into another store.path")
+                        + "\(readings[partition]?.progress.start ?? 0) on any more. Begin anew, into another store.path, "
+                        + "or go on with --from-offset stored where only older records are gone")
             }
         }
         if event.error.isFatal { throw event.error }

@@ -26,7 +26,7 @@ extension WorkerRuntimeTests {
         @discardableResult
         private func replay(
             _ name: String, _ request: TopicReplayRequest = TopicReplayRequest(topic: "events"),
-            stoppingAfter count: Int = .max
+            stoppingAfter count: Int = .max, betweenBatches: @escaping (IngestPipeline) -> Void = { _ in }
         ) throws -> [TopicReplay.PartitionResult] {
             let store = try Store.open(path: path(name), model: WorkerHarness.model)
             let writer = try WriterContext(store: store)
@@ -38,7 +38,10 @@ extension WorkerRuntimeTests {
                 writer: writer, configuration: harness.configuration, logger: .silent)
             let replay = TopicReplay(
                 pipeline: pipeline, configuration: harness.configuration, logger: .silent,
-                isStopping: { pipeline.summary.records >= count })
+                isStopping: {
+                    betweenBatches(pipeline)
+                    return pipeline.summary.records >= count
+                })
             return try replay.replay(request)
         }
 
@@ -126,6 +129,62 @@ extension WorkerRuntimeTests {
             #expect(try read("b.sqlite") { try $0.fetch(FetchRequest("Message")) }.count == 10)
             // The same start with a later end goes on.
             #expect(try replay("b.sqlite", TopicReplayRequest(topic: "events", start: .offset(20)))[0].records == 70)
+        }
+
+        /// Replays ten batches of records, which the client fetches one by one, and cuts the connection once after some.
+        private func replayWithALostConnection(
+            _ name: String, whileDown change: @escaping (IngestPipeline) throws -> Void = { _ in }
+        ) throws -> [TopicReplay.PartitionResult] {
+            for round in 0..<10 { try fill(10, round: round) }
+            harness.configuration.kafka.properties = KafkaProperties([
+                "bootstrap.servers": harness.broker.bootstrapServers, "group.id": "group",
+                "queued.min.messages": "1", "queued.max.messages.kbytes": "1",
+            ])
+            var failure: (any Error)?
+            var isCut = false
+            let result = try replay(name) { pipeline in
+                if isCut || pipeline.summary.records < 20 { return }
+                isCut = true
+                do {
+                    try harness.broker.setDown()
+                    try pipeline.finish()
+                    try change(pipeline)
+                    Thread.sleep(forTimeInterval: 0.3)
+                    try harness.broker.setUp()
+                } catch {
+                    failure = error
+                }
+            }
+            if let failure { throw failure }
+            #expect(isCut)
+            return result
+        }
+
+        @Test func afterALostConnectionItGoesOnWithTheSameLog() throws {
+            #expect(try replayWithALostConnection("a.sqlite").map(\.records) == [100, 0])
+            #expect(try positions("a.sqlite") == [100])
+            try replay("b.sqlite")
+            #expect(try dump(path("a.sqlite")) == dump(path("b.sqlite")))
+        }
+
+        /// The broker of this process cannot exchange its log; a store that took other records is in the same position.
+        @Test func afterALostConnectionAnotherLogIsKnown() throws {
+            let error = #expect(throws: TopicReplayError.self) {
+                try replayWithALostConnection("a.sqlite") { pipeline in
+                    let position = try #require(
+                        try pipeline.writer.store.read { try $0.positions() }.first { $0.topic == "events" })
+                    _ = try pipeline.writer.apply(
+                        WriterContext.Chunk(
+                            events: [],
+                            positions: [
+                                SourcePosition(
+                                    topic: "events", partition: 0, nextOffset: position.nextOffset, detail: "1-1")
+                            ]))
+                    try pipeline.writer.commit()
+                }
+            }
+            #expect(error?.code == .gone)
+            #expect(error?.description.contains("is not the one that the store took last") == true)
         }
 
         @Test func aStoreThatTheWorkerWroteIsRefused() async throws {
