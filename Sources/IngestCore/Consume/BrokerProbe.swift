@@ -8,6 +8,7 @@ import Synchronization
 public final class BrokerProbe: Sendable {
     private let admin: Admin
     private let health: HealthMonitor
+    private let metrics: WorkerMetrics
     private let directory: TopicDirectory?
     private let isStopping = Atomic<Bool>(false)
     private let stop = DispatchSemaphore(value: 0)
@@ -18,8 +19,12 @@ public final class BrokerProbe: Sendable {
     ///
     /// - Parameter directory: where the topics that the broker has are noted, or nil.
     /// - Throws: `KafkaError` where a property is unknown or refused.
-    init(configuration: KafkaConfiguration, health: HealthMonitor, directory: TopicDirectory? = nil) throws {
+    init(
+        configuration: KafkaConfiguration, health: HealthMonitor, metrics: WorkerMetrics,
+        directory: TopicDirectory? = nil
+    ) throws {
         self.directory = directory
+        self.metrics = metrics
         admin = try Admin(configuration: configuration)
         self.health = health
     }
@@ -49,6 +54,7 @@ public final class BrokerProbe: Sendable {
             health.report(.brokerReachable)
         } catch {
             health.report(.brokerUnreachable(reason: "\(error)"))
+            metrics.noteError()
         }
     }
 

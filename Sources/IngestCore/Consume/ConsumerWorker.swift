@@ -354,7 +354,7 @@ public final class ConsumerWorker: @unchecked Sendable {
     /// Goes back to what the store has and waits a little; the records are read again.
     private func recover(from error: StoreError, _ consumer: Consumer) throws {
         health.report(.storeFailed(reason: error.description))
-        metrics.lastErrorTimestamp.set(Double(WriterContext.systemTime()) / 1_000_000)
+        metrics.noteError()
         let seconds = backoff.failed()
         logger.error(
             "the store refused, trying again",
@@ -380,16 +380,16 @@ public final class ConsumerWorker: @unchecked Sendable {
         }
     }
 
-    private func handle(_ event: ConsumerEvent, _ consumer: Consumer) throws {
+    func handle(_ event: ConsumerEvent, _ consumer: Consumer) throws {
         if takeEnd(event) { return }
-        metrics.lastErrorTimestamp.set(Double(WriterContext.systemTime()) / 1_000_000)
-        if event.error.isFatal { throw event.error }
-        if take(event, consumer) { return }
         if event.error.code == .connectionLost {
             // What answers next may have another log, with more records than the store has read.
             unproven.formUnion(progress.keys)
             return
         }
+        metrics.noteError()
+        if event.error.isFatal { throw event.error }
+        if take(event, consumer) { return }
         logger.warning("the consumer reports", metadata: ["reason": "\(event.error)"])
     }
 }

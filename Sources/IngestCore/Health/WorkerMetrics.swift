@@ -1,3 +1,5 @@
+import ObjectGraph
+
 /// Holds the worker's standard metrics.
 public final class WorkerMetrics: Sendable {
     /// The registry that shows them.
@@ -55,7 +57,8 @@ public final class WorkerMetrics: Sendable {
     public let fetchesAnew: Counter
     /// The next offset that the store waits for, by topic and partition.
     public let position: MetricFamily<Gauge>
-    /// The time of the last error, seconds since 1970.
+    /// The time of the last error, seconds since 1970. A connection that was lost is none while the broker answers: brokers
+    /// close those that nobody uses.
     public let lastErrorTimestamp: Gauge
     /// The time of the last commit, seconds since 1970.
     public let lastCommitTimestamp: Gauge
@@ -134,4 +137,7 @@ public final class WorkerMetrics: Sendable {
         ).with(version, librdkafka, sqlite).set(1)
         ProcessMetrics.register(in: registry)
     }
+
+    /// Notes that something failed just now.
+    func noteError() { lastErrorTimestamp.set(Double(WriterContext.systemTime()) / 1_000_000) }
 }

@@ -129,7 +129,7 @@ public final class WorkerRuntime: Sendable {
             try writer.commit()
         }
         let directory = TopicDirectory()
-        probe = try BrokerProbe(configuration: client, health: health, directory: directory)
+        probe = try BrokerProbe(configuration: client, health: health, metrics: metrics, directory: directory)
         let publisher = publisher
         feed = try ChangeFeed(
             store: store, configuration: configuration.notifications, metrics: metrics, logger: logger)

@@ -1,0 +1,40 @@
+import ObjectGraph
+import TestSupport
+import Testing
+
+@testable import IngestCore
+@testable import KafkaClient
+
+extension WorkerRuntimeTests {
+    @Test func aBrokerThatDoesNotAnswerIsAnError() async throws {
+        let harness = try WorkerHarness()
+        try harness.send([WorkerHarness.message("a")])
+        let before = Double(WriterContext.systemTime()) / 1_000_000
+        try harness.start()
+        try await harness.waitForPosition(1)
+        let metrics = try #require(harness.runtime).worker.metrics
+        #expect(metrics.lastErrorTimestamp.value == 0)
+        try harness.broker.setDown()
+        try await harness.wait(for: "the time of the error") { metrics.lastErrorTimestamp.value >= before }
+        try harness.broker.setUp()
+        try await harness.stop()
+    }
+
+    /// Brokers close connections that nobody uses, about every ten minutes: that is no reason to wake somebody.
+    @Test func aLostConnectionAloneIsNone() throws {
+        let worker = try ConsumerWorker.bare()
+        let consumer = try Consumer(withoutGroup: ["bootstrap.servers": "127.0.0.1:1", "group.id": "g"])
+        let place = TopicPartition("t", 0)
+        _ = try worker.begin([place])
+        func handle(_ code: KafkaError.Code) throws {
+            let error = KafkaError(code, "told", isRetriable: true)
+            try worker.handle(ConsumerEvent(topicPartition: nil, offset: nil, error: error), consumer)
+        }
+        try handle(.connectionLost)
+        #expect(worker.metrics.lastErrorTimestamp.value == 0)
+        #expect(worker.unproven == [place])
+        try handle(.timedOut)
+        #expect(worker.metrics.lastErrorTimestamp.value > 0)
+        try consumer.close()
+    }
+}
