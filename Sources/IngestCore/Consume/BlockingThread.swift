@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 
 /// Runs work that blocks on a thread of its own, away from the few threads that run Swift's tasks.
@@ -11,6 +12,15 @@ enum BlockingThread {
             thread.name = name
             thread.stackSize = 4 << 20
             thread.start()
+        }
+    }
+}
+
+extension DispatchQueue {
+    /// Runs what blocks for a moment, away from the few threads that run Swift's tasks.
+    func run<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
+        try await withCheckedThrowingContinuation { continuation in
+            self.async { continuation.resume(with: Swift.Result { try body() }) }
         }
     }
 }

@@ -72,7 +72,7 @@ public final class ChangeFeed: Sendable {
 
     private func reader(for request: FeedRequest) async throws -> FeedReader {
         let (store, identity) = (store, identity)
-        let start = try await FeedReader.run(on: queue) {
+        let start = try await queue.run {
             try store.read { context in
                 switch request.start {
                 case .oldest: return try context.purgedToken()
@@ -101,7 +101,7 @@ public final class ChangeFeed: Sendable {
 
     private func latestToken() async -> HistoryToken? {
         let store = store
-        return try? await FeedReader.run(on: queue) { try store.read { try $0.historyToken() } }
+        return try? await queue.run { try store.read { try $0.historyToken() } }
     }
 
     /// Turns a failure into what a reader is told; rethrows what is a failure of the program.

@@ -54,22 +54,13 @@ struct FeedReader: Sendable {
     /// - Throws: `StoreError`, with code `history.expired` where what comes next was purged.
     mutating func next(limit: Int) async throws -> FeedPage {
         let start = self
-        let (page, reader) = try await Self.run(on: queue) {
+        let (page, reader) = try await queue.run {
             var reader = start
             let page = try reader.read(limit: limit)
             return (page, reader)
         }
         self = reader
         return page
-    }
-
-    /// Runs what blocks on a queue, away from the few threads that run tasks.
-    static func run<Result: Sendable>(
-        on queue: DispatchQueue, _ body: @escaping @Sendable () throws -> Result
-    ) async throws -> Result {
-        try await withCheckedThrowingContinuation { continuation in
-            queue.async { continuation.resume(with: Swift.Result { try body() }) }
-        }
     }
 
     private mutating func read(limit: Int) throws -> FeedPage {

@@ -91,6 +91,9 @@ public struct HTTPServer: Service {
         }
     }
 
+    /// The connections that wait to be accepted. One too many asks again after a second, which a probe may not have.
+    private static let backlog = 1024
+
     private func application(_ connections: HTTPConnections) -> some ApplicationProtocol {
         // The server's own notes at info say what onBound says better.
         var quiet = logger
@@ -102,7 +105,7 @@ public struct HTTPServer: Service {
                 logger: logger),
             server: .http1(configuration: channelConfiguration(connections)),
             configuration: ApplicationConfiguration(
-                address: .hostname(configuration.host, port: configuration.port), backlog: 128),
+                address: .hostname(configuration.host, port: configuration.port), backlog: Self.backlog),
             onServerRunning: { channel in await onBound(channel.localAddress?.port ?? 0) },
             logger: quiet)
     }

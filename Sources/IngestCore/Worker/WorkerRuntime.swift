@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import KafkaClient
 import Logging
@@ -43,6 +44,8 @@ public final class WorkerRuntime: Sendable {
     private let feed: ChangeFeed
     private let takeover: RebuildTakeover?
     private let mailbox = CursorMailbox()
+    /// A report reads the store, and waits for one of its connections where others read: one does at a time.
+    private let statusQueue = DispatchQueue(label: "status")
     private let hooks: Hooks
     private let group = Mutex<ServiceGroup?>(nil)
     private let stopping = Atomic<Bool>(false)
@@ -193,7 +196,7 @@ public final class WorkerRuntime: Sendable {
     private func httpServer() -> HTTPServer {
         let routes =
             HTTPRoute.health(health, bearerToken: configuration.http.bearerToken) + ConsolePage.routes
-            + [.metrics(metrics.registry), .status { [self] in try statusReport() }]
+            + [.metrics(metrics.registry), .status { [self] in try await statusQueue.run { try self.statusReport() } }]
             // Of a store that is not in its place nobody is told anything.
             + (takeover == nil ? [feed.route] : [])
         let host = configuration.http.host

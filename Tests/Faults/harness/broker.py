@@ -132,7 +132,9 @@ class Broker:
             if self.kind == "noida" and end == 0:
                 continue
             command = ["kcat", "-C", "-b", self.address, "-t", topic, "-p", str(each), "-o", "beginning", "-e", "-q",
-                       "-f", "%o %K %S\n%k%s\n", "-X", "log_level=0", "-X", "isolation.level=read_committed"]
+                       "-f", "%o %K %S\n%k%s\n", "-X", "log_level=0", "-X", "isolation.level=read_committed",
+                       # noida answers with the whole partition at once.
+                       "-X", "receive.message.max.bytes=2147483647"]
             data = subprocess.run(
                 command, check=True, timeout=300, stdout=subprocess.PIPE, env=self.environment).stdout
             at = 0

@@ -69,10 +69,10 @@ final class WorkerHarness {
         """
     }
 
-    func start() throws {
+    func start(hooks: WorkerRuntime.Hooks = WorkerRuntime.Hooks()) throws {
         let runtime = try WorkerRuntime(
             configuration: configuration, model: Self.model,
-            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, hooks: hooks)
         self.runtime = runtime
         task = Task { try await runtime.run(signals: []) }
     }

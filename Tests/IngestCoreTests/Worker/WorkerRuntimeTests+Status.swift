@@ -1,0 +1,54 @@
+import Foundation
+import ObjectGraph
+import Synchronization
+import Testing
+
+@testable import IngestCore
+
+extension WorkerRuntimeTests {
+    /// All of the store's connections are held, and more reports wait for one than there are threads for tasks.
+    @Test func probesAnswerWhileReportsWaitForTheStore() async throws {
+        let harness = try WorkerHarness()
+        harness.configuration.http.enabled = true
+        harness.configuration.http.port = 0
+        let bound = Mutex(0)
+        var hooks = WorkerRuntime.Hooks()
+        hooks.onHTTPBound = { port in bound.withLock { $0 = port } }
+        try harness.start(hooks: hooks)
+        try await harness.wait(for: "the server") { bound.withLock { $0 } > 0 }
+        let port = bound.withLock { $0 }
+        let store = try #require(harness.runtime).store
+
+        let held = Atomic<Int>(0)
+        let isReleased = Atomic<Bool>(false)
+        let readers = Store.Options().maximumReaderCount
+        for _ in 0..<readers {
+            Thread {
+                try? store.read { _ in
+                    held.add(1, ordering: .relaxed)
+                    // Not for good: where reports hold up the tasks, this test's own too.
+                    let end = ContinuousClock.now + .seconds(20)
+                    while !isReleased.load(ordering: .relaxed), ContinuousClock.now < end { usleep(10_000) }
+                    isReleased.store(true, ordering: .relaxed)
+                }
+            }.start()
+        }
+        try await harness.wait(for: "the connections") { held.load(ordering: .relaxed) == readers }
+        let reports = try (0..<ProcessInfo.processInfo.activeProcessorCount * 2 + 4).map { _ in
+            let connection = try #require(RawConnection(port: port))
+            connection.send("GET /status HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+            return connection
+        }
+        for _ in 0..<10 {
+            let probe = try #require(RawConnection(port: port))
+            probe.send("GET /livez HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+            #expect(await probe.readToEnd()?.hasPrefix("HTTP/1.1 200") == true)
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        let cameLate = isReleased.load(ordering: .relaxed)
+        #expect(!cameLate, "the probes waited for the reports")
+        isReleased.store(true, ordering: .relaxed)
+        for report in reports { #expect(await report.readToEnd()?.hasPrefix("HTTP/1.1 200") == true) }
+        try await harness.stop()
+    }
+}
