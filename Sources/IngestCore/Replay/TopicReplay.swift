@@ -256,8 +256,8 @@ public final class TopicReplay {
         let stored = try pipeline.writer.store.read { try $0.positions() }
             .first { $0.topic == partition.topic && $0.partition == partition.partition }
         guard var reading = readings[partition] else { return }
-        // Without a position nothing was read yet.
-        if let stored { reading.progress = PartitionProgress(stored) }
+        // Where nothing was read yet, the record before may be gone for age, which was looked at when reading began.
+        if let stored, reading.records > 0 || reading.span.looksBack { reading.progress = PartitionProgress(stored) }
         readings[partition] = reading
         pipeline.begin(topic: partition.topic, partition: partition.partition, at: stored?.nextOffset)
         try consumer.seek(partition, to: reading.progress.start)
