@@ -22,6 +22,14 @@ extension Migrator {
         /// The model that a stage begins with.
         func source(of stage: Int) -> ObjectModel { stage == 0 ? source : pending[stage - 1].target }
 
+        /// Checks all stages for what the models alone forbid, before a row is looked at.
+        func checkModels() throws {
+            for (index, stage) in pending.enumerated() {
+                let mapping = ModelMapping(from: source(of: index), to: stage.target)
+                try naming(index) { _ = try Migrator.check(mapping, stage.mapping) }
+            }
+        }
+
         /// The step that heads a stage of several.
         func head(of stage: Int) -> [MigrationPlan.Step] {
             if pending.count == 1 { return [] }

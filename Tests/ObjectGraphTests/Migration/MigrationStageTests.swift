@@ -91,6 +91,33 @@ import Testing
         #expect(try fixture.dump() == before)
     }
 
+    /// Whichever way it goes: what a later stage's models forbid is not found only when rows no longer stand against the
+    /// first.
+    @Test(arguments: [0, Int64.max]) func whatAnyStagesModelsForbidIsSaidBeforeARowIsLookedAt(_ threshold: Int64) throws
+    {
+        let versions = try [
+            model("priority: { type: string }", "1"), model("priority: { type: integer16 }", "2"),
+            model("priority: { type: uuid }", "3"),
+        ]
+        let fixture = try filled(versions[0])
+        let list: [MigrationStage] = [
+            .lightweight(
+                to: versions[1],
+                mapping: try mapping("entities: { Item: { priority: { from: priority, map: { low: 1 } } } }")),
+            .lightweight(to: versions[2]),
+        ]
+        for isRehearsal in [true, false] {
+            let migrator = fixture.migrator { $0.copyRowThreshold = threshold }
+            let error = #expect(throws: MigrationError.self) {
+                if isRehearsal { _ = try migrator.plan(through: list) } else { try migrator.migrate(through: list) }
+            }
+            #expect(
+                error?.code == .notInferable && error?.message.hasPrefix("Stage 2,") == true,
+                "\(String(describing: error))")
+        }
+        try fixture.expectOld()
+    }
+
     @Test func aStoreInTheMiddleBeginsThere() throws {
         let versions = try versions()
         let fixture = try filled(versions[0])

@@ -46,10 +46,7 @@ struct MigrationChain {
     /// - Parameter backup: where the old store is kept.
     func run(backup: String) throws -> MigrationPlan {
         let links = links
-        for link in links where !link.isPreparation {
-            // What the models alone forbid is said before anything is copied.
-            try task.naming(link.number) { _ = try Migrator.check(link.mapping, link.expressions) }
-        }
+        try task.checkModels()
         let origins = try origins(links)
         let taken = takeOver(origins)
         var notes = taken.notes

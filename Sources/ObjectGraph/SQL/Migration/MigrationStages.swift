@@ -35,6 +35,7 @@ struct MigrationStages {
     }
 
     private func run(_ task: Migrator.Task, _ database: Database) throws -> MigrationPlan {
+        try task.checkModels()
         let total = try MigrationFile.rowCounts(task.source, database).values.reduce(0, +)
         var steps: [MigrationPlan.Step] = []
         var notes: [String] = []
@@ -54,8 +55,6 @@ struct MigrationStages {
         _ stage: MigrationStage, from source: ObjectModel, _ database: Database
     ) throws -> MigrationSurvey {
         let mapping = ModelMapping(from: source, to: stage.target)
-        // What follows from the models alone is said before a closure runs.
-        _ = try Migrator.check(mapping, stage.mapping)
         try stage.prepare(from: source, database, options.willExecute)
         let survey = try MigrationSurvey(mapping, stage.mapping, database)
         if !survey.problems.isEmpty { throw MigrationError.rows(survey.problems) }
