@@ -76,19 +76,20 @@ final class MigrationFixture {
     }
 
     /// Takes a model for the store's own, and checks the store against it.
-    func adopt(_ model: ObjectModel) throws {
+    func adopt(_ model: ObjectModel, _ run: String = "") throws {
         self.model = model
-        try expectSound()
+        try expectSound(run)
     }
 
-    func expectSound() throws {
+    /// - Parameter run: what tells which run it was, where there are many.
+    func expectSound(_ run: String = "") throws {
         let store = try Store.openForReading(path: path, model: model)
         let report = try store.verify()
-        #expect(report.isSound, "\(report.text)")
+        #expect(report.isSound, "\(run) \(report.text)")
         try store.close()
         try use { graph in
             let problems = try StoreCheck.problems(graph)
-            #expect(problems == [])
+            #expect(problems == [], "\(run)")
         }
         #expect(!FileManager.default.fileExists(atPath: path + ".before-migration"))
         #expect(!FileManager.default.fileExists(atPath: path + ".migrating"))

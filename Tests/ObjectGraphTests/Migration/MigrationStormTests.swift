@@ -91,7 +91,7 @@ import Testing
             try store.read { try $0.canonicalDump { text += $0 } }
             try store.close()
             results.append(text)
-            try fixture.adopt(target)
+            try fixture.adopt(target, "seed \(seed)")
             // The store lives on under its new model.
             try fixture.use { graph in
                 var generator = EventGenerator(target, seed: seed ^ 1)

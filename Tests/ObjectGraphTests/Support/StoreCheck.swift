@@ -21,8 +21,10 @@ enum StoreCheck {
         let destination = graph.model.entities[relationship.destinationIndex]
         var aggregate = "count(*)"
         if case .aggregate(let function, _, let slot)? = attribute.derivation {
-            // The others may be null or text: the reference covers them.
-            guard function == .sum else { return [] }
+            // The others may be null or text, and whole-number types take a sum rounded: the reference covers them.
+            guard function == .sum, !attribute.type.isWhole || destination.attributes[slot].type.isWhole else {
+                return []
+            }
             aggregate = "coalesce(sum(CAST(d.\"\(destination.attributes[slot].name)\" AS REAL)), 0)"
         }
         let source: String
@@ -89,4 +91,8 @@ enum StoreCheck {
             """
         return try graph.rows(sql).map { _ in "an object of \(entity.name) lives and has a tombstone" }
     }
+}
+
+extension AttributeType {
+    fileprivate var isWhole: Bool { [.integer16, .integer32, .integer64].contains(self) }
 }
