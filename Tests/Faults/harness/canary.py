@@ -152,6 +152,19 @@ def repeated_in_a_transaction(options):
         notify.check_topic(bench, transactional=True, by_object=False)
 
 
+def deletion_cut_off(options):
+    """By object and without transactions, a deletion's null value is missing, and the deletion is not sent again."""
+    with Bench(options, "cut-off", 3000, change_partitions=3) as bench:
+        bench.finish(bench.start("notifications.granularity=object", group="last"), notifications="none")
+        logs = bench.broker.records(bench.changes, 3)
+        log = next(log for log in logs.values() if any(value is None for _, _, value in log))
+        at = next(number for number, (_, _, value) in enumerate(log) if value is None)
+        # As a crash would: what was sent before comes again, from the place behind the deletion's.
+        log[at:at + 1] = log[:1]
+        bench.broker.records = lambda *_: logs
+        notify.check_topic(bench, transactional=False, by_object=True)
+
+
 def feed_with_a_gap(options):
     with finished(options, "feed") as bench:
         log = bench.broker.read(bench.changes)[0]
@@ -276,6 +289,7 @@ PLANTED = {
     "notification-altered": ("I4", notifications(altered_repeat)),
     "notification-invented": ("I4", notifications(invented)),
     "repeated-in-transaction": ("I4", repeated_in_a_transaction),
+    "deletion-cut-off": ("I4", deletion_cut_off),
     "feed-gap": ("I4", feed_with_a_gap),
     "memory-leak": ("I5", leak),
     "lying-health": ("I6", lying_health),
