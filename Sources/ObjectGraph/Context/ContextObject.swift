@@ -64,6 +64,11 @@ final class ContextObject {
 
     var identity: Value { state.values[entity.identitySlot] }
 
+    /// The object as a row of the store, with what was changed of it.
+    var row: StoredRow {
+        StoredRow(pk: pk, entity: entity, isPlaceholder: state.isPlaceholder, values: state.values)
+    }
+
     var isAlive: Bool { state.deletion == nil && !state.isVoid }
 
     var version: Value { entity.versionSlot.map { state.values[$0] } ?? .null }

@@ -57,10 +57,12 @@ extension EventApplier {
             for limits in entity.limits {
                 let value = values[limits.slot]
                 if !object.isNew, object.original[limits.slot] == value { continue }
-                limits.check(value, entity: entity.name) { failures.append($0) }
+                limits.check(value, of: entity) { failures.append($0) }
             }
-            for (slot, value) in object.state.transients.sorted(by: { $0.key < $1.key }) {
-                entity.transientAttributes[slot].check(value, entity: entity.name) { failures.append($0) }
+            if !object.state.transients.isEmpty {
+                for (slot, value) in object.state.transients.sorted(by: { $0.key < $1.key }) {
+                    entity.transientAttributes[slot].check(value, entity: entity.name) { failures.append($0) }
+                }
             }
             for slot in entity.requiredSlots where registry.readsNull(object, slot) {
                 failures.append(

@@ -194,14 +194,15 @@ extension EventApplier {
         _ destination: ContextObject
     ) throws {
         let (owner, other) = isOwner ? (object, destination) : (destination, object)
-        var wanted = [Pair(owner: owner.pk, destination: other.pk)]
+        try setPair(Pair(owner: owner.pk, destination: other.pk))
         // A relationship that is its own inverse keeps each link in both directions.
         if registry.pairs[table].join.isOwnInverse, owner.pk != other.pk {
-            wanted.append(Pair(owner: other.pk, destination: owner.pk))
+            try setPair(Pair(owner: other.pk, destination: owner.pk))
         }
-        for pair in wanted {
+
+        func setPair(_ pair: Pair) throws {
             let state = try registry.pairState(pair, table: table, isNew: owner.isNew || other.isNew)
-            if state.current == isLinked { continue }
+            if state.current == isLinked { return }
             note(.pair(table: table, pair, state))
             registry.pairs[table].set(pair, isLinked)
             if isLinked, registry.hasOrder { try place(pair, table: table, owner, other) }

@@ -168,7 +168,7 @@ final class EventApplier {
         for attribute in operation.attributes where attribute.slot != entity.identitySlot {
             // What the store computes no event can state.
             if entity.attributes[attribute.slot].isDerived { continue }
-            entity.limitsBySlot[attribute.slot]?.check(attribute.value, entity: entity.name) { note($0, of: object) }
+            entity.limitsBySlot[attribute.slot]?.check(attribute.value, of: entity) { note($0, of: object) }
             object.state.values[attribute.slot] = attribute.value
         }
         if let slot = entity.versionSlot, !operation.version.isNull { object.state.values[slot] = operation.version }

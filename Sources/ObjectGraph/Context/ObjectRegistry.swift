@@ -69,10 +69,11 @@ final class ObjectRegistry {
             self.pk = pk
         }
 
-        /// Hashes the three numbers at once: every link looks one up.
-        func hash(into hasher: inout Hasher) {
-            hasher.combine((pk &* 1024 &+ Int64(entity)) &* 1024 &+ Int64(relationship))
-        }
+        func hash(into hasher: inout Hasher) { hasher.combine(keyHash) }
+
+        func _rawHashValue(seed: Int) -> Int { keyHash.mixed(seed) }
+
+        private var keyHash: KeyHash { KeyHash(pk, Int64(entity), Int64(relationship)) }
     }
 
     /// The greatest number of destinations that are read in order to be listed or counted.

@@ -17,10 +17,11 @@ extension Saver {
         let pk: Int64
         let slot: Int
 
-        /// Hashes the three numbers at once: every link looks one up.
-        func hash(into hasher: inout Hasher) {
-            hasher.combine((pk &* 1024 &+ Int64(entity)) &* 1024 &+ Int64(slot))
-        }
+        func hash(into hasher: inout Hasher) { hasher.combine(keyHash) }
+
+        func _rawHashValue(seed: Int) -> Int { keyHash.mixed(seed) }
+
+        private var keyHash: KeyHash { KeyHash(pk, Int64(entity), Int64(slot)) }
     }
 
     struct DerivedChanges {

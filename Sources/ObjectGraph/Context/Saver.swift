@@ -208,8 +208,9 @@ struct Saver {
     }
 
     private func writeSequences() throws(StoreError) {
-        let isGrown = Set(registry.listed.filter(\.isNew).map(\.entity.rootIndex))
-        for index in isGrown.sorted() {
+        var isGrown = Array(repeating: false, count: registry.roots.count)
+        for object in registry.listed where object.isNew { isGrown[object.entity.rootIndex] = true }
+        for index in isGrown.indices where isGrown[index] {
             try store.putSequence(entity: registry.model.entities[index].name, next: registry.nextKeys[index])
         }
     }

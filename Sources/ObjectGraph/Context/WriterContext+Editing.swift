@@ -23,7 +23,7 @@ extension WriterContext {
                 throw EditingError.of(refusal)
             }
             try commit()
-            guard let outcome else { return EditOutcome(result: SaveResult()) }
+            guard let outcome else { return EditOutcome(targets: [:]) }
             return outcome
         }
     }

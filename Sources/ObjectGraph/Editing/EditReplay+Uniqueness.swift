@@ -6,9 +6,10 @@ extension EditReplay {
     func insertObjects() throws -> [MergeConflict] {
         var refused: [MergeConflict] = []
         for edit in insertions {
-            let collisions = try collisions(of: edit)
+            let known = registry.known(edit.object.entity.index, edit.object.identity)
+            let collisions = try collisions(of: edit, known)
             guard let first = collisions.first else {
-                try insert(edit)
+                try insert(edit, known)
                 continue
             }
             try meet(edit, first, collisions, &refused)
@@ -34,13 +35,11 @@ extension EditReplay {
     }
 
     /// Returns the objects that have the identity or a unique value of another one.
-    private func collisions(of edit: EditSet.Edit) throws -> [Collision] {
+    private func collisions(of edit: EditSet.Edit, _ known: ContextObject?) throws -> [Collision] {
         let object = edit.object
-        let own = ownPlaceholder(of: object)
+        let own = ownPlaceholder(of: object, known)
         var found: [Collision] = []
-        if own == nil, let holder = registry.known(object.entity.index, object.identity), holder.isAlive,
-            !isDoomed(holder)
-        {
+        if own == nil, let holder = known, holder.isAlive, !isDoomed(holder) {
             found.append(Collision(holder: holder, slots: [object.entity.identitySlot]))
         }
         if object.entity.uniquenessConstraints.isEmpty { return found }
@@ -48,9 +47,9 @@ extension EditReplay {
     }
 
     /// Returns the placeholder that stands for a new object: it is the object itself, which has arrived now.
-    private func ownPlaceholder(of object: ContextObject) -> ContextObject? {
-        guard let known = registry.known(object.entity.index, object.identity), known.isAlive,
-            known.state.isPlaceholder, canBeOne(object.entity, known.entity), !isDoomed(known)
+    private func ownPlaceholder(of object: ContextObject, _ known: ContextObject?) -> ContextObject? {
+        guard let known, known.isAlive, known.state.isPlaceholder, canBeOne(object.entity, known.entity),
+            !isDoomed(known)
         else { return nil }
         return known
     }
@@ -111,10 +110,11 @@ extension EditReplay {
         }
     }
 
-    private func insert(_ edit: EditSet.Edit) throws {
+    /// Makes a new object, or turns the placeholder into it that the store knows by its identity.
+    private func insert(_ edit: EditSet.Edit, _ known: ContextObject?) throws {
         let object = edit.object
         let made: ContextObject
-        if let placeholder = ownPlaceholder(of: object) {
+        if let placeholder = ownPlaceholder(of: object, known) {
             made = placeholder
             applier.willChange(made)
             try applier.narrow(made, to: object.entity)
@@ -129,9 +129,8 @@ extension EditReplay {
         } else {
             var values = object.entity.initialValues(object.identity)
             copyAttributes(of: object, to: &values)
-            let former = registry.known(object.entity.index, object.identity)
             made = registry.makeObject(entity: object.entity, values: values)
-            applier.noteCreated(made, replaced: former)
+            applier.noteCreated(made, replaced: known)
         }
         targets[ObjectKey(object)] = made
         makeOwn(made)
@@ -145,9 +144,7 @@ extension EditReplay {
     /// Copies the attributes that a program may set; relationships are led to what the store has.
     private func copyAttributes(of object: ContextObject, to values: inout [Value]) {
         let given = object.state.values
-        for slot in object.entity.editableSlots where object.entity.attributes.hasAttribute(at: slot) {
-            values[slot] = given[slot]
-        }
+        for slot in object.entity.editableAttributes { values[slot] = given[slot] }
     }
 
     private func meet(
@@ -189,7 +186,7 @@ extension EditReplay {
                 displace(other.holder)
                 try noteDisplaced(other.holder, by: edit)
             }
-            try insert(edit)
+            try insert(edit, registry.known(edit.object.entity.index, edit.object.identity))
         }
     }
 

@@ -74,12 +74,16 @@ final class EditReplay {
         registry.reserve(edits.inserted.lazy.map(\.object.entity))
         var keys: [Set<Int64>] = Array(repeating: [], count: model.entities.count)
         func note(_ entity: Int, _ pk: Int64) { if pk > 0 { keys[entity].insert(pk) } }
-        for edit in edits.updated + edits.deleted { note(edit.object.entity.index, edit.object.pk) }
-        for edit in edits.inserted + edits.updated {
+        for edit in [edits.updated, edits.deleted].joined() { note(edit.object.entity.index, edit.object.pk) }
+        var linkCount = 0
+        for edit in [edits.inserted, edits.updated].joined() {
             for link in edit.object.entity.linkColumns {
-                if case .integer(let pk) = edit.object.state.values[link.slot] { note(link.destination, pk) }
+                guard case .integer(let pk) = edit.object.state.values[link.slot] else { continue }
+                linkCount += 1
+                note(link.destination, pk)
             }
         }
+        links.reserveCapacity(linkCount)
         for link in edits.links {
             let join = model.joinTables[link.table]
             note(join.ownerEntity, link.pair.owner)
@@ -343,18 +347,11 @@ final class EditReplay {
 
     /// What the save made of the context's objects; asked after the rows are written.
     func outcome() -> EditOutcome {
-        var outcome = EditOutcome(result: SaveResult())
-        outcome.rows.reserveCapacity(registry.listed.count)
-        for (key, object) in targets {
-            if object.isAlive {
-                outcome.rows[key] = row(object)
-            } else {
-                outcome.gone[key] = ObjectKey(object)
-            }
-        }
+        var outcome = EditOutcome(targets: targets)
+        outcome.result.inserted.reserveCapacity(edits.inserted.count)
         for object in registry.listed {
             // The context knows no others that are new.
-            if object.isAlive, !object.isNew { outcome.rows[ObjectKey(object)] = row(object) }
+            if object.isAlive, !object.isNew { outcome.others[ObjectKey(object)] = object }
             switch Saver.changeKind(object) {
             case .insert: outcome.result.inserted.append(ManagedObjectID(object))
             case .update: outcome.result.updated.append(ManagedObjectID(object))
@@ -363,12 +360,6 @@ final class EditReplay {
             }
         }
         return outcome
-    }
-
-    private func row(_ object: ContextObject) -> StoredRow {
-        StoredRow(
-            pk: object.pk, entity: object.entity, isPlaceholder: object.state.isPlaceholder, values: object.state.values
-        )
     }
 }
 

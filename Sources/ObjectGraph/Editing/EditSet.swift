@@ -13,10 +13,11 @@ struct ObjectKey: Hashable {
         self.init(entity: object.entity.rootIndex, pk: object.pk)
     }
 
-    /// Hashes both numbers at once: saves look many objects up.
-    func hash(into hasher: inout Hasher) {
-        hasher.combine(pk &* 1024 &+ Int64(entity))
-    }
+    func hash(into hasher: inout Hasher) { hasher.combine(keyHash) }
+
+    func _rawHashValue(seed: Int) -> Int { keyHash.mixed(seed) }
+
+    private var keyHash: KeyHash { KeyHash(pk, Int64(entity)) }
 }
 
 /// What an editing context wants saved: its own objects, as they were read and as they are now.
@@ -81,12 +82,18 @@ extension ContextObject {
 
 /// What became of an edit set.
 struct EditOutcome {
-    /// The rows as they are after the save, of the objects that it touched, by the context's keys: an inserted object has
-    /// another key now, and so has one that was merged into another.
-    var rows: [ObjectKey: StoredRow] = [:]
-    /// The keys, in the store, of the context's objects that did not outlive the save.
-    var gone: [ObjectKey: ObjectKey] = [:]
-    var result: SaveResult
+    /// The writer's objects that stand for the context's, as they are after the save, by the context's keys: an inserted
+    /// object has another key now, and so has one that was merged into another.
+    let targets: [ObjectKey: ContextObject]
+    /// The other objects of the store that the save changed, by their keys.
+    var others: [ObjectKey: ContextObject] = [:]
+    var result = SaveResult()
+
+    /// Returns what stands for one of the context's objects, or nil where the save did not touch it.
+    func target(of key: ObjectKey) -> ContextObject? {
+        guard let target = targets[key], target.isAlive else { return others[key] ?? targets[key] }
+        return target
+    }
 }
 
 /// What a save changed.

@@ -17,8 +17,10 @@ extension EditingContext {
     }
 
     private func changedRows(_ isIncluded: (ContextObject) -> Bool) -> [ContextObject] {
-        // An object that was read anew stands in the list as it was before, too.
-        registry.listed.filter { isIncluded($0) && registry.known($0.entity.index, pk: $0.pk) === $0 }
+        registry.listed.filter {
+            // An object that was read anew stands in the list as it was before, too.
+            isIncluded($0) && ($0.isNew || registry.known($0.entity.index, pk: $0.pk) === $0)
+        }
     }
 
     private func updatedRows() -> [ContextObject] {
@@ -169,7 +171,7 @@ extension EditingContext {
         try validate()
         try callWillSaveHooks()
         try checkRefusals()
-        let held = heldObjects
+        let held = heldObjects()
         let outcome = try writer.save(
             try editSet(), author: options.author, name: options.name)
         rebuild(outcome, held)
@@ -270,7 +272,7 @@ extension EditingContext {
     ///
     /// - Parameter outcome: what the save did; nil for the rows as they were read.
     func rebuild(_ outcome: EditOutcome?, _ objects: [ManagedObject]? = nil) {
-        let held = objects ?? heldObjects
+        let held = objects ?? heldObjects()
         var rows: [StoredRow] = []
         rows.reserveCapacity(held.count)
         var transients: [ObjectKey: [Int: Value]] = [:]
@@ -278,9 +280,10 @@ extension EditingContext {
         let deleted = Set(
             (outcome?.result.deleted ?? []).map { ObjectKey(entity: registry.roots[$0.entityIndex], pk: $0.pk) })
         for object in held {
-            let key = ObjectKey(entity: registry.roots[object.objectID.entityIndex], pk: object.objectID.pk)
-            let saved = outcome?.rows[key]
-            let now = saved.map { ObjectKey(entity: $0.entity.rootIndex, pk: $0.pk) } ?? outcome?.gone[key] ?? key
+            let key = object.objectID.key
+            let target = outcome?.target(of: key)
+            let now = target.map { ObjectKey($0) } ?? key
+            let saved = target.flatMap { $0.isAlive ? $0.row : nil }
             if now != key {
                 let entity = saved?.entity ?? model.entities[object.objectID.entityIndex]
                 object.objectID = ManagedObjectID(entity, now.pk)

@@ -41,7 +41,7 @@ extension EditingContext {
 
     /// Forgets everything, changes that are not saved included; objects that are still held become faults.
     public func reset() {
-        let held = heldObjects
+        let held = heldObjects()
         clearPending()
         registry.reset()
         keepHandles(held)
@@ -78,7 +78,7 @@ extension EditingContext {
             $0.isNew || !$0.isAlive || hasChangedValues($0) || hasMoved($0) || linked.contains(ObjectKey($0))
                 || doomed.contains(ObjectKey($0))
         }
-        keepHandles(heldObjects)
+        keepHandles(heldObjects())
     }
 
     /// Takes up what another context has saved: objects known here are read anew, with changes kept on top.

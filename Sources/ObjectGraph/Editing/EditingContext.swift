@@ -39,7 +39,7 @@ public final class EditingContext {
     let registry: ObjectRegistry
     let applier: EventApplier
     private let reader: ReaderConnection
-    private var handles: [ObjectKey: WeakObject] = [:]
+    private var handles = HandleTable()
 
     /// What is not saved besides the registry's objects.
     struct Pending {
@@ -53,10 +53,6 @@ public final class EditingContext {
     struct CountCheck {
         let object: ObjectKey
         let relationship: Relationship
-    }
-
-    struct WeakObject {
-        weak var object: ManagedObject?
     }
 
     var pending = Pending()
@@ -86,31 +82,19 @@ public final class EditingContext {
 
     /// Returns the handle of an object, the same one as long as somebody holds it.
     func handle(_ id: ManagedObjectID) -> ManagedObject {
-        if let known = handles[id.key]?.object { return known }
+        if let known = handles[id.key] { return known }
         let made = ManagedObject(context: self, id: id)
-        if handles.count > 2 * handlesAfterCleaning + 1000 { cleanHandles() }
-        handles[id.key] = WeakObject(object: made)
+        handles.add(made)
         return made
-    }
-
-    private var handlesAfterCleaning = 0
-
-    private func cleanHandles() {
-        handles = handles.filter { $0.value.object != nil }
-        handlesAfterCleaning = handles.count
     }
 
     func handle(_ object: ContextObject) -> ManagedObject { handle(ManagedObjectID(object)) }
 
-    /// The handles that somebody holds.
-    var heldObjects: [ManagedObject] { handles.values.compactMap(\.object) }
+    /// Returns the handles that somebody holds.
+    func heldObjects() -> [ManagedObject] { handles.held() }
 
-    /// Forgets all handles but these, under the ids that they have now.
-    func keepHandles(_ objects: [ManagedObject]) {
-        // Two handles may have become one object; the later ones are then reached by those who hold them only.
-        handles = Dictionary(objects.lazy.map { ($0.objectID.key, WeakObject(object: $0)) }) { first, _ in first }
-        handlesAfterCleaning = handles.count
-    }
+    /// Forgets all handles but these, that were held before, under the ids that they have now.
+    func keepHandles(_ objects: [ManagedObject]) { handles.keep(objects) }
 
     /// Returns an object's row, reading it where the object is a fault.
     func row(of object: ManagedObject) throws -> ContextObject {

@@ -4,16 +4,14 @@
 /// that it is of a more special one.
 /// Ids may be passed between threads and contexts; objects may not.
 public struct ManagedObjectID: Sendable, Hashable, CustomStringConvertible {
-    /// The name of the object's entity.
-    public let entity: String
-    /// The position of the entity in the model.
-    let entityIndex: Int
-    /// The position of the entity at the top of the hierarchy.
-    private let rootIndex: Int
-    private let table: String
+    private let kind: Entity
     /// The primary key in the entity's table; negative while the object is not saved.
     public let pk: Int64
 
+    /// The name of the object's entity.
+    public var entity: String { kind.name }
+    /// The position of the entity in the model.
+    var entityIndex: Int { kind.index }
     /// Tells whether the object has not been saved yet.
     public var isTemporary: Bool { pk < 0 }
 
@@ -21,28 +19,26 @@ public struct ManagedObjectID: Sendable, Hashable, CustomStringConvertible {
     public var description: String { isTemporary ? "\(entity)/new\(-pk)" : "\(entity)/\(pk)" }
 
     /// The key under which a registry holds the object.
-    var key: ObjectKey { ObjectKey(entity: rootIndex, pk: pk) }
+    var key: ObjectKey { ObjectKey(entity: kind.rootIndex, pk: pk) }
 
     init(_ object: ContextObject) {
         self.init(object.entity, object.pk)
     }
 
     init(_ entity: Entity, _ pk: Int64) {
-        self.entity = entity.name
-        entityIndex = entity.index
-        rootIndex = entity.rootIndex
-        table = entity.tableName
+        kind = entity
         self.pk = pk
     }
 
     /// Tells whether two ids name one object.
     public static func == (left: ManagedObjectID, right: ManagedObjectID) -> Bool {
-        left.pk == right.pk && left.rootIndex == right.rootIndex && left.table == right.table
+        left.pk == right.pk && left.kind.rootIndex == right.kind.rootIndex
+            && left.kind.tableName == right.kind.tableName
     }
 
     /// Hashes what names the object.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(pk)
-        hasher.combine(rootIndex)
+        hasher.combine(kind.rootIndex)
     }
 }

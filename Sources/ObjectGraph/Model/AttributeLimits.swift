@@ -2,9 +2,8 @@
 ///
 /// Most values break no limit, and most limits are a range or a length: such a value is known to be fine without a look
 /// at the attribute, which a loop would copy.
-final class AttributeLimits: Sendable {
+struct AttributeLimits: Sendable {
     let slot: Int
-    private let attribute: Attribute
     /// The whole numbers that break no limit, or nil where it takes a closer look.
     private let integers: ClosedRange<Int64>?
     /// Texts of up to so many bytes break no limit; nil where it takes a closer look.
@@ -14,20 +13,19 @@ final class AttributeLimits: Sendable {
     init?(_ attribute: Attribute) {
         if attribute.isDerived || !attribute.hasLimits { return nil }
         slot = attribute.slot
-        self.attribute = attribute
         integers = Self.integers(attribute)
         byteCount = Self.byteCount(attribute)
     }
 
-    /// Checks a value and reports each limit that it breaks; null passes.
-    func check(_ value: Value, entity: String, report: (ValidationFailure) -> Void) {
+    /// Checks a value of an entity that has the attribute and reports each limit that it breaks; null passes.
+    func check(_ value: Value, of entity: Entity, report: (ValidationFailure) -> Void) {
         switch value {
         case .null: return
         case .integer(let number): if let integers, integers.contains(number) { return }
         case .text(let text): if let byteCount, text.utf8.count <= byteCount { return }
         case .double, .blob: break
         }
-        attribute.check(value, entity: entity, report: report)
+        entity.attributes[slot].check(value, entity: entity.name, report: report)
     }
 
     private static func integers(_ attribute: Attribute) -> ClosedRange<Int64>? {

@@ -60,6 +60,8 @@ public final class Entity: Sendable {
     let initialValues: [Value]
     /// The slots that a program or an event sets: neither the identity nor what the store computes.
     let editableSlots: [Int]
+    /// The attributes among them.
+    let editableAttributes: [Int]
     /// The slots that have to hold a value once the object's own event has come.
     let requiredSlots: [Int]
     /// The columns that lead to other objects, in the order of their relationships.
@@ -115,9 +117,8 @@ public final class Entity: Sendable {
         self.defaults = defaults
         self.initialValues = initialValues
         let identitySlot = parts.identitySlot
-        editableSlots =
-            parts.attributes.filter { $0.slot != identitySlot && !$0.isDerived }.map(\.slot)
-            + parts.relationships.compactMap(\.slot)
+        editableAttributes = parts.attributes.filter { $0.slot != identitySlot && !$0.isDerived }.map(\.slot)
+        editableSlots = editableAttributes + parts.relationships.compactMap(\.slot)
         requiredSlots =
             parts.attributes.filter { !$0.isOptional && !$0.isDerived }.map(\.slot)
             + parts.relationships.filter { !$0.isOptional }.compactMap(\.slot)

@@ -133,20 +133,13 @@ extension ModelBuilder {
             guard let destination = positions[relationship.destination.content],
                 let storage = storages[index][relationships.count]
             else { continue }
-            var built = Relationship(
-                name: relationship.name, index: relationships.count, entityIndex: index, destinationIndex: destination,
-                isToMany: relationship.isToMany, isOptional: relationship.isOptional,
-                deleteRule: relationship.deleteRule, onMissing: relationship.onMissing,
-                // A required to-many relationship needs at least one.
-                minimumCount: relationship.isToMany && !relationship.isOptional
-                    ? max(1, relationship.minimumCount) : relationship.minimumCount,
-                maximumCount: relationship.maximumCount, inverseIndex: inverseIndex(of: relationship), storage: storage)
-            built.isOrdered = relationship.isOrdered
-            built.positionSlot = positionColumn(of: relationship).flatMap { tables[root(of: destination)]?.slots[$0] }
-            built.renamedFrom = relationship.renamedFrom?.content
-            built.hashModifier = relationship.hashModifier
-            built.info = relationship.info
-            relationships.append(built)
+            relationships.append(
+                Relationship(
+                    relationship, index: relationships.count, entityIndex: index, destinationIndex: destination,
+                    inverseIndex: inverseIndex(of: relationship), storage: storage,
+                    positionSlot: positionColumn(of: relationship).flatMap {
+                        tables[root(of: destination)]?.slots[$0]
+                    }))
         }
         return relationships
     }

@@ -72,8 +72,22 @@ public enum MissingDestination: String, Sendable, CaseIterable {
 
 /// A named way from the objects of one entity to those of another.
 public struct Relationship: Sendable {
-    /// The name as the model file states it.
-    public let name: String
+    /// What the model file says to people and to migrations; apart, for a save hands relationships around for each link.
+    private final class Texts: Sendable {
+        let name: String
+        let renamedFrom: String?
+        let hashModifier: String?
+        let info: [String: String]
+
+        init(_ declared: RelationshipDeclaration) {
+            name = declared.name
+            renamedFrom = declared.renamedFrom?.content
+            hashModifier = declared.hashModifier
+            info = declared.info
+        }
+    }
+
+    private let texts: Texts
     /// The position among the entity's relationships.
     public let index: Int
     /// The position of the entity that declares the relationship; its sub-entities have it too.
@@ -96,15 +110,40 @@ public struct Relationship: Sendable {
     public let inverseIndex: Int?
     let storage: RelationshipStorage
     /// Tells whether the destinations of a to-many relationship have an order.
-    public var isOrdered = false
+    public let isOrdered: Bool
     /// The slot of the destinations' rows that holds their place in an ordered one-to-many relationship, or nil.
-    var positionSlot: Int?
+    let positionSlot: Int?
+
+    init(
+        _ declared: RelationshipDeclaration, index: Int, entityIndex: Int, destinationIndex: Int, inverseIndex: Int?,
+        storage: RelationshipStorage, positionSlot: Int?
+    ) {
+        texts = Texts(declared)
+        self.index = index
+        self.entityIndex = entityIndex
+        self.destinationIndex = destinationIndex
+        isToMany = declared.isToMany
+        isOptional = declared.isOptional
+        deleteRule = declared.deleteRule
+        onMissing = declared.onMissing
+        // A required to-many relationship needs at least one.
+        minimumCount =
+            declared.isToMany && !declared.isOptional ? max(1, declared.minimumCount) : declared.minimumCount
+        maximumCount = declared.maximumCount
+        self.inverseIndex = inverseIndex
+        self.storage = storage
+        isOrdered = declared.isOrdered
+        self.positionSlot = positionSlot
+    }
+
+    /// The name as the model file states it.
+    public var name: String { texts.name }
     /// The name in the model's versions before, or nil.
-    public var renamedFrom: String?
+    public var renamedFrom: String? { texts.renamedFrom }
     /// A text that makes the relationship another one though nothing else changed, or nil.
-    public var hashModifier: String?
+    public var hashModifier: String? { texts.hashModifier }
     /// What the model file says to people and tools.
-    public var info: [String: String] = [:]
+    public var info: [String: String] { texts.info }
 
     /// The slot of the column, for a to-one relationship.
     var slot: Int? {

@@ -40,14 +40,15 @@ import Testing
         var failureCount = 0
         for (type, limits) in Self.limits {
             for limit in limits {
-                let attribute = try Self.attribute(type, limit)
+                let thing = try Self.thing(type, limit)
+                let attribute = try #require(thing.attribute(named: "value"))
                 let limits = AttributeLimits(attribute)
                 #expect((limits != nil) == attribute.hasLimits)
                 for value in Self.values {
                     var expected: [ValidationFailure.Reason] = []
                     attribute.check(value, entity: "Thing") { expected.append($0.reason) }
                     var found: [ValidationFailure.Reason] = []
-                    limits?.check(value, entity: "Thing") { found.append($0.reason) }
+                    limits?.check(value, of: thing) { found.append($0.reason) }
                     #expect(found == expected, "\(type), \(limit): \(value)")
                     failureCount += expected.count
                 }
@@ -63,9 +64,8 @@ import Testing
         #expect(thing.limits.map(\.slot) == [try #require(thing.attribute(named: "name")).slot])
     }
 
-    private static func attribute(_ type: String, _ limit: String) throws -> Attribute {
-        let thing = try thing(["value: { type: \(type)\(limit.isEmpty ? "" : ", " + limit) }"])
-        return try #require(thing.attribute(named: "value"))
+    private static func thing(_ type: String, _ limit: String) throws -> Entity {
+        try thing(["value: { type: \(type)\(limit.isEmpty ? "" : ", " + limit) }"])
     }
 
     private static func thing(_ attributes: [String]) throws -> Entity {
