@@ -1,6 +1,6 @@
 /// The hash of a few numbers that the store gave out: primary keys, and positions in the model.
 ///
-/// A save looks several of them up for each link. The standard library's hash takes ten times as long: it keeps tables
+/// A save looks several of them up for each link. The standard library's hash takes nine times as long: it keeps tables
 /// fast under keys that were chosen to collide. Nobody outside chooses these; identities keep that hash.
 struct KeyHash: Hashable {
     private let bits: UInt64

@@ -57,7 +57,7 @@ final class EditReplay {
         try meetChanges()
         let count = edits.inserted.count + edits.updated.count
         targets.reserveCapacity(count)
-        applier.journal.reserveCapacity(count)
+        applier.journal.reserveCapacity(count + edits.links.count)
         registry.listed.reserveCapacity(count)
         try setAttributes()
         let refused = try insertObjects() + claimUniqueValues()

@@ -43,9 +43,7 @@ struct HandleTable {
     private mutating func number(_ held: [ManagedObject]) {
         positions.removeAll(keepingCapacity: true)
         positions.reserveCapacity(held.count)
-        for (position, object) in held.enumerated() {
-            // Two handles may have become one object; the later one is then reached by those who hold it only.
-            if positions[object.objectID.key] == nil { positions[object.objectID.key] = position }
-        }
+        // Two handles may have become one object; the later one is then reached by those who hold it only.
+        for position in held.indices.reversed() { positions[held[position].objectID.key] = position }
     }
 }
