@@ -2,7 +2,7 @@
 ///
 /// A save looks several of them up for each link. The standard library's hash takes nine times as long: it keeps tables
 /// fast under keys that were chosen to collide. Nobody outside chooses these; identities keep that hash.
-struct KeyHash: Hashable {
+struct KeyHash {
     private let bits: UInt64
 
     init(_ first: Int64, _ second: Int64 = 0, _ third: Int64 = 0) {
@@ -17,4 +17,16 @@ struct KeyHash: Hashable {
         let product = (one ^ other &* 0x9E37_79B9_7F4A_7C15).multipliedFullWidth(by: 0xD6E8_FEB8_6659_FD93)
         return product.high ^ product.low
     }
+}
+
+/// What tables find by a ``KeyHash``.
+protocol KeyHashable: Hashable {
+    var keyHash: KeyHash { get }
+}
+
+extension KeyHashable {
+    func hash(into hasher: inout Hasher) { hasher.combine(keyHash.mixed(0)) }
+
+    /// Gives tables the hash itself; by way of a `Hasher` it would be hashed by the standard library once more.
+    func _rawHashValue(seed: Int) -> Int { keyHash.mixed(seed) }
 }

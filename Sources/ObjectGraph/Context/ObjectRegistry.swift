@@ -56,7 +56,7 @@ final class ObjectRegistry {
     }
 
     /// A to-many relationship of one object.
-    struct LinkKey: Hashable {
+    struct LinkKey: KeyHashable {
         /// The position of the entity that declares the relationship: those of entities beside each other have the same
         /// positions, and an event may name an object by the wrong one.
         let entity: Int
@@ -69,11 +69,7 @@ final class ObjectRegistry {
             self.pk = pk
         }
 
-        func hash(into hasher: inout Hasher) { hasher.combine(keyHash) }
-
-        func _rawHashValue(seed: Int) -> Int { keyHash.mixed(seed) }
-
-        private var keyHash: KeyHash { KeyHash(pk, Int64(entity), Int64(relationship)) }
+        var keyHash: KeyHash { KeyHash(pk, Int64(entity), Int64(relationship)) }
     }
 
     /// The greatest number of destinations that are read in order to be listed or counted.

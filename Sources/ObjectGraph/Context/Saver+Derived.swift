@@ -12,16 +12,12 @@ extension Saver {
     }
 
     /// An aggregate of an owner, by the topmost entity of the owner's hierarchy.
-    struct AggregateKey: Hashable {
+    struct AggregateKey: KeyHashable {
         let entity: Int
         let pk: Int64
         let slot: Int
 
-        func hash(into hasher: inout Hasher) { hasher.combine(keyHash) }
-
-        func _rawHashValue(seed: Int) -> Int { keyHash.mixed(seed) }
-
-        private var keyHash: KeyHash { KeyHash(pk, Int64(entity), Int64(slot)) }
+        var keyHash: KeyHash { KeyHash(pk, Int64(entity), Int64(slot)) }
     }
 
     struct DerivedChanges {

@@ -1,5 +1,5 @@
 /// The primary key of an object with the position of its entity.
-struct ObjectKey: Hashable {
+struct ObjectKey: KeyHashable {
     /// The position of the entity's root.
     let entity: Int
     let pk: Int64
@@ -13,11 +13,7 @@ struct ObjectKey: Hashable {
         self.init(entity: object.entity.rootIndex, pk: object.pk)
     }
 
-    func hash(into hasher: inout Hasher) { hasher.combine(keyHash) }
-
-    func _rawHashValue(seed: Int) -> Int { keyHash.mixed(seed) }
-
-    private var keyHash: KeyHash { KeyHash(pk, Int64(entity)) }
+    var keyHash: KeyHash { KeyHash(pk, Int64(entity)) }
 }
 
 /// What an editing context wants saved: its own objects, as they were read and as they are now.

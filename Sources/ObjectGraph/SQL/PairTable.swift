@@ -1,13 +1,9 @@
 /// A link of a join table.
-struct Pair: Hashable {
+struct Pair: KeyHashable {
     let owner: Int64
     let destination: Int64
 
-    func hash(into hasher: inout Hasher) { hasher.combine(keyHash) }
-
-    func _rawHashValue(seed: Int) -> Int { keyHash.mixed(seed) }
-
-    private var keyHash: KeyHash { KeyHash(owner, destination) }
+    var keyHash: KeyHash { KeyHash(owner, destination) }
 }
 
 /// A link's places in the lists of its ends, where they are ordered.

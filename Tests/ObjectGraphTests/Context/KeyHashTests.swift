@@ -28,12 +28,12 @@ import Testing
         #expect(zip(one, other).filter { $0 == $1 }.count < 20)
     }
 
-    @Test func equalKeysHaveEqualHashes() {
-        #expect(
-            ObjectKey(entity: 3, pk: 7)._rawHashValue(seed: 5) == ObjectKey(entity: 3, pk: 7)._rawHashValue(seed: 5))
+    /// Tables ask by the protocol of the standard library, which has a way of its own for types that say nothing.
+    @Test func tablesAskForThisHash() {
+        func hash(_ key: some Hashable) -> Int { key._rawHashValue(seed: 5) }
+        #expect(hash(ObjectKey(entity: 3, pk: 7)) == KeyHash(7, 3).mixed(5))
+        #expect(hash(Pair(owner: 1, destination: 2)) == KeyHash(1, 2).mixed(5))
+        #expect(hash(Saver.AggregateKey(entity: 3, pk: 7, slot: 2)) == KeyHash(7, 3, 2).mixed(5))
         #expect(ObjectKey(entity: 3, pk: 7).hashValue == ObjectKey(entity: 3, pk: 7).hashValue)
-        #expect(
-            Pair(owner: 1, destination: 2)._rawHashValue(seed: 0)
-                != Pair(owner: 2, destination: 1)._rawHashValue(seed: 0))
     }
 }
