@@ -277,8 +277,7 @@ extension EditingContext {
         rows.reserveCapacity(held.count)
         var transients: [ObjectKey: [Int: Value]] = [:]
         // Those too that others linked or that were displaced, of whose deletion only the store knew.
-        let deleted = Set(
-            (outcome?.result.deleted ?? []).map { ObjectKey(entity: registry.roots[$0.entityIndex], pk: $0.pk) })
+        let deleted = Set((outcome?.result.deleted ?? []).map(\.key))
         for object in held {
             let key = object.objectID.key
             let target = outcome?.target(of: key)
