@@ -101,6 +101,32 @@ import Testing
         try consumer.close()
     }
 
+    /// Another thread of the library does something with the partition between the seek's begin and its turn, as at a
+    /// rebalance: the library drops the seek.
+    @Test func seekIsNotOvertaken() throws {
+        let broker = try brokerWithRecords(20)
+        let consumer = try Consumer(withoutGroup: broker.configuration(["group.id": "free"]))
+        try consumer.assign(adding: [zero: 0])
+        let isOver = Collected<Bool>()
+        let ends = Collected<KafkaError.Code?>()
+        try DedicatedThread.start { [zero] in
+            ends.append(
+                codeOf {
+                    while isOver.values.isEmpty {
+                        try consumer.pause([zero])
+                        try consumer.resume([zero])
+                    }
+                })
+        }
+        for number in 0..<20_000 { try consumer.seek(zero, to: Int64(number % 20)) }
+        isOver.append(true)
+        try wait(for: "the other thread") { !ends.values.isEmpty }
+        #expect(ends.values == [nil])
+        try consumer.seek(zero, to: 17)
+        #expect(try consumer.read(3).map(\.offset) == [17, 18, 19])
+        try consumer.close()
+    }
+
     /// A worker takes the end that it is told for as far as it has read.
     @Test func theEndIsToldAgainAfterGoingBack() throws {
         let broker = try brokerWithRecords(20)

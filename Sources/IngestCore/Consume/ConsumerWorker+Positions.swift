@@ -91,13 +91,13 @@ extension ConsumerWorker {
         settled(partition)
     }
 
-    /// Goes to an offset; where the client does not get there in time, the loop begins again at the store's positions.
-    private func seek(_ consumer: Consumer, _ partition: TopicPartition, to offset: Int64) throws {
+    /// Goes to an offset; where the client cannot now, the loop begins again at the store's positions.
+    func seek(_ consumer: Consumer, _ partition: TopicPartition, to offset: Int64) throws {
         fetchWatch.begin(partition)
         do {
             try consumer.seek(partition, to: offset)
-        } catch let error as KafkaError where error.code == .timedOut {
-            logger.warning("going elsewhere takes long, trying again", metadata: ["reason": "\(error)"])
+        } catch let error as KafkaError where error.isRetriable {
+            logger.warning("going elsewhere does not succeed yet, trying again", metadata: ["reason": "\(error)"])
             needsRewind = true
         }
     }

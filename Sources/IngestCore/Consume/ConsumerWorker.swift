@@ -52,7 +52,7 @@ public final class ConsumerWorker: @unchecked Sendable {
     var outbox: OutboxLimit
     /// Partitions that are not read while the outbox is full.
     var resting: Set<TopicPartition> = []
-    /// Tells that records were dropped that the consumer has passed already.
+    /// Tells that the consumer is not where the store's positions are: what it passed was dropped, or a seek failed.
     var needsRewind = false
     /// Whether reading waits for the dead-letter topic.
     var isWaiting = false
@@ -203,10 +203,9 @@ public final class ConsumerWorker: @unchecked Sendable {
             maxRecords: configuration.chunk.maxOperations, timeoutMilliseconds: pollMilliseconds)
         for event in batch.errors { try handle(event, consumer) }
         hear(batch)
-        // A rebalance that could not save what was open: its records are read again, those of this batch too.
-        if needsRewind { return try rewind(consumer) }
         do {
-            try process(batch, consumer)
+            // Where the client is not at the store's positions, this batch is read again with the rest.
+            if needsRewind { try rewind(consumer) } else { try process(batch, consumer) }
             try maintain(consumer)
             if fetchChecks.isDue(at: now()) { try watchFetches(consumer, at: now()) }
             if let takeover, takeoverChecks.isDue(at: now()) { try consider(takeover, consumer) }
@@ -366,18 +365,14 @@ public final class ConsumerWorker: @unchecked Sendable {
 
     /// Goes back to the store's positions.
     ///
-    /// Where the client does not get there in time, the next turn of the loop tries again.
+    /// Where the client cannot now, the next turn of the loop tries again.
     func rewind(_ consumer: Consumer) throws {
-        needsRewind = true
+        // What is open is saved first, so that going back repeats nothing.
+        try pipeline.finish()
         let partitions = try consumer.assignment.filter { progress[$0]?.isHalted != true }
-        do {
-            for (partition, offset) in try startOffsets(partitions) {
-                try consumer.seek(partition, to: offset)
-            }
-            needsRewind = false
-        } catch let error as KafkaError where error.code == .timedOut {
-            logger.warning("going back takes long, trying again", metadata: ["reason": "\(error)"])
-        }
+        let offsets = try startOffsets(partitions)
+        needsRewind = false
+        for (partition, offset) in offsets where !needsRewind { try seek(consumer, partition, to: offset) }
     }
 
     func handle(_ event: ConsumerEvent, _ consumer: Consumer) throws {

@@ -112,6 +112,8 @@ extension KafkaError.Code {
     public static let maximumPollIntervalExceeded = Self("_MAX_POLL_EXCEEDED")
     /// The client's state does not allow the call now.
     public static let wrongState = Self("_STATE")
+    /// Something later overtook the call, which had no effect.
+    public static let outdated = Self("_OUTDATED")
     /// The client met an error that it cannot recover from.
     public static let fatal = Self("_FATAL")
     /// The client does not know the topic.

@@ -93,27 +93,32 @@ final class NativeConsumer: @unchecked Sendable {
     }
 
     func seek(_ partition: TopicPartition, to offset: Int64, timeoutMilliseconds: Int) throws {
-        let list = NativePartitionList([partition: offset])
-        // Some versions take the time for microseconds and give up after a thousandth of it.
         let deadline = ContinuousClock.now + .milliseconds(max(0, timeoutMilliseconds))
         while true {
             do {
-                try KafkaError.check(
-                    list.use { rd_kafka_seek_partitions(client.pointer, $0, milliseconds(timeoutMilliseconds)) })
+                try seekOnce(partition, to: offset, timeoutMilliseconds: timeoutMilliseconds)
                 break
-            } catch let error as KafkaError where error.code == .timedOut && ContinuousClock.now < deadline {
+            } catch let error as KafkaError where error.code == .wrongState {
+                // After an error of the kind "out of range" the library has stopped the partition and cannot seek it.
+                guard try assignment().contains(partition) else { throw error }
+                return try restart(partition, at: offset)
+            } catch let error as KafkaError where Self.passes(error.code) && ContinuousClock.now < deadline {
                 continue
             }
         }
-        do {
-            try list.throwFirstError()
-            client.callbacks.rebalance.withLock { $0.starts[partition] = offset }
-        } catch let error as KafkaError where error.code == .wrongState {
-            // After an error of the kind "out of range" the library has stopped the partition and cannot seek it.
-            guard try assignment().contains(partition) else { throw error }
-            try restart(partition, at: offset)
-        }
+        client.callbacks.rebalance.withLock { $0.starts[partition] = offset }
     }
+
+    private func seekOnce(_ partition: TopicPartition, to offset: Int64, timeoutMilliseconds: Int) throws {
+        let list = NativePartitionList([partition: offset])
+        try KafkaError.check(
+            list.use { rd_kafka_seek_partitions(client.pointer, $0, milliseconds(timeoutMilliseconds)) })
+        try list.throwFirstError()
+    }
+
+    /// Tells whether a seek that failed so may succeed at once: some versions take the time for microseconds and give
+    /// up after a thousandth of it, and all drop a seek that a pause overtakes, as the library's own at a rebalance.
+    private static func passes(_ code: KafkaError.Code) -> Bool { code == .timedOut || code == .outdated }
 
     /// Assigns a partition anew. An eager group allows that only for all partitions together.
     private func restart(_ partition: TopicPartition, at offset: Int64) throws {

@@ -22,9 +22,9 @@ import Testing
         #expect(worker.pipeline.deadline != nil)
     }
 
-    private func add(_ partition: TopicPartition) throws {
-        let place = RecordPlace(topic: partition.topic, partition: partition.partition, offset: 0)
-        try worker.pipeline.add(SourceRecord(place: place, key: nil, value: nil), nextOffset: 1) {
+    private func add(_ partition: TopicPartition, at offset: Int64 = 0) throws {
+        let place = RecordPlace(topic: partition.topic, partition: partition.partition, offset: offset)
+        try worker.pipeline.add(SourceRecord(place: place, key: nil, value: nil), nextOffset: offset + 1) {
             _ throws(DecodeError) in GraphEvent([])
         }
     }
@@ -60,6 +60,20 @@ import Testing
         _ = try worker.rebalance(.assigned([two]), consumer)
         #expect(try positions() == [zero: 1, one: 1])
         #expect(Set(worker.progress.keys) == [zero, one, two])
+    }
+
+    /// The group may have taken a partition without having said so yet: then a seek is refused.
+    @Test func aSeekThatIsRefusedIsTriedAgainAndRepeatsNothing() throws {
+        // The client knows the partition now, and does not read it.
+        _ = try consumer.watermarks(zero)
+        try worker.compareAgain(zero, consumer)
+        #expect(worker.needsRewind)
+        try add(one, at: 1)
+        try consumer.assign(adding: [one: 0])
+        try worker.rewind(consumer)
+        #expect(!worker.needsRewind && worker.pipeline.deadline == nil)
+        #expect(try positions() == [zero: 1, one: 2])
+        #expect(worker.progress[one]?.next == 2)
     }
 
     @Test func whatTheStoreRefusesIsDroppedAndTheRestReadAgain() throws {
