@@ -161,30 +161,63 @@ def check_committed(broker, group, topic, partitions, read_positions):
                                f"{positions.get((topic, partition), 0)}")
 
 
-def notified(log):
-    """The changes that a topic tells of: by token the parts in order, repeats taken out."""
-    first = {}
-    reached = 0
-    for offset, value in log:
-        event = json.loads(value)
-        data = event["data"]
-        token, identity = data["token"], event["id"]
-        if identity in first:
-            if first[identity] != value:
-                raise Broken("I4", f"notification {identity} came again with other content, at offset {offset}")
-            continue
-        if token < reached:
-            raise Broken("I4", f"token {token} came for the first time after {reached}, at offset {offset}")
-        reached = token
-        first[identity] = value
-    return [json.loads(value) for value in first.values()]
+class LogReader:
+    """Reads one partition's notifications; raises where their order, a repetition or the end of a deletion is wrong."""
+
+    def __init__(self, transactional=False, by_object=False):
+        self.transactional, self.by_object = transactional, by_object
+        self.seen, self.reached = {}, (0, 0)
+        # The deletion read last, while the null value behind it is missing; and those that a crash cut off from theirs.
+        self.deletion, self.cut_off = None, set()
+
+    def read(self, offset, key, value):
+        """Returns the notification if it comes for the first time."""
+        event = None if value is None else json.loads(value)
+        self.follow_deletion(offset, key, event)
+        if event is None:
+            return None
+        if self.by_object and event["data"]["change"] == "delete":
+            self.deletion = (key, event["id"])
+        if event["id"] in self.seen:
+            self.check_repeated(offset, event, value)
+            return None
+        place = tuple(int(part) for part in (event["id"] + ".0").split(".")[:2])
+        if place <= self.reached:
+            raise Broken("I4", f"notification {event['id']} came for the first time after {self.reached}")
+        self.reached, self.seen[event["id"]] = place, value
+        return event
+
+    def follow_deletion(self, offset, key, event):
+        if self.deletion is None:
+            return
+        (deleted, identity), self.deletion = self.deletion, None
+        if event is None and key == deleted:
+            self.cut_off.discard(identity)
+        # Without transactions a worker may end between the two: what comes next is sent again, and so will both be.
+        elif not self.transactional and event is not None and event["id"] in self.seen:
+            self.cut_off.add(identity)
+        else:
+            raise Broken("I4", f"after the deletion of {deleted} comes {key} at offset {offset}, and no null value")
+
+    def check_repeated(self, offset, event, value):
+        if self.transactional:
+            raise Broken("I4", f"notification {event['id']} came twice in transactions, at offset {offset}")
+        if self.seen[event["id"]] != value:
+            raise Broken("I4", f"notification {event['id']} came again with other content, at offset {offset}")
+
+    def end(self):
+        lacking = self.cut_off | ({self.deletion[1]} if self.deletion else set())
+        if lacking:
+            raise Broken("I4", f"deletions are followed by no null value: {sorted(lacking)[:3]}")
 
 
 def changes_told(log):
-    """By token the changes that a topic tells of."""
-    told = {}
-    for event in notified(log):
-        told.setdefault(event["data"]["token"], []).extend(event["data"]["changes"])
+    """By token the changes that a topic of transactions tells of."""
+    told, reader = {}, LogReader()
+    for offset, value in log:
+        event = reader.read(offset, None, value)
+        if event is not None:
+            told.setdefault(event["data"]["token"], []).extend(event["data"]["changes"])
     return told
 
 

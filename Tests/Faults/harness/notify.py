@@ -1,6 +1,5 @@
 """Notifications in Kafka transactions and one for each object, while worker and broker are hurt."""
 
-import json
 import random
 import time
 
@@ -69,67 +68,18 @@ def one_stop(bench, chance, settings, group, transactional):
     return True
 
 
-class LogReader:
-    """Reads one partition's notifications; raises where their order, a repetition or the end of a deletion is wrong."""
-
-    def __init__(self, transactional, by_object):
-        self.transactional, self.by_object = transactional, by_object
-        self.seen, self.reached = {}, (0, 0)
-        # The deletion read last, while the null value behind it is missing; and those that a crash cut off from theirs.
-        self.deletion, self.cut_off = None, set()
-
-    def read(self, offset, key, value):
-        """Returns the notification's data if it comes for the first time."""
-        event = None if value is None else json.loads(value)
-        self.follow_deletion(offset, key, event)
-        if event is None:
-            return None
-        if self.by_object and event["data"]["change"] == "delete":
-            self.deletion = (key, event["id"])
-        if event["id"] in self.seen:
-            self.check_repeated(offset, event, value)
-            return None
-        place = tuple(int(part) for part in (event["id"] + ".0").split(".")[:2])
-        if place <= self.reached:
-            raise Broken("I4", f"notification {event['id']} came for the first time after {self.reached}")
-        self.reached, self.seen[event["id"]] = place, value
-        return event["data"]
-
-    def follow_deletion(self, offset, key, event):
-        if self.deletion is None:
-            return
-        (deleted, identity), self.deletion = self.deletion, None
-        if event is None and key == deleted:
-            self.cut_off.discard(identity)
-        # Without transactions a worker may end between the two: what comes next is sent again, and so will both be.
-        elif not self.transactional and event is not None and event["id"] in self.seen:
-            self.cut_off.add(identity)
-        else:
-            raise Broken("I4", f"after the deletion of {deleted} comes {key} at offset {offset}, and no null value")
-
-    def check_repeated(self, offset, event, value):
-        if self.transactional:
-            raise Broken("I4", f"notification {event['id']} came twice in transactions, at offset {offset}")
-        if self.seen[event["id"]] != value:
-            raise Broken("I4", f"notification {event['id']} came again with other content, at offset {offset}")
-
-    def end(self):
-        lacking = self.cut_off | ({self.deletion[1]} if self.deletion else set())
-        if lacking:
-            raise Broken("I4", f"deletions are followed by no null value: {sorted(lacking)[:3]}")
-
-
 def check_topic(bench, transactional, by_object):
     """I4: what a reader of committed records sees: in order, without a gap; in transactions each once; by object the
     last of each key is the object, or nothing where it is gone. Returns the number of notifications."""
     logs = bench.broker.records(bench.changes, 3 if by_object else 1)
     told, kept, count = {}, {}, 0
     for log in logs.values():
-        reader = LogReader(transactional, by_object)
+        reader = checks.LogReader(transactional, by_object)
         for offset, key, value in log:
             kept[key] = value
-            data = reader.read(offset, key, value)
-            if data is not None:
+            event = reader.read(offset, key, value)
+            if event is not None:
+                data = event["data"]
                 told.setdefault(data["token"], []).extend([data] if by_object else data["changes"])
         reader.end()
         count += len(reader.seen)
