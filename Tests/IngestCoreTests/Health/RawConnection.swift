@@ -42,6 +42,13 @@ final class RawConnection: Sendable {
         return Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count
     }
 
+    /// Whether the server has closed the connection, after an answer that was read.
+    var isClosed: Bool {
+        var byte: UInt8 = 0
+        let count = recv(descriptor, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT))
+        return count == 0 || (count < 0 && errno == ECONNRESET)
+    }
+
     /// Reads until the server closes; nil when it did not within the limit.
     func readToEnd() async -> String? {
         await waiting { descriptor in
