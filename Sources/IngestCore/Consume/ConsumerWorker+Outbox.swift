@@ -18,8 +18,8 @@ extension ConsumerWorker {
     private func outboxFilled(_ waiting: Int64) {
         let limit = outbox.maximum ?? 0
         let reason = "\(waiting) transactions wait to be notified, the limit is \(limit): nothing is consumed meanwhile"
-        health.report(.outboxFull(reason: reason))
         metrics.outboxFull.set(1)
+        health.report(.outboxFull(reason: reason))
         logger.error(
             "the outbox is full, consuming rests",
             metadata: [
@@ -30,8 +30,8 @@ extension ConsumerWorker {
     }
 
     private func outboxEmptied(_ waiting: Int64, _ consumer: Consumer) throws {
-        health.report(.outboxHasRoom)
         metrics.outboxFull.set(0)
+        health.report(.outboxHasRoom)
         logger.info("the outbox has room, consuming goes on", metadata: ["waiting": "\(waiting)"])
         let partitions = resting.filter { progress[$0]?.isHalted == false }
         resting = []
