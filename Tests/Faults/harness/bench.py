@@ -114,7 +114,7 @@ class Bench:
         """How far the furthest store of the group is in each partition: whoever holds one commits what its store has."""
         furthest = {}
         for store in [self.store] + self.other_stores:
-            for place, offset in checks.positions_of(store).items():
+            for place, offset in checks.positions_of(store, patience_seconds=10).items():
                 furthest[place] = max(offset, furthest.get(place, 0))
         return furthest
 

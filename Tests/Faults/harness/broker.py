@@ -110,9 +110,11 @@ class Broker:
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             topics = {}
-            if os.path.exists(path):
+            try:
                 with open(path, "rb") as file:
                     topics = dict(json.load(file)["topics"])
+            except (OSError, ValueError):
+                pass  # not there yet, or being written
             kept = {number: each["high_watermark"] for number, each in topics.get(topic, {"partitions": []})["partitions"]}
             if all(kept.get(partition, 0) >= end for partition, end in ends.items()):
                 return

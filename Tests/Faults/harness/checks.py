@@ -1,8 +1,10 @@
 """What must hold, by the numbers of ARCHITECTURE.md; every check reads the store or the topics, never the worker's word."""
 
 import json
+import os
 import sqlite3
 import subprocess
+import time
 
 from . import canonical
 from .oracle import Oracle
@@ -275,15 +277,23 @@ def check_bounds(memory_megabytes, log_bytes, memory_limit=MEMORY_MEGABYTES, log
         raise Broken("I5", f"the write-ahead log has {log_bytes >> 20} MB, more than {log_limit >> 20}")
 
 
-def positions_of(path):
-    """The store's positions, {} while there is no store."""
-    try:
-        connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=5)
+def positions_of(path, patience_seconds=0):
+    """The store's positions, {} while there is no store, or where it cannot be read before patience ends."""
+    deadline = time.monotonic() + patience_seconds
+    while True:
         try:
-            rows = connection.execute("SELECT topic, partition, nextOffset FROM _position").fetchall()
-        finally:
-            connection.close()
-        # Who reads in the moment of a power loss may see what it garbles; the next look is at the store that is left.
-        return {(topic, partition): offset for topic, partition, offset in rows if isinstance(offset, int)}
-    except sqlite3.Error:
-        return {}
+            return read_positions(path)
+        except sqlite3.Error as error:
+            if "no such table" in str(error) or not os.path.exists(path) or time.monotonic() >= deadline:
+                return {}
+        time.sleep(0.1)
+
+
+def read_positions(path):
+    connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=5)
+    try:
+        rows = connection.execute("SELECT topic, partition, nextOffset FROM _position").fetchall()
+    finally:
+        connection.close()
+    # Who reads in the moment of a power loss may see what it garbles; the next look is at the store that is left.
+    return {(topic, partition): offset for topic, partition, offset in rows if isinstance(offset, int)}

@@ -130,7 +130,9 @@ def io_error(report, options, seed, cycles, order=None):
                 persists = "for good" in what
                 time.sleep(7 if persists else chance.uniform(0.3, 2))
                 failed = bench.shim.failed - before
-                if persists and failed and worker.is_running and worker.is_ready():
+                # The call that failed may have been the last moment's.
+                if persists and failed and worker.is_running \
+                        and worker.wait_ready(False, TRUTH_SECONDS + 0.5) is None:
                     raise Broken("I6", f"{what}, {failed} calls failed, and /readyz says ready\n{worker.end_of_log()}")
                 bench.shim.clear()
                 settle(bench, worker, what, cycle)

@@ -11,7 +11,7 @@ import time
 from .bench import Bench
 from .checks import Broken
 from .kills import rounds
-from .outages import ready_worker
+from .outages import RETURN_SECONDS, ready_worker
 from .pace import Pace
 
 PROBE_SECONDS = 5.0  # within this time a probe has to be answered, however many clients there are
@@ -130,7 +130,7 @@ def health_load(report, options, seed, cycles):
                 report.figures["% of the pace"] = min(report.figures.get("% of the pace", 999), 100 * loaded // max(1, quiet))
                 if bench.memory - before > MEMORY_GROWTH:
                     raise Broken("I5", f"{clients.count} clients took the worker from {before} to {bench.memory} MB")
-                took = worker.wait_ready(True, 5)
+                took = worker.wait_ready(True, RETURN_SECONDS)
                 if took is None:
                     raise Broken("I6", f"not ready after the clients are gone\n{worker.end_of_log()}")
                 bench.read_logs()

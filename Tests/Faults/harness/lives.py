@@ -11,7 +11,7 @@ from .bench import Bench
 from .checks import Broken
 from .kills import NAMED, rounds, small_commits
 from .oracle import Oracle
-from .outages import SLOW, ready_worker
+from .outages import RETURN_SECONDS, SLOW, ready_worker
 from .proxy import Proxy
 
 LEASE = ("lease.ttlSeconds=2",)
@@ -133,7 +133,7 @@ def one_clock(bench, chance, cycle):
         bench.shim.set_clock(chance.choice(clocks()))
         before = bench.position()
         bench.wait_position(worker, min(bench.total, before + chance.randrange(1, 500)), 30)
-    if worker.wait_ready(True, 5) is None:
+    if worker.wait_ready(True, RETURN_SECONDS) is None:
         raise Broken("I6", f"not ready after the clock jumped: {worker.get('/readyz')[1]}\n{worker.end_of_log()}")
     if chance.random() < 0.7:
         worker.kill()

@@ -54,6 +54,10 @@ def revoke_round(report, options, sub, count, strategy):
                 if not step:
                     time.sleep(chance.uniform(0.3, 3))
                 bench.shim.clear()
+                if step and not reached:
+                    # It may have come to the step in the last moment.
+                    time.sleep(0.05)
+                    reached = was_killed(group.worker)
                 if group.worker.is_running:
                     bench.check_live(group.name)
                 elif step and reached:
@@ -75,6 +79,10 @@ def await_kill(bench, worker):
     deadline = time.monotonic() + 15
     while worker.is_running and time.monotonic() < deadline:
         time.sleep(0.01)
+    return was_killed(worker)
+
+
+def was_killed(worker):
     return not worker.is_running and worker.process.returncode == -signal.SIGKILL
 
 

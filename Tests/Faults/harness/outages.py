@@ -26,22 +26,30 @@ class Watch:
         self.bench, self.worker = bench, worker
         self.began = time.monotonic()
         self.processor = processor_seconds(worker.pid)
-        self.untrue = None
+        # When it was first seen that the worker is not ready, and when it was last asked before that.
+        self.untrue, self.said_ready = None, 0.0
 
     def last(self, seconds):
         """Lets the fault last; notes how long the worker went on saying that it is ready."""
-        while time.monotonic() - self.began < seconds:
-            if self.untrue is None and not self.worker.is_ready():
-                self.untrue = time.monotonic() - self.began
+        while True:
+            asked = time.monotonic() - self.began
+            if self.untrue is None:
+                if self.worker.is_ready():
+                    self.said_ready = asked
+                else:
+                    self.untrue = time.monotonic() - self.began
+            if asked >= seconds:
+                return
             time.sleep(0.1)
 
     def check(self, what, expects_truth):
         seconds = time.monotonic() - self.began
         if self.untrue is not None:
             self.bench.note_worst("not ready after", self.untrue)
-        if expects_truth and (self.untrue is None or self.untrue > TRUTH_SECONDS + 0.5):
+        # Where the harness itself stood still, it may have seen late what was said in time.
+        if expects_truth and self.said_ready > TRUTH_SECONDS + 0.5:
             raise Broken("I6", f"{what} for {seconds:.1f} s, and /readyz said ready for "
-                               f"{'all of it' if self.untrue is None else f'{self.untrue:.1f} s'}")
+                               f"{'all of it' if self.untrue is None else f'{self.said_ready:.1f} s'}")
         used = processor_seconds(self.worker.pid) - self.processor
         if expects_truth and used > 0.8 * seconds:
             raise Broken("I5", f"the worker spun: {used:.1f} s of processor time in {seconds:.1f} s of {what}")
@@ -236,7 +244,7 @@ def leave(member):
 
 def refuse_second(bench):
     second = bench.start()
-    code = second.wait(15)
+    code = second.wait(60)
     if code != 69:
         raise Broken("I7", f"a second worker of the same store ended with {code}, not 69:\n{second.end_of_log()}")
 
@@ -268,14 +276,14 @@ def await_lost(bench, worker):
     """Until the worker is a member of its group, or ready, it cannot know; from then on it has to tell in time."""
     started, joined = time.monotonic(), None
     while True:
+        asked = time.monotonic()
         status, body = worker.get("/readyz")
         if status == 503 and "partitions" in body:
             bench.note_worst("position told after", time.monotonic() - (joined or time.monotonic()))
             return
-        now = time.monotonic()
         if joined is None and (status == 200 or (status == 503 and not re.search("startup|group|broker", body))):
-            joined = now
-        if now - (joined or started) > (TRUTH_SECONDS if joined else RETURN_SECONDS):
+            joined = time.monotonic()
+        if asked - (joined or started) > (TRUTH_SECONDS if joined else RETURN_SECONDS):
             raise Broken("I6", f"the position is not on the broker any more, and /readyz says {status} {body}\n"
                                + worker.end_of_log())
         time.sleep(0.05)
