@@ -173,8 +173,14 @@ import Testing
             try producer.close(timeoutMilliseconds: 30_000)
         }
         try write("plain", "none")
-        try wait(for: "the plain records") { try size() > 300_000 }
-        let plain = try size()
+        // All of them, and the whole file: it stays as it is for longer than the broker takes between two.
+        var (plain, looks) = (0, 0)
+        try wait(for: "the plain records", everyMilliseconds: 250) {
+            let now = try size()
+            looks = now == plain ? looks + 1 : 0
+            plain = now
+            return plain > 300_000 && looks >= 8
+        }
         try write("t", codec)
         try write("marker", "none")
         try wait(for: "the marker") { try size() >= 2 * plain - 20_000 }

@@ -37,17 +37,6 @@ import Testing
 
     private func value(_ sql: String) -> String { (try? Foreign.sqlite(store, sql)) ?? "" }
 
-    private func wait(for what: String, _ program: Program, until condition: () throws -> Bool) throws {
-        do {
-            try TestSupport.wait(for: what, limitSeconds: 90, everyMilliseconds: 50) {
-                try condition() || !program.isRunning
-            }
-            try #require(try condition(), "the worker ended: \(program.errors)")
-        } catch {
-            throw BrokerProcess.Failure(description: "\(error)\n\(program.errors.suffix(3000))")
-        }
-    }
-
     private func stop(_ program: Program) throws {
         program.send(SIGTERM)
         let ended = try program.wait(limitSeconds: 30)
@@ -70,7 +59,7 @@ import Testing
                 value: Array("{\"type\":\"member.created\",\"data\":{\"id\":\"u1\",\"email\":\"none\"}}".utf8)),
         ])
         let program = try start(group: "one", ["deadLetters.topic=dead", "author=importer"])
-        try wait(for: "the letters", program) {
+        try program.wait(for: "the letters") {
             value("SELECT value FROM _metadata WHERE key = 'sentDeadLetter:dead'") == "2"
         }
         try stop(program)
@@ -104,7 +93,7 @@ import Testing
         // What was sent is not sent again, and what comes later is.
         try send([ProducerRecord(topic: "events", partition: 0, value: Array("{".utf8))])
         let again = try start(group: "two", ["deadLetters.topic=dead"])
-        try wait(for: "the later letter", again) {
+        try again.wait(for: "the later letter") {
             value("SELECT value FROM _metadata WHERE key = 'sentDeadLetter:dead'") == "3"
         }
         try stop(again)
@@ -116,14 +105,14 @@ import Testing
         try send((0..<50).map { ProducerRecord(topic: "events", partition: 0, value: Array("{\($0)".utf8)) })
         // Without a topic they stay in the store, as after a kill before anything was sent.
         let first = try start(group: "one")
-        try wait(for: "the letters", first) { value("SELECT count(*) FROM _dead_letter") == "50" }
+        try first.wait(for: "the letters") { value("SELECT count(*) FROM _dead_letter") == "50" }
         try first.crash()
         let second = try start(group: "two", ["deadLetters.topic=dead"])
-        try wait(for: "the delivery", second) { try sent(format: "%o\n").split(separator: "\n").count >= 50 }
+        try second.wait(for: "the delivery") { try sent(format: "%o\n").split(separator: "\n").count >= 50 }
         try second.crash()
         let third = try start(group: "three", ["deadLetters.topic=dead"])
         // The second may have saved it before it was killed; a signal before the worker runs would just end it.
-        try wait(for: "the cursor", third) {
+        try third.wait(for: "the cursor") {
             third.errors.contains("event=assigned")
                 && value("SELECT value FROM _metadata WHERE key = 'sentDeadLetter:dead'") == "50"
         }
@@ -144,7 +133,7 @@ import Testing
         #expect(ended.errors.contains("events/0 offset 1"))
         #expect(value("SELECT count(*) FROM _dead_letter") == "0")
         let mended = try start(group: "two")
-        try wait(for: "the end", mended) { value("SELECT nextOffset FROM _position") == "2" }
+        try mended.wait(for: "the end") { value("SELECT nextOffset FROM _position") == "2" }
         try stop(mended)
         #expect(value("SELECT id FROM Message") == "m1")
         #expect(value("SELECT offset FROM _dead_letter") == "1")
@@ -157,7 +146,7 @@ import Testing
                 ["-P", "-b", broker.bootstrapServers, "-t", "events", "-p", "0", "-z", codec], input: lines.joined())
         }
         let program = try start(group: "one")
-        try wait(for: "the records", program) { value("SELECT nextOffset FROM _position") == "500" }
+        try program.wait(for: "the records") { value("SELECT nextOffset FROM _position") == "500" }
         try stop(program)
         #expect(value("SELECT count(*) FROM Message") == "500")
         #expect(value("SELECT count(*) FROM _dead_letter") == "0")

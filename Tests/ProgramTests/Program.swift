@@ -1,5 +1,6 @@
 import Foundation
 import TestSupport
+import Testing
 
 /// Runs the built program as a user does: a process with arguments, files and signals.
 final class Program: @unchecked Sendable {
@@ -69,6 +70,22 @@ final class Program: @unchecked Sendable {
             throw BrokerProcess.Failure(description: "\(error)\n\(output)\n\(errors)")
         }
         return Result(status: process.terminationStatus, output: output, errors: errors)
+    }
+
+    /// Waits until something holds; a program that ends before fails its test.
+    func wait(for what: String, limitSeconds: Double = 90, until condition: () throws -> Bool) throws {
+        do {
+            var holds = false
+            try TestSupport.wait(for: what, limitSeconds: limitSeconds, everyMilliseconds: 50) {
+                holds = try condition()
+                return holds || !isRunning
+            }
+            // It may have come to it at its end.
+            if !holds { holds = try condition() }
+            try #require(holds, "the program ended before \(what)")
+        } catch {
+            throw BrokerProcess.Failure(description: "\(error)\n\(errors.suffix(3000))")
+        }
     }
 
     /// Reads an answer of the program's HTTP server, the one that listens last: the status line's number and the body.

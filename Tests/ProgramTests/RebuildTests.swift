@@ -43,19 +43,6 @@ import Testing
         return text.flatMap { Int($0) } ?? 0
     }
 
-    fileprivate func wait(
-        _ what: String, _ program: Program, limitSeconds: Double = 90, until condition: () throws -> Bool
-    ) throws {
-        do {
-            try TestSupport.wait(for: what, limitSeconds: limitSeconds, everyMilliseconds: 50) {
-                try condition() || !program.isRunning
-            }
-            try #require(try condition(), "the worker ended: \(program.errors.suffix(2000))")
-        } catch {
-            throw BrokerProcess.Failure(description: "\(error)\n\(program.errors.suffix(3000))")
-        }
-    }
-
     /// Sends events, and returns how many the topic has then.
     fileprivate func send(_ count: Int, seed: Int) throws -> Int {
         let file = workspace.path("events-\(seed).jsonl")
@@ -103,14 +90,14 @@ import Testing
     @Test func besideALiveWorkerItTakesThePlaceWhenThatOneEnds() throws {
         var count = try send(3_000, seed: 1)
         let live = try Program(["run"] + arguments())
-        try wait("the old store", live) { position(store) == count }
+        try live.wait(for: "the old store") { position(store) == count }
         let old = identity(store)
         let reader = try OpenReader(store)
         #expect(try reader.ask("SELECT value FROM _metadata WHERE key = 'storeID'") == old)
 
         let rebuild = try rebuild()
-        try wait("the new store", rebuild) { position(store + ".rebuild") == count }
-        try wait("the wait for the old worker", rebuild) {
+        try rebuild.wait(for: "the new store") { position(store + ".rebuild") == count }
+        try rebuild.wait(for: "the wait for the old worker") {
             try rebuild.get("/readyz?verbose")?.body.contains("caught up, and waiting for the old store") == true
         }
         #expect(try rebuild.get("/readyz")?.status == 503)
@@ -118,20 +105,20 @@ import Testing
         #expect(rebuild.errors.contains("caught up, and waiting for the old store"))
         // Both keep up, and nothing is notified of the new one.
         count = try send(500, seed: 2)
-        try wait("the old store", live) { position(store) == count }
-        try wait("the new store", rebuild) { position(store + ".rebuild") == count }
+        try live.wait(for: "the old store") { position(store) == count }
+        try rebuild.wait(for: "the new store") { position(store + ".rebuild") == count }
         let new = identity(store + ".rebuild")
         #expect(new != old && identity(store) == old)
         #expect(try notifiedTokens(new).isEmpty)
 
         try stop(live)
-        try wait("the new store in its place", rebuild) { identity(store) == new }
-        try wait("readiness", rebuild) { try rebuild.get("/readyz")?.status == 200 }
+        try rebuild.wait(for: "the new store in its place") { identity(store) == new }
+        try rebuild.wait(for: "readiness") { try rebuild.get("/readyz")?.status == 200 }
         let rebuiltToken = try Int(sql(store, "SELECT max(token) FROM _history_transaction")) ?? 0
         count = try send(500, seed: 3)
-        try wait("what comes after", rebuild) { position(store) == count }
+        try rebuild.wait(for: "what comes after") { position(store) == count }
         let lastToken = try Int(sql(store, "SELECT max(token) FROM _history_transaction")) ?? 0
-        try wait("its notifications", rebuild) { try notifiedTokens(new).last == lastToken }
+        try rebuild.wait(for: "its notifications") { try notifiedTokens(new).last == lastToken }
         #expect(try notifiedTokens(new) == Array(rebuiltToken + 1...lastToken))
         #expect(try rebuild.get("/changes?after=\(old):1&wait=0")?.status == 410)
         // Who had the old store open keeps it.
@@ -146,7 +133,7 @@ import Testing
         for suffix in [".rebuild", ".swap"] { #expect(!FileManager.default.fileExists(atPath: store + suffix)) }
         // Once more, it is done already.
         let again = try self.rebuild()
-        try wait("readiness", again) { try again.get("/readyz")?.status == 200 }
+        try again.wait(for: "readiness") { try again.get("/readyz")?.status == 200 }
         #expect(again.errors.contains("the store was rebuilt already"))
         try stop(again)
         #expect(identity(store) == new)
@@ -155,24 +142,24 @@ import Testing
     @Test func aReadersOpenTransactionIsWaitedFor() throws {
         _ = try send(300, seed: 9)
         let live = try Program(["run"] + arguments())
-        try wait("the old store", live) { position(store) == 300 }
+        try live.wait(for: "the old store") { position(store) == 300 }
         let old = identity(store)
         let reader = try OpenReader(store)
         try reader.tell("BEGIN")
         let seen = try reader.ask("SELECT max(nextOffset) FROM _position")
         let count = try send(300, seed: 10)
-        try wait("the old store", live) { position(store) == count }
+        try live.wait(for: "the old store") { position(store) == count }
         try stop(live)
         let rebuild = try rebuild()
-        try wait("the wait for the reader", rebuild) {
+        try rebuild.wait(for: "the wait for the reader") {
             try rebuild.get("/readyz?verbose")?.body.contains("waiting for a reader of the old store") == true
         }
         #expect(identity(store) == old)
         #expect(try reader.ask("SELECT max(nextOffset) FROM _position") == seen)
         try reader.tell("COMMIT")
-        try wait("the new store", rebuild) { identity(store) != old && position(store) == count }
+        try rebuild.wait(for: "the new store") { identity(store) != old && position(store) == count }
         #expect(try reader.ask("SELECT max(nextOffset) FROM _position WHERE topic = '\(topic)'") == "\(count)")
-        try wait("readiness", rebuild) { try rebuild.get("/readyz")?.status == 200 }
+        try rebuild.wait(for: "readiness") { try rebuild.get("/readyz")?.status == 200 }
         try stop(rebuild)
         #expect(try dump(store) == dump(store + ".before-rebuild"))
     }
@@ -197,11 +184,11 @@ import Testing
             // A worker without the option completes a swap that was begun, and nothing that was not.
             let isBegun = index >= 2
             let next = isBegun && index % 2 == 0 ? try Program(["run"] + arguments()) : try rebuild()
-            try wait("the new store after \(step)", next) {
+            try next.wait(for: "the new store after \(step)") {
                 let now = identity(store)
                 return !now.isEmpty && now != old
             }
-            try wait("readiness after \(step)", next) { try next.get("/readyz")?.status == 200 }
+            try next.wait(for: "readiness after \(step)") { try next.get("/readyz")?.status == 200 }
             try stop(next)
             #expect(try dump(store) == expected, "\(step)")
             try expectSound(store)
@@ -230,8 +217,8 @@ import Testing
         }
         #expect(kills > 0)
         let program = try rebuild()
-        try wait("the new store", program) { identity(store) != old && position(store) == count }
-        try wait("readiness", program) { try program.get("/readyz")?.status == 200 }
+        try program.wait(for: "the new store") { identity(store) != old && position(store) == count }
+        try program.wait(for: "readiness") { try program.get("/readyz")?.status == 200 }
         try stop(program)
         #expect(identity(store) == new, "it began anew")
         #expect(try dump(store) == dump(store + ".before-rebuild"))
@@ -250,7 +237,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: store + ".rebuild"))
         let old = identity(store)
         let allowed = try rebuild(["--allow-partial"])
-        try wait("the new store", allowed) { identity(store) != old && position(store) == 200 }
+        try allowed.wait(for: "the new store") { identity(store) != old && position(store) == 200 }
         try stop(allowed)
         let new = identity(store)
         // What stands in the way of a new rebuild is told.
@@ -281,7 +268,7 @@ import Testing
             "\(refused.errors)")
         let old = identity(store)
         let allowed = try rebuild(["--allow-partial"])
-        try wait("the new store", allowed) { identity(store) != old && position(store) == count }
+        try allowed.wait(for: "the new store") { identity(store) != old && position(store) == count }
         try stop(allowed)
         #expect(try dump(store) == dump(store + ".before-rebuild"))
     }
@@ -316,16 +303,16 @@ import Testing
         #expect(bench.identity(store) == old && bench.position(store) == 300)
         // What was read of it goes on, where it is wished.
         let allowed = try bench.rebuild(["--allow-partial"])
-        try bench.wait("the new store", allowed) { bench.identity(store) != old && bench.position(store) == 500 }
+        try allowed.wait(for: "the new store") { bench.identity(store) != old && bench.position(store) == 500 }
         try bench.stop(allowed)
     }
 
     @Test func aStoreThatWasExchangedMeanwhileIsNotReplaced() throws {
         let count = try bench.send(200, seed: 4)
         let live = try Program(["run"] + bench.arguments())
-        try bench.wait("the old store", live) { bench.position(store) == count }
+        try live.wait(for: "the old store") { bench.position(store) == count }
         let rebuild = try bench.rebuild()
-        try bench.wait("the wait for the old worker", rebuild) {
+        try rebuild.wait(for: "the wait for the old worker") {
             rebuild.errors.contains("caught up, and waiting for the old store")
         }
         let second = try bench.rebuild().wait()
@@ -345,24 +332,24 @@ import Testing
     @Test func whatWasBegunWithOtherSettingsIsNotGoneOnWith() throws {
         let count = try bench.send(200, seed: 5)
         let live = try Program(["run"] + bench.arguments())
-        try bench.wait("the old store", live) { bench.position(store) == count }
+        try live.wait(for: "the old store") { bench.position(store) == count }
         let begun = try bench.rebuild()
-        try bench.wait("the new store", begun) { bench.position(store + ".rebuild") == count }
+        try begun.wait(for: "the new store") { bench.position(store + ".rebuild") == count }
         try begun.crash()
         let other = try bench.rebuild(["--set", "limits.maxDepth=32"]).wait()
         #expect(other.status == 78, "\(other.errors)")
         #expect(other.errors.contains("was begun with other topics, routes, partitions or limits"), "\(other.errors)")
         let same = try bench.rebuild()
-        try bench.wait("the wait for the old worker", same) {
+        try same.wait(for: "the wait for the old worker") {
             same.errors.contains("caught up, and waiting for the old store")
         }
         #expect(same.errors.contains("a rebuild that was begun before goes on"))
         try bench.stop(live)
-        try bench.wait("the new store", same) { exists(".before-rebuild") && !exists(".rebuild") }
+        try same.wait(for: "the new store") { exists(".before-rebuild") && !exists(".rebuild") }
         try bench.stop(same)
         // With the same settings it is done; with others it is rebuilt again.
         let again = try bench.rebuild()
-        try bench.wait("the worker", again) { try again.get("/readyz")?.status == 200 }
+        try again.wait(for: "the worker") { try again.get("/readyz")?.status == 200 }
         #expect(again.errors.contains("the store was rebuilt already"))
         try bench.stop(again)
     }
@@ -377,8 +364,8 @@ import Testing
         let old = bench.identity(real)
         try #require(try Program.run(["history", "cursors", "put", "feed", "1"] + bench.arguments()).status == 0)
         let rebuild = try bench.rebuild()
-        try bench.wait("the new store", rebuild) { bench.identity(real) != old && bench.position(real) == count }
-        try bench.wait("readiness", rebuild) { try rebuild.get("/readyz")?.status == 200 }
+        try rebuild.wait(for: "the new store") { bench.identity(real) != old && bench.position(real) == count }
+        try rebuild.wait(for: "readiness") { try rebuild.get("/readyz")?.status == 200 }
         try bench.stop(rebuild)
         #expect(try FileManager.default.destinationOfSymbolicLink(atPath: store) == "real/s.sqlite")
         #expect(bench.identity(real + ".before-rebuild") == old && !exists(".before-rebuild"))

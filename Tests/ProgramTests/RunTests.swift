@@ -39,14 +39,7 @@ import Testing
     }
 
     private func waitForPosition(_ wanted: Int, store: String, _ program: Program, limitSeconds: Double = 120) throws {
-        do {
-            try TestSupport.wait(for: "position \(wanted)", limitSeconds: limitSeconds, everyMilliseconds: 50) {
-                position(store) >= wanted || !program.isRunning
-            }
-            try #require(position(store) >= wanted, "the worker ended: \(program.errors)")
-        } catch {
-            throw BrokerProcess.Failure(description: "\(error); at \(position(store))\n\(program.errors.suffix(3000))")
-        }
+        try program.wait(for: "position \(wanted)", limitSeconds: limitSeconds) { position(store) >= wanted }
     }
 
     private func dump(_ store: String, model: String = "chat") throws -> String {

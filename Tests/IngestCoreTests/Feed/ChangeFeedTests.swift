@@ -126,7 +126,7 @@ struct ChangeFeedTests {
     @Test("a transaction of any size comes in parts, a page in memory at a time")
     func largeTransaction() async throws {
         let fixture = try FeedFixture(chunk: 20_000)
-        try fixture.add(12_000)
+        try await fixture.addMany(12_000)
         try await fixture.serve { port in
             let answer = try await FeedAnswer(port, "/changes?after=0")
             #expect(answer.events.count >= 3)

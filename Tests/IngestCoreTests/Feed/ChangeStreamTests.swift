@@ -66,7 +66,7 @@ struct ChangeStreamTests {
     @Test("a large transaction has an id with its last part only, so that a break repeats it whole")
     func parts() async throws {
         let fixture = try FeedFixture(chunk: 20_000)
-        try fixture.add(11_000)
+        try await fixture.addMany(11_000)
         let identity = fixture.identity
         try await fixture.serve { port in
             let connection = try Self.open(port)
@@ -78,15 +78,15 @@ struct ChangeStreamTests {
     }
 
     /// Objects whose events do not fit into a socket's buffers.
-    private func large() throws -> FeedFixture {
+    private func large() async throws -> FeedFixture {
         let fixture = try FeedFixture(granularity: .object, values: true)
-        try fixture.add(2400, body: String(repeating: "x", count: 9_000))
+        try await fixture.addMany(2400, body: String(repeating: "x", count: 9_000))
         return fixture
     }
 
     @Test("a reader that does not read is not read for, and is dropped")
     func backPressure() async throws {
-        let fixture = try large()
+        let fixture = try await large()
         try await fixture.serve({ $0.writeTimeoutSeconds = 1 }) { port in
             let connection = try #require(RawConnection(port: port))
             connection.shrinkReceiveBuffer()
@@ -100,7 +100,7 @@ struct ChangeStreamTests {
 
     @Test("a stream that the purge has overtaken ends with 'expired'")
     func overtaken() async throws {
-        let fixture = try large()
+        let fixture = try await large()
         let identity = fixture.identity
         try await fixture.serve({ $0.writeTimeoutSeconds = 100 }) { port in
             let connection = try #require(RawConnection(port: port))

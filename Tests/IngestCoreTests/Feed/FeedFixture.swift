@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import ObjectGraph
 import Testing
@@ -37,6 +38,11 @@ final class FeedFixture: @unchecked Sendable {
             next += 1
         }
         try pipeline.pipeline.finish()
+    }
+
+    /// The same for many, away from the few threads that run the tests: others wait for answers in time.
+    func addMany(_ count: Int, body: String = "Hello") async throws {
+        try await DispatchQueue(label: "feed-fixture").run { [self] in try add(count, body: body) }
     }
 
     /// The notifications that a topic gets.

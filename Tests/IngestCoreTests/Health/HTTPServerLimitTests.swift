@@ -37,7 +37,7 @@ struct HTTPServerLimitTests {
 
     @Test("a connection is kept for further requests, and closed when none comes")
     func keepAlive() async throws {
-        try await withServer({ $0.idleTimeoutSeconds = 0.5 }) { port in
+        try await withServer({ $0.idleTimeoutSeconds = 2 }) { port in
             let connection = try #require(RawConnection(port: port))
             for _ in 0..<3 {
                 connection.send("GET /livez HTTP/1.1\r\nHost: x\r\n\r\n")

@@ -23,7 +23,7 @@ final class RawConnection: Sendable {
             return nil
         }
         // A limit on every wait, far beyond what a test needs.
-        var limit = timeval(tv_sec: 20, tv_usec: 0)
+        var limit = timeval(tv_sec: 40, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
     }
 

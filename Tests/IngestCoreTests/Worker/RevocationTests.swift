@@ -151,7 +151,6 @@ extension WorkerRuntimeTests {
             try await harness.wait(for: "readiness") { harness.isReady() }
 
             let lock = try HeldLock(harness.storePath)
-            try await Task.sleep(for: .seconds(1))
             try send(50, round: 1, harness)
             try await harness.wait(for: "the silence in health") {
                 harness.runtime?.health.readiness().contains { $0.name == "loop" && !$0.isOK } ?? false
