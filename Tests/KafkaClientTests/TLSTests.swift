@@ -95,10 +95,10 @@ import Testing
     }
 
     @Test func aListenerThatIsNotThereIsToldWithItsAddress() throws {
-        let port = try BrokerProcess.freePort()
-        let error = try failure(configuration(port, ["security.protocol": "plaintext"]))
+        let unused = try ReservedPort()
+        let error = try failure(configuration(unused.number, ["security.protocol": "plaintext"]))
         #expect(error.code == .transport)
-        #expect(error.message.contains("localhost:\(port)") && error.message.contains("refused"))
+        #expect(error.message.contains("localhost:\(unused.number)") && error.message.contains("refused"))
     }
 
     /// The broker takes any name and password, but cannot do SCRAM: what a login that fails looks like.

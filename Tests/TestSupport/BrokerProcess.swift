@@ -26,6 +26,8 @@ public final class BrokerProcess: @unchecked Sendable {
     /// The folder that keeps the broker's data (noida only).
     public let dataDirectory: URL
     private let ownsData: Bool
+    /// Held while the object lives: a broker that is stopped and started again finds its port free.
+    private let reservation: ReservedPort?
     private let lock = NSLock()
     private var shell: Process?
     private var lifeline: Pipe?
@@ -34,7 +36,8 @@ public final class BrokerProcess: @unchecked Sendable {
     /// Starts a broker on a free port (or `port`) and waits until it listens.
     public init(_ kind: Kind, port: Int? = nil, dataDirectory: URL? = nil) throws {
         self.kind = kind
-        self.port = try port ?? Self.freePort()
+        reservation = try port == nil ? ReservedPort() : nil
+        self.port = port ?? reservation?.number ?? 0
         ownsData = dataDirectory == nil
         self.dataDirectory =
             dataDirectory
@@ -173,21 +176,6 @@ extension BrokerProcess {
             description: "The test needs the broker \(kind), and \(environmentFolder.path) does not have it. Run: "
                 + "python3 -m venv .venv && .venv/bin/pip install \(distribution) — or set INGEST_TEST_BROKERS to the "
                 + "folder of an environment that has it.")
-    }
-
-    /// Returns a port of the loopback interface that nobody listens on.
-    public static func freePort() throws -> Int {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        defer { close(descriptor) }
-        var address = loopback(port: 0)
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let isBound = withUnsafeMutablePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(descriptor, $0, length) == 0 && getsockname(descriptor, $0, &length) == 0
-            }
-        }
-        guard isBound else { throw Failure(description: "no free port on the loopback interface") }
-        return Int(UInt16(bigEndian: address.sin_port))
     }
 
     static func canConnect(_ port: Int) -> Bool {

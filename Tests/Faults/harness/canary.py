@@ -10,9 +10,10 @@ import sqlite3
 import threading
 import time
 import types
+from concurrent.futures import ThreadPoolExecutor
 
 from . import canonical, checks, feeds, lives, notify, readers
-from .bench import Bench
+from .bench import Bench, Options
 from .checks import Broken
 from .outages import SLOW, Watch, ready_worker
 
@@ -312,27 +313,32 @@ PLANTED = {
 }
 
 
-def run(options, seed, names):
-    """Runs the planted bugs; 0 where every one was found."""
+def one(options, name):
+    """Plants a bug; returns whether it was found, and a line that says so."""
+    invariant, body = PLANTED[name]
+    folder = os.path.join(options.folder, "canary", name)
+    os.makedirs(folder, exist_ok=True)
+    began = time.monotonic()
+    try:
+        body(Options(options.binary, options.brokers, folder, options.root))
+        found = "nothing"
+    except Broken as broken:
+        found = broken.invariant
+        text = str(broken).splitlines()[0][:150]
+    except Exception as error:  # a harness that breaks has found nothing
+        found = f"an error of the harness: {error!r}"
+    is_right = found == invariant
+    shutil.rmtree(folder, ignore_errors=True)
+    return is_right, (f"{'found ' if is_right else 'MISSED'} {name:24} {invariant} {time.monotonic() - began:5.1f} s  "
+                      + (text if is_right else f"reported: {found}"))
+
+
+def run(options, names, jobs):
+    """Runs the planted bugs, several at a time; 0 where every one was found."""
     missed = 0
-    folder = options.folder
-    for name in names or PLANTED:
-        invariant, body = PLANTED[name]
-        options.folder = os.path.join(folder, "canary")
-        os.makedirs(options.folder, exist_ok=True)
-        began = time.monotonic()
-        try:
-            body(options)
-            found = "nothing"
-        except Broken as broken:
-            found = broken.invariant
-            text = str(broken).splitlines()[0][:150]
-        except Exception as error:  # a harness that breaks has found nothing
-            found = f"an error of the harness: {error!r}"
-        is_right = found == invariant
-        missed += not is_right
-        print(f"{'found ' if is_right else 'MISSED'} {name:24} {invariant} {time.monotonic() - began:5.1f} s  "
-              + (text if is_right else f"reported: {found}"), flush=True)
-        shutil.rmtree(options.folder, ignore_errors=True)
+    with ThreadPoolExecutor(jobs) as pool:
+        for is_right, line in pool.map(lambda name: one(options, name), names or PLANTED):
+            missed += not is_right
+            print(line, flush=True)
     print(f"\n{missed} of {len(names or PLANTED)} planted bugs were missed", flush=True)
     return 1 if missed else 0
