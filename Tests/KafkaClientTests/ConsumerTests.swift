@@ -178,32 +178,6 @@ import Testing
         try consumer.close()
     }
 
-    /// What was fetched before stands before the event, what the next connection brings behind it; that a broker cannot
-    /// be reached is no loss.
-    @Test func theLossOfAConnectionIsToldOnce() throws {
-        let broker = try brokerWithRecords(5)
-        let consumer = try broker.consumer(["t"])
-        _ = try consumer.read(5)
-        var losses = 0
-        func poll(until condition: () -> Bool) throws {
-            try wait(for: "what follows a loss") {
-                let batch = try consumer.poll(maxRecords: 50, timeoutMilliseconds: 100)
-                losses += batch.errors.count { $0.error.code == .connectionLost }
-                return condition()
-            }
-        }
-        try broker.setDown()
-        try poll { losses > 0 }
-        let start = ContinuousClock.now
-        losses = 0
-        // The client tries again meanwhile.
-        try poll { ContinuousClock.now - start > .seconds(2) }
-        let whileDown = losses
-        #expect(whileDown <= 1, "the coordinator's connection may be told apart")
-        try broker.setUp()
-        try consumer.close()
-    }
-
     @Test func endsAreAskedForTogether() throws {
         let broker = try brokerWithRecords(20, partitions: 2)
         try broker.fill("t", partition: 1, count: 3, from: 20)

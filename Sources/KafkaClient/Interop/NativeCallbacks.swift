@@ -20,7 +20,8 @@ final class NativeCallbacks: Sendable {
     let rebalance = Mutex(Rebalance())
     /// Why the client could not connect.
     let diary = ConnectionDiary()
-    private let hasLostConnection = Atomic<Bool>(false)
+    /// Which connections stand.
+    let connections = ConnectionWatch()
     private let secrets: [String: String]
 
     init(_ configuration: KafkaConfiguration) {
@@ -37,17 +38,6 @@ final class NativeCallbacks: Sendable {
             KafkaError(
                 error.code, message, topicPartition: error.topicPartition, isRetriable: error.isRetriable,
                 isFatal: error.isFatal))
-    }
-
-    /// Tells whether a connection was lost since the last call.
-    func takeConnectionLoss() -> Bool { hasLostConnection.exchange(false, ordering: .acquiringAndReleasing) }
-
-    /// Takes an error that concerns a broker, in the order in which the library's queue has it.
-    ///
-    /// An attempt to connect that fails is no loss: the library says for how long a broker was in which state.
-    fileprivate func noteConnection(_ error: KafkaError) {
-        let isAttempt = error.message.contains("in state ") && !error.message.contains("in state UP")
-        if !isAttempt { hasLostConnection.store(true, ordering: .releasing) }
     }
 
     func redact(_ text: String) -> String { ConfigurationRules.redact(text, secretsOf: secrets) }
@@ -71,7 +61,6 @@ extension NativeCallbacks {
         rd_kafka_conf_set_error_cb(configuration) { client, number, reason, opaque in
             guard let client, let callbacks = NativeCallbacks.from(opaque) else { return }
             let error = NativeClient.describe(rd_kafka_resp_err_t(rawValue: number), reason, client: client)
-            callbacks.noteConnection(error)
             callbacks.report(error)
         }
         rd_kafka_conf_set_stats_cb(configuration) { _, text, length, opaque in

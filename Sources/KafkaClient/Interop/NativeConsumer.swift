@@ -6,7 +6,10 @@ final class NativeConsumer: @unchecked Sendable {
     private let queue: OpaquePointer
 
     init(_ configuration: KafkaConfiguration) throws {
-        client = try NativeClient(role: .consumer, configuration: configuration, prepare: NativeRebalance.install)
+        client = try NativeClient(role: .consumer, configuration: configuration) {
+            NativeRebalance.install(on: $0)
+            ConnectionWatch.install(on: $0)
+        }
         // Errors, logs and statistics are then served where records are: in poll.
         try KafkaError.check(rd_kafka_poll_set_consumer(client.pointer))
         guard let queue = rd_kafka_queue_get_consumer(client.pointer) else {
@@ -46,7 +49,7 @@ final class NativeConsumer: @unchecked Sendable {
         }
         var sorted = MessageSorter.sort(messages, count: max(0, count), client: client)
         // Before the records, for those of the next connection stand behind it.
-        if client.callbacks.takeConnectionLoss() {
+        if client.callbacks.connections.takeLoss() {
             let error = KafkaError(.connectionLost, "the connection to a broker was lost", isRetriable: true)
             sorted.errors.insert(ConsumerEvent(topicPartition: nil, offset: nil, error: error), at: 0)
         }
