@@ -38,7 +38,7 @@ extension ConsumerWorker {
         // While dead letters are waited for, that wait resumes them.
         if isWaiting { return }
         let assigned = Set(try consumer.assignment)
-        try consumer.resume(partitions.filter { assigned.contains($0) })
+        try goOn(partitions.filter { assigned.contains($0) }, consumer)
     }
 
     /// Pauses what is assigned and not paused yet: partitions may come while it rests.

@@ -24,7 +24,7 @@ extension ConsumerWorker {
             }
         case .lost(let partitions):
             // Another member may have them already: what is not saved is dropped, and read again if they come back.
-            try pipeline.discard()
+            try attempt { try pipeline.discard() }
             uncommittedOffsets = uncommittedOffsets.filter { !partitions.contains($0.key) }
             release(partitions)
             health.report(.groupLost(reason: "the broker gave the partitions to another member"))
@@ -33,15 +33,22 @@ extension ConsumerWorker {
     }
 
     /// Saves what is open; where the store refuses for now, drops it: it is read again from the store's positions.
-    func saveOrDrop() throws {
+    func saveOrDrop() throws { try attempt { try pipeline.finish() } }
+
+    private func attempt(_ body: () throws -> Void) throws {
         do {
-            try pipeline.finish()
+            try body()
         } catch let error as StoreError where error.isRetriable {
-            health.report(.storeFailed(reason: error.description))
-            logger.error("the store refused during a rebalance", metadata: ["reason": "\(error)"])
-            try pipeline.discard()
-            needsRewind = true
+            refused(error)
         }
+    }
+
+    /// The store refused where a rebalance has to be answered: the loop goes to the store's positions afterwards.
+    private func refused(_ error: StoreError) {
+        health.report(.storeFailed(reason: error.description))
+        metrics.noteError()
+        logger.error("the store refused during a rebalance", metadata: ["reason": "\(error)"])
+        (needsDiscard, needsRewind) = (true, true)
     }
 
     private static func name(of event: RebalanceEvent) -> String {
@@ -70,15 +77,24 @@ extension ConsumerWorker {
     }
 
     /// Takes partitions that are read from now on, and returns where to read them from.
+    ///
+    /// Where the store does not tell its positions for now, that is anywhere: nothing that comes is taken before the
+    /// loop has gone to the store's positions.
     func begin(_ partitions: [TopicPartition]) throws -> [TopicPartition: Int64] {
         // What keeps one from being read is told anew; going back in one that was read before proves nothing.
         for partition in partitions { found(partition) }
-        return try startOffsets(partitions)
+        do {
+            return try startOffsets(partitions)
+        } catch let error as StoreError where error.isRetriable {
+            refused(error)
+            for partition in partitions { progress[partition] = PartitionProgress(nil) }
+            return Dictionary(partitions.map { ($0, PartitionProgress.beginning) }) { first, _ in first }
+        }
     }
 
     /// Returns where to read partitions from: the store's positions, and the beginning of those it does not know.
     func startOffsets(_ partitions: [TopicPartition]) throws -> [TopicPartition: Int64] {
-        let positions = try store.read { try $0.positions() }
+        let positions = try readPositions()
         let known = Dictionary(
             positions.map { (TopicPartition($0.topic, $0.partition), $0) }, uniquingKeysWith: { first, _ in first })
         var result: [TopicPartition: Int64] = [:]

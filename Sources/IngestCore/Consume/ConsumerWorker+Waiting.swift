@@ -14,13 +14,19 @@ extension ConsumerWorker {
             try consumer.pause(partitions)
         } else {
             logger.info("reading goes on", metadata: ["partitions": "\(partitions.count)"])
-            // What is open is saved first, so that going back to the store's positions repeats nothing.
-            try saveOrDrop()
             // Those that rest for the outbox go on when it has room.
-            try consumer.resume(partitions.filter { !resting.contains($0) })
-            try rewind(consumer)
+            try goOn(partitions.filter { !resting.contains($0) }, consumer)
         }
         isWaiting = mustWait
+    }
+
+    /// Reads partitions again that were not read for a while, each from the store's last record: brokers close idle
+    /// connections, and another log may answer on the next one.
+    func goOn(_ partitions: [TopicPartition], _ consumer: Consumer) throws {
+        // What is open is saved first, so that going back to the store's positions repeats nothing.
+        try saveOrDrop()
+        try consumer.resume(partitions)
+        try rewind(consumer)
     }
 
     /// Tells the publisher how many dead letters a commit saved.

@@ -54,6 +54,10 @@ public final class ConsumerWorker: @unchecked Sendable {
     var resting: Set<TopicPartition> = []
     /// Tells that the consumer is not where the store's positions are: what it passed was dropped, or a seek failed.
     var needsRewind = false
+    /// Tells that the store refused, and that what was not committed has to be forgotten before anything else.
+    var needsDiscard = false
+    /// Reads the store's positions; tests let it fail.
+    var readPositions: () throws -> [SourcePosition]
     /// Whether reading waits for the dead-letter topic.
     var isWaiting = false
     /// The number of the pipeline's dead letters that their publisher knows of.
@@ -96,6 +100,7 @@ public final class ConsumerWorker: @unchecked Sendable {
         self.configuration = configuration
         consumerConfiguration = consumer
         store = writer.store
+        readPositions = { [store = writer.store] in try store.read { try $0.positions() } }
         self.metrics = metrics
         self.health = health
         self.logger = logger
@@ -132,7 +137,7 @@ public final class ConsumerWorker: @unchecked Sendable {
             while !stopRequested.load(ordering: .acquiring) { try turn(consumer) }
             health.report(.draining)
             // A reader may have found what the writer has not: then nothing more is written.
-            if store.isSuspect { try pipeline.discard() } else { try pipeline.finish() }
+            if store.isSuspect || needsDiscard { try pipeline.discard() } else { try pipeline.finish() }
             brokerAnswers = commitOffsets(consumer, asynchronously: false)
         } catch {
             let reason = "\(error)"
@@ -185,33 +190,34 @@ public final class ConsumerWorker: @unchecked Sendable {
 
     // MARK: The loop
 
+    /// One round of the loop; where the store refuses for now, the next one begins at the store's positions.
     private func turn(_ consumer: Consumer) throws {
         health.report(.heartbeat)
         if retryChecks.isDue(at: now()), let spent = retryBudget.spent(on: health.readiness(), at: now()) {
             throw spent
         }
+        do {
+            try work(consumer)
+        } catch let error as StoreError where error.isRetriable {
+            recover(from: error)
+        }
+    }
+
+    private func work(_ consumer: Consumer) throws {
         try assignPartitions(consumer)
         watchTopics()
-        do {
-            try settleOutOfRange(consumer)
-        } catch let error as StoreError where error.isRetriable {
-            return try recover(from: error, consumer)
-        }
+        try settleOutOfRange(consumer)
         try limitOutbox(consumer)
         try waitOrGoOn(consumer)
         let batch = try consumer.poll(
             maxRecords: configuration.chunk.maxOperations, timeoutMilliseconds: pollMilliseconds)
         for event in batch.errors { try handle(event, consumer) }
         hear(batch)
-        do {
-            // Where the client is not at the store's positions, this batch is read again with the rest.
-            if needsRewind { try rewind(consumer) } else { try process(batch, consumer) }
-            try maintain(consumer)
-            if fetchChecks.isDue(at: now()) { try watchFetches(consumer, at: now()) }
-            if let takeover, takeoverChecks.isDue(at: now()) { try consider(takeover, consumer) }
-        } catch let error as StoreError where error.isRetriable {
-            try recover(from: error, consumer)
-        }
+        // Where the client is not at the store's positions, this batch is read again with the rest.
+        if needsRewind { try rewind(consumer) } else { try process(batch, consumer) }
+        try maintain(consumer)
+        if fetchChecks.isDue(at: now()) { try watchFetches(consumer, at: now()) }
+        if let takeover, takeoverChecks.isDue(at: now()) { try consider(takeover, consumer) }
     }
 
     private var pollMilliseconds: Int {
@@ -350,8 +356,8 @@ public final class ConsumerWorker: @unchecked Sendable {
 
     // MARK: Failures
 
-    /// Goes back to what the store has and waits a little; the records are read again.
-    private func recover(from error: StoreError, _ consumer: Consumer) throws {
+    /// Waits a little; the loop then goes back to what the store has, and reads the records again.
+    private func recover(from error: StoreError) {
         health.report(.storeFailed(reason: error.description))
         metrics.noteError()
         let seconds = backoff.failed()
@@ -359,14 +365,15 @@ public final class ConsumerWorker: @unchecked Sendable {
             "the store refused, trying again",
             metadata: ["code": "\(error.code.rawValue)", "reason": "\(error)", "seconds": "\(seconds)"])
         Thread.sleep(forTimeInterval: seconds)
-        try pipeline.discard()
-        try rewind(consumer)
+        (needsDiscard, needsRewind) = (true, true)
     }
 
     /// Goes back to the store's positions.
     ///
     /// Where the client cannot now, the next turn of the loop tries again.
     func rewind(_ consumer: Consumer) throws {
+        if needsDiscard { try pipeline.discard() }
+        needsDiscard = false
         // What is open is saved first, so that going back repeats nothing.
         try pipeline.finish()
         let partitions = try consumer.assignment.filter { progress[$0]?.isHalted != true }

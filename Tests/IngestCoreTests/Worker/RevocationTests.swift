@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import TestSupport
 import Testing
 
@@ -74,6 +75,25 @@ import Testing
         #expect(!worker.needsRewind && worker.pipeline.deadline == nil)
         #expect(try positions() == [zero: 1, one: 2])
         #expect(worker.progress[one]?.next == 2)
+    }
+
+    @Test func `partitions are taken though the store does not tell its positions, and nothing of them before it does`()
+        throws
+    {
+        let two = TopicPartition("t", 2)
+        let readPositions = worker.readPositions
+        worker.readPositions = { throw StoreError(resultCode: 5, action: "read the store") }
+        let starts = try worker.rebalance(.assigned([two]), consumer)
+        #expect(starts == [two: PartitionProgress.beginning] && worker.needsRewind)
+        #expect(throws: StoreError.self) { try worker.rewind(consumer) }
+        #expect(worker.needsRewind)
+        worker.readPositions = readPositions
+        try consumer.assign(adding: [zero: 0, one: 0, two: 0])
+        try worker.rewind(consumer)
+        #expect(!worker.needsRewind && worker.progress[zero]?.next == 1)
+        // What nothing can help ends the worker.
+        worker.readPositions = { throw StoreError(resultCode: 11, action: "read the store") }
+        #expect(throws: StoreError.self) { try worker.rebalance(.assigned([two]), consumer) }
     }
 
     @Test func whatTheStoreRefusesIsDroppedAndTheRestReadAgain() throws {
@@ -182,6 +202,39 @@ extension WorkerRuntimeTests {
             // No event had its effect twice: each message has one change in the history.
             let changes = try harness.read { try messageChanges($0) }
             #expect(changes == 600)
+        }
+
+        /// The store is busy while the group hands partitions out, or while the worker takes those it was given, and for
+        /// some attempts more.
+        @Test(arguments: [nil, PartitionSelection.share(index: 0, count: 1)])
+        func `a store that does not tell its positions for a moment ends nothing`(_ partitions: PartitionSelection?)
+            async throws
+        {
+            let harness = try WorkerHarness(partitions: 2)
+            harness.configuration.kafka.partitions = partitions
+            try send(10, round: 0, harness, partitions: 2)
+            try harness.start()
+            for partition in Int32(0)..<2 { try await harness.waitForPosition(10, partition: partition) }
+            try await harness.stop()
+            try send(10, round: 1, harness, partitions: 2)
+            let refusals = Mutex(4)
+            try harness.start { worker in
+                let readPositions = worker.readPositions
+                worker.readPositions = {
+                    let isRefused = refusals.withLock { count in
+                        count -= 1
+                        return count >= 0
+                    }
+                    if isRefused { throw StoreError(resultCode: 5, action: "read the store") }
+                    return try readPositions()
+                }
+            }
+            for partition in Int32(0)..<2 { try await harness.waitForPosition(20, partition: partition) }
+            try await harness.wait(for: "readiness") { harness.isReady() }
+            #expect(refusals.withLock { $0 } < 0)
+            #expect(harness.runtime?.metrics.records.value == 20, "the first ten of each are not taken again")
+            try await harness.stop()
+            #expect(try harness.read { try messageChanges($0) } == 40)
         }
 
         private func messageChanges(_ reader: ReadContext) throws -> Int {

@@ -69,11 +69,15 @@ final class WorkerHarness {
         """
     }
 
-    func start(hooks: WorkerRuntime.Hooks = WorkerRuntime.Hooks()) throws {
+    /// Starts the worker, after `prepare` has changed it.
+    func start(
+        hooks: WorkerRuntime.Hooks = WorkerRuntime.Hooks(), prepare: (ConsumerWorker) -> Void = { _ in }
+    ) throws {
         let runtime = try WorkerRuntime(
             configuration: configuration, model: Self.model,
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, hooks: hooks)
         self.runtime = runtime
+        prepare(runtime.worker)
         task = Task { try await runtime.run(signals: []) }
     }
 

@@ -83,4 +83,27 @@ extension WorkerRuntimeTests {
         try look(at: 30)
         #expect(reason() == nil && directory.watched.isEmpty)
     }
+
+    /// Nothing was fetched meanwhile, and brokers close idle connections: another log may answer.
+    @Test func `after a full outbox the last record of each partition is compared again`() throws {
+        let delivered = Mutex<Int64>(-5)
+        var configuration = WorkerConfiguration()
+        configuration.notifications.maxOutboxTransactions = 2
+        let worker = try ConsumerWorker.bare(configuration, deliveredToken: { delivered.withLock { $0 } })
+        let consumer = try Consumer(withoutGroup: ["bootstrap.servers": "127.0.0.1:1", "group.id": "g"])
+        let place = TopicPartition("t", 0)
+        try consumer.assign(adding: worker.begin([place]))
+        let record = SourceRecord(place: RecordPlace(topic: "t", partition: 0, offset: 0), key: nil, value: nil)
+        #expect(worker.progress[place]?.received(offset: 0, fingerprint: RecordFingerprint(record)) == .apply)
+        // It waits to be saved, and is not taken twice.
+        try worker.pipeline.add(record, nextOffset: 1) { _ throws(DecodeError) in GraphEvent([]) }
+        try worker.limitOutbox(consumer)
+        #expect(worker.outbox.isFull && worker.resting == [place])
+        #expect(worker.progress[place]?.start == 1)
+        delivered.withLock { $0 = 0 }
+        try worker.limitOutbox(consumer)
+        #expect(!worker.outbox.isFull && worker.resting.isEmpty)
+        #expect(worker.progress[place]?.start == 0 && worker.progress[place]?.next == 1)
+        try consumer.close()
+    }
 }
