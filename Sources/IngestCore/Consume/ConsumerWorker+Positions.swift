@@ -77,17 +77,17 @@ extension ConsumerWorker {
             noteOutOfRange(partition)
             return
         }
-        let target = policy == .earliest ? marks.low : marks.high
+        let jump = PositionJump(from: progress[partition]?.next ?? 0, policy: policy, marks: marks)
         logger.critical(
-            "records were lost and are skipped",
+            "\(jump.description)",
             metadata: [
                 "topic": "\(partition.topic)", "partition": "\(partition.partition)", "reason": "\(reason)",
-                "from": "\(progress[partition]?.next ?? -1)", "to": "\(target)",
+                "from": "\(jump.from)", "to": "\(jump.to)",
             ])
         // The decision is saved with what is open: going back, another member or a restart must not make it again.
-        try pipeline.move(topic: partition.topic, partition: partition.partition, to: target)
-        progress[partition, default: PartitionProgress(nil)].jump(to: target)
-        try seek(consumer, partition, to: target)
+        try pipeline.move(topic: partition.topic, partition: partition.partition, to: jump.to)
+        progress[partition, default: PartitionProgress(nil)].jump(to: jump.to)
+        try seek(consumer, partition, to: jump.to)
         settled(partition)
     }
 

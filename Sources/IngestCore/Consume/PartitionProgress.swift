@@ -1,3 +1,4 @@
+import KafkaClient
 import ObjectGraph
 
 /// Decides what a partition's records mean to the store: which are repeats, and whether the partition still is the one
@@ -92,5 +93,30 @@ struct PartitionProgress: Sendable {
         unverified = nil
         lostReason = nil
         haltOffset = nil
+    }
+}
+
+/// Where a person's decision on a lost position leads, and what the log says of it.
+struct PositionJump: Sendable, Equatable {
+    /// What the store wanted next, and what is read next.
+    let from: Int64
+    let to: Int64
+
+    /// Makes the jump to the partition's oldest record or, where that is wanted, behind its newest.
+    init(from: Int64, policy: KafkaSettings.OnPositionLost, marks: Watermarks) {
+        self.from = from
+        to = policy == .latest ? marks.high : marks.low
+        isRewind = policy != .latest && to <= from
+    }
+
+    /// Whether the records that follow may be known to the store.
+    let isRewind: Bool
+
+    /// What happens, in words.
+    var description: String {
+        if isRewind { return "a position was lost, reading is rewound to the oldest record" }
+        return to > from
+            ? "a position was lost, records are skipped"
+            : "a position was lost, what the partition holds is skipped"
     }
 }

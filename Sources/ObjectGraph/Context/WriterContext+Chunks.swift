@@ -16,12 +16,11 @@ extension WriterContext {
         } else {
             try applyTogether(chunk.events[...], history, &tally, &run)
         }
-        for letter in chunk.deadLetters { try connection.append(letter) }
+        var letters = chunk.deadLetters
         for (index, outcome) in run.outcomes.enumerated() {
-            if case .failed(let failure) = outcome, let letter = deadLetter(index, failure) {
-                try connection.append(letter)
-            }
+            if case .failed(let failure) = outcome, let letter = deadLetter(index, failure) { letters.append(letter) }
         }
+        try connection.append(letters)
         try connection.settleLetters(of: chunk, run.outcomes)
         for position in chunk.positions { try connection.put(position) }
         try history.close()

@@ -28,7 +28,7 @@ public struct DeadLetter: Sendable {
     public var valueBytes: Int
     /// The record's headers as a JSON array of `[name, base64]`, or nil.
     public var headers: String?
-    /// How often it was tried.
+    /// How often it was tried: put aside, again from the same place with the same bytes, or retried.
     public var attempts: Int = 1
 
     /// Makes a letter to be saved; the store numbers it. The properties say what each value means.
@@ -170,7 +170,46 @@ extension ReadContext {
 }
 
 extension WriterConnection {
-    func append(_ letter: DeadLetter) throws(StoreError) {
+    /// Saves letters; of one that the store has already, the record's bytes included, it counts another attempt.
+    func append(_ letters: [DeadLetter]) throws(StoreError) {
+        if letters.isEmpty { return }
+        try run("CREATE INDEX IF NOT EXISTS _dead_letter_place ON _dead_letter (topic, partition, offset)")
+        let last = try integer("SELECT max(id) FROM _dead_letter") ?? 0
+        for letter in letters { try append(letter) }
+        try countRepeats(after: last)
+    }
+
+    /// Where reading goes back, as in a topic that lost its end, the same letters come again: the first of each stays,
+    /// with the new reason. Another record at the place, as in a topic that was made anew, is another letter.
+    private func countRepeats(after last: Int64) throws(StoreError) {
+        let isSame = """
+            kept.topic = fresh.topic AND kept.partition = fresh.partition AND kept.offset = fresh.offset \
+            AND kept.id < fresh.id AND kept.valueBytes IS fresh.valueBytes AND kept.key IS fresh.key \
+            AND kept.headers IS fresh.headers AND kept.value IS fresh.value
+            """
+        let index = "kept INDEXED BY _dead_letter_place"
+        let count = try statement(
+            """
+            UPDATE _dead_letter SET attempts = attempts + repeats.times, (stage, code, reason) = \
+            (SELECT stage, code, reason FROM _dead_letter WHERE id = repeats.latest) \
+            FROM (SELECT earliest, count(*) AS times, max(id) AS latest FROM \
+            (SELECT fresh.id, min(kept.id) AS earliest FROM _dead_letter fresh CROSS JOIN _dead_letter \(index) \
+            WHERE fresh.id > ? AND \(isSame) GROUP BY fresh.id) GROUP BY earliest) AS repeats \
+            WHERE _dead_letter.id = repeats.earliest
+            """)
+        count.bind(1, last)
+        try count.run()
+        if changedRowCount == 0 { return }
+        let removal = try statement(
+            """
+            DELETE FROM _dead_letter AS fresh WHERE id > ? \
+            AND EXISTS (SELECT 1 FROM _dead_letter \(index) WHERE \(isSame))
+            """)
+        removal.bind(1, last)
+        try removal.run()
+    }
+
+    private func append(_ letter: DeadLetter) throws(StoreError) {
         let statement = try statement(
             """
             INSERT INTO _dead_letter (time, topic, partition, offset, line, stage, code, reason, key, value, \

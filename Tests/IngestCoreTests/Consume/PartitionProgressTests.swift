@@ -1,3 +1,4 @@
+import KafkaClient
 import ObjectGraph
 import Testing
 
@@ -115,5 +116,21 @@ import Testing
         // A halt for another reason ends everything.
         progress.halt()
         #expect(progress.received(offset: 11, fingerprint: fingerprint("b")) == .skip)
+    }
+
+    @Test func `a jump says whether records are skipped or read again`() {
+        let marks = Watermarks(low: 5, high: 40)
+        func jump(_ from: Int64, _ policy: KafkaSettings.OnPositionLost) -> PositionJump {
+            PositionJump(from: from, policy: policy, marks: marks)
+        }
+        let (skips, rewinds) = (jump(2, .earliest), jump(4028, .earliest))
+        #expect(skips.to == 5 && skips.description == "a position was lost, records are skipped")
+        #expect(
+            rewinds.to == 5
+                && rewinds.description == "a position was lost, reading is rewound to the oldest record")
+        #expect(jump(5, .earliest).description == rewinds.description, "another log begins at the same offset")
+        #expect(jump(2, .latest).to == 40 && jump(2, .latest).description == skips.description)
+        // The offsets go back, and yet nothing is read again.
+        #expect(jump(4028, .latest).description == "a position was lost, what the partition holds is skipped")
     }
 }

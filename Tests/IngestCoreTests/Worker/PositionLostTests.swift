@@ -25,6 +25,25 @@ import Testing
         #expect(try harness.read { try $0.fetch(FetchRequest("Message")) }.compactMap { $0["id"]?.text } == ["late"])
     }
 
+    /// A topic that lost its end and was read up to it: every record comes again.
+    @Test func `a rewind counts the dead letters that come again and adds none`() async throws {
+        let harness = try WorkerHarness()
+        try harness.send(["bad 0", WorkerHarness.message("m"), "bad 1"])
+        try harness.start()
+        try await harness.waitForPosition(3)
+        try await harness.stop()
+        try setPosition(500, harness)
+        harness.configuration.kafka.onPositionLost = .earliest
+        try harness.start()
+        try await harness.wait(for: "the rewind") { try harness.position() < 500 }
+        try harness.send(["bad 2"])
+        try await harness.wait(for: "the new end") { try harness.position() == 4 }
+        try await harness.stop()
+        let letters = try harness.read { try $0.deadLetters() }
+        #expect(letters.map(\.offset) == [0, 2, 3] && letters.map(\.attempts) == [2, 2, 1])
+        #expect(try harness.read { try $0.count(FetchRequest("Message")) } == 1)
+    }
+
     @Test func aPartitionThatMayNotBeReadIsToldUntilItsRecordsCome() async throws {
         let harness = try WorkerHarness()
         let refusal = KafkaError.Code("TOPIC_AUTHORIZATION_FAILED")
