@@ -204,6 +204,8 @@ public final class ConsumerWorker: @unchecked Sendable {
     }
 
     private func work(_ consumer: Consumer) throws {
+        // Nothing else is asked of a store that undid what the pipeline still counts as saved.
+        try discardIfRefused()
         try assignPartitions(consumer)
         watchTopics()
         try settleOutOfRange(consumer)
@@ -368,12 +370,16 @@ public final class ConsumerWorker: @unchecked Sendable {
         (needsDiscard, needsRewind) = (true, true)
     }
 
+    private func discardIfRefused() throws {
+        if needsDiscard { try pipeline.discard() }
+        needsDiscard = false
+    }
+
     /// Goes back to the store's positions.
     ///
     /// Where the client cannot now, the next turn of the loop tries again.
     func rewind(_ consumer: Consumer) throws {
-        if needsDiscard { try pipeline.discard() }
-        needsDiscard = false
+        try discardIfRefused()
         // What is open is saved first, so that going back repeats nothing.
         try pipeline.finish()
         let partitions = try consumer.assignment.filter { progress[$0]?.isHalted != true }

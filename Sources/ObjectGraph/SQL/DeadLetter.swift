@@ -169,11 +169,16 @@ extension ReadContext {
     }
 }
 
+extension Schema {
+    /// Finds the letters of a record's place. Stores of earlier versions get it when they are opened for writing.
+    static let deadLetterIndex =
+        "CREATE INDEX IF NOT EXISTS _dead_letter_place ON _dead_letter (topic, partition, offset)"
+}
+
 extension WriterConnection {
     /// Saves letters; of one that the store has already, the record's bytes included, it counts another attempt.
     func append(_ letters: [DeadLetter]) throws(StoreError) {
         if letters.isEmpty { return }
-        try run("CREATE INDEX IF NOT EXISTS _dead_letter_place ON _dead_letter (topic, partition, offset)")
         let last = try integer("SELECT max(id) FROM _dead_letter") ?? 0
         for letter in letters { try append(letter) }
         try countRepeats(after: last)

@@ -44,6 +44,7 @@ struct Schema {
             reason TEXT NOT NULL, key BLOB, value BLOB, valueBytes INTEGER, headers TEXT, \
             attempts INTEGER NOT NULL DEFAULT 1)
             """,
+            deadLetterIndex,
             """
             CREATE TABLE _tombstone (entity TEXT NOT NULL, identity NOT NULL, version, time INTEGER, \
             token INTEGER NOT NULL, saved INTEGER, PRIMARY KEY (entity, identity)) WITHOUT ROWID

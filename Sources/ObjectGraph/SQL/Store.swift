@@ -124,6 +124,7 @@ public final class Store: Sendable {
                     }
                     // Stores that were made before conflicts were kept have no table for them.
                     try database.execute(sql: Schema.conflictTable)
+                    try database.execute(sql: Schema.deadLetterIndex)
                 } else {
                     try create(database, model: model, path: path, options: options)
                 }
