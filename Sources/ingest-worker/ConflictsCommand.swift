@@ -35,7 +35,7 @@ struct ConflictsCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Removes conflicts that were reviewed.",
             discussion:
-                "Needs the store's lease: stop the worker first. Example: ingest-worker conflicts drop --through 12")
+                "A worker that runs does it, and goes on reading. Example: ingest-worker conflicts drop --through 12")
 
         @OptionGroup var options: SharedOptions
 
@@ -43,13 +43,9 @@ struct ConflictsCommand: ParsableCommand {
         var through: Int64
 
         func run() throws {
-            let configuration = try options.load().configuration
-            let model = try ObjectModel.load(path: configuration.model)
-            let store = try Store.open(
-                path: configuration.store.path, model: model, options: configuration.storeOptions)
-            let writer = try WriterContext(store: store, options: configuration.writerOptions)
-            let count = try writer.dropConflicts(through: through)
-            try writer.close()
+            guard case .conflictsDropped(let count) = try options.carryOut(.dropConflicts(through: through)) else {
+                return
+            }
             Console.print("\(count) conflicts removed")
         }
     }

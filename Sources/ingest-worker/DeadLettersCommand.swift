@@ -64,7 +64,8 @@ struct DeadLettersCommand: ParsableCommand {
             abstract: "Applies dead letters again, through the model and the routes of now.",
             discussion: """
                 They go in the order of their original positions. Those that pass are removed; the others stay with \
-                their attempts counted, and the command ends with 65. The worker has to be stopped.
+                their attempts counted, and the command ends with 65. A worker that runs does it between two chunks, and \
+                goes on reading.
                 Example: ingest-worker dead-letters retry --code decode.unknown_property
                 """)
 
@@ -75,18 +76,9 @@ struct DeadLettersCommand: ParsableCommand {
         var json = false
 
         func run() throws {
-            let configuration = try options.load().configuration
-            let writer = try options.openWriter()
-            let retry = DeadLetterRetry(writer: writer, configuration: configuration)
-            retry.onFailure = { letter in if !json { Console.note(letter.summary) } }
-            let summary: DeadLetterRetry.Summary
-            do {
-                summary = try retry.run(try selection.selection(isRequired: false))
-            } catch {
-                try? writer.close()
-                throw error
-            }
-            try writer.close()
+            let request = ControlRequest.retryDeadLetters(try selection.selection(isRequired: false))
+            let result = try options.carryOut(request) { letter in if !json { Console.note(letter) } }
+            guard case .retried(let summary) = result else { return }
             Console.print(json ? summary.json : summary.text)
             if summary.failed > 0 {
                 throw CommandError(
@@ -101,7 +93,7 @@ struct DeadLettersCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Removes dead letters for good.",
             discussion: """
-                Needs numbers or a condition; --all drops every one. The worker has to be stopped.
+                Needs numbers or a condition; --all drops every one. A worker that runs does it, and goes on reading.
                 Example: ingest-worker dead-letters drop 3 5 8
                 Example: ingest-worker dead-letters drop --topic chat-events --before 2026-01-01
                 """)
@@ -114,17 +106,8 @@ struct DeadLettersCommand: ParsableCommand {
 
         func run() throws {
             let selection = try selection.selection(isRequired: !all)
-            let writer = try options.openWriter()
-            let ids: [Int64]
-            do {
-                ids = try writer.store.read { try $0.deadLetterIDs(selection) }.map(\.id)
-                try writer.removeDeadLetters(ids)
-            } catch {
-                try? writer.close()
-                throw error
-            }
-            try writer.close()
-            Console.print("\(ids.count) dead letters dropped")
+            guard case .dropped(let count) = try options.carryOut(.dropDeadLetters(selection)) else { return }
+            Console.print("\(count) dead letters dropped")
         }
     }
 
@@ -194,17 +177,9 @@ extension DeadLetterRetry.Summary {
     var text: String {
         "\(tried) dead letters tried: \(applied) applied, \(stale) stale, \(filtered) filtered out, \(failed) stay"
     }
-
-    var json: String {
-        """
-        {"tried":\(tried),"applied":\(applied),"stale":\(stale),"filtered":\(filtered),"failed":\(failed)}
-        """
-    }
 }
 
 extension DeadLetter {
-    var summary: String { "\(id)  \(Timestamp.text(time))  \(place)  \(stage)  \(code)  \(reason)" }
-
     /// Everything that is kept, bytes as text.
     var details: String {
         var lines = [summary, "attempts: \(attempts)"]

@@ -22,7 +22,8 @@ enum ExitStatus {
     static func code(of error: any Error) -> Int32? {
         switch error {
         case is ConfigurationError, is ModelError, is RouteError, is PartitionError: configuration
-        case let error as StoreError: storeCode(error)
+        case let error as StoreError: storeCode(error.code)
+        case let error as ControlError: controlCode(error)
         case let error as MigrationError: migrationCode(error)
         case let error as KafkaError: kafkaCode(error)
         case let error as RebuildError: error.code == .foreign ? configuration : badData
@@ -41,8 +42,20 @@ enum ExitStatus {
         String(reflecting: type(of: error)).hasPrefix("ArgumentParser.")
     }
 
-    private static func storeCode(_ error: StoreError) -> Int32 {
-        switch error.code {
+    /// What another process's writer answered has the code that it would have here.
+    private static func controlCode(_ error: ControlError) -> Int32 {
+        if let code = StoreError.Code(rawValue: error.code) { return storeCode(code) }
+        return switch ControlError.Code(rawValue: error.code) {
+        case .token: usage
+        case .busy, .ending, .interrupted, .late, .silent: tryAgain
+        case .forbidden, .otherStore, .cursorInUse, .suspect, .unavailable: unavailable
+        case .configuration, .version, .unknown: configuration
+        case .malformed, nil: internalError
+        }
+    }
+
+    private static func storeCode(_ code: StoreError.Code) -> Int32 {
+        switch code {
         case .modelMismatch, .newerFormat, .olderFormat: configuration
         case .historyExpired, .historyForeignToken, .historyTokenAhead, .historyMalformedToken: badData
         case .busy, .full, .fenced, .positionConflict: tryAgain

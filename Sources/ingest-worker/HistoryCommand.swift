@@ -125,7 +125,8 @@ struct HistoryCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Lists the named readers of the history, or changes one by hand.",
             discussion: """
-                The purge keeps what a cursor has not read. put and remove need the store's lease: stop the worker first.
+                The purge keeps what a cursor has not read. A worker that runs does put and remove, but for the cursor \
+                that it moves itself.
                 Example: ingest-worker history cursors remove notifications:old-topic
                 """,
             subcommands: [Show.self, Put.self, Remove.self], defaultSubcommand: Show.self)
@@ -179,14 +180,7 @@ struct HistoryCommand: ParsableCommand {
             var token: Int64
 
             func run() throws {
-                let store = try options.openForReading()
-                let last = try store.read { try $0.lastToken() }
-                guard (0...last).contains(token) else {
-                    throw ValidationError("The tokens are those from 0 to \(last)")
-                }
-                let writer = try options.openWriter()
-                try writer.putCursors([name: token])
-                try writer.close()
+                _ = try options.carryOut(.putCursor(name, token: token))
             }
         }
 
@@ -200,10 +194,7 @@ struct HistoryCommand: ParsableCommand {
             var name: String
 
             func run() throws {
-                let writer = try options.openWriter()
-                let isRemoved = try writer.removeCursor(name)
-                try writer.close()
-                if !isRemoved {
+                if try options.carryOut(.removeCursor(name)) != .cursorRemoved(true) {
                     throw CommandError(
                         code: ExitStatus.badData,
                         description: "There is no cursor '\(name)'. 'ingest-worker history cursors' lists them")
@@ -216,7 +207,7 @@ struct HistoryCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Removes old history; what a named cursor has not read stays.",
             discussion:
-                "Needs the store's lease: stop the worker first. Example: ingest-worker history purge --keep-days 7")
+                "A worker that runs does it, and goes on reading. Example: ingest-worker history purge --keep-days 7")
 
         @OptionGroup var options: SharedOptions
 
@@ -235,10 +226,7 @@ struct HistoryCommand: ParsableCommand {
             let limit = WriterContext.systemTime() - Int64(days) * 86_400_000_000
             var purge = HistoryPurge(before: before.map { .token($0) } ?? .time(limit))
             if passCursors { purge.passesCursorsSavedBefore = .max }
-            let writer = try options.openWriter()
-            var result = PurgeResult()
-            repeat { result.add(try writer.purgeHistory(purge)) } while !result.isFinished
-            try writer.close()
+            guard case .purged(let result) = try options.carryOut(.purgeHistory(purge)) else { return }
             Console.print("\(result.transactionCount) transactions removed")
             for (name, token) in result.holdingCursors.sorted(by: { $0.key < $1.key }) {
                 Console.print("The cursor \(name) stands at token \(token) and holds what is after it")

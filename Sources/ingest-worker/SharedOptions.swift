@@ -45,6 +45,18 @@ struct SharedOptions: ParsableArguments {
         return try WriterContext(store: store, options: options)
     }
 
+    /// Has the store's writer carry a request out: the worker that runs, or this process where none does.
+    ///
+    /// - Parameter onNote: called with each line that is told before the end.
+    func carryOut(_ request: ControlRequest, onNote: @escaping (String) -> Void = { _ in }) throws -> ControlResult {
+        let configuration = try load().configuration
+        var requests = StoreRequests(
+            configuration: configuration, model: try ObjectModel.load(path: configuration.model))
+        requests.onNote = onNote
+        requests.onWait = { Console.note("Waiting for the worker that writes the store") }
+        return try requests.carryOut(request)
+    }
+
     /// Opens the configured store for reading.
     func openForReading() throws -> Store {
         let configuration = try load().configuration

@@ -26,7 +26,9 @@ public final class ConsumerWorker: @unchecked Sendable {
     /// What to do once everything is read, where the store is built to replace another.
     let takeover: RebuildTakeover?
     private var takeoverChecks = Recurrence(everySeconds: 0.5)
-    private let wakePublisher: @Sendable () -> Void
+    let wakePublisher: @Sendable () -> Void
+    /// Where requests to the store's writer wait; set before ``run()``.
+    var control: ControlDesk?
     /// The last token that was notified, or nil where nothing is notified.
     let deliveredToken: @Sendable () -> Int64?
     /// The last token that the store had at the start.
@@ -128,6 +130,7 @@ public final class ConsumerWorker: @unchecked Sendable {
     /// - Throws: `StoreError`, `KafkaError` or ``IngestPipeline/Halt`` where going on is impossible; what was not
     ///   committed is read again at the next start.
     public func run() throws {
+        defer { control?.close() }
         pipeline.onCommit = { [unowned self] in committed($0) }
         let consumer = try makeConsumer()
         consumerBox.withLock { $0 = consumer }
@@ -223,6 +226,7 @@ public final class ConsumerWorker: @unchecked Sendable {
     }
 
     private var pollMilliseconds: Int {
+        if control?.hasWork == true { return 1 }
         guard let deadline = pipeline.deadline else { return 100 }
         return min(100, max(1, Int((deadline - now()) * 1000)))
     }
@@ -298,11 +302,12 @@ public final class ConsumerWorker: @unchecked Sendable {
             try saveCursors(writer)
         }
         try purge(writer, at: time)
+        try serveRequests(writer)
         if offsetCommits.isDue(at: time) { commitOffsets(consumer, asynchronously: true) }
         if reports.isDue(at: time) { report(consumer) }
     }
 
-    private func saveCursors(_ writer: WriterContext) throws {
+    func saveCursors(_ writer: WriterContext) throws {
         try saveDeadLetterCursor()
         let cursors = mailbox.take()
         if cursors.isEmpty { return }

@@ -7,7 +7,7 @@ import ObjectGraph
 /// of the others the attempts are counted and the new reason is kept.
 public final class DeadLetterRetry {
     /// What became of the letters.
-    public struct Summary: Sendable {
+    public struct Summary: Sendable, Equatable {
         /// The number of letters that were tried.
         public var tried = 0
         /// The number whose events were applied.
@@ -18,12 +18,20 @@ public final class DeadLetterRetry {
         public var filtered = 0
         /// The number that stay, with their places, codes and reasons told to ``DeadLetterRetry/onFailure``.
         public var failed = 0
+
+        /// The numbers as a JSON object.
+        public var json: String {
+            """
+            {"tried":\(tried),"applied":\(applied),"stale":\(stale),"filtered":\(filtered),"failed":\(failed)}
+            """
+        }
     }
 
     private let writer: WriterContext
     private let decoders: RecordDecoders
     private let limits: ChunkConfiguration
-    private var summary = Summary()
+    /// What became of the letters that were tried so far.
+    public private(set) var summary = Summary()
     /// Called for each letter that stays, with its new reason.
     public var onFailure: (DeadLetter) -> Void = { _ in }
 
@@ -38,23 +46,13 @@ public final class DeadLetterRetry {
     ///
     /// - Throws: `StoreError`; chunks before the fault are committed.
     public func run(_ selection: DeadLetterSelection) throws -> Summary {
-        // The numbers alone are in memory at once; a letter may hold megabytes.
-        let letters = try writer.store.read { try $0.deadLetterIDs(selection) }
-        var chunk: [Int64] = []
-        var bytes = 0
-        for letter in letters {
-            chunk.append(letter.id)
-            bytes += letter.bytes
-            if chunk.count >= limits.maxOperations || bytes >= limits.maxBytes {
-                try retry(chunk)
-                (chunk, bytes) = ([], 0)
-            }
-        }
-        if !chunk.isEmpty { try retry(chunk) }
+        var letters = try LetterBatches(selection, writer.store, limits)
+        while let ids = letters.next() { try retry(ids) }
         return summary
     }
 
-    private func retry(_ ids: [Int64]) throws {
+    /// Tries the letters of these numbers again, in a chunk that is committed.
+    func retry(_ ids: [Int64]) throws {
         let letters = try writer.store.read { context in try ids.compactMap { try context.deadLetter($0) } }
         var chunk = WriterContext.Chunk(events: [], source: letters.first.map { "retry:\($0.place.position)" })
         var decoded: [DeadLetter] = []
@@ -98,6 +96,9 @@ public final class DeadLetterRetry {
 }
 
 extension DeadLetter {
+    /// The letter in a line: number, time, place, stage, code and reason.
+    public var summary: String { "\(id)  \(Timestamp.text(time))  \(place)  \(stage)  \(code)  \(reason)" }
+
     /// Where the record comes from.
     public var place: RecordPlace { RecordPlace(topic: topic, partition: partition, offset: offset, line: line) }
 

@@ -1,15 +1,19 @@
 import CZlib
+import ObjectGraph
 
 extension WorkerConfiguration {
     /// What the settings are known by that decide what a store is made of: its topics, their routes, the partitions and
     /// the limits of records.
     ///
     /// Where they are written, and in which order a dictionary has its parts, makes no difference.
-    var contentMark: String {
+    var contentMark: String { Self.mark([topics, limits, kafka.partitions as Any]) }
+
+    /// What the settings and the model are known by that decide what becomes of a record.
+    func decodingMark(_ model: ObjectModel) -> String { Self.mark([topics, routes, files, limits, model.yaml]) }
+
+    private static func mark(_ settings: [Any]) -> String {
         var text = ""
-        Self.append(topics, to: &text)
-        Self.append(limits, to: &text)
-        Self.append(kafka.partitions as Any, to: &text)
+        for setting in settings { append(setting, to: &text) }
         let sum = Array(text.utf8).withUnsafeBufferPointer { crc32_z(crc32(0, nil, 0), $0.baseAddress, $0.count) }
         return String(sum, radix: 16)
     }

@@ -150,14 +150,17 @@ public final class WorkerRuntime: Sendable {
     /// - Throws: what made it fail.
     public func run(signals: [UnixSignal] = [.sigterm, .sigint]) async throws {
         var result = Result<Void, any Error>.success(())
+        let control = openControl()
         do {
-            let group = services(signals)
+            let group = services(signals, control)
             self.group.withLock { $0 = group }
             if !isStopping { try await group.run() }
         } catch {
             result = .failure(error)
         }
         stopping.store(true, ordering: .releasing)
+        // Before the lease is given up: the next holder makes its own.
+        control?.close()
         let saved = Result { try close() }
         try result.get()
         try saved.get()
@@ -173,9 +176,12 @@ public final class WorkerRuntime: Sendable {
     public var isStopping: Bool { stopping.load(ordering: .acquiring) }
 
     /// The services, those last that stop first: the consumer, then the publisher with what the consumer left.
-    private func services(_ signals: [UnixSignal]) -> ServiceGroup {
+    private func services(_ signals: [UnixSignal], _ control: ControlServer?) -> ServiceGroup {
         var services: [any Service] = []
         if configuration.http.enabled { services.append(httpServer()) }
+        if let control {
+            services.append(BlockingService(name: "control", body: control.run, stop: control.requestStop))
+        }
         services.append(
             BlockingService(name: "broker-probe", body: probe.run, stop: { [probe] in probe.requestStop() }))
         if let publisher {
@@ -191,6 +197,25 @@ public final class WorkerRuntime: Sendable {
             services: services.map { .init(service: $0) }, gracefulShutdownSignals: signals, logger: logger)
         group.maximumGracefulShutdownDuration = .seconds(configuration.shutdown.drainSeconds)
         return ServiceGroup(configuration: group)
+    }
+
+    /// Listens beside the store for what people ask of its writer. Of a store that is not in its place nobody asks
+    /// anything; without the socket the worker works as ever.
+    private func openControl() -> ControlServer? {
+        if takeover != nil { return nil }
+        do {
+            let desk = try ControlDesk(configuration: configuration, store: store, logger: logger)
+            let path = ControlSocket.path(ofStore: store.path)
+            let server = try ControlServer(path: path, desk: desk, logger: logger)
+            worker.control = desk
+            logger.info("the worker takes requests", metadata: ["socket": "\(path)"])
+            return server
+        } catch {
+            logger.warning(
+                "there is no control socket: commands that write the store need the worker stopped",
+                metadata: ["reason": "\(error)"])
+            return nil
+        }
     }
 
     private func httpServer() -> HTTPServer {

@@ -1,0 +1,124 @@
+import ObjectGraph
+
+/// A line that the worker answers with. The last one is a result or a failure.
+enum ControlAnswer: Sendable, Equatable {
+    /// The request has arrived, and is waiting or under way.
+    case waiting
+    /// A line for the person who asks.
+    case note(String)
+    /// What was done.
+    case result(ControlResult)
+    /// Why nothing, or no more, was done.
+    case failure(ControlError)
+
+    /// Whether nothing follows.
+    var isLast: Bool {
+        switch self {
+        case .waiting, .note: false
+        case .result, .failure: true
+        }
+    }
+
+    var line: [UInt8] {
+        switch self {
+        case .waiting: ControlLine.text("\"answer\":\"waiting\"")
+        case .note(let text): ControlLine.text("\"answer\":\"note\",\"text\":\(JSONText.string(text))")
+        case .result(let result): ControlLine.text("\"answer\":\"result\",\"result\":\(result.json)")
+        case .failure(let error):
+            ControlLine.text(
+                "\"answer\":\"failure\",\"code\":\(JSONText.string(error.code)),"
+                    + "\"message\":\(JSONText.string(error.message)),"
+                    + "\"remedy\":\(JSONText.string(error.remedy)),\"retriable\":\(error.isRetriable)")
+        }
+    }
+
+    /// Reads a line; answers of kinds that a newer worker may have are taken for `waiting`.
+    ///
+    /// - Throws: ``ControlError``.
+    init(line: [UInt8], to request: ControlRequest) throws {
+        self = try ControlLine.read(line) { root in
+            switch root.member("answer")?.string {
+            case "note": .note(root.member("text")?.string ?? "")
+            case "result": .result(try ControlResult(root.member("result"), of: request))
+            case "failure":
+                .failure(
+                    ControlError(
+                        code: root.member("code")?.string ?? "", message: root.member("message")?.string ?? "",
+                        remedy: root.member("remedy")?.string ?? "",
+                        isRetriable: root.member("retriable")?.bool ?? false))
+            case nil: throw ControlError.malformed("'answer' is missing")
+            default: .waiting
+            }
+        }
+    }
+}
+
+/// What became of a request.
+public enum ControlResult: Sendable, Equatable {
+    /// Dead letters were tried again.
+    case retried(DeadLetterRetry.Summary)
+    /// So many dead letters were removed.
+    case dropped(Int)
+    /// History was removed.
+    case purged(PurgeResult)
+    /// The cursor was set.
+    case cursorPut
+    /// Whether there was such a cursor.
+    case cursorRemoved(Bool)
+    /// So many notes of conflicts were removed.
+    case conflictsDropped(Int)
+
+    var json: String {
+        switch self {
+        case .retried(let summary): summary.json
+        case .dropped(let count), .conflictsDropped(let count): "{\"count\":\(count)}"
+        case .purged(let result):
+            "{\"transactions\":\(result.transactionCount),\"changeRows\":\(result.changeRowCount),"
+                + "\"holding\":\(Self.object(result.holdingCursors)),\"passed\":\(Self.object(result.passedCursors))}"
+        case .cursorPut: "{}"
+        case .cursorRemoved(let isRemoved): "{\"removed\":\(isRemoved)}"
+        }
+    }
+
+    private static func object(_ tokens: [String: Int64]) -> String {
+        let members = tokens.sorted { $0.key < $1.key }.map { "\(JSONText.string($0.key)):\($0.value)" }
+        return "{\(members.joined(separator: ","))}"
+    }
+
+    /// Reads the result of a request.
+    ///
+    /// - Throws: ``ControlError``.
+    init(_ json: JSONValue?, of request: ControlRequest) throws(ControlError) {
+        guard let json, json.kind == .object else { throw .malformed("'result' is no object") }
+        func number(_ name: String) throws(ControlError) -> Int {
+            guard let number = json.member(named: name)?.int64 else { throw .malformed("'\(name)' is missing") }
+            return Int(number)
+        }
+        switch request {
+        case .retryDeadLetters:
+            var summary = DeadLetterRetry.Summary()
+            summary.tried = try number("tried")
+            summary.applied = try number("applied")
+            summary.stale = try number("stale")
+            summary.filtered = try number("filtered")
+            summary.failed = try number("failed")
+            self = .retried(summary)
+        case .dropDeadLetters: self = .dropped(try number("count"))
+        case .dropConflicts: self = .conflictsDropped(try number("count"))
+        case .purgeHistory:
+            self = .purged(
+                PurgeResult(
+                    transactionCount: try number("transactions"), changeRowCount: try number("changeRows"),
+                    holdingCursors: Self.tokens(json.member("holding")),
+                    passedCursors: Self.tokens(json.member("passed"))))
+        case .putCursor: self = .cursorPut
+        case .removeCursor: self = .cursorRemoved(json.member("removed")?.bool ?? false)
+        }
+    }
+
+    private static func tokens(_ json: JSONValue?) -> [String: Int64] {
+        var tokens: [String: Int64] = [:]
+        json?.forEachMember { name, value in tokens[String(decoding: name, as: UTF8.self)] = value.int64 }
+        return tokens
+    }
+}

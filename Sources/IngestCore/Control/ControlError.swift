@@ -1,0 +1,90 @@
+import ObjectGraph
+
+/// Why a request to a store's writer was refused, or came to nothing.
+public struct ControlError: Error, Sendable, Equatable, CustomStringConvertible {
+    /// The codes of the control channel itself; the raw values are stable.
+    public enum Code: String, Sendable, CaseIterable {
+        /// The line is no request, or no answer.
+        case malformed = "control.malformed"
+        /// The other end speaks another version.
+        case version = "control.version"
+        /// The worker does not know the request, or one of its arguments.
+        case unknown = "control.unknown"
+        /// The other end is neither root nor the worker's user.
+        case forbidden = "control.forbidden"
+        /// The worker writes another store than the one that is meant.
+        case otherStore = "control.other_store"
+        /// The worker has other topics, routes, limits, or another model.
+        case configuration = "control.configuration"
+        /// The worker itself moves the cursor.
+        case cursorInUse = "control.cursor_in_use"
+        /// The history has no such token.
+        case token = "control.token"
+        /// The store's disk failed: nothing is written before it is verified.
+        case suspect = "control.suspect"
+        /// Too many clients at once.
+        case busy = "control.busy"
+        /// The worker ends, and has not begun with the request.
+        case ending = "control.ending"
+        /// The worker ended or failed while it carried the request out.
+        case interrupted = "control.interrupted"
+        /// The request did not arrive in time.
+        case late = "control.late"
+        /// The worker does not answer.
+        case silent = "control.silent"
+        /// The socket cannot be made or used.
+        case unavailable = "control.unavailable"
+    }
+
+    /// A stable code: one of ``Code``, or that of the store's own error.
+    public let code: String
+    /// What happened, without any value of a record.
+    public let message: String
+    /// What to do.
+    public let remedy: String
+    /// Whether the same request may succeed later.
+    public let isRetriable: Bool
+
+    /// The message, the remedy and the code in one line, as errors of the store have them.
+    public var description: String { "\(message). \(remedy) [\(code)]" }
+
+    init(code: String, message: String, remedy: String, isRetriable: Bool) {
+        self.code = code
+        self.message = message
+        self.remedy = remedy
+        self.isRetriable = isRetriable
+    }
+
+    init(_ code: Code, _ message: String, remedy: String) {
+        let retriable: Set<Code> = [.busy, .ending, .interrupted, .late, .silent]
+        self.init(
+            code: code.rawValue, message: message, remedy: remedy, isRetriable: retriable.contains(code))
+    }
+
+    /// Makes the answer to a request of whatever it failed with.
+    init(_ error: any Error) {
+        switch error {
+        case let error as ControlError: self = error
+        case let error as StoreError:
+            self.init(
+                code: error.code.rawValue, message: error.message, remedy: error.remedy,
+                isRetriable: error.isRetriable)
+        default:
+            self.init(
+                .interrupted, "The worker failed while it carried the request out",
+                remedy: "See its log; what was committed stays. Run the command again")
+        }
+    }
+
+    static func malformed(_ reason: String) -> ControlError {
+        ControlError(
+            .malformed, "The line is none of the control channel: \(reason)",
+            remedy: "Use the commands of the program that the worker runs")
+    }
+
+    static let ending = ControlError(
+        .ending, "The worker ends, and has not begun with the request", remedy: "Run the command again")
+    static let interrupted = ControlError(
+        .interrupted, "The worker ended while it carried the request out",
+        remedy: "Run the command again; what was committed stays")
+}

@@ -1,0 +1,96 @@
+/// Where the exchange with one client stands: its bytes in, the answer's bytes out, and how long each may take.
+///
+/// Times are in seconds of one monotonic clock.
+struct ControlExchange {
+    /// What is to be done next.
+    enum Action: Equatable {
+        case wait
+        /// The request has arrived.
+        case submit([UInt8])
+        /// Nothing more is to be heard of it, or said to it.
+        case close
+        /// It is told why, and closed then.
+        case refuse(ControlError)
+        /// A sign of life is due.
+        case reassure
+    }
+
+    /// The time for a request to arrive.
+    static let requestSeconds = 5.0
+    /// The time for which a client may take nothing of what is written.
+    static let stallSeconds = 10.0
+    /// The time after which a client that waits hears something.
+    static let silenceSeconds = 5.0
+
+    private var input: [UInt8] = []
+    private var isAnswering = false
+    private var isLast = false
+    /// What the client has not taken yet.
+    private(set) var output: [UInt8] = []
+    private var since: Double
+
+    init(at time: Double) { since = time }
+
+    /// Whether a request is still to come.
+    var isReading: Bool { !isAnswering }
+
+    /// Takes what the client sent. What follows its request is passed over.
+    mutating func received(_ bytes: [UInt8], at time: Double) -> Action {
+        guard isReading else { return .wait }
+        if let end = bytes.firstIndex(of: 0x0A) {
+            input += bytes[..<end]
+        } else {
+            input += bytes
+        }
+        if input.count > ControlLine.maximumBytes {
+            return refused(.malformed("it has more than \(ControlLine.maximumBytes) bytes"), at: time)
+        }
+        guard bytes.contains(0x0A) else { return .wait }
+        (isAnswering, since) = (true, time)
+        defer { input = [] }
+        return .submit(input)
+    }
+
+    /// Takes that the client sends nothing more.
+    mutating func ended() -> Action { isReading ? .close : .wait }
+
+    private mutating func refused(_ error: ControlError, at time: Double) -> Action {
+        (isAnswering, since, input) = (true, time, [])
+        return .refuse(error)
+    }
+
+    /// Takes bytes of the answer.
+    ///
+    /// - Parameter isLast: whether nothing follows.
+    mutating func answer(_ bytes: [UInt8], isLast: Bool, at time: Double) {
+        if output.isEmpty { since = time }
+        output += bytes
+        self.isLast = isLast
+    }
+
+    /// Takes what the client took, or nil where it is gone.
+    mutating func wrote(_ count: Int?, at time: Double) -> Action {
+        guard let count else { return .close }
+        if count > 0 { since = time }
+        output.removeFirst(count)
+        return isLast && output.isEmpty ? .close : .wait
+    }
+
+    /// When ``passed(at:)`` has something to do.
+    var deadline: Double {
+        if isReading { return since + Self.requestSeconds }
+        return since + (output.isEmpty ? Self.silenceSeconds : Self.stallSeconds)
+    }
+
+    /// Takes the passing of time.
+    mutating func passed(at time: Double) -> Action {
+        if time < deadline { return .wait }
+        if isReading {
+            let error = ControlError(
+                .late, "The request did not arrive within \(Int(Self.requestSeconds)) seconds",
+                remedy: "Run the command again")
+            return refused(error, at: time)
+        }
+        return output.isEmpty ? .reassure : .close
+    }
+}

@@ -1,0 +1,149 @@
+import ObjectGraph
+
+/// What a person asks of a store's writer, whether that is the worker that runs or a command's own process.
+public enum ControlRequest: Sendable {
+    /// Applies dead letters again.
+    case retryDeadLetters(DeadLetterSelection)
+    /// Removes dead letters for good.
+    case dropDeadLetters(DeadLetterSelection)
+    /// Removes old history.
+    case purgeHistory(HistoryPurge)
+    /// Sets a cursor of the history to a token.
+    case putCursor(String, token: Int64)
+    /// Forgets a cursor of the history.
+    case removeCursor(String)
+    /// Removes notes of resolved conflicts up to a number.
+    case dropConflicts(through: Int64)
+
+    /// The request's name on the channel and in the log.
+    public var name: String {
+        switch self {
+        case .retryDeadLetters: "dead-letters.retry"
+        case .dropDeadLetters: "dead-letters.drop"
+        case .purgeHistory: "history.purge"
+        case .putCursor: "cursors.put"
+        case .removeCursor: "cursors.remove"
+        case .dropConflicts: "conflicts.drop"
+        }
+    }
+
+    /// Whether the outcome depends on topics, routes, limits and model.
+    var needsConfiguration: Bool {
+        if case .retryDeadLetters = self { true } else { false }
+    }
+
+    /// The arguments as a JSON object.
+    var arguments: String {
+        switch self {
+        case .retryDeadLetters(let selection), .dropDeadLetters(let selection): selection.json
+        case .purgeHistory(let purge): purge.json
+        case .putCursor(let name, let token): "{\"name\":\(JSONText.string(name)),\"token\":\(token)}"
+        case .removeCursor(let name): "{\"name\":\(JSONText.string(name))}"
+        case .dropConflicts(let id): "{\"through\":\(id)}"
+        }
+    }
+
+    /// Reads a request.
+    ///
+    /// - Throws: ``ControlError`` where the request or an argument is not known, or has a wrong type.
+    init(name: String, arguments json: JSONValue?) throws(ControlError) {
+        var arguments = try ControlArguments(json)
+        switch name {
+        case "dead-letters.retry": self = .retryDeadLetters(try DeadLetterSelection(&arguments))
+        case "dead-letters.drop": self = .dropDeadLetters(try DeadLetterSelection(&arguments))
+        case "history.purge": self = .purgeHistory(try HistoryPurge(&arguments))
+        case "cursors.put":
+            let name = try arguments.need("name") { $0.string }
+            self = .putCursor(name, token: try arguments.need("token") { $0.int64 })
+        case "cursors.remove": self = .removeCursor(try arguments.need("name") { $0.string })
+        case "conflicts.drop": self = .dropConflicts(through: try arguments.need("through") { $0.int64 })
+        default:
+            throw ControlError(
+                .unknown, "The worker does not know the request '\(name.prefix(40))'",
+                remedy: "Use the program that the worker runs, or restart it with the newer one")
+        }
+        try arguments.end()
+    }
+}
+
+extension DeadLetterSelection {
+    fileprivate var json: String {
+        var members: [String] = []
+        if let ids { members.append("\"ids\":[\(ids.map { "\($0)" }.joined(separator: ","))]") }
+        if let topic { members.append("\"topic\":\(JSONText.string(topic))") }
+        if let partition { members.append("\"partition\":\(partition)") }
+        if let stage { members.append("\"stage\":\(JSONText.string(stage))") }
+        if let code { members.append("\"code\":\(JSONText.string(code))") }
+        if let before { members.append("\"before\":\(before)") }
+        return "{\(members.joined(separator: ","))}"
+    }
+
+    fileprivate init(_ arguments: inout ControlArguments) throws(ControlError) {
+        self.init()
+        ids = try arguments.take("ids") { json in
+            let ids = json.elements.compactMap(\.int64)
+            return json.kind == .array && ids.count == json.count ? ids : nil
+        }
+        topic = try arguments.take("topic") { $0.string }
+        partition = try arguments.take("partition") { $0.int64.flatMap { Int32(exactly: $0) } }
+        stage = try arguments.take("stage") { $0.string }
+        code = try arguments.take("code") { $0.string }
+        before = try arguments.take("before") { $0.int64 }
+    }
+}
+
+extension HistoryPurge {
+    fileprivate var json: String {
+        let bound =
+            switch bound {
+            case .time(let time): "\"beforeTime\":\(time)"
+            case .token(let token): "\"beforeToken\":\(token)"
+            }
+        return "{\(bound),\"passesCursors\":\(passesCursorsSavedBefore != nil)}"
+    }
+
+    fileprivate init(_ arguments: inout ControlArguments) throws(ControlError) {
+        let time = try arguments.take("beforeTime") { $0.int64 }
+        let token = try arguments.take("beforeToken") { $0.int64 }
+        switch (time, token) {
+        case (let time?, nil): self.init(before: .time(time))
+        case (nil, let token?): self.init(before: .token(token))
+        default: throw .malformed("the purge needs one of 'beforeTime' and 'beforeToken'")
+        }
+        if try arguments.need("passesCursors", { $0.bool }) { passesCursorsSavedBefore = .max }
+    }
+}
+
+/// A request with what the worker compares before it does anything.
+struct ControlEnvelope: Sendable {
+    /// The identity of the store that is meant.
+    let store: String
+    /// What the settings and the model of the asking process are known by.
+    let configuration: String
+    let request: ControlRequest
+
+    init(store: String, configuration: String, request: ControlRequest) {
+        self.store = store
+        self.configuration = configuration
+        self.request = request
+    }
+
+    /// Reads a line.
+    ///
+    /// - Throws: ``ControlError``.
+    init(line: [UInt8]) throws {
+        self = try ControlLine.read(line) { root in
+            guard let store = root.member("store")?.string, let name = root.member("request")?.string,
+                let configuration = root.member("configuration")?.string
+            else { throw ControlError.malformed("'request', 'store' or 'configuration' is missing") }
+            let request = try ControlRequest(name: name, arguments: root.member("arguments"))
+            return ControlEnvelope(store: store, configuration: configuration, request: request)
+        }
+    }
+
+    var line: [UInt8] {
+        ControlLine.text(
+            "\"request\":\"\(request.name)\",\"store\":\(JSONText.string(store)),"
+                + "\"configuration\":\(JSONText.string(configuration)),\"arguments\":\(request.arguments)")
+    }
+}

@@ -1,0 +1,90 @@
+import Foundation
+import ObjectGraph
+
+/// Has a request to a store's writer carried out: by the worker that runs, over its socket, or by this process where
+/// nobody writes the store. The outcome is the same.
+public struct StoreRequests {
+    private let configuration: WorkerConfiguration
+    private let model: ObjectModel
+    /// Called with each line for the person who asks.
+    public var onNote: (String) -> Void = { _ in }
+    /// Called once where the store's writer comes or goes, and is waited for.
+    public var onWait: () -> Void = {}
+
+    /// Makes requests to the writer of the configured store.
+    public init(configuration: WorkerConfiguration, model: ObjectModel) {
+        self.configuration = configuration
+        self.model = model
+    }
+
+    /// Carries a request out. Blocks its thread.
+    ///
+    /// - Parameters:
+    ///   - request: what is asked.
+    ///   - patienceSeconds: for how long a writer that comes or goes is waited for; one that ends delivers for up to 5
+    ///     seconds.
+    /// - Throws: ``ControlError`` and `StoreError`; what was committed before a fault stays.
+    public func carryOut(_ request: ControlRequest, patienceSeconds: Double = 8) throws -> ControlResult {
+        let end = HealthMonitor.monotonicSeconds() + patienceSeconds
+        var hasWaited = false
+        while true {
+            do {
+                return try ask(request) ?? carryOutHere(request)
+            } catch  where Self.isPassing(error) {
+                if HealthMonitor.monotonicSeconds() > end { throw explained(error) }
+                if !hasWaited { onWait() }
+                hasWaited = true
+                Thread.sleep(forTimeInterval: 0.2)
+            }
+        }
+    }
+
+    /// Whether the writer is about to listen or to give the lease up, or has too many clients for now.
+    private static func isPassing(_ error: any Error) -> Bool {
+        switch error {
+        case let error as ControlError:
+            [ControlError.Code.ending.rawValue, ControlError.Code.busy.rawValue].contains(error.code)
+        case let error as StoreError: error.code == .leased
+        default: false
+        }
+    }
+
+    private func explained(_ error: any Error) -> any Error {
+        guard let error = error as? StoreError else { return error }
+        return ControlError(
+            code: error.code.rawValue,
+            message:
+                "\(error.message), and takes no requests at \(ControlSocket.path(ofStore: configuration.store.path))",
+            remedy: "Wait until it has ended, or stop it", isRetriable: true)
+    }
+
+    /// Asks the worker that runs; nil where none listens.
+    private func ask(_ request: ControlRequest) throws -> ControlResult? {
+        let path = ControlSocket.path(ofStore: configuration.store.path)
+        guard let probe = try ControlClient(path: path) else { return nil }
+        // A request has little time to arrive, so the store is opened before.
+        probe.close()
+        let store = try Store.openForReading(
+            path: configuration.store.path, model: model, options: configuration.storeOptions)
+        let envelope = ControlEnvelope(
+            store: try store.identity(), configuration: configuration.decodingMark(model), request: request)
+        try store.close()
+        guard var client = try ControlClient(path: path) else { throw ControlError.ending }
+        defer { client.close() }
+        return try client.ask(envelope, onNote: onNote)
+    }
+
+    private func carryOutHere(_ request: ControlRequest) throws -> ControlResult {
+        let store = try Store.open(path: configuration.store.path, model: model, options: configuration.storeOptions)
+        let writer = try WriterContext(store: store, options: configuration.writerOptions)
+        let work = ControlWork(request, writer: writer, configuration: configuration)
+        work.onNote = onNote
+        let result: ControlResult
+        do { result = try work.finish() } catch {
+            try? writer.close()
+            throw error
+        }
+        try writer.close()
+        return result
+    }
+}

@@ -1,0 +1,313 @@
+import Foundation
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import IngestCore
+@testable import ObjectGraph
+
+/// The socket beside the store: who may ask, and what clients that misbehave do to others.
+@Suite struct ControlServerTests {
+    /// A store whose writer serves requests on a thread of its own, as the worker's loop does.
+    private final class Served: @unchecked Sendable {
+        let folder: URL
+        let path: String
+        let socket: String
+        let writer: WriterContext
+        let desk: ControlDesk
+        let server: ControlServer
+        private let ended = DispatchSemaphore(value: 0)
+        private let isStopping = Atomic<Bool>(false)
+
+        init(name: String = "store.sqlite", under subfolder: String = "") throws {
+            folder = FileManager.default.temporaryDirectory.appending(path: "control-\(UUID().uuidString)")
+            let inner = folder.appending(path: subfolder)
+            try FileManager.default.createDirectory(at: inner, withIntermediateDirectories: true)
+            self.path = inner.appending(path: name).path
+            let store = try Store.open(path: self.path, model: WorkerHarness.model)
+            writer = try WriterContext(store: store)
+            desk = try ControlDesk(configuration: WorkerConfiguration(), store: store, logger: .silent)
+            socket = ControlSocket.path(ofStore: self.path)
+            server = try ControlServer(path: socket, desk: desk, logger: .silent)
+        }
+
+        deinit { try? FileManager.default.removeItem(at: folder) }
+
+        /// Lets the threads run until ``stop()``.
+        func start() {
+            Thread.detachNewThread { [self] in
+                server.run()
+                ended.signal()
+            }
+            Thread.detachNewThread { [self] in
+                while !isStopping.load(ordering: .acquiring) {
+                    try? desk.serve(writer) {}
+                    usleep(1_000)
+                }
+                desk.close()
+                ended.signal()
+            }
+        }
+
+        func stop() {
+            isStopping.store(true, ordering: .releasing)
+            server.requestStop()
+            for _ in 0..<2 { ended.wait() }
+        }
+
+        func requests() -> StoreRequests {
+            var configuration = WorkerConfiguration()
+            configuration.store.path = path
+            return StoreRequests(configuration: configuration, model: WorkerHarness.model)
+        }
+    }
+
+    /// Runs what waits for an answer away from the threads that run tests.
+    private func away<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
+        try await DispatchQueue(label: "client").run(body)
+    }
+
+    private func connect(_ served: Served) throws -> ControlSocket {
+        try #require(try ControlSocket.connect(to: served.socket, timeoutSeconds: 60))
+    }
+
+    /// Reads until the other end closes.
+    private func rest(_ socket: ControlSocket) -> String {
+        var all: [UInt8] = []
+        while case .bytes(let bytes) = socket.read() { all += bytes }
+        return String(decoding: all, as: UTF8.self)
+    }
+
+    private func mode(_ path: String) -> mode_t? {
+        var status = stat()
+        return lstat(path, &status) == 0 ? status.st_mode & 0o7777 : nil
+    }
+
+    @Test func `the socket stands beside the store for its user only, until the end`() async throws {
+        let served = try Served()
+        #expect(served.socket == served.path + ".control")
+        #expect(mode(served.socket) == 0o600)
+        #expect(mode(served.socket + ".new") == nil)
+        served.start()
+        let result = try await away { try served.requests().carryOut(.putCursor("feed", token: 0)) }
+        #expect(result == .cursorPut)
+        #expect(try served.writer.store.read { try $0.cursors() } == ["feed": 0])
+        try await away { served.stop() }
+        #expect(mode(served.socket) == nil)
+    }
+
+    @Test func `a link to the store leads to the same socket`() async throws {
+        let served = try Served()
+        let link = served.folder.appending(path: "link.sqlite").path
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "store.sqlite")
+        let found = ControlSocket.path(ofStore: link)
+        #expect(URL(filePath: found).standardized.path == URL(filePath: served.socket).standardized.path)
+        served.start()
+        var configuration = WorkerConfiguration()
+        configuration.store.path = link
+        let result = try await away { [configuration] in
+            try StoreRequests(configuration: configuration, model: WorkerHarness.model)
+                .carryOut(.removeCursor("feed"))
+        }
+        #expect(result == .cursorRemoved(false))
+        try await away { served.stop() }
+    }
+
+    @Test func `a path that is longer than an address may be works`() async throws {
+        let served = try Served(under: String(repeating: "a", count: 100) + "/" + String(repeating: "b", count: 100))
+        #expect(served.socket.utf8.count > 200 && mode(served.socket) == 0o600)
+        served.start()
+        #expect(try await away { try served.requests().carryOut(.removeCursor("feed")) } == .cursorRemoved(false))
+        try await away { served.stop() }
+        #expect(mode(served.socket) == nil)
+    }
+
+    @Test func `a name that no address can hold is told`() throws {
+        let folder = FileManager.default.temporaryDirectory.path + "/" + String(repeating: "c", count: 120) + ".sqlite"
+        #expect {
+            _ = try ControlSocket.listen(at: folder)
+        } throws: {
+            ($0 as? ControlError)?.code == "control.unavailable"
+        }
+        #expect(mode(folder) == nil && mode(folder + ".new") == nil)
+    }
+
+    // MARK: What stands there already
+
+    @Test func `a socket that was left over is replaced, and another one's is left alone`() async throws {
+        let served = try Served()
+        served.server.close()
+        #expect(mode(served.socket) == nil)
+        // As a killed worker leaves it: nobody listens.
+        let old = try ControlSocket.listen(at: served.socket)
+        old.close()
+        #expect(mode(served.socket) != nil)
+        #expect(try ControlSocket.connect(to: served.socket, timeoutSeconds: 1) == nil)
+        let first = try ControlServer(path: served.socket, desk: served.desk, logger: .silent)
+        try #require(try ControlSocket.connect(to: served.socket, timeoutSeconds: 1)).close()
+        // The next holder of the lease makes its own; the end of the one before does not take it away.
+        let second = try ControlServer(path: served.socket, desk: served.desk, logger: .silent)
+        first.close()
+        #expect(mode(served.socket) == 0o600)
+        try #require(try ControlSocket.connect(to: served.socket, timeoutSeconds: 1)).close()
+        second.close()
+        #expect(mode(served.socket) == nil)
+    }
+
+    @Test func `what is no socket is not touched`() throws {
+        let served = try Served()
+        served.server.close()
+        let target = served.folder.appending(path: "target").path
+        try FileManager.default.createSymbolicLink(atPath: served.socket, withDestinationPath: target)
+        #expect(throws: ControlError.self) { try ControlSocket.listen(at: served.socket) }
+        #expect(try FileManager.default.destinationOfSymbolicLink(atPath: served.socket) == target)
+        try FileManager.default.removeItem(atPath: served.socket)
+        try Data("notes".utf8).write(to: URL(filePath: served.socket))
+        #expect(throws: ControlError.self) { try ControlSocket.listen(at: served.socket) }
+        #expect(try String(contentsOfFile: served.socket, encoding: .utf8) == "notes")
+    }
+
+    // MARK: Clients that misbehave
+
+    @Test func `garbage is answered, and harms nobody`() async throws {
+        let served = try Served()
+        served.start()
+        for line in ["GET / HTTP/1.1\r\n", "\n", "{\"version\":1}\n", "\u{0}\n", "[[[[\n"] {
+            let socket = try connect(served)
+            _ = socket.write([UInt8](line.utf8))
+            let answer = try await away { rest(socket) }
+            socket.close()
+            #expect(answer.contains("control.malformed"), "\(line): \(answer)")
+        }
+        #expect(try await away { try served.requests().carryOut(.removeCursor("feed")) } == .cursorRemoved(false))
+        try await away { served.stop() }
+    }
+
+    @Test func `a request without an end is cut off`() async throws {
+        let served = try Served()
+        served.start()
+        let socket = try connect(served)
+        let answer = try await away {
+            let piece = [UInt8](repeating: 0x61, count: 64 << 10)
+            for _ in 0..<64 where socket.write(piece) != nil {}
+            return rest(socket)
+        }
+        socket.close()
+        #expect(answer.contains("control.malformed") && answer.contains("more than 1048576 bytes"), "\(answer)")
+        try await away { served.stop() }
+    }
+
+    @Test func `clients who say nothing are told to, and the next one too many to come again`() async throws {
+        let served = try Served()
+        served.start()
+        let silent = try (0..<ControlServer.maximumClients).map { _ in try connect(served) }
+        // The server accepts in the order of the connections.
+        let refused = try connect(served)
+        #expect(try await away { rest(refused) }.contains("control.busy"))
+        refused.close()
+        // A command waits for its turn.
+        let result = try await away { try served.requests().carryOut(.removeCursor("feed"), patienceSeconds: 60) }
+        #expect(result == .cursorRemoved(false))
+        for socket in silent {
+            #expect(try await away { rest(socket) }.contains("control.late"))
+            socket.close()
+        }
+        try await away { served.stop() }
+    }
+
+    @Test func `who has said everything may still hear the answer`() async throws {
+        let served = try Served()
+        served.start()
+        let socket = try connect(served)
+        let envelope = ControlEnvelope(
+            store: try served.writer.store.identity(), configuration: "", request: .removeCursor("feed"))
+        _ = socket.write(envelope.line)
+        shutdown(socket.descriptor, Int32(SHUT_WR))
+        #expect(try await away { rest(socket) }.contains("\"removed\":false"))
+        socket.close()
+        try await away { served.stop() }
+    }
+
+    @Test func `a request whose client is gone is not begun`() async throws {
+        let served = try Served()
+        // Nobody serves yet, so the request waits.
+        Thread.detachNewThread { served.server.run() }
+        let socket = try connect(served)
+        let envelope = ControlEnvelope(
+            store: try served.writer.store.identity(), configuration: "", request: .putCursor("feed", token: 0))
+        _ = socket.write(envelope.line)
+        guard case .bytes(let taken) = try await away({ socket.read() }) else {
+            Issue.record("no answer")
+            return
+        }
+        #expect(String(decoding: taken, as: UTF8.self).contains("waiting"))
+        // Abandoned or not, there is work: then it is to be left.
+        socket.close()
+        let other = ControlTicket(
+            ControlEnvelope(
+                store: try served.writer.store.identity(), configuration: "", request: .putCursor("other", token: 0)),
+            from: ControlPeer(process: 0, user: 0)
+        ) {}
+        try await away {
+            // The server has seen the end of the one before it answers the next.
+            let next = try ControlSocket.connect(to: served.socket, timeoutSeconds: 60)
+            _ = next?.write([0x0A])
+            _ = next?.read()
+            next?.close()
+        }
+        served.desk.submit(other)
+        for _ in 0..<2 { try served.desk.serve(served.writer) {} }
+        #expect(try served.writer.store.read { try $0.cursors() } == ["other": 0])
+        served.desk.close()
+        served.server.requestStop()
+    }
+
+    @Test(.enabled(if: geteuid() == 0, "only root can become another user"))
+    func `another user is refused though the mode would let it in`() async throws {
+        let served = try Served()
+        served.start()
+        #expect(chmod(served.socket, 0o666) == 0)
+        let script = """
+            import os, socket, sys
+            os.setgroups([]); os.setgid(65534); os.setuid(65534)
+            client = socket.socket(socket.AF_UNIX); client.connect(sys.argv[1])
+            print(client.makefile().read())
+            """
+        let answer = try await away {
+            let process = Process()
+            process.executableURL = URL(filePath: "/usr/bin/env")
+            process.arguments = ["python3", "-c", script, served.socket]
+            let pipe = Pipe()
+            process.standardOutput = pipe
+            try process.run()
+            let output = try pipe.fileHandleForReading.readToEnd() ?? Data()
+            process.waitUntilExit()
+            return String(decoding: output, as: UTF8.self)
+        }
+        #expect(answer.contains("control.forbidden"), "\(answer)")
+        try await away { served.stop() }
+    }
+
+    // MARK: Nobody there
+
+    @Test func `without a worker the request is carried out here`() async throws {
+        let served = try Served()
+        served.server.close()
+        try served.writer.close()
+        try served.writer.store.close()
+        #expect(try await away { try served.requests().carryOut(.putCursor("feed", token: 0)) } == .cursorPut)
+        #expect(try await away { try served.requests().carryOut(.removeCursor("feed")) } == .cursorRemoved(true))
+        #expect(mode(served.socket) == nil)
+    }
+
+    @Test func `a writer that takes no requests is named`() async throws {
+        let served = try Served()
+        served.server.close()
+        #expect {
+            _ = try served.requests().carryOut(.removeCursor("feed"), patienceSeconds: 0)
+        } throws: {
+            let error = $0 as? ControlError
+            return error?.code == "store.leased" && error?.message.contains("takes no requests") == true
+        }
+    }
+}

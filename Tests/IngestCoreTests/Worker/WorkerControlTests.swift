@@ -1,0 +1,171 @@
+import Foundation
+import ObjectGraph
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import IngestCore
+@testable import KafkaClient
+
+/// A worker that reads while people ask it to write: no downtime, each effect once.
+@Suite(.serialized, .timeLimit(.minutes(5))) struct WorkerControlTests {
+    private let harness: WorkerHarness
+
+    init() throws { harness = try WorkerHarness() }
+
+    private func ask(_ request: ControlRequest) async throws -> ControlResult {
+        try await Self.ask(request, harness.configuration)
+    }
+
+    private static func ask(
+        _ request: ControlRequest, _ configuration: WorkerConfiguration
+    ) async throws -> ControlResult {
+        try await DispatchQueue(label: "client").run {
+            try StoreRequests(configuration: configuration, model: WorkerHarness.model)
+                .carryOut(request, patienceSeconds: 60)
+        }
+    }
+
+    /// A message whose text has a name that only the mended route knows.
+    private static func misnamed(_ id: Int) -> String {
+        WorkerHarness.message("late-\(id)").replacing("\"body\"", with: "\"text\"")
+    }
+
+    /// Runs a worker until it has put these letters aside.
+    private func makeLetters(_ values: [String]) async throws {
+        try harness.send(values)
+        try harness.start()
+        try await harness.waitForPosition(Int64(values.count))
+        try await harness.stop()
+        #expect(try harness.read { try $0.deadLetterCount() } == values.count)
+    }
+
+    private func mendRoute() {
+        var route = RouteConfiguration(entity: "Message")
+        route.type = "message.upserted"
+        route.aliases = ["text": "body"]
+        harness.configuration.topics[0].routes = [route]
+        // Many steps.
+        harness.configuration.chunk.maxOperations = 3
+    }
+
+    @Test func `letters are retried and dropped while it reads`() async throws {
+        try await makeLetters((0..<40).map(Self.misnamed) + Array(repeating: "{", count: 20))
+        mendRoute()
+        try harness.start()
+        try harness.send((0..<1_000).map { WorkerHarness.message("m\($0)") })
+        var mended = DeadLetterSelection()
+        mended.code = "decode.unknown_property"
+        var summary = DeadLetterRetry.Summary()
+        (summary.tried, summary.applied) = (40, 40)
+        #expect(try await ask(.retryDeadLetters(mended)) == .retried(summary))
+        // Asked again, there is nothing left to do.
+        #expect(try await ask(.retryDeadLetters(mended)) == .retried(DeadLetterRetry.Summary()))
+        try harness.send((1_000..<2_000).map { WorkerHarness.message("m\($0)") })
+        #expect(try await ask(.dropDeadLetters(DeadLetterSelection())) == .dropped(20))
+        try await harness.waitForPosition(60 + 2_000)
+        try await harness.stop()
+
+        let (messages, late, inserts, letters) = try harness.read { store in
+            (
+                try store.count(FetchRequest("Message")),
+                try store.count(FetchRequest("Message", where: "id BEGINSWITH 'late' AND body = 'text'")),
+                try Self.insertions(store), try store.deadLetterCount()
+            )
+        }
+        #expect((messages, late, letters) == (2_040, 40, 0))
+        #expect(inserts.count == 2_040 && inserts.values.allSatisfy { $0 == 1 })
+        #expect(!FileManager.default.fileExists(atPath: harness.storePath + ".control"))
+        try verify()
+    }
+
+    /// How often each message was made, by its identity.
+    private static func insertions(_ store: ReadContext) throws -> [String: Int] {
+        var counts: [String: Int] = [:]
+        for change in try store.history(after: 0, limit: 100_000).flatMap(\.changes)
+        where change.entity == "Message" && change.kind == .insert {
+            counts["\(change.identity)", default: 0] += 1
+        }
+        return counts
+    }
+
+    private func verify() throws {
+        let store = try Store.openForReading(path: harness.storePath, model: WorkerHarness.model)
+        #expect(try store.verify().isSound)
+        try store.close()
+    }
+
+    @Test func `history is purged and cursors are set while it reads`() async throws {
+        harness.configuration.chunk.maxOperations = 10
+        try harness.send((0..<200).map { WorkerHarness.message("m\($0)") })
+        try harness.start()
+        try await harness.waitForPosition(200)
+        let worker = try #require(harness.runtime)
+        let last = try worker.store.read { try $0.lastToken() }
+        // The publisher's own cursor holds what is not notified.
+        try await harness.wait(for: "the notifications") {
+            try worker.store.read { try $0.cursors() }["notifications:changes"] == last
+        }
+        #expect(try await ask(.putCursor("feed", token: 3)) == .cursorPut)
+        var purge = HistoryPurge(before: .token(last))
+        guard case .purged(let held) = try await ask(.purgeHistory(purge)) else {
+            Issue.record("another result")
+            return
+        }
+        #expect(held.transactionCount == 3 && held.holdingCursors["feed"] == 3)
+        #expect(try await ask(.removeCursor("feed")) == .cursorRemoved(true))
+        #expect(try await ask(.removeCursor("feed")) == .cursorRemoved(false))
+        guard case .purged(let rest) = try await ask(.purgeHistory(purge)) else {
+            Issue.record("another result")
+            return
+        }
+        #expect(rest.transactionCount == Int(last) - 4)
+        // What the worker itself moves, nobody else does.
+        await #expect(throws: ControlError.self) { try await ask(.removeCursor("notifications:changes")) }
+        await #expect(throws: ControlError.self) { try await ask(.putCursor("feed", token: last + 1_000)) }
+        purge.bound = .time(0)
+        #expect(try await ask(.purgeHistory(purge)) == .purged(PurgeResult()))
+        try harness.send((200..<300).map { WorkerHarness.message("m\($0)") })
+        try await harness.waitForPosition(300)
+        try await harness.stop()
+        #expect(try harness.read { try $0.count(FetchRequest("Message")) } == 300)
+        try verify()
+    }
+
+    @Test func `retried letters are notified`() async throws {
+        try await makeLetters([Self.misnamed(1)])
+        mendRoute()
+        try harness.start()
+        #expect(try await ask(.retryDeadLetters(DeadLetterSelection())) != .retried(DeadLetterRetry.Summary()))
+        let worker = try #require(harness.runtime)
+        try await harness.wait(for: "the notification") {
+            try worker.deliveredToken == worker.store.read { try $0.lastToken() }
+        }
+        #expect(worker.deliveredToken == 1)
+        try await harness.stop()
+    }
+
+    /// A worker that ends answers, or leaves the store to who asks: nobody is left without an answer.
+    @Test func `requests while it ends are carried out by somebody`() async throws {
+        try harness.start()
+        try await harness.wait(for: "the group") { harness.isReady() }
+        let started = Flag()
+        let configuration = harness.configuration
+        let asking = Task {
+            for number in 0..<100 {
+                let result = try await Self.ask(.putCursor("c\(number)", token: 0), configuration)
+                #expect(result == .cursorPut)
+                if number == 5 { started.isSet.store(true, ordering: .releasing) }
+            }
+        }
+        try await harness.wait(for: "requests") { started.isSet.load(ordering: .acquiring) }
+        try await harness.stop()
+        try await asking.value
+        #expect(try harness.read { try $0.cursors() }.filter { $0.key.hasPrefix("c") }.count == 100)
+    }
+}
+
+/// Whether something has happened.
+private final class Flag: Sendable {
+    let isSet = Atomic<Bool>(false)
+}

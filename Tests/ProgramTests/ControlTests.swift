@@ -1,0 +1,194 @@
+import Foundation
+import KafkaClient
+import TestSupport
+import Testing
+
+/// Commands that write the store while a worker has it: no downtime, the same output and the same exit codes.
+@Suite(.serialized) struct ControlTests {
+    private let broker: BrokerProcess
+    private let workspace: Workspace
+    private let store: String
+    /// A configuration whose route knows what `text` means.
+    private let mended: String
+
+    init() throws {
+        broker = try BrokerProcess(.noida)
+        workspace = try Workspace()
+        store = workspace.path("store.sqlite")
+        mended = try workspace.write(
+            """
+            topics:
+              - name: events
+                routes: [{ type: message.upserted, entity: Message, aliases: { text: body } }]
+            """, to: "mended.yaml")
+        let admin = try Admin(configuration: ["bootstrap.servers": broker.bootstrapServers])
+        try admin.createTopic(NewTopic("events", partitions: 1, replicationFactor: 1))
+    }
+
+    private var socket: String { store + ".control" }
+
+    private func start(_ extra: [String] = [], group: String, config: String? = nil) throws -> Program {
+        let settings = [
+            "store.path=\(store)", "notifications.topic=null", "http.enabled=false", "log.level=info",
+            "kafka.bootstrap.servers=\(broker.bootstrapServers)", "kafka.group.id=\(group)",
+            "kafka.session.timeout.ms=6000",
+        ]
+        let configuration = config.map { ["--config", $0] } ?? ["--set", "topics=events"]
+        return try Program(["run"] + configuration + (settings + extra).flatMap { ["--set", $0] })
+    }
+
+    private func send(_ values: [String]) throws {
+        let producer = try Producer(configuration: ["bootstrap.servers": broker.bootstrapServers])
+        for value in values {
+            try producer.enqueue(ProducerRecord(topic: "events", partition: 0, key: nil, value: Array(value.utf8)))
+        }
+        try producer.close(timeoutMilliseconds: 30_000)
+    }
+
+    private static func message(_ id: String, text property: String = "body") -> String {
+        #"{"specversion":"1.0","type":"message.upserted","data":{"id":"\#(id)","chat":"c","\#(property)":"x"}}"#
+    }
+
+    private func value(_ sql: String) -> Int { (try? Foreign.sqlite(store, sql)).flatMap { Int($0) } ?? 0 }
+
+    private func waitForPosition(_ wanted: Int, _ program: Program) throws {
+        try program.wait(for: "position \(wanted)") { value("SELECT max(nextOffset) FROM _position") >= wanted }
+    }
+
+    private func waitForSocket(_ program: Program) throws {
+        try program.wait(for: "the socket") { program.errors.contains("the worker takes requests") }
+    }
+
+    private func stop(_ program: Program) throws {
+        program.send(SIGTERM)
+        let ended = try program.wait(limitSeconds: 60)
+        #expect(ended.status == 0, "\(ended.errors)")
+    }
+
+    private func command(_ arguments: [String], config: Bool = true, store: String? = nil) throws -> Program.Result {
+        try Program.run(
+            arguments + (config ? ["--config", mended] : []) + ["--set", "store.path=\(store ?? self.store)"])
+    }
+
+    /// Runs a worker that knows no `text` until it has put the records aside.
+    private func makeLetters(_ values: [String]) throws {
+        try send(values)
+        let program = try start(group: "first")
+        try waitForPosition(values.count, program)
+        try stop(program)
+        #expect(!FileManager.default.fileExists(atPath: socket))
+        try #require(value("SELECT count(*) FROM _dead_letter") == values.count)
+    }
+
+    @Test func `the commands say and do the same with a worker and without one`() throws {
+        try makeLetters((0..<20).map { Self.message("late-\($0)", text: "text") } + ["{", "[", "{}"])
+        let copy = workspace.path("copy.sqlite")
+        try FileManager.default.copyItem(atPath: store, toPath: copy)
+        let program = try start(["chunk.maxOperations=4"], group: "second", config: mended)
+        try waitForSocket(program)
+        let mode = try Foreign.run("stat", ["-c", "%a %F", socket])
+        #expect(mode == "600 socket\n")
+
+        let commands: [(arguments: [String], status: Int32)] = [
+            (["dead-letters", "retry", "1", "2", "--json"], 0), (["dead-letters", "retry"], 65),
+            (["dead-letters", "retry", "--topic", "others"], 0), (["dead-letters", "drop", "21"], 0),
+            (["dead-letters", "drop", "--stage", "decode"], 0), (["dead-letters", "drop", "--all"], 0),
+            (["history", "cursors", "put", "feed", "2"], 0), (["history", "cursors", "put", "feed", "999"], 64),
+            (["history", "purge", "--before", "4"], 0),
+            (["history", "purge", "--before", "4", "--pass-cursors"], 0),
+            (["history", "cursors", "remove", "feed"], 0), (["history", "cursors", "remove", "feed"], 65),
+            (["conflicts", "drop", "--through", "5"], 0),
+        ]
+        for (arguments, status) in commands {
+            // Its chunks are as large as the worker's, so that both make as many transactions.
+            let alone = try command(arguments + ["--set", "chunk.maxOperations=4"], store: copy)
+            let asked = try command(arguments)
+            #expect(asked.status == status, "\(arguments): \(asked.errors)")
+            #expect(alone.status == status, "\(arguments): \(alone.errors)")
+            #expect(asked.output == alone.output && asked.errors == alone.errors, "\(arguments)")
+        }
+        #expect(value("SELECT count(*) FROM Message WHERE body = 'x'") == 20)
+        #expect(value("SELECT count(*) FROM _dead_letter") == 0)
+        let carriedOut = program.errors.components(separatedBy: "a request has ended").count - 1
+        #expect(carriedOut == commands.count, "\(program.errors)")
+
+        // Other settings than the worker's would make something else of the letters.
+        let other = try command(["dead-letters", "retry"], config: false)
+        #expect(other.status == 78 && other.errors.contains("control.configuration"), "\(other.errors)")
+        // It has read on all the time.
+        try send([Self.message("after")])
+        try waitForPosition(24, program)
+        try stop(program)
+        #expect(!FileManager.default.fileExists(atPath: socket))
+        #expect(try command(["verify"]).status == 0)
+    }
+
+    @Test func `the socket of a killed worker is in nobody's way`() throws {
+        let first = try start(group: "first")
+        try waitForSocket(first)
+        try first.crash()
+        #expect(FileManager.default.fileExists(atPath: socket))
+        #expect(try command(["history", "cursors", "put", "alone", "0"]).status == 0)
+        let second = try start(group: "second")
+        try waitForSocket(second)
+        #expect(try command(["history", "cursors", "put", "asked", "0"]).status == 0)
+        #expect(second.errors.contains("a request has ended"), "\(second.errors)")
+        try stop(second)
+        #expect(try Foreign.sqlite(store, "SELECT name FROM _cursor ORDER BY name") == "alone\nasked")
+        #expect(!FileManager.default.fileExists(atPath: socket))
+    }
+
+    @Test func `commands while the worker ends are carried out by it or by themselves`() throws {
+        let program = try start(group: "first")
+        try waitForSocket(program)
+        for number in 0..<12 {
+            if number == 4 { program.send(SIGTERM) }
+            let result = try command(["history", "cursors", "put", "c\(number)", "0"])
+            #expect(result.status == 0, "\(result.errors)")
+        }
+        #expect(try program.wait().status == 0)
+        #expect(value("SELECT count(*) FROM _cursor") == 12)
+    }
+
+    @Test(.timeLimit(.minutes(10))) func `a worker that is killed in a retry loses and doubles nothing`() throws {
+        let letters = 1_500
+        try makeLetters((0..<letters).map { Self.message("late-\($0)", text: "text") })
+        var (sent, interrupted) = (letters, 0)
+        for round in 0..<3 {
+            // A letter a step, so that the kill comes between them; and events to read meanwhile.
+            let program = try start(["chunk.maxOperations=1"], group: "life-\(round)", config: mended)
+            try waitForSocket(program)
+            try send((0..<200).map { Self.message("m\(round)-\($0)") })
+            sent += 200
+            let before = value("SELECT count(*) FROM _dead_letter")
+            let retry = try Program(
+                ["dead-letters", "retry", "--config", mended, "--set", "store.path=\(store)"])
+            try program.wait(for: "some letters") {
+                value("SELECT count(*) FROM _dead_letter") < before || !retry.isRunning
+            }
+            try program.crash()
+            // A letter goes in the commit of its effect: it is there, or its message is.
+            let late = "SELECT count(*) FROM Message WHERE id LIKE 'late-%'"
+            #expect(value("SELECT (SELECT count(*) FROM _dead_letter) + (\(late))") == letters)
+            let told = try retry.wait()
+            if told.status == 75 { interrupted += 1 }
+            // It may have been done by then.
+            #expect([0, 75].contains(told.status), "\(told.errors)")
+            #expect(told.status == 0 || told.errors.contains("control.interrupted"), "\(told.errors)")
+        }
+        #expect(interrupted > 0, "no kill came before the end of a retry")
+        let last = try start(group: "last", config: mended)
+        try waitForSocket(last)
+        let retried = try command(["dead-letters", "retry"])
+        #expect(retried.status == 0, "\(retried.errors)")
+        try waitForPosition(sent, last)
+        try stop(last)
+        #expect(value("SELECT count(*) FROM _dead_letter") == 0)
+        #expect(value("SELECT count(*) FROM Message") == sent)
+        #expect(value("SELECT count(*) FROM Message WHERE id LIKE 'late-%' AND body = 'x'") == letters)
+        // Each was made once, and what was repeated changed nothing.
+        let made = "FROM _history WHERE entity = 'Message' AND change = 'insert'"
+        #expect(value("SELECT count(*) \(made)") == sent && value("SELECT count(DISTINCT identity) \(made)") == sent)
+        #expect(try command(["verify"]).status == 0)
+    }
+}
