@@ -46,7 +46,7 @@ enum ExitStatus {
     private static func controlCode(_ error: ControlError) -> Int32 {
         if let code = StoreError.Code(rawValue: error.code) { return storeCode(code) }
         return switch ControlError.Code(rawValue: error.code) {
-        case .token: usage
+        case .token, .tooLong: usage
         case .busy, .ending, .interrupted, .late, .silent: tryAgain
         case .forbidden, .otherStore, .cursorInUse, .suspect, .unavailable: unavailable
         case .configuration, .version, .unknown: configuration

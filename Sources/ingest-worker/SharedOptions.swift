@@ -35,7 +35,7 @@ struct SharedOptions: ParsableArguments {
     /// Opens the configured store for writing, and takes its lease.
     ///
     /// - Parameter verifiesSuspectStore: whether a store whose disk failed is verified first.
-    func openWriter(verifiesSuspectStore: Bool = true) throws -> WriterContext {
+    func openWriter(verifiesSuspectStore: Bool) throws -> WriterContext {
         let configuration = try load().configuration
         let model = try ObjectModel.load(path: configuration.model)
         let store = try Store.open(

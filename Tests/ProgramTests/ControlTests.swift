@@ -27,14 +27,16 @@ import Testing
 
     private var socket: String { store + ".control" }
 
-    private func start(_ extra: [String] = [], group: String, config: String? = nil) throws -> Program {
+    private func start(
+        _ extra: [String] = [], flags: [String] = [], group: String, config: String? = nil
+    ) throws -> Program {
         let settings = [
             "store.path=\(store)", "notifications.topic=null", "http.enabled=false", "log.level=info",
             "kafka.bootstrap.servers=\(broker.bootstrapServers)", "kafka.group.id=\(group)",
             "kafka.session.timeout.ms=6000",
         ]
         let configuration = config.map { ["--config", $0] } ?? ["--set", "topics=events"]
-        return try Program(["run"] + configuration + (settings + extra).flatMap { ["--set", $0] })
+        return try Program(["run"] + flags + configuration + (settings + extra).flatMap { ["--set", $0] })
     }
 
     private func send(_ values: [String]) throws {
@@ -136,6 +138,22 @@ import Testing
         try stop(second)
         #expect(try Foreign.sqlite(store, "SELECT name FROM _cursor ORDER BY name") == "alone\nasked")
         #expect(!FileManager.default.fileExists(atPath: socket))
+    }
+
+    @Test func `the worker of a rebuilt store takes requests at the same place`() throws {
+        try send((0..<20).map { Self.message("m\($0)") })
+        let first = try start(group: "first")
+        try waitForPosition(20, first)
+        try stop(first)
+        let second = try start(flags: ["--rebuild"], group: "second")
+        try waitForSocket(second)
+        #expect(FileManager.default.fileExists(atPath: store + ".before-rebuild"))
+        #expect(!FileManager.default.fileExists(atPath: store + ".rebuild.control"))
+        #expect(try command(["history", "cursors", "put", "feed", "1"]).status == 0)
+        #expect(second.errors.contains("a request has ended"), "\(second.errors)")
+        try stop(second)
+        #expect(try Foreign.sqlite(store, "SELECT name FROM _cursor") == "feed")
+        #expect(try Foreign.sqlite(store + ".before-rebuild", "SELECT count(*) FROM _cursor") == "0")
     }
 
     @Test func `commands while the worker ends are carried out by it or by themselves`() throws {

@@ -1,6 +1,6 @@
 import ObjectGraph
 
-/// What people ask of the store's writer, carried out between chunks.
+/// What is written between chunks beside records: cursors, and what people ask of the store's writer.
 extension ConsumerWorker {
     /// Does a step of what was asked over the control socket.
     ///
@@ -14,5 +14,19 @@ extension ConsumerWorker {
         // The step may have made history.
         if let token = writer.committedToken { metrics.historyToken.set(token) }
         wakePublisher()
+    }
+
+    /// Saves how far notifications and dead letters were delivered.
+    func saveCursors(_ writer: WriterContext) throws {
+        try saveDeadLetterCursor()
+        let cursors = mailbox.take()
+        if cursors.isEmpty { return }
+        do {
+            try writer.putCursors(cursors)
+            try writer.commit()
+        } catch {
+            for (name, token) in cursors { mailbox.put(name, token) }
+            throw error
+        }
     }
 }

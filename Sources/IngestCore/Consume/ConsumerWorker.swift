@@ -307,19 +307,6 @@ public final class ConsumerWorker: @unchecked Sendable {
         if reports.isDue(at: time) { report(consumer) }
     }
 
-    func saveCursors(_ writer: WriterContext) throws {
-        try saveDeadLetterCursor()
-        let cursors = mailbox.take()
-        if cursors.isEmpty { return }
-        do {
-            try writer.putCursors(cursors)
-            try writer.commit()
-        } catch {
-            for (name, token) in cursors { mailbox.put(name, token) }
-            throw error
-        }
-    }
-
     /// Purges old history, then tombstones, a bite a turn: due by the worker's clock, old by the system's microseconds.
     func purge(_ writer: WriterContext, at time: Double, systemTime: Int64 = WriterContext.systemTime()) throws {
         if purges.isDue(at: time) { purge = .begin(configuration) }

@@ -25,6 +25,7 @@ struct ControlClient {
     /// - Throws: ``ControlError``: what the worker refused or failed with, or that it went away.
     mutating func ask(_ envelope: ControlEnvelope, onNote: (String) -> Void) throws -> ControlResult {
         var rest = envelope.line
+        if rest.count > ControlLine.maximumBytes { throw ControlError.tooLong }
         // Where the worker does not take it, it has said why, or has gone.
         while !rest.isEmpty, let count = socket.write(rest), count > 0 { rest.removeFirst(count) }
         var isTaken = false

@@ -6,6 +6,8 @@ public struct ControlError: Error, Sendable, Equatable, CustomStringConvertible 
     public enum Code: String, Sendable, CaseIterable {
         /// The line is no request, or no answer.
         case malformed = "control.malformed"
+        /// The request is longer than the channel takes.
+        case tooLong = "control.too_long"
         /// The other end speaks another version.
         case version = "control.version"
         /// The worker does not know the request, or one of its arguments.
@@ -82,6 +84,9 @@ public struct ControlError: Error, Sendable, Equatable, CustomStringConvertible 
             remedy: "Use the commands of the program that the worker runs")
     }
 
+    static let tooLong = ControlError(
+        .tooLong, "The request has more than \(ControlLine.maximumBytes) bytes",
+        remedy: "Name fewer numbers at a time, or use conditions such as --topic and --code")
     static let ending = ControlError(
         .ending, "The worker ends, and has not begun with the request", remedy: "Run the command again")
     static let interrupted = ControlError(

@@ -1,3 +1,15 @@
+/// How many clients may ask at a time, and how long each may take.
+struct ControlLimits: Sendable {
+    /// The clients that are served at a time.
+    var clients = 8
+    /// The time for a request to arrive, in seconds.
+    var requestSeconds = 5.0
+    /// The time for which a client may take nothing of what is written, in seconds.
+    var stallSeconds = 10.0
+    /// The time after which a client that waits hears something, in seconds.
+    var silenceSeconds = 5.0
+}
+
 /// Where the exchange with one client stands: its bytes in, the answer's bytes out, and how long each may take.
 ///
 /// Times are in seconds of one monotonic clock.
@@ -15,13 +27,7 @@ struct ControlExchange {
         case reassure
     }
 
-    /// The time for a request to arrive.
-    static let requestSeconds = 5.0
-    /// The time for which a client may take nothing of what is written.
-    static let stallSeconds = 10.0
-    /// The time after which a client that waits hears something.
-    static let silenceSeconds = 5.0
-
+    private let limits: ControlLimits
     private var input: [UInt8] = []
     private var isAnswering = false
     private var isLast = false
@@ -29,7 +35,10 @@ struct ControlExchange {
     private(set) var output: [UInt8] = []
     private var since: Double
 
-    init(at time: Double) { since = time }
+    init(_ limits: ControlLimits = ControlLimits(), at time: Double) {
+        self.limits = limits
+        since = time
+    }
 
     /// Whether a request is still to come.
     var isReading: Bool { !isAnswering }
@@ -43,7 +52,7 @@ struct ControlExchange {
             input += bytes
         }
         if input.count > ControlLine.maximumBytes {
-            return refused(.malformed("it has more than \(ControlLine.maximumBytes) bytes"), at: time)
+            return refused(.tooLong, at: time)
         }
         guard bytes.contains(0x0A) else { return .wait }
         (isAnswering, since) = (true, time)
@@ -78,8 +87,8 @@ struct ControlExchange {
 
     /// When ``passed(at:)`` has something to do.
     var deadline: Double {
-        if isReading { return since + Self.requestSeconds }
-        return since + (output.isEmpty ? Self.silenceSeconds : Self.stallSeconds)
+        if isReading { return since + limits.requestSeconds }
+        return since + (output.isEmpty ? limits.silenceSeconds : limits.stallSeconds)
     }
 
     /// Takes the passing of time.
@@ -87,7 +96,7 @@ struct ControlExchange {
         if time < deadline { return .wait }
         if isReading {
             let error = ControlError(
-                .late, "The request did not arrive within \(Int(Self.requestSeconds)) seconds",
+                .late, "The request did not arrive within \(limits.requestSeconds) seconds",
                 remedy: "Run the command again")
             return refused(error, at: time)
         }

@@ -13,8 +13,6 @@ final class ControlServer: @unchecked Sendable {
         var isClosed = false
     }
 
-    /// The clients that are served at a time.
-    static let maximumClients = 8
     /// For how long the last answers may be on their way at the end.
     private static let graceSeconds = 5.0
 
@@ -23,6 +21,7 @@ final class ControlServer: @unchecked Sendable {
     private let listener: ControlSocket
     private let desk: ControlDesk
     private let logger: Logger
+    private let limits: ControlLimits
     /// A byte in it ends a wait.
     private let waker = Pipe()
     private let stopRequested = Atomic<Bool>(false)
@@ -37,9 +36,13 @@ final class ControlServer: @unchecked Sendable {
     ///   - path: where; see ``ControlSocket/path(ofStore:)``. The caller has the store's lease.
     ///   - desk: where requests go.
     ///   - logger: where refusals are told.
+    ///   - limits: how many clients there may be, and how long each may take.
     /// - Throws: ``ControlError``.
-    init(path: String, desk: ControlDesk, logger: Logger) throws(ControlError) {
+    init(
+        path: String, desk: ControlDesk, logger: Logger, limits: ControlLimits = ControlLimits()
+    ) throws(ControlError) {
         self.path = path
+        self.limits = limits
         self.desk = desk
         self.logger = logger
         listener = try ControlSocket.listen(at: path)
@@ -125,14 +128,14 @@ final class ControlServer: @unchecked Sendable {
                         remedy: "Run the command as the worker's user, or as root"))
                 continue
             }
-            guard clients.count < Self.maximumClients else {
+            guard clients.count < limits.clients else {
                 let error = ControlError(
-                    .busy, "\(Self.maximumClients) requests are under way or waiting already",
+                    .busy, "\(limits.clients) requests are under way or waiting already",
                     remedy: "Run the command again when they are done")
                 refuse(socket, error)
                 continue
             }
-            clients.append(Client(socket: socket, exchange: ControlExchange(at: now())))
+            clients.append(Client(socket: socket, exchange: ControlExchange(limits, at: now())))
         }
     }
 

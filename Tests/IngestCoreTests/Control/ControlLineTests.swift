@@ -1,3 +1,4 @@
+import Foundation
 import ObjectGraph
 import Testing
 
@@ -132,6 +133,28 @@ import Testing
                 && refused.description == "\(error)"
         }
         try writer.close()
+    }
+
+    @Test func `each code is told in the manual`() throws {
+        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().deletingLastPathComponent()
+        let page = try String(contentsOf: root.appending(path: "docs/operations.md"), encoding: .utf8)
+        for code in ControlError.Code.allCases { #expect(page.contains("`\(code.rawValue)`"), "\(code)") }
+    }
+
+    @Test func `a request that is longer than the channel takes is not sent`() throws {
+        var selection = DeadLetterSelection()
+        selection.ids = Array(repeating: .max, count: 60_000)
+        let path = FileManager.default.temporaryDirectory.appending(path: "long-\(UUID().uuidString)").path
+        let listener = try ControlSocket.listen(at: path)
+        defer {
+            listener.close()
+            try? FileManager.default.removeItem(atPath: path)
+        }
+        var client = try #require(try ControlClient(path: path))
+        let envelope = ControlEnvelope(store: "", configuration: "", request: .dropDeadLetters(selection))
+        #expect(code { _ = try client.ask(envelope) { _ in } } == "control.too_long")
+        client.close()
     }
 
     @Test func `root and the worker's own user may ask, and nobody else`() {

@@ -19,16 +19,16 @@ import Testing
         private let ended = DispatchSemaphore(value: 0)
         private let isStopping = Atomic<Bool>(false)
 
-        init(name: String = "store.sqlite", under subfolder: String = "") throws {
+        init(under subfolder: String = "", limits: ControlLimits = ControlLimits()) throws {
             folder = FileManager.default.temporaryDirectory.appending(path: "control-\(UUID().uuidString)")
             let inner = folder.appending(path: subfolder)
             try FileManager.default.createDirectory(at: inner, withIntermediateDirectories: true)
-            self.path = inner.appending(path: name).path
+            self.path = inner.appending(path: "store.sqlite").path
             let store = try Store.open(path: self.path, model: WorkerHarness.model)
             writer = try WriterContext(store: store)
             desk = try ControlDesk(configuration: WorkerConfiguration(), store: store, logger: .silent)
             socket = ControlSocket.path(ofStore: self.path)
-            server = try ControlServer(path: socket, desk: desk, logger: .silent)
+            server = try ControlServer(path: socket, desk: desk, logger: .silent, limits: limits)
         }
 
         deinit { try? FileManager.default.removeItem(at: folder) }
@@ -193,14 +193,14 @@ import Testing
             return rest(socket)
         }
         socket.close()
-        #expect(answer.contains("control.malformed") && answer.contains("more than 1048576 bytes"), "\(answer)")
+        #expect(answer.contains("control.too_long") && answer.contains("more than 1048576 bytes"), "\(answer)")
         try await away { served.stop() }
     }
 
     @Test func `clients who say nothing are told to, and the next one too many to come again`() async throws {
         let served = try Served()
         served.start()
-        let silent = try (0..<ControlServer.maximumClients).map { _ in try connect(served) }
+        let silent = try (0..<ControlLimits().clients).map { _ in try connect(served) }
         // The server accepts in the order of the connections.
         let refused = try connect(served)
         #expect(try await away { rest(refused) }.contains("control.busy"))
@@ -213,6 +213,35 @@ import Testing
             socket.close()
         }
         try await away { served.stop() }
+    }
+
+    @Test func `who does not take its answers keeps others waiting for a while only`() async throws {
+        var limits = ControlLimits()
+        limits.stallSeconds = 0.5
+        let served = try Served(limits: limits)
+        // More to be told than socket and desk hold.
+        let letters = (Int64(0)..<4_000).map { offset in
+            DeadLetter(
+                time: 0, topic: String(repeating: "t", count: 200), partition: 0, offset: offset, stage: "decode",
+                code: "old", reason: "r", key: nil, value: nil, valueBytes: 0)
+        }
+        _ = try served.writer.apply(WriterContext.Chunk(events: [], deadLetters: letters))
+        try served.writer.commit()
+        served.start()
+        let stalled = try connect(served)
+        let envelope = ControlEnvelope(
+            store: try served.writer.store.identity(),
+            configuration: WorkerConfiguration().decodingMark(WorkerHarness.model),
+            request: .retryDeadLetters(DeadLetterSelection()))
+        _ = stalled.write(envelope.line)
+        let other = try await away { try served.requests().carryOut(.removeCursor("feed"), patienceSeconds: 60) }
+        #expect(other == .cursorRemoved(false))
+        #expect(try await away { rest(stalled) }.contains("result") == false)
+        stalled.close()
+        try await away { served.stop() }
+        // It was begun, and left after some step.
+        let tried = try served.writer.store.read { try $0.deadLetters(limit: 10_000) }.filter { $0.attempts == 2 }
+        #expect(!tried.isEmpty && tried.count < letters.count)
     }
 
     @Test func `who has said everything may still hear the answer`() async throws {

@@ -18,11 +18,11 @@ import Testing
     }
 
     private static func ask(
-        _ request: ControlRequest, _ configuration: WorkerConfiguration
+        _ request: ControlRequest, _ configuration: WorkerConfiguration, patienceSeconds: Double = 60
     ) async throws -> ControlResult {
         try await DispatchQueue(label: "client").run {
             try StoreRequests(configuration: configuration, model: WorkerHarness.model)
-                .carryOut(request, patienceSeconds: 60)
+                .carryOut(request, patienceSeconds: patienceSeconds)
         }
     }
 
@@ -143,6 +143,21 @@ import Testing
         }
         #expect(worker.deliveredToken == 1)
         try await harness.stop()
+    }
+
+    @Test func `a worker that cannot have its socket reads on without`() async throws {
+        let socket = harness.storePath + ".control"
+        try Data("somebody's".utf8).write(to: URL(filePath: socket))
+        try harness.send([WorkerHarness.message("m0")])
+        try harness.start()
+        try await harness.waitForPosition(1)
+        await #expect {
+            _ = try await Self.ask(.removeCursor("feed"), harness.configuration, patienceSeconds: 0)
+        } throws: {
+            ($0 as? ControlError)?.code == "store.leased"
+        }
+        try await harness.stop()
+        #expect(try String(contentsOfFile: socket, encoding: .utf8) == "somebody's")
     }
 
     /// A worker that ends answers, or leaves the store to who asks: nobody is left without an answer.
