@@ -64,8 +64,8 @@ struct DeadLettersCommand: ParsableCommand {
             abstract: "Applies dead letters again, through the model and the routes of now.",
             discussion: """
                 They go in the order of their original positions. Those that pass are removed; the others stay with \
-                their attempts counted, and the command ends with 65. A worker that runs does it between two chunks, and \
-                goes on reading.
+                their attempts counted, and the command ends with 65. A worker that runs does it between two chunks, with \
+                the configuration that it was started with, and goes on reading.
                 Example: ingest-worker dead-letters retry --code decode.unknown_property
                 """)
 

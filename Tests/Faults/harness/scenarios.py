@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from . import disks, health, kills, lives, members, notify, outages, readers, rebuilds, sweeps, torn
+from . import disks, health, kills, lives, members, notify, operators, outages, readers, rebuilds, sweeps, torn
 
 
 class Scenario:
@@ -31,6 +31,7 @@ ALL = {
     "shutdown": Scenario(lives.shutdown, 9, 90, "SIGTERM under each fault"),
     "duplicate-reorder": Scenario(lives.duplicate_reorder, 2, 55, "repeats and windows to 100,000 records"),
     "rebuild": Scenario(rebuilds.rebuild, 3, 100, "kill -9 while a store is built anew and takes the old one's place"),
+    "operators": Scenario(operators.operators, 2, 100, "kill -9 while commands ask the worker to write"),
     "cooperative": Scenario(members.cooperative, 6, 180, "cooperative and static members, kills within a revocation"),
     "absence": Scenario(members.absence, 0, 20, "broker or worker away for up to three minutes"),
     "notifications": Scenario(notify.notifications, 16, 120, "notifications in transactions and by object, under kills"),
