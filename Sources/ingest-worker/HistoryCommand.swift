@@ -52,9 +52,7 @@ struct HistoryCommand: ParsableCommand {
             let store = try options.openForReading()
             let request = try request(store)
             if count {
-                var request = request
-                request.resultKind = .count
-                Console.print("\(try store.read { try $0.history(request) }.count)")
+                Console.print("\(try store.historyCount(request))")
                 return
             }
             let printer = HistoryPrinter(store: store, builder: try Self.builder(store), json: json)

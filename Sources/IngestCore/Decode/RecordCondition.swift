@@ -105,7 +105,7 @@ indirect enum RecordCondition: Sendable {
         case .boolean(let flag): return .boolean(flag)
         case .number(let text): return Int64(text).map { .integer($0) } ?? .number(Double(text) ?? .nan)
         case .text(let text): return .text(text)
-        case .date, .uuid, .binary: throw unsupported("A typed value")
+        case .date, .uuid, .binary, .stored: throw unsupported("A typed value")
         }
     }
 

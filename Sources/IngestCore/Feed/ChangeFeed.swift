@@ -93,9 +93,7 @@ public final class ChangeFeed: Sendable {
 
     /// Returns a token's number; throws where the history does not know what came after it.
     private static func checked(_ token: HistoryToken, _ context: ReadContext) throws -> Int64 {
-        var request = HistoryRequest(after: token)
-        request.resultKind = .status
-        _ = try context.history(request)
+        _ = try context.hasHistory(HistoryRequest(after: token))
         return token.number
     }
 

@@ -61,8 +61,8 @@ struct BatchAssignments {
                 remedy: "Delete the objects and insert others")
         }
         switch assignment {
-        case .value(let value):
-            try check(value, attribute, entity)
+        case .constant(let given):
+            let value = try stored(given, attribute, entity)
             return Column(attribute: attribute, source: .constant(value), isDerived: false)
         case .expression(let text):
             guard attribute.type.isNumeric else {
@@ -75,13 +75,17 @@ struct BatchAssignments {
         }
     }
 
-    private static func check(_ value: Value, _ attribute: Attribute, _ entity: Entity) throws {
-        guard value.isNull || attribute.type.holds(value) else {
+    private static func stored(
+        _ given: Predicate.Expression, _ attribute: Attribute, _ entity: Entity
+    ) throws -> Value {
+        guard let value = attribute.type.value(given: given) else {
             throw PredicateError(
-                .type, "\(entity.name).\(attribute.name) takes \(attribute.type.expectation)", at: nil,
-                remedy: "Give the value in stored form: docs/model.md#types")
+                .type,
+                "\(entity.name).\(attribute.name) takes \(attribute.type.expectation), and was given \(given.kind)",
+                at: nil, remedy: "Give a value of that type")
         }
         if let failure = failure(of: value, attribute, entity) { throw BatchError(ValidationFailures(failure)) }
+        return value
     }
 
     /// Returns why an object may not have a value, or nil.

@@ -13,17 +13,22 @@ public enum BatchResultKind: Sendable, CaseIterable {
 /// For example:
 ///
 ///     var request = BatchUpdateRequest("Message", where: "sentAt < '2025-01-01'")
-///     request.assignments = ["seq": .value(.integer(0)), "weight": .expression("weight * 2")]
+///     request.assignments = ["seq": .value(0), "weight": .expression("weight * 2")]
 ///     let result = try writer.execute(request)
 ///
 /// Objects that hold the values already are left alone, and so are placeholders. The rules are in docs/batch.md.
 public struct BatchUpdateRequest: Sendable {
     /// What an attribute is set to.
     public enum Assignment: Sendable {
-        /// A value in stored form; null clears the attribute.
-        case value(Value)
+        /// A value as an expression: a literal; null clears the attribute.
+        case constant(Predicate.Expression)
         /// Arithmetic over attributes of the same object, as derived attributes have it: `price * 1.1`.
         case expression(String)
+
+        /// Assigns a Swift value; nil clears the attribute.
+        public static func value(_ value: (any PropertyValue)?) -> Assignment {
+            .constant(value?.predicateExpression ?? .null)
+        }
     }
 
     /// Which objects; its sort, limit, offset and properties have no meaning here.
@@ -33,9 +38,13 @@ public struct BatchUpdateRequest: Sendable {
     /// What is returned.
     public var resultKind = BatchResultKind.count
 
-    /// Makes a request for the objects of an entity that a condition is true of; without one, for all.
-    public init(_ entity: String, where text: String? = nil, set assignments: [String: Assignment] = [:]) {
-        objects = FetchRequest(entity, where: text)
+    /// Makes a request for the objects of an entity that a condition is true of, with the values of the condition's
+    /// placeholders; without a condition, for all.
+    public init(
+        _ entity: String, where text: String? = nil, _ arguments: (any PropertyValue)?...,
+        set assignments: [String: Assignment] = [:]
+    ) {
+        objects = FetchRequest(entity, where: text, arguments: arguments)
         self.assignments = assignments
     }
 }
@@ -48,9 +57,10 @@ public struct BatchDeleteRequest: Sendable {
     /// What is returned.
     public var resultKind = BatchResultKind.count
 
-    /// Makes a request for the objects of an entity that a condition is true of; without one, for all.
-    public init(_ entity: String, where text: String? = nil) {
-        objects = FetchRequest(entity, where: text)
+    /// Makes a request for the objects of an entity that a condition is true of, with the values of the condition's
+    /// placeholders; without a condition, for all.
+    public init(_ entity: String, where text: String? = nil, _ arguments: (any PropertyValue)?...) {
+        objects = FetchRequest(entity, where: text, arguments: arguments)
     }
 }
 
@@ -62,10 +72,20 @@ public struct BatchDeleteRequest: Sendable {
 public struct BatchInsertRequest {
     /// What a row gives a property.
     public enum Content: Sendable {
-        /// An attribute's value in stored form.
-        case value(Value)
-        /// The identities of a relationship's destinations, in stored form.
-        case destinations([Value])
+        /// An attribute's value, or what addresses a to-one relationship's destination.
+        case literal(Predicate.Expression)
+        /// What addresses the destinations of a to-many relationship.
+        case list([Predicate.Expression])
+
+        /// An attribute's value; of a to-one relationship, the destination or its identity.
+        public static func value(_ value: (any PropertyValue)?) -> Content {
+            .literal(value?.predicateExpression ?? .null)
+        }
+
+        /// The destinations of a to-many relationship, or their identities.
+        public static func destinations(_ values: [any PropertyValue]) -> Content {
+            .list(values.map(\.predicateExpression))
+        }
     }
 
     /// The entity's name.
@@ -90,8 +110,13 @@ public struct BatchInsertRequest {
         self.init(entity) { iterator.next() }
     }
 
+    /// Makes a request of a sequence of rows that name attributes and to-one relationships only, all of one Swift type.
+    public init<Given: PropertyValue>(_ entity: String, values rows: some Sequence<[String: Given]>) {
+        self.init(entity, values: rows.lazy.map { row -> [String: (any PropertyValue)?] in row })
+    }
+
     /// Makes a request of a sequence of rows that name attributes and to-one relationships only.
-    public init(_ entity: String, values rows: some Sequence<[String: Value]>) {
+    public init(_ entity: String, values rows: some Sequence<[String: (any PropertyValue)?]>) {
         var iterator = rows.makeIterator()
         self.init(entity) { iterator.next()?.mapValues { .value($0) } }
     }

@@ -272,7 +272,7 @@ struct BatchInsertion {
         guard let (matching, holders) = matching else { return [:] }
         var values: Set<Value> = []
         for row in rows {
-            if case .value(let value)? = row[matching.name], !value.isNull { values.insert(value) }
+            if let value = stored(row, matching), !value.isNull { values.insert(value) }
         }
         var known: [Value: Value] = [:]
         try store.entities[entity.index].rows(slot: matching.slot, keys: Array(values), limit: nil) { row in
@@ -303,9 +303,9 @@ struct BatchInsertion {
         _ row: [String: BatchInsertRequest.Content], known: [Value: Value], seen: inout [Value: Value]
     ) -> Value {
         var given = Value.null
-        if case .value(let value)? = row[entity.identity.name] { given = value }
+        if let value = stored(row, entity.identity) { given = value }
         if given.isNull, entity.identity.type == .uuid { given = .blob(UUIDText.random()) }
-        guard let matching = matching?.attribute, case .value(let value)? = row[matching.name], !value.isNull else {
+        guard let matching = matching?.attribute, let value = stored(row, matching), !value.isNull else {
             return given
         }
         let identity = known[value] ?? seen[value] ?? given
@@ -315,30 +315,48 @@ struct BatchInsertion {
 
     private func add(_ content: BatchInsertRequest.Content, _ name: String, to operation: inout Operation) throws {
         if let attribute = entity.attribute(named: name) {
-            guard case .value(let value) = content, value.isNull || attribute.type.holds(value) else {
+            guard case .literal(let given) = content, let value = attribute.type.value(given: given) else {
+                let kind = if case .literal(let given) = content { given.kind } else { "a list" }
                 throw BatchError(
-                    .refused, "\(entity.name).\(name) takes \(attribute.type.expectation)",
-                    remedy: "Give the value in stored form: docs/model.md#types", row: rowCount)
+                    .refused, "\(entity.name).\(name) takes \(attribute.type.expectation), and was given \(kind)",
+                    remedy: "Give a value of that type", row: rowCount)
             }
             operation.attributes.append(Operation.AttributeValue(slot: attribute.slot, value: value))
             if attribute.slot == entity.versionSlot { operation.version = value }
         } else if let relationship = entity.relationship(named: name) {
-            let change: RelationshipChange
-            switch content {
-            case .value(let identity) where !relationship.isToMany: change = .one(identity)
-            case .destinations(let identities) where relationship.isToMany: change = .replace(identities)
-            default:
-                throw BatchError(
-                    .refused,
-                    "\(entity.name).\(name) takes \(relationship.isToMany ? "a list of identities" : "an identity")",
-                    remedy: "Give a to-one relationship a value, a to-many one destinations", row: rowCount)
-            }
             operation.relationships.append(
-                Operation.RelationshipValue(relationship: relationship.index, change: change))
+                Operation.RelationshipValue(
+                    relationship: relationship.index, change: try change(content, relationship)))
         } else {
             throw PredicateError(
                 .unknownProperty, "\(entity.name) has no property '\(name)'", at: nil,
                 remedy: ClosestName.remedy(name, among: entity.propertyNames))
         }
+    }
+
+    /// The stored form of a row's value of an attribute, or nil where it has none of the type.
+    private func stored(_ row: [String: BatchInsertRequest.Content], _ attribute: Attribute) -> Value? {
+        guard case .literal(let given)? = row[attribute.name] else { return nil }
+        return attribute.type.value(given: given)
+    }
+
+    private func change(
+        _ content: BatchInsertRequest.Content, _ relationship: Relationship
+    ) throws(BatchError) -> RelationshipChange {
+        let type = model.entities[relationship.destinationIndex].identity.type
+        switch content {
+        case .literal(let given) where !relationship.isToMany:
+            if let identity = type.value(given: given) { return .one(identity) }
+        case .list(let given) where relationship.isToMany:
+            let identities = given.compactMap { type.value(given: $0) }
+            if identities.count == given.count { return .replace(identities) }
+        default: break
+        }
+        throw BatchError(
+            .refused,
+            "\(entity.name).\(relationship.name) takes "
+                + (relationship.isToMany ? "a list of objects or identities" : "an object or an identity")
+                + ": \(type.expectation)",
+            remedy: "Give a to-one relationship a value, a to-many one destinations", row: rowCount)
     }
 }

@@ -120,6 +120,33 @@ public enum EventOutcome: Sendable {
     case failed(EventFailure)
 }
 
+/// The events of a chunk that were refused; those beside them are applied.
+public struct RefusedEvents: Error, Sendable, CustomStringConvertible {
+    /// Why, by the event's position in the chunk.
+    public let failures: [Int: EventFailure]
+
+    /// The code of the first.
+    public let code: String
+    /// How many events were refused, and why the first was, without any value.
+    public let description: String
+
+    /// Tells whether the same events may pass without any change.
+    public var isRetriable: Bool { false }
+
+    init?(_ outcomes: [EventOutcome]) {
+        var failures: [Int: EventFailure] = [:]
+        for (index, outcome) in outcomes.enumerated() {
+            if case .failed(let failure) = outcome { failures[index] = failure }
+        }
+        guard let index = failures.keys.min(), let first = failures[index] else { return nil }
+        self.failures = failures
+        code = first.code
+        description =
+            "\(failures.count) of \(outcomes.count) events were refused, first the one at position \(index): "
+            + "\(first.description) [\(first.code)]"
+    }
+}
+
 /// Why an event could not be applied.
 public struct EventFailure: Error, Sendable, Equatable, CustomStringConvertible {
     /// A stable code, such as `validation.1570` or `reference.missing`.

@@ -11,8 +11,8 @@ public final class WriterContext: @unchecked Sendable {
 
     /// How a writer context works.
     public struct Options {
-        /// Who writes, for the history.
-        public var author = "ingest-worker"
+        /// Who writes, for the history: the process, unless it says otherwise.
+        public var author = ProcessInfo.processInfo.processName
         /// The context's name, for the history.
         public var name: String?
         /// For how long other machines wait before they take the store from a silent holder.
@@ -40,6 +40,19 @@ public final class WriterContext: @unchecked Sendable {
         public let placeholderCount: Int
         /// The token of the history transaction, or nil where nothing changed.
         public let token: Int64?
+
+        /// Throws what the chunk's events were refused for, so that no refusal passes unseen.
+        ///
+        ///     let changes = try writer.apply(chunk).check().changes
+        ///
+        /// The events beside a refused one are applied; ``WriterContext/rollback()`` takes them back, too.
+        ///
+        /// - Throws: ``RefusedEvents``.
+        @discardableResult
+        public func check() throws(RefusedEvents) -> ChunkResult {
+            if let refused = RefusedEvents(outcomes) { throw refused }
+            return self
+        }
     }
 
     /// What a chunk brings besides its events; all of it is saved with them.

@@ -118,25 +118,25 @@ public final class EditingContext {
     }
 
     /// Returns an object's row in order to change it.
-    private func changeableRow(of object: ManagedObject) throws -> ContextObject {
+    func changeableRow(of object: ManagedObject) throws -> ContextObject {
         let row = try row(of: object)
         if !row.isAlive { throw EditingError.gone(object.objectID) }
         return row
     }
 
-    /// Inserts a new object with its defaults and, where given, values of attributes; or nothing, where one of them or
+    /// Inserts a new object with its defaults and, where given, values of properties; or nothing, where one of them or
     /// the hook fails.
     ///
     /// - Parameters:
     ///   - entity: the entity's name.
     ///   - identity: what addresses the object; nil for a new UUID, where the identity is a uuid or a text. It cannot be
     ///     changed later.
-    ///   - values: by the attributes' names.
+    ///   - values: by the properties' names; a relationship takes an object, or an array of objects.
     /// - Throws: ``EditingError``: `editing.unknown_entity`, `editing.unknown_property`, `editing.type`; what the hook
     ///   throws.
     @discardableResult
     public func insert(
-        _ entity: String, identity: Value? = nil, _ values: [String: Value] = [:]
+        _ entity: String, identity: (any PropertyValue)? = nil, _ values: [String: (any PropertyValue)?] = [:]
     ) throws -> ManagedObject {
         guard let entity = model.entity(named: entity) else { throw EditingError.unknownEntity(entity, model) }
         if entity.isAbstract {
@@ -149,14 +149,19 @@ public final class EditingContext {
             throw EditingError(
                 .type, "A new \(entity.name) needs an identity: \(entity.identity.type.expectation)")
         }
+        let named = values.filter { $0.key != entity.identity.name }.sorted { $0.key < $1.key }
         // What is wrong is said before anything is made.
-        let stored = try values.filter { $0.key != entity.identity.name }.sorted { $0.key < $1.key }.map {
+        let stored = try named.filter { entity.relationship(named: $0.key) == nil }.map {
             let attribute = try entity.attributeToSet($0.key)
             return (attribute, try storedValue($0.value, of: attribute, entity))
+        }
+        let links = try named.compactMap { name, value in
+            try entity.relationship(named: name).map { ($0, try linkedObjects(value, $0, entity)) }
         }
         return try undoGroup {
             let object = try insert(entity, identity)
             for (attribute, value) in stored { try assign(value, to: attribute, of: try changeableRow(of: object)) }
+            for (relationship, objects) in links { try link(object, relationship, to: objects) }
             return object
         }
     }
@@ -192,7 +197,7 @@ public final class EditingContext {
     /// Returns the object that an identity addresses, one that is not saved included, or nil.
     ///
     /// - Throws: ``EditingError``: `editing.unknown_entity`, `editing.type`; ``StoreError``.
-    public func object(_ entity: String, identity: Value) throws -> ManagedObject? {
+    public func object(_ entity: String, identity: any PropertyValue) throws -> ManagedObject? {
         guard let entity = model.entity(named: entity) else { throw EditingError.unknownEntity(entity, model) }
         guard let identity = entity.identity.type.value(given: identity) else {
             throw EditingError(
@@ -236,8 +241,12 @@ public final class EditingContext {
         if row.state.isPlaceholder { try applier.complete(row) }
     }
 
-    func set(_ attribute: Attribute, _ value: Value, of object: ManagedObject) throws {
+    func set(_ name: String, _ value: (any PropertyValue)?, of object: ManagedObject) throws {
         let row = try changeableRow(of: object)
+        if let relationship = row.entity.relationship(named: name) {
+            return try link(object, relationship, to: try linkedObjects(value, relationship, row.entity))
+        }
+        let attribute = try row.entity.attributeToSet(name)
         try assign(try storedValue(value, of: attribute, row.entity), to: attribute, of: row)
     }
 
@@ -253,7 +262,9 @@ public final class EditingContext {
         }
     }
 
-    private func storedValue(_ value: Value, of attribute: Attribute, _ entity: Entity) throws(EditingError) -> Value {
+    private func storedValue(
+        _ value: (any PropertyValue)?, of attribute: Attribute, _ entity: Entity
+    ) throws(EditingError) -> Value {
         if attribute.isDerived || !attribute.isTransient && attribute.slot == entity.identitySlot {
             throw EditingError(
                 .readOnly,
@@ -262,7 +273,7 @@ public final class EditingContext {
                     : "\(entity.name).\(attribute.name) addresses the object and cannot be changed; insert another")
         }
         guard let stored = attribute.type.value(given: value) else {
-            throw EditingError(.type, "\(entity.name).\(attribute.name) has to be \(attribute.type.expectation)")
+            throw .wrongType("\(entity.name).\(attribute.name)", attribute.type.expectation, given: value)
         }
         return stored
     }
@@ -320,19 +331,6 @@ public final class EditingContext {
             for target in targets { try applier.link(row, relationship, target) }
             if relationship.isOrdered { try applier.order(row, relationship, targets) }
         }
-    }
-
-    private func destination(_ object: ManagedObject, _ relationship: Relationship) throws -> ContextObject {
-        let row = try changeableRow(of: object)
-        try checkKind(of: row, relationship)
-        return row
-    }
-
-    private func checkKind(of row: ContextObject, _ relationship: Relationship) throws(EditingError) {
-        let entity = model.entities[relationship.destinationIndex]
-        if row.entity.isKind(of: entity) { return }
-        throw EditingError(
-            .type, "\(relationship.name) leads to objects of \(entity.name), not of \(row.entity.name)")
     }
 
     func currentDestinations(of row: ContextObject, _ relationship: Relationship) throws -> [ContextObject] {

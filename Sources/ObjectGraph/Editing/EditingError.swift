@@ -85,6 +85,12 @@ public struct EditingError: Error, Sendable, CustomStringConvertible {
             "\(entity.name) has no \(kind) '\(name)'. \(ClosestName.remedy(name, among: entity.propertyNames))")
     }
 
+    /// - Parameter property: the entity and the property, as `Message.sentAt`.
+    static func wrongType(_ property: String, _ expected: String, given value: Any?) -> EditingError {
+        let given = value.map { "\(type(of: $0))" } ?? "nil"
+        return EditingError(.type, "\(property) takes \(expected), and was given a value of type \(given)")
+    }
+
     /// What the events' engine refuses, in the words of a context; other errors are as they were.
     static func of(_ error: any Error) -> any Error {
         (error as? EventFailure).map { EditingError(.type, $0.description) } ?? error

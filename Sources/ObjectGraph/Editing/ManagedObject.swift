@@ -81,16 +81,28 @@ public final class ManagedObject {
         }
     }
 
-    /// Sets an attribute; null clears it. A text is read as the attribute's type, so a date may be `"2026-01-02"`.
+    /// Returns a property's value as a Swift type; nil where it has none.
+    ///
+    ///     let date = try message.value("sentAt", as: Date.self)
+    ///
+    /// - Throws: as the subscript; `editing.type` where the attribute's values are none of the type.
+    public func value<Content: AttributeValue>(_ name: String, as type: Content.Type) throws -> Content? {
+        let stored = try self[name]
+        guard let attribute = entity.attribute(named: name) ?? entity.transientAttribute(named: name) else {
+            throw EditingError.unknownProperty(name, "attribute", entity)
+        }
+        return try attribute.type.read(stored, as: type, property: "\(entity.name).\(name)")
+    }
+
+    /// Sets a property; nil clears it. A text is read as the attribute's type, so a date may be `"2026-01-02"`.
+    /// A to-one relationship takes an object, a to-many one an array of objects.
     ///
     /// Limits are checked when the context saves. A transient attribute is held by the context until the object is
     /// refreshed or let go of; no save writes it, and setting it is no change.
     ///
     /// - Throws: ``EditingError`` with code `editing.unknown_property`, `editing.read_only` for identities and derived
     ///   attributes, `editing.type`, `editing.object_gone`; ``StoreError``.
-    public func set(_ name: String, _ value: Value) throws {
-        try context.set(try context.row(of: self).entity.attributeToSet(name), value, of: self)
-    }
+    public func set(_ name: String, _ value: (any PropertyValue)?) throws { try context.set(name, value, of: self) }
 
     // MARK: Relationships
 

@@ -1,7 +1,7 @@
 /// Objects of one snapshot, with those that relationship key paths lead from them to: copies, not tied to the store.
 public struct ObjectSnapshot: Sendable {
     /// An object as the snapshot has it.
-    public struct Object: Sendable {
+    public struct Object: Sendable, CustomStringConvertible {
         /// The object's entity.
         public let entity: Entity
         /// The object's name in the store, by which an editing context finds it too.
@@ -20,6 +20,22 @@ public struct ObjectSnapshot: Sendable {
         /// An attribute's value in stored form, or nil where the entity has no such attribute.
         public subscript(name: String) -> Value? {
             entity.attribute(named: name).map { values[$0.slot] }
+        }
+
+        /// Returns an attribute's value as a Swift type; nil where it has none.
+        ///
+        /// - Throws: ``EditingError``: `editing.unknown_property`; `editing.type` where the attribute's values are none
+        ///   of the type.
+        public func value<Content: AttributeValue>(_ name: String, as type: Content.Type) throws -> Content? {
+            guard let attribute = entity.attribute(named: name) else {
+                throw EditingError.unknownProperty(name, "attribute", entity)
+            }
+            return try attribute.type.read(values[attribute.slot], as: type, property: "\(entity.name).\(name)")
+        }
+
+        /// The attributes as people read them: dates as ISO-8601, uuids with hyphens.
+        public var description: String {
+            "\(entity.name)(\(AttributeType.listing(entity.attributes.map { ($0.name, $0.type, .value(values[$0.slot])) })))"
         }
 
         /// The object's identity in stored form.

@@ -18,6 +18,8 @@ public struct FetchRequest: Sendable {
     /// A condition, as text or as a tree.
     public enum Condition: Sendable {
         case text(String)
+        /// A text with values for its placeholders, `%@` and `%K`.
+        case format(String, [Predicate.Expression])
         case tree(Predicate)
     }
 
@@ -26,7 +28,12 @@ public struct FetchRequest: Sendable {
     /// Which objects, or nil for all.
     public var condition: Condition?
     /// The values of the `$variables` of the conditions.
-    public var variables: [String: any PredicateArgument] = [:]
+    public var variables: [String: (any PropertyValue)?] {
+        get { boundVariables }
+        set { boundVariables = newValue.mapValues { $0?.predicateExpression ?? .null } }
+    }
+
+    private(set) var boundVariables: [String: Predicate.Expression] = [:]
     /// The order, the first most important: `title`, `title desc`, `-sentAt`, `chat.title[cd]`, `members.@count`.
     ///
     /// Missing values come before all others. Objects that are equal in it come in the order of their primary keys,
@@ -55,9 +62,22 @@ public struct FetchRequest: Sendable {
     public var now: Int64?
 
     /// Makes a request for the objects of an entity that a condition's text is true of; without one, for all.
-    public init(_ entity: String, where text: String? = nil) {
+    ///
+    ///     FetchRequest("Message", where: "sender = %@ AND sentAt > %@", member, date)
+    ///
+    /// - Parameters:
+    ///   - entity: the entity's name.
+    ///   - text: the condition.
+    ///   - arguments: the values of the text's placeholders: `%@` is a value or an object, `%K` a key path.
+    public init(_ entity: String, where text: String? = nil, _ arguments: (any PropertyValue)?...) {
+        self.init(entity, where: text, arguments: arguments)
+    }
+
+    /// Makes a request for the objects of an entity that a condition's text is true of, with a list of arguments.
+    public init(_ entity: String, where text: String?, arguments: [(any PropertyValue)?]) {
         self.entity = entity
-        condition = text.map { .text($0) }
+        let values = arguments.map { $0?.predicateExpression ?? .null }
+        condition = text.map { values.isEmpty ? .text($0) : .format($0, values) }
     }
 
     /// Makes a request for the objects of an entity that a condition is true of.
@@ -90,8 +110,9 @@ public struct FetchRequest: Sendable {
 
 extension FetchRequest.Condition {
     /// Returns the predicate with values in the place of its variables.
-    func predicate(_ variables: [String: any PredicateArgument]) throws(PredicateError) -> Predicate {
+    func predicate(_ variables: [String: Predicate.Expression]) throws(PredicateError) -> Predicate {
         switch self {
+        case .format(let text, let values): try Predicate.parse(text, arguments: values).substituting(variables)
         case .text(let text): try Predicate.parse(text).substituting(variables)
         case .tree(let predicate): try predicate.substituting(variables)
         }

@@ -21,7 +21,7 @@ struct FetchRequestChecker {
 
     /// Returns the request without its page.
     mutating func checked() throws(PredicateError) -> CheckedFetchRequest {
-        let condition = try request.condition?.predicate(request.variables)
+        let condition = try request.condition?.predicate(request.boundVariables)
         let predicate: CheckedPredicate? = if let condition { try checker.check(condition) } else { nil }
         try readColumns()
         let groupBy = try readGroups()
@@ -156,7 +156,7 @@ struct FetchRequestChecker {
         checker.allowsRowAggregates = true
         defer { checker.allowsRowAggregates = false }
         do throws(PredicateError) {
-            let predicate = try having.predicate(request.variables)
+            let predicate = try having.predicate(request.boundVariables)
             if let side = predicate.firstSide(failing: { isOfGroup($0) }) { throw notOfGroup(side) }
             return try checker.check(predicate)
         } catch {

@@ -1,5 +1,5 @@
 /// What a fetch delivers: values of the properties of a shape, copied, not tied to the store.
-public protocol FetchedContents: Sendable {
+public protocol FetchedContents: Sendable, CustomStringConvertible {
     /// Which properties were read.
     var shape: FetchShape { get }
     /// One content for each column of the shape.
@@ -21,6 +21,26 @@ extension FetchedContents {
     public subscript(name: String) -> Value? {
         guard let position = shape.position(of: name), case .value(let value) = contents[position] else { return nil }
         return value
+    }
+
+    /// Returns a property's value as a Swift type; nil where it has none.
+    ///
+    /// - Throws: ``EditingError``: `editing.unknown_property` where the property was not fetched or is a list,
+    ///   `editing.type` where its values are none of the type.
+    public func value<Content: AttributeValue>(_ name: String, as type: Content.Type) throws -> Content? {
+        guard let position = shape.position(of: name), case .value(let stored) = contents[position] else {
+            throw EditingError(
+                .unknownProperty,
+                "'\(name)' of \(shape.entity.name) was not fetched. "
+                    + ClosestName.remedy(name, among: shape.columns.filter { !$0.isToMany }.map(\.name)))
+        }
+        return try shape.columns[position].type.read(stored, as: type, property: "\(shape.entity.name).\(name)")
+    }
+
+    /// The properties as people read them: dates as ISO-8601, uuids with hyphens.
+    public var description: String {
+        let listing = AttributeType.listing(zip(shape.columns, contents).map { ($0.name, $0.type, $1) })
+        return "\(shape.entity.name)(\(listing))"
     }
 
     /// Returns the identities that a to-many relationship leads to, or nil where it was not fetched.

@@ -1,22 +1,58 @@
-/// Brings a value as written into the stored form of a type.
+extension AttributeType {
+    /// Returns the stored form of a value that a program gives, or nil where it is none of the type.
+    ///
+    /// Texts are read as in a model file, so `"2026-01-02"` is a date and `"12.50"` a decimal; numbers are converted
+    /// where nothing is lost.
+    func value(of content: Literal.Content) -> Value? {
+        switch content {
+        case .null: return .null
+        case .stored(let value): return self.value(stored: value)
+        case .text(let text):
+            if self == .transformable, text.isEmpty { return nil }
+            return value(fromText: text)
+        case .boolean(let flag): return self == .boolean ? .integer(flag ? 1 : 0) : nil
+        case .number(let text):
+            if self == .boolean { return text == "0" || text == "1" ? .integer(text == "1" ? 1 : 0) : nil }
+            guard isNumeric else { return nil }
+            return value(fromText: text) ?? (self == .decimal ? nil : Double(text).flatMap(value(fromDouble:)))
+        case .date(let microseconds): return self == .date ? .integer(microseconds) : nil
+        case .uuid(let bytes):
+            if self == .uuid { return .blob(bytes) }
+            return self == .string ? UUIDText.text(bytes).map { .text($0) } : nil
+        case .binary(let bytes): return self == .binary || self == .uuid && bytes.count == 16 ? .blob(bytes) : nil
+        }
+    }
+
+    /// Returns the stored form of a value that is in one already, or nearly so.
+    private func value(stored value: Value) -> Value? {
+        switch (self, value) {
+        case (.date, .integer): value
+        case (_, .null): .null
+        case (_, .integer(let number)): self.value(fromInteger: number)
+        case (_, .double(let number)): self.value(fromDouble: number)
+        case (_, .text(let text)): self.value(of: .text(text))
+        case (_, .blob(let bytes)): self.value(of: .binary(bytes))
+        }
+    }
+
+    /// Returns the stored form of what a property is given, or nil where it is none of the type.
+    func value(given value: (any PropertyValue)?) -> Value? {
+        guard let value else { return .null }
+        guard case .literal(let literal) = value.predicateExpression else { return nil }
+        return self.value(of: literal.content)
+    }
+}
+
+/// Brings a value as written in a predicate into the form that it is compared in.
 enum LiteralConversion {
     /// Returns the stored form, or nil where the type has none.
     static func value(_ content: Literal.Content, as type: AttributeType) -> Value? {
-        switch content {
-        case .null: return .null
-        case .text(let text): return type.value(fromText: text)
-        case .boolean(let flag): return type == .boolean ? .integer(flag ? 1 : 0) : nil
-        case .number(let text):
-            if type == .boolean { return text == "0" || text == "1" ? .integer(text == "1" ? 1 : 0) : nil }
-            guard type.isNumeric else { return nil }
-            // A whole number compares with a fraction, and with one that its type has no room for.
-            return type.value(fromText: text) ?? (type == .decimal ? nil : number(text))
-        case .date(let microseconds): return type == .date ? .integer(microseconds) : nil
-        case .uuid(let bytes):
-            if type == .uuid { return .blob(bytes) }
-            return type == .string ? UUIDText.text(bytes).map { .text($0) } : nil
-        case .binary(let bytes): return type == .binary || type == .uuid && bytes.count == 16 ? .blob(bytes) : nil
-        }
+        // The empty text compares with every text.
+        if case .text(let text) = content { return type.value(fromText: text) }
+        if let value = type.value(of: content) { return value }
+        // A whole number compares with a fraction, and with one that its type has no room for.
+        guard case .number(let text) = content, type.isNumeric, type != .decimal else { return nil }
+        return number(text)
     }
 
     private static func number(_ text: String) -> Value? {
@@ -27,7 +63,8 @@ enum LiteralConversion {
     /// Returns the value with the type that it has by itself.
     static func natural(_ content: Literal.Content) -> TypedExpression? {
         switch content {
-        case .null: return nil
+        case .null, .stored(.null): return nil
+        case .stored(let value): return natural(Literal.Content(value, .string))
         case .boolean(let flag): return TypedExpression(node: .value(.integer(flag ? 1 : 0)), type: .value(.boolean))
         case .number(let text):
             if let whole = Int64(text) {

@@ -182,6 +182,8 @@ public struct Literal: Sendable, Hashable {
         /// 16 bytes.
         case uuid([UInt8])
         case binary([UInt8])
+        /// A value in stored form, whose type is that of what it is compared with.
+        case stored(Value)
     }
 
     /// The value.

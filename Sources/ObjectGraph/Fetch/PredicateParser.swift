@@ -5,9 +5,9 @@ extension Predicate {
     /// - Throws: ``PredicateError`` with codes `predicate.syntax`, `predicate.unsupported`, `predicate.arguments` or
     ///   `predicate.too_complex`.
     public static func parse(
-        _ text: String, arguments: [any PredicateArgument] = []
+        _ text: String, arguments: [(any PropertyValue)?] = []
     ) throws(PredicateError) -> Predicate {
-        try PredicateParser.parse(text, arguments: arguments.map(\.predicateExpression))
+        try PredicateParser.parse(text, arguments: arguments.map { $0?.predicateExpression ?? .null })
     }
 }
 
@@ -16,9 +16,9 @@ extension Predicate.Expression {
     ///
     /// - Throws: ``PredicateError``, as ``Predicate/parse(_:arguments:)``.
     public static func parse(
-        _ text: String, arguments: [any PredicateArgument] = []
+        _ text: String, arguments: [(any PropertyValue)?] = []
     ) throws(PredicateError) -> Predicate.Expression {
-        var parser = try PredicateParser(text, arguments: arguments.map(\.predicateExpression))
+        var parser = try PredicateParser(text, arguments: arguments.map { $0?.predicateExpression ?? .null })
         let expression = try parser.expression("a property")
         try parser.expectEnd("an operator or the end")
         return expression

@@ -81,6 +81,7 @@ extension Literal: CustomStringConvertible {
         case .date(let microseconds): "CAST('\(Timestamp.text(microseconds))', 'NSDate')"
         case .uuid(let bytes): "CAST('\(UUIDText.text(bytes) ?? "")', 'NSUUID')"
         case .binary(let bytes): "CAST('\(Base64Text.text(bytes))', 'NSData')"
+        case .stored(let value): Literal(Literal.Content(value, .string)).description
         }
     }
 

@@ -1,31 +1,15 @@
-/// What to read of the history: after which token, which transactions, which of their changes, and in what form.
+/// What to read of the history: after which token, which transactions, which of their changes, and how many at once.
 ///
 /// For example, the deletions of messages that the worker saved after a token:
 ///
 ///     var request = HistoryRequest(after: token)
 ///     request.entity = "Message"
 ///     request.kinds = [.delete]
-///     let page = try store.read { try $0.history(request) }
+///     let page = try store.history(request)
 ///
 /// Everything comes in the order of the saves, never by the clock. A page is bounded by ``limit``;
 /// ``HistoryResult/next`` is the request of the next page.
 public struct HistoryRequest: Sendable {
-    /// The form of a result. Source: NSPersistentHistoryChangeRequest.h.
-    public enum ResultKind: Sendable, CaseIterable {
-        /// Only whether there is anything.
-        case status
-        /// The objects that changed, each once a page.
-        case objects
-        /// The number of changes.
-        case count
-        /// The transactions without their changes.
-        case transactionsOnly
-        /// The changes without their transactions.
-        case changesOnly
-        /// The transactions with those of their changes that are asked for.
-        case transactionsAndChanges
-    }
-
     /// Where to begin: what comes after it is read. Nil begins with what the history still holds.
     public var after: HistoryToken?
     /// The least time of a transaction, in microseconds since 1970 UTC; that time itself counts.
@@ -42,8 +26,6 @@ public struct HistoryRequest: Sendable {
     public var identity: Value?
     /// What happened to the objects; all kinds where it is nil.
     public var kinds: Set<ChangeKind>?
-    /// The form of the result.
-    public var resultKind = ResultKind.transactionsAndChanges
     /// The greatest number of changes of a page; of transactions where only those are asked for.
     public var limit = 1000
     /// The first change of a page within the history; kept by ``HistoryResult/next``.
@@ -61,26 +43,52 @@ public struct HistoryRequest: Sendable {
 
 /// A page of the history.
 public struct HistoryResult: Sendable {
-    /// Tells whether there is anything of what was asked for on this page.
-    public let hasChanges: Bool
-    /// The transactions; each with those of its changes that are on this page, or without where only transactions are
-    /// asked for.
+    /// The transactions, each with those of its changes that are on this page.
     public let transactions: [HistoryTransaction]
-    /// The changes, where they are asked for without transactions or as objects.
-    public let changes: [HistoryChange]
-    /// The number of changes; of all pages, where the number is asked for.
-    public let count: Int
     /// The token that is reached once this page is worked off: where there is a next page, the one before the
     /// transaction that is not finished.
     public let token: HistoryToken
     /// The request of the next page, or nil where this is the last.
     public let next: HistoryRequest?
 
+    /// The changes of all transactions on this page, in their order.
+    public var changes: [HistoryChange] { transactions.flatMap(\.changes) }
+    /// The number of changes on this page.
+    public var count: Int { transactions.reduce(0) { $0 + $1.changes.count } }
+    /// Tells whether there is anything of what was asked for on this page.
+    public var hasChanges: Bool { !transactions.isEmpty }
+
     /// The objects that changed, in the order of their first change on the page.
     public var objects: [ObjectReference] {
         var known: Set<ObjectReference> = []
-        return (changes + transactions.flatMap(\.changes)).map(\.object).filter { known.insert($0).inserted }
+        return changes.map(\.object).filter { known.insert($0).inserted }
     }
+}
+
+/// A page of the history's transactions without their changes.
+public struct HistoryTransactions: Sendable {
+    /// A transaction, and how many changes it has.
+    public struct Head: Sendable {
+        /// The transaction's number.
+        public let token: Int64
+        /// When it was saved, in microseconds since 1970 UTC.
+        public let time: Int64
+        /// Who saved.
+        public let author: String
+        /// The name of the context that saved, or nil where it has none.
+        public let context: String?
+        /// Where the events came from, or nil.
+        public let source: String?
+        /// The number of the transaction's changes.
+        public let changeCount: Int
+    }
+
+    /// The transactions that have a change that was asked for, in their order.
+    public let transactions: [Head]
+    /// The token that is reached once this page is worked off.
+    public let token: HistoryToken
+    /// The request of the next page, or nil where this is the last.
+    public let next: HistoryRequest?
 }
 
 /// Which object a change is of.

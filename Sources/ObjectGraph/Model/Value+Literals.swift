@@ -16,42 +16,33 @@ extension Value: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, Expres
 }
 
 extension Value {
-    /// Makes the stored form of a date; it is cut to microseconds.
+    /// Makes the stored form of a date, the nearest microsecond; a date beyond what the store has is no date.
     public init(_ date: Date) {
-        self = .integer(Int64((date.timeIntervalSince1970 * 1_000_000).rounded(.down)))
+        let microseconds = (date.timeIntervalSince1970 * 1_000_000).rounded()
+        self = Int64(exactly: microseconds).map { .integer($0) } ?? .double(microseconds)
     }
 
     /// Makes the stored form of a uuid.
-    public init(_ uuid: UUID) {
-        self = .blob(withUnsafeBytes(of: uuid.uuid) { Array($0) })
-    }
+    public init(_ uuid: UUID) { self = uuid.storedValue }
 
     /// Makes the stored form of a boolean.
-    public init(_ isTrue: Bool) { self = .integer(isTrue ? 1 : 0) }
+    public init(_ isTrue: Bool) { self = isTrue.storedValue }
 
     /// Returns the date, or nil where the value is no whole number.
-    public var date: Date? {
-        integer.map { Date(timeIntervalSince1970: Double($0) / 1_000_000) }
-    }
+    public var date: Date? { Date(storedValue: self) }
 }
 
-extension AttributeType {
-    /// Returns the stored form of a value that a program gives, or nil where it is none of the type.
+extension Value: CustomStringConvertible {
+    /// The value as people read it, as far as it is known without its type: bytes as hexadecimal digits.
     ///
-    /// Texts are read as in a model file, so `"2026-01-02"` is a date and `"12.50"` a decimal; numbers are converted
-    /// where nothing is lost.
-    func value(given value: Value) -> Value? {
-        switch (self, value) {
-        case (_, .null): return .null
-        case (.string, .text), (.uri, .text): return value
-        case (.transformable, .text(let text)): return text.isEmpty ? nil : value
-        case (_, .text(let text)): return self.value(fromText: text)
-        case (.date, .integer): return value
-        case (_, .integer(let number)): return self.value(fromInteger: number)
-        case (_, .double(let number)): return self.value(fromDouble: number)
-        case (.uuid, .blob(let bytes)): return bytes.count == 16 ? value : nil
-        case (.binary, .blob): return value
-        case (_, .blob): return nil
+    /// Objects, rows and snapshots know the types: their descriptions have dates as ISO-8601, uuids with hyphens.
+    public var description: String {
+        switch self {
+        case .null: "null"
+        case .integer(let number): String(number)
+        case .double(let number): "\(number)"
+        case .text(let text): text
+        case .blob(let bytes): bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
         }
     }
 }

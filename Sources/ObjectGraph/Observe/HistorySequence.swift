@@ -71,17 +71,12 @@ extension Store {
     /// Returns the changes that a request asks for, those to come included.
     ///
     /// - Parameters:
-    ///   - request: which changes; its result kind has to be one of those with changes or transactions.
+    ///   - request: which changes.
     ///   - options: how often to look for other processes' commits.
     public func changes(
         _ request: HistoryRequest = HistoryRequest(), options: ObservationOptions = ObservationOptions()
     ) -> HistorySequence {
-        var request = request
-        // A number and a status are no stream.
-        if request.resultKind == .count || request.resultKind == .status {
-            request.resultKind = .transactionsAndChanges
-        }
-        return HistorySequence(store: self, request: request, options: options)
+        HistorySequence(store: self, request: request, options: options)
     }
 
     /// As ``read(_:)``, without blocking the task's thread; nil once the task is cancelled.

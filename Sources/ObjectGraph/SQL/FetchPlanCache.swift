@@ -17,15 +17,15 @@ final class FetchPlanCache {
         let includesPlaceholders: Bool
 
         init?(_ request: FetchRequest) {
-            if !request.variables.isEmpty { return nil }
-            if case .tree? = request.condition { return nil }
-            if case .tree? = request.having { return nil }
-            entity = request.entity
+            if !request.boundVariables.isEmpty { return nil }
             condition = request.condition?.text
+            having = request.having?.text
+            if condition == nil, request.condition != nil { return nil }
+            if having == nil, request.having != nil { return nil }
+            entity = request.entity
             sort = request.sort
             properties = request.properties
             groupBy = request.groupBy
-            having = request.having?.text
             isDistinct = request.isDistinct
             includesPlaceholders = request.includesPlaceholders
         }

@@ -15,16 +15,33 @@ extension ReadContext {
     ///   `history.foreign_token`, `history.token_ahead`; `predicate.unknown_entity` is a ``PredicateError``.
     public func history(_ request: HistoryRequest) throws -> HistoryResult {
         let start = try check(request)
-        let query = HistoryQuery(
+        let query = try query(request, after: start)
+        return try changes(query, start)
+    }
+
+    /// Tells whether the history has anything that a request asks for.
+    ///
+    /// - Throws: as ``history(_:)``.
+    public func hasHistory(_ request: HistoryRequest = HistoryRequest()) throws -> Bool {
+        let query = try query(request, after: try check(request))
+        let sql = "SELECT EXISTS (\(query.transactions) LIMIT 1)"
+        return try Bool.fetchOne(database, sql: sql, arguments: query.transactionArguments) ?? false
+    }
+
+    /// Returns the number of changes that a request asks for, whatever its limit.
+    ///
+    /// - Throws: as ``history(_:)``.
+    public func historyCount(_ request: HistoryRequest = HistoryRequest()) throws -> Int {
+        let query = try query(request, after: try check(request))
+        let count = try Int.fetchOne(database, sql: query.plainCount, arguments: query.plainArguments) ?? 0
+        if query.keys != nil { return count + (try expanded(query, before: .max).count) }
+        return count + (try Int.fetchOne(database, sql: query.rangeCount, arguments: query.rangeArguments) ?? 0)
+    }
+
+    private func query(_ request: HistoryRequest, after start: Int64) throws -> HistoryQuery {
+        HistoryQuery(
             request, after: start, firstChange: try firstChange(request, after: start), keys: try keys(request),
             entities: request.entity.flatMap(model.entity(named:)).map(kinds) ?? [])
-        switch request.resultKind {
-        case .status: return try status(query, start)
-        case .count: return try count(query, start)
-        case .transactionsOnly: return try transactions(query, start)
-        case .objects, .changesOnly: return try changes(query, start, withTransactions: false)
-        case .transactionsAndChanges: return try changes(query, start, withTransactions: true)
-        }
     }
 
     /// Returns the number of the token that the request begins after.
@@ -84,31 +101,18 @@ extension ReadContext {
         return try Int64.fetchAll(database, sql: sql, arguments: [identity.databaseValue, identity.databaseValue])
     }
 
-    // MARK: Kinds of results
-
-    private func status(_ query: HistoryQuery, _ start: Int64) throws -> HistoryResult {
-        let sql = "SELECT EXISTS (\(query.transactions) LIMIT 1)"
-        let exists = try Bool.fetchOne(database, sql: sql, arguments: query.transactionArguments) ?? false
-        return HistoryResult(
-            hasChanges: exists, transactions: [], changes: [], count: 0, token: try historyToken(), next: nil)
-    }
-
-    private func count(_ query: HistoryQuery, _ start: Int64) throws -> HistoryResult {
-        var count = try Int.fetchOne(database, sql: query.plainCount, arguments: query.plainArguments) ?? 0
-        if query.keys != nil {
-            count += try expanded(query, before: .max).count
-        } else {
-            count += try Int.fetchOne(database, sql: query.rangeCount, arguments: query.rangeArguments) ?? 0
-        }
-        return HistoryResult(
-            hasChanges: count > 0, transactions: [], changes: [], count: count, token: try historyToken(), next: nil)
-    }
-
-    private func transactions(_ query: HistoryQuery, _ start: Int64) throws -> HistoryResult {
+    /// Returns a page of the transactions that have a change that a request asks for; the limit counts transactions.
+    ///
+    /// - Throws: as ``history(_:)``.
+    public func historyTransactions(_ request: HistoryRequest = HistoryRequest()) throws -> HistoryTransactions {
+        let query = try query(request, after: try check(request))
         let limit = query.request.pageLimit
         let sql = "\(query.transactions) ORDER BY t.token LIMIT \(limit + 1)"
         let rows = try Row.fetchAll(database, sql: sql, arguments: query.transactionArguments)
-        let page = rows.prefix(limit).map { Self.head($0, changes: [], changeCount: $0[6]) }
+        let page = rows.prefix(limit).map {
+            HistoryTransactions.Head(
+                token: $0[0], time: $0[1], author: $0[2], context: $0[3], source: $0[4], changeCount: $0[6])
+        }
         let store = try metadata("storeID") ?? ""
         var next: HistoryRequest?
         var token = try historyToken()
@@ -117,8 +121,7 @@ extension ReadContext {
             next = query.request
             next?.after = token
         }
-        return HistoryResult(
-            hasChanges: !page.isEmpty, transactions: page, changes: [], count: page.count, token: token, next: next)
+        return HistoryTransactions(transactions: page, token: token, next: next)
     }
 
     private static func head(_ row: Row, changes: [HistoryChange], changeCount: Int) -> HistoryTransaction {
@@ -127,9 +130,7 @@ extension ReadContext {
             changeCount: changeCount)
     }
 
-    private func changes(
-        _ query: HistoryQuery, _ start: Int64, withTransactions: Bool
-    ) throws -> HistoryResult {
+    private func changes(_ query: HistoryQuery, _ start: Int64) throws -> HistoryResult {
         let limit = query.request.pageLimit
         let found = try page(query, limit: limit + 1)
         let page = found.prefix(limit).map(\.change)
@@ -142,9 +143,7 @@ extension ReadContext {
             next?.after = token
             next?.firstChange = rest.id
         }
-        return HistoryResult(
-            hasChanges: !page.isEmpty, transactions: withTransactions ? try grouped(page) : [],
-            changes: withTransactions ? [] : page, count: page.count, token: token, next: next)
+        return HistoryResult(transactions: try grouped(page), token: token, next: next)
     }
 
     private func grouped(_ changes: [HistoryChange]) throws -> [HistoryTransaction] {

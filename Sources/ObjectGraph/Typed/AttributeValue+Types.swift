@@ -36,13 +36,13 @@ extension Bool: AttributeValue {
     public var storedValue: Value { .integer(self ? 1 : 0) }
 }
 
-extension Int: AttributeValue {
+extension AttributeValue where Self: FixedWidthInteger {
     /// Whole numbers; one that the attribute has no room for is refused when it is set.
     public static var attributeTypes: [AttributeType] { [.integer64, .integer32, .integer16] }
     /// Nought.
-    public static var placeholder: Int { 0 }
+    public static var placeholder: Self { 0 }
     /// A number.
-    public static var sample: Int { 23_063 }
+    public static var sample: Self { 63 }
 
     /// Makes the value of its stored form.
     public init?(storedValue: Value) {
@@ -50,62 +50,46 @@ extension Int: AttributeValue {
         self.init(exactly: number)
     }
 
-    /// The value in stored form.
-    public var storedValue: Value { .integer(Int64(self)) }
+    /// The value in stored form; digits where it is beyond 64 bits with a sign, which no attribute takes.
+    public var storedValue: Value { Int64(exactly: self).map { .integer($0) } ?? .text(String(self)) }
+}
+
+extension Int: AttributeValue {
+    /// A number.
+    public static var sample: Int { 23_063 }
 }
 
 extension Int64: AttributeValue {
-    /// Whole numbers; one that the attribute has no room for is refused when it is set.
-    public static var attributeTypes: [AttributeType] { [.integer64, .integer32, .integer16] }
-    /// Nought.
-    public static var placeholder: Int64 { 0 }
     /// A number.
     public static var sample: Int64 { 23_063 }
-
-    /// Makes the value of its stored form.
-    public init?(storedValue: Value) {
-        guard let number = storedValue.integer else { return nil }
-        self.init(exactly: number)
-    }
-
-    /// The value in stored form.
-    public var storedValue: Value { .integer(Int64(self)) }
 }
 
 extension Int32: AttributeValue {
-    /// Whole numbers; one that the attribute has no room for is refused when it is set.
+    /// Whole numbers of 32 or 16 bits.
     public static var attributeTypes: [AttributeType] { [.integer32, .integer16] }
-    /// Nought.
-    public static var placeholder: Int32 { 0 }
     /// A number.
     public static var sample: Int32 { 23_063 }
-
-    /// Makes the value of its stored form.
-    public init?(storedValue: Value) {
-        guard let number = storedValue.integer else { return nil }
-        self.init(exactly: number)
-    }
-
-    /// The value in stored form.
-    public var storedValue: Value { .integer(Int64(self)) }
 }
 
 extension Int16: AttributeValue {
     /// Whole numbers of 16 bits.
     public static var attributeTypes: [AttributeType] { [.integer16] }
-    /// Nought.
-    public static var placeholder: Int16 { 0 }
     /// A number.
     public static var sample: Int16 { 23_063 }
+}
 
-    /// Makes the value of its stored form.
-    public init?(storedValue: Value) {
-        guard let number = storedValue.integer else { return nil }
-        self.init(exactly: number)
-    }
+extension Int8: AttributeValue {
+    /// Whole numbers of 16 bits.
+    public static var attributeTypes: [AttributeType] { [.integer16] }
+}
 
-    /// The value in stored form.
-    public var storedValue: Value { .integer(Int64(self)) }
+extension UInt: AttributeValue {}
+extension UInt64: AttributeValue {}
+extension UInt32: AttributeValue {}
+
+extension UInt16: AttributeValue {
+    /// Whole numbers of 32 or 16 bits.
+    public static var attributeTypes: [AttributeType] { [.integer32, .integer16] }
 }
 
 extension Double: AttributeValue {
@@ -252,8 +236,5 @@ extension Date: AttributeValue {
     }
 
     /// The nearest microsecond, so that a date that was read is written as the same one.
-    public var storedValue: Value {
-        let microseconds = (timeIntervalSince1970 * 1_000_000).rounded()
-        return Int64(exactly: microseconds).map { .integer($0) } ?? .double(microseconds)
-    }
+    public var storedValue: Value { Value(self) }
 }

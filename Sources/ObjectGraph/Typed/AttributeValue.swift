@@ -3,7 +3,7 @@
 /// Enumerations that are `CaseIterable` and have raw values need nothing but the conformance:
 ///
 ///     enum Priority: Int, CaseIterable, AttributeValue { case low, high }
-public protocol AttributeValue: Equatable, Sendable {
+public protocol AttributeValue: PropertyValue, Equatable, Sendable {
     /// The types of the attributes that may hold such values; the first is the one that a declaration means.
     static var attributeTypes: [AttributeType] { get }
     /// Tells whether the value may be missing.
@@ -21,11 +21,6 @@ public protocol AttributeValue: Equatable, Sendable {
 extension AttributeValue {
     /// Values are there unless their type says otherwise.
     public static var isOptional: Bool { false }
-
-    /// The value in a predicate.
-    var expression: Predicate.Expression {
-        .literal(Literal(Literal.Content(storedValue, Self.attributeTypes.first ?? .string)))
-    }
 }
 
 extension Optional: AttributeValue where Wrapped: AttributeValue {

@@ -32,7 +32,7 @@ extension EditingContext {
     public func insert<Object: TypedObject>(
         _ type: Object.Type, id: some AttributeValue
     ) throws -> Object {
-        typed(type, try insert(try model.entity(of: type).name, identity: id.storedValue))
+        typed(type, try insert(try model.entity(of: type).name, identity: id))
     }
 
     /// Inserts a new object with its defaults and a new UUID for its identity, which is a uuid or a text.
@@ -48,7 +48,7 @@ extension EditingContext {
     /// - Throws: ``ModelError`` where the class does not fit the model, ``EditingError``, ``StoreError``.
     public func object<Object: TypedObject>(_ type: Object.Type, id: some AttributeValue) throws -> Object? {
         let entity = try model.entity(of: type)
-        guard let found = try object(entity.name, identity: id.storedValue), found.entity.isKind(of: entity) else {
+        guard let found = try object(entity.name, identity: id), found.entity.isKind(of: entity) else {
             return nil
         }
         return typed(type, found)

@@ -51,7 +51,7 @@ extension ReadContext {
         _ type: Object.Type, id: some AttributeValue
     ) throws -> Snapshot<Object>? {
         let identity = try model.entity(of: type).identity
-        return try first(type, Predicate(identity.name, .equal, id.expression))
+        return try first(type, Predicate(identity.name, .equal, id.predicateExpression))
     }
 
     /// Returns the object that a to-one relationship leads to, or nil.

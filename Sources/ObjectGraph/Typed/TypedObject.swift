@@ -86,7 +86,7 @@ open class TypedObject {
 
     func write<Content: AttributeValue>(_ property: PropertyDeclaration?, _ value: Content) {
         guard let property, case .managed(let object) = backing else { return }
-        object.context.noting(()) { try object.set(property.name, value.storedValue) }
+        object.context.noting(()) { try object.set(property.name, value) }
     }
 
     // MARK: Relationships

@@ -3,12 +3,12 @@
 /// True where the property has the value; `nil` stands for none.
 public func == <Root: TypedObject, Content: AttributeValue>(
     path: KeyPath<Root, Content>, value: Content
-) -> TypedPredicate<Root> { .compare(path, .equal, value.expression) }
+) -> TypedPredicate<Root> { .compare(path, .equal, value.predicateExpression) }
 
 /// True where the property does not have the value; `nil` stands for none.
 public func != <Root: TypedObject, Content: AttributeValue>(
     path: KeyPath<Root, Content>, value: Content
-) -> TypedPredicate<Root> { .compare(path, .notEqual, value.expression) }
+) -> TypedPredicate<Root> { .compare(path, .notEqual, value.predicateExpression) }
 
 /// True where the relationship leads to the object; `nil` stands for none.
 public func == <Root: TypedObject, Destination: TypedObject>(
@@ -45,39 +45,39 @@ private func identity(_ object: TypedObject?) throws(PredicateError) -> Predicat
 /// True where the property comes before the value.
 public func < <Root: TypedObject, Content: AttributeValue & Comparable>(
     path: KeyPath<Root, Content>, value: Content
-) -> TypedPredicate<Root> { .compare(path, .less, value.expression) }
+) -> TypedPredicate<Root> { .compare(path, .less, value.predicateExpression) }
 
 /// True where the property has a value that comes before the value.
 public func < <Root: TypedObject, Content: AttributeValue & Comparable>(
     path: KeyPath<Root, Content?>, value: Content
-) -> TypedPredicate<Root> { .compare(path, .less, value.expression) }
+) -> TypedPredicate<Root> { .compare(path, .less, value.predicateExpression) }
 
 /// True where the property does not come after the value.
 public func <= <Root: TypedObject, Content: AttributeValue & Comparable>(
     path: KeyPath<Root, Content>, value: Content
-) -> TypedPredicate<Root> { .compare(path, .lessOrEqual, value.expression) }
+) -> TypedPredicate<Root> { .compare(path, .lessOrEqual, value.predicateExpression) }
 
 /// True where the property has a value that does not come after the value.
 public func <= <Root: TypedObject, Content: AttributeValue & Comparable>(
     path: KeyPath<Root, Content?>, value: Content
-) -> TypedPredicate<Root> { .compare(path, .lessOrEqual, value.expression) }
+) -> TypedPredicate<Root> { .compare(path, .lessOrEqual, value.predicateExpression) }
 
 /// True where the property comes after the value.
 public func > <Root: TypedObject, Content: AttributeValue & Comparable>(
     path: KeyPath<Root, Content>, value: Content
-) -> TypedPredicate<Root> { .compare(path, .greater, value.expression) }
+) -> TypedPredicate<Root> { .compare(path, .greater, value.predicateExpression) }
 
 /// True where the property has a value that comes after the value.
 public func > <Root: TypedObject, Content: AttributeValue & Comparable>(
     path: KeyPath<Root, Content?>, value: Content
-) -> TypedPredicate<Root> { .compare(path, .greater, value.expression) }
+) -> TypedPredicate<Root> { .compare(path, .greater, value.predicateExpression) }
 
 /// True where the property does not come before the value.
 public func >= <Root: TypedObject, Content: AttributeValue & Comparable>(
     path: KeyPath<Root, Content>, value: Content
-) -> TypedPredicate<Root> { .compare(path, .greaterOrEqual, value.expression) }
+) -> TypedPredicate<Root> { .compare(path, .greaterOrEqual, value.predicateExpression) }
 
 /// True where the property has a value that does not come before the value.
 public func >= <Root: TypedObject, Content: AttributeValue & Comparable>(
     path: KeyPath<Root, Content?>, value: Content
-) -> TypedPredicate<Root> { .compare(path, .greaterOrEqual, value.expression) }
+) -> TypedPredicate<Root> { .compare(path, .greaterOrEqual, value.predicateExpression) }

@@ -101,20 +101,20 @@ public struct TypedPredicate<Root: TypedObject>: Sendable {
     /// True where the value is one of several.
     public static func `in`<Content: AttributeValue>(
         _ path: KeyPath<Root, Content>, _ values: [Content]
-    ) -> TypedPredicate { compare(path, .contained, .list(values.map(\.expression))) }
+    ) -> TypedPredicate { compare(path, .contained, .list(values.map(\.predicateExpression))) }
 
     /// True where the value is not outside of two bounds.
     public static func between<Content: AttributeValue & Comparable>(
         _ path: KeyPath<Root, Content>, _ bounds: ClosedRange<Content>
     ) -> TypedPredicate {
-        compare(path, .between, .list([bounds.lowerBound.expression, bounds.upperBound.expression]))
+        compare(path, .between, .list([bounds.lowerBound.predicateExpression, bounds.upperBound.predicateExpression]))
     }
 
     /// True where there is a value that is not outside of two bounds.
     public static func between<Content: AttributeValue & Comparable>(
         _ path: KeyPath<Root, Content?>, _ bounds: ClosedRange<Content>
     ) -> TypedPredicate {
-        compare(path, .between, .list([bounds.lowerBound.expression, bounds.upperBound.expression]))
+        compare(path, .between, .list([bounds.lowerBound.predicateExpression, bounds.upperBound.predicateExpression]))
     }
 }
 

@@ -18,7 +18,7 @@ import Testing
         worker = try ConsumerWorker.bare(logger: log.logger)
         for number in 1...3 {
             let context = try EditingContext(worker.pipeline.writer)
-            try context.insert("Chat", identity: .text("c\(number)"))
+            try context.insert("Chat", identity: "c\(number)")
             try context.save()
         }
     }

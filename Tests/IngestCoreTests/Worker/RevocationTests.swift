@@ -240,8 +240,7 @@ extension WorkerRuntimeTests {
         private func messageChanges(_ reader: ReadContext) throws -> Int {
             var request = HistoryRequest()
             request.entity = "Message"
-            request.resultKind = .count
-            return try reader.history(request).count
+            return try reader.historyCount(request)
         }
     }
 }

@@ -34,7 +34,7 @@ import Testing
 
     @Test func anUpdateReachesSubEntitiesUnderTheirOwnNames() throws {
         let graph = try graph()
-        let result = try graph.writer.execute(BatchUpdateRequest("Party", set: ["level": .value(.integer(2))]))
+        let result = try graph.writer.execute(BatchUpdateRequest("Party", set: ["level": .value(2)]))
         #expect(result.count == 3)
         #expect(
             try graph.history(after: 1).sorted() == [
@@ -72,7 +72,7 @@ import Testing
         let graph = try graph()
         let result = try graph.writer.execute(
             BatchUpdateRequest(
-                "Company", where: "size > 5", set: ["size": .expression("size * 2"), "level": .value(.integer(3))]))
+                "Company", where: "size > 5", set: ["size": .expression("size * 2"), "level": .value(3)]))
         #expect(result.count == 1)
         #expect(try graph.column("SELECT level FROM Party ORDER BY id") == [1, 1, 3])
         #expect(try graph.history(after: 1) == ["update Company c level,size"])
@@ -130,7 +130,7 @@ import Testing
     @Test func whatIsDerivedIsNotCountedAsUpdated() throws {
         let graph = try groups()
         let result = try graph.writer.execute(
-            BatchUpdateRequest("Party", where: "id != 'g'", set: ["level": .value(.integer(4))]))
+            BatchUpdateRequest("Party", where: "id != 'g'", set: ["level": .value(4)]))
         #expect(result.count == 2)
         #expect(
             try graph.history(after: 1).sorted() == [
@@ -144,7 +144,7 @@ import Testing
         // The group is asked after the party has changed.
         let request = BatchUpdateRequest(
             "Party", where: "id = 'p' OR SUBQUERY(group.members, $m, $m.level = 1).@count > 0",
-            set: ["level": .value(.integer(7))])
+            set: ["level": .value(7)])
         #expect(try graph.writer.execute(request).count == 2)
         #expect(try graph.column("SELECT level FROM Thing WHERE id IN ('h', 'p')") == [7, 7])
     }

@@ -103,7 +103,7 @@ import Testing
         let graph = try Graph(configuredModel("chat"))
         try graph.apply(graph.upsert("Chat", "c", ["updatedAt": 9, "title": "new"]))
         let result = try graph.writer.execute(
-            BatchInsertRequest("Chat", values: [["id": "c", "updatedAt": 8, "title": "old"]]))
+            BatchInsertRequest("Chat", values: [["id": "c", "updatedAt": Value.integer(8), "title": "old"]]))
         #expect(result.staleCount == 1)
         #expect(try graph.value("Chat", "c", "title") == "new")
     }

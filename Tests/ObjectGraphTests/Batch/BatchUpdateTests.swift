@@ -14,7 +14,7 @@ import Testing
     @Test func setsConstantsWhereTheConditionHolds() throws {
         let graph = try chats()
         let result = try graph.writer.execute(
-            BatchUpdateRequest("Message", where: "seq > 6", set: ["body": .value("b"), "seq": .value(.integer(0))]))
+            BatchUpdateRequest("Message", where: "seq > 6", set: ["body": .value("b"), "seq": .value(0)]))
         #expect(result.count == 3)
         #expect(result.token == 3)
         #expect(
@@ -28,7 +28,7 @@ import Testing
 
     @Test func objectsThatHoldTheValuesAlreadyAreLeftAloneAndNothingLeavesNoTrace() throws {
         let graph = try chats()
-        let some = BatchUpdateRequest("Message", set: ["seq": .value(.integer(4))])
+        let some = BatchUpdateRequest("Message", set: ["seq": .value(4)])
         #expect(try graph.writer.execute(some).count == 8)
         let again = try graph.writer.execute(some)
         #expect(again.count == 0)
@@ -88,8 +88,8 @@ import Testing
             #expect(error?.coreDataCode == 134_050)
             return error?.failure?.code
         }
-        #expect(try code(.value(.integer(-1))) == 1620)
-        #expect(try code(.value(.null)) == 1570)
+        #expect(try code(.value(-1)) == 1620)
+        #expect(try code(.value(nil)) == 1570)
         // Only the first message would get a negative number.
         #expect(try code(.expression("seq - 2")) == 1620)
         #expect(try graph.column("SELECT seq FROM Message ORDER BY id") == (1...9).map { .integer($0) })
@@ -133,7 +133,7 @@ import Testing
             (Int64(1)...6).map { number in
                 graph.upsert(
                     number % 2 == 0 ? "First" : "Second", .text("\(number)"),
-                    ["code": .value(.integer(number)), "other": .value(.integer(7 - number))])
+                    ["code": .value(Value.integer(number)), "other": .value(Value.integer(7 - number))])
             })
         let moved = try graph.writer.execute(BatchUpdateRequest("Base", set: ["code": .expression("code + 1")]))
         #expect(moved.count == 6)

@@ -134,7 +134,7 @@ import Testing
         let context = try context("error")
         let list = try context.require("List", "other")
         for id in ["f", "g"] {
-            try context.insert("Entry", identity: .text(id), ["name": "same"]).setObject("list", list)
+            try context.insert("Entry", identity: id, ["name": "same"]).setObject("list", list)
         }
         #expect(editingError { try context.save() }?.conflicts.map(\.constraint) == [["list", "name"]])
         context.options.mergePolicy = .objectTrump

@@ -87,7 +87,7 @@ import Testing
         try context.save()
         #expect(try context.object("Device", identity: Value(uuid)) != nil)
         #expect(editingError { try member.set("age", "old") }?.code == .type)
-        #expect(editingError { try member.set("age", .integer(1 << 40)) }?.code == .type)
+        #expect(editingError { try member.set("age", Value.integer(1 << 40)) }?.code == .type)
     }
 
     @Test func anIdentityIsMadeWhereTheTypeAllowsIt() throws {

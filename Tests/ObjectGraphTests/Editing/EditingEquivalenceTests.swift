@@ -116,7 +116,7 @@ import Testing
             try object.set(entity.attributes[attribute.slot].name, attribute.value)
         }
         // A transient value is held, and changes nothing that is stored.
-        for attribute in entity.transientAttributes { try object.set(attribute.name, .integer(4)) }
+        for attribute in entity.transientAttributes { try object.set(attribute.name, Value.integer(4)) }
         for value in operation.relationships {
             let relationship = entity.relationships[value.relationship]
             let destination = context.model.entities[relationship.destinationIndex].name

@@ -26,7 +26,7 @@ import Testing
     }
 
     private func message(_ id: String, _ values: [String: Value] = [:]) throws -> ManagedObject {
-        let message = try context.insert("Message", identity: .text(id), values)
+        let message = try context.insert("Message", identity: id, values)
         try message.setObject("chat", try context.require("Chat", "c"))
         return message
     }
@@ -144,7 +144,7 @@ import Testing
                 let known = try context.fetch(FetchRequest("Message"))
                 let message =
                     random.chance(40)
-                    ? try context.insert("Message", identity: .text("n\(step)")) : known.randomElement(using: &random)
+                    ? try context.insert("Message", identity: "n\(step)") : known.randomElement(using: &random)
                 guard let message else { continue }
                 if random.chance(15) {
                     try context.delete(message)
@@ -153,8 +153,8 @@ import Testing
                 }
                 try message.setObject("chat", chats.randomElement(using: &random) ?? chats[0])
                 try message.setObject("sender", members.randomElement(using: &random) ?? nil)
-                try message.set("seq", .integer(Int64.random(in: 0...9, using: &random)))
-                try message.set("body", .text(["hello", "hell", "xyz"].randomElement(using: &random) ?? "xx"))
+                try message.set("seq", Value.integer(Int64.random(in: 0...9, using: &random)))
+                try message.set("body", ["hello", "hell", "xyz"].randomElement(using: &random) ?? "xx")
             }
             var requests: [FetchRequest] = []
             for condition in conditions {

@@ -80,7 +80,7 @@ struct EditingFixture {
         let ann = try context.insert("Member", identity: "ann", ["name": "Ann", "email": "ann@x.y"])
         let bob = try context.insert("Member", identity: "bob", ["name": "Bob"])
         for number in 1...3 {
-            let message = try context.insert("Message", identity: .text("m\(number)"), ["body": "hello"])
+            let message = try context.insert("Message", identity: "m\(number)", ["body": "hello"])
             try message.setObject("chat", chat)
             try message.setObject("sender", ann)
         }

@@ -18,7 +18,7 @@ import Testing
         let list = try context.insert("List", identity: "l")
         var objects: [String: ManagedObject] = [:]
         for id in ["a", "b", "c", "d"] {
-            objects[id] = try context.insert(name == "friends" ? "List" : "Entry", identity: .text(id))
+            objects[id] = try context.insert(name == "friends" ? "List" : "Entry", identity: id)
         }
         try list.setObjects(name, ["c", "a", "b"].compactMap { objects[$0] })
         try context.save()

@@ -107,7 +107,7 @@ import Testing
         context.options.hooks.willSave = { object in
             calls += 1
             let seq = try object["seq"].integer ?? 0
-            if seq < 5 { try object.set("seq", .integer(seq + 1)) }
+            if seq < 5 { try object.set("seq", Value.integer(seq + 1)) }
         }
         let message = try context.require("Message", "m1")
         try message.set("seq", 2)
@@ -118,7 +118,7 @@ import Testing
 
     @Test func willSaveHooksThatNeverRestAreStopped() throws {
         let context = try fixture.context()
-        context.options.hooks.willSave = { try $0.set("seq", .integer(((try $0["seq"].integer) ?? 0) + 1)) }
+        context.options.hooks.willSave = { try $0.set("seq", Value.integer(((try $0["seq"].integer) ?? 0) + 1)) }
         try context.require("Message", "m1").set("body", "changed")
         #expect(editingError { try context.save() }?.code == .unstableHooks)
         #expect(try fixture.value("Message", "m1", "body") == "hello")
@@ -151,7 +151,7 @@ import Testing
 
     @Test func awakeFromInsertSeesDefaults() throws {
         let context = try fixture.context()
-        context.options.hooks.awakeFromInsert = { try $0.set("seq", .integer(((try $0["seq"].integer) ?? 0) + 1)) }
+        context.options.hooks.awakeFromInsert = { try $0.set("seq", Value.integer(((try $0["seq"].integer) ?? 0) + 1)) }
         #expect(try context.insert("Message", identity: "n")["seq"] == 8)
     }
 }

@@ -120,7 +120,7 @@ struct EditingStorm {
             case 0..<25 where !entity.isAbstract:
                 let name = name()
                 note(index, "insert \(entity.name) \(name)")
-                let object = try context.insert(entity.name, identity: .text(name))
+                let object = try context.insert(entity.name, identity: name)
                 held[index, default: []].append(object)
                 try fill(object, index)
             case 25..<35:
@@ -156,7 +156,7 @@ struct EditingStorm {
     /// An object by its identity, or one whose handle is held already.
     private mutating func pick(_ entity: Entity, _ index: Int) throws -> ManagedObject? {
         if random.chance(30), let object = held[index]?.randomElement(using: &random) { return object }
-        let object = try contexts[index].object(entity.name, identity: .text(name()))
+        let object = try contexts[index].object(entity.name, identity: name())
         if let object { held[index, default: []].append(object) }
         return object
     }

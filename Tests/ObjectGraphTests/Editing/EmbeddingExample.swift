@@ -31,7 +31,7 @@ func keepChats(at path: String) throws -> [String] {
     let context = try EditingContext(writer)
     let chat = try context.insert("Chat", identity: "lunch", ["title": "Lunch"])
     for (number, body) in ["Soup today?", "Bread, too", "At noon"].enumerated() {
-        let message = try context.insert("Message", ["body": .text(body), "sentAt": .text("2026-03-0\(number + 1)")])
+        let message = try context.insert("Message", ["body": body, "sentAt": "2026-03-0\(number + 1)"])
         try message.setObject("chat", chat)
     }
     try context.save()

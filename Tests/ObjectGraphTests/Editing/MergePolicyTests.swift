@@ -89,7 +89,7 @@ import Testing
     @Test(arguments: [(4, "theirs"), (5, "theirs"), (6, "mine")])
     func lastWriterWinsByANamedAttribute(_ time: Int64, _ winner: String) throws {
         let (context, chat) = try conflicting(.lastWriterWins(attribute: "updatedAt"))
-        try chat.set("updatedAt", .integer(time))
+        try chat.set("updatedAt", Value.integer(time))
         try context.save()
         #expect(try self.chat() == [.text(winner), "mine", .integer(max(5, time))])
     }
@@ -154,7 +154,7 @@ import Testing
     @Test func changesOfDifferentPropertiesConflictUnderErrorAndMergeUnderTheTrumps() throws {
         for (policy, isRefused) in [(MergePolicy.error, true), (.storeTrump, false), (.objectTrump, false)] {
             let context = try fixture.context(policy)
-            try context.require("Chat", "c").set("topic", .text("\(policy.name)"))
+            try context.require("Chat", "c").set("topic", "\(policy.name)")
             try fixture.elsewhere("Chat", "c", ["updatedAt": .integer(Int64(policy.name.count))])
             #expect((editingError { try context.save() } != nil) == isRefused)
         }
@@ -389,7 +389,7 @@ import Testing
         var options = EditingContext.Options()
         options.mergePolicy = .lastWriterWins()
         let context = try EditingContext(graph.writer, options: options)
-        try context.require("Member", "a").set("updatedAt", .integer(time))
+        try context.require("Member", "a").set("updatedAt", Value.integer(time))
         try graph.apply(graph.delete("Member", "a", version: 10))
         try context.save()
         #expect(try graph.identities("Member") == (lives ? ["a"] : []))

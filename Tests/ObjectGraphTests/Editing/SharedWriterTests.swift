@@ -57,7 +57,7 @@ import Testing
                     options.mergePolicy = .objectTrump
                     let context = try EditingContext(writer, options: options)
                     for number in 0..<25 {
-                        let message = try context.insert("Message", identity: .text("w\(worker)-\(number)"))
+                        let message = try context.insert("Message", identity: "w\(worker)-\(number)")
                         try message.setObject("chat", try context.object("Chat", identity: "c"))
                         try context.save()
                     }

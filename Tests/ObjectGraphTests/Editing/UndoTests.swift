@@ -35,7 +35,7 @@ import Testing
             try chat.set("title", "b")
             context.undo()
             try chat.set("topic", "c")
-            try chat.set("updatedAt", .integer(5))
+            try chat.set("updatedAt", Value.integer(5))
         }
         context.undo()
         #expect(try chat["title"] == "a" && chat["topic"] == "old" && chat["updatedAt"] == .null)

@@ -15,7 +15,7 @@ import Testing
     private func colliding(_ policy: MergePolicy) throws -> (EditingContext, ManagedObject) {
         let context = try fixture.context(policy)
         let member = try context.insert("Member", identity: "new", ["email": "ann@x.y", "name": "Newcomer"])
-        try member.set("updatedAt", .integer(9))
+        try member.set("updatedAt", Value.integer(9))
         let message = try context.insert("Message", identity: "m9")
         try message.setObject("chat", try context.require("Chat", "c"))
         try message.setObject("sender", member)

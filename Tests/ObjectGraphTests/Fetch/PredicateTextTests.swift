@@ -37,7 +37,7 @@ struct PredicateTextTests {
     @Test func takesTypedArguments() throws {
         let date = Date(timeIntervalSince1970: 1.5)
         let id = try #require(UUID(uuidString: "123E4567-E89B-12D3-A456-426614174000"))
-        let arguments: [any PredicateArgument] = [
+        let arguments: [any PropertyValue] = [
             "chat.title", "a 'quoted' text", 3, 2.5, true, date, id, ["x", "y"], String?.none, Decimal(12), Data([1]),
         ]
         let predicate = try Predicate.parse(

@@ -1,5 +1,7 @@
 import Testing
 
+import class Foundation.ProcessInfo
+
 @testable import ObjectGraph
 
 @Suite struct HistoryRequestTests {
@@ -18,7 +20,7 @@ import Testing
     }
 
     private func lines(_ result: HistoryResult) -> [String] {
-        (result.changes + result.transactions.flatMap(\.changes)).map {
+        result.changes.map {
             "\($0.token) \($0.kind.name) \($0.entity) \($0.identity.text ?? "?")"
         }
     }
@@ -85,26 +87,36 @@ import Testing
         #expect(try store.read { try $0.history(byBoth) }.transactions.map(\.token) == [3])
     }
 
-    @Test func eachResultKindHasItsForm() throws {
+    @Test func `what is asked for is never empty by the form in which it is asked`() throws {
         let graph = try Self.graph()
-        func result(_ kind: HistoryRequest.ResultKind) throws -> HistoryResult {
-            var request = HistoryRequest()
-            request.entity = "Chat"
-            request.resultKind = kind
-            return try graph.store.read { try $0.history(request) }
+        var request = HistoryRequest()
+        request.entity = "Chat"
+        let page = try graph.store.history(request)
+        #expect(page.changes.map(\.token) == [1, 2, 2, 3, 4])
+        #expect(page.transactions.map(\.changes.count) == [1, 2, 1, 1])
+        #expect(page.objects.map(\.pk) == [1, 2, 3])
+        #expect(page.count == 5 && page.hasChanges)
+        #expect(try graph.store.historyCount(request) == 5)
+        try graph.store.read { [request] in
+            let heads = try $0.historyTransactions(request).transactions
+            #expect(heads.map(\.token) == [1, 2, 3, 4])
+            #expect(heads.map(\.changeCount) == [2, 2, 1, 1])
+            #expect(try $0.hasHistory(request))
         }
-        #expect(try result(.status).hasChanges)
-        #expect(try result(.count).count == 5)
-        #expect(try result(.objects).objects.map(\.pk) == [1, 2, 3])
-        #expect(try result(.transactionsOnly).transactions.map(\.token) == [1, 2, 3, 4])
-        #expect(try result(.transactionsOnly).transactions.allSatisfy(\.changes.isEmpty))
-        #expect(try result(.changesOnly).changes.count == 5)
-        #expect(try result(.changesOnly).transactions.isEmpty)
-        #expect(try result(.transactionsAndChanges).transactions.map(\.changes.count) == [1, 2, 1, 1])
-        var nothing = HistoryRequest()
-        nothing.author = "nobody"
-        nothing.resultKind = .status
-        #expect(try !graph.store.read { try $0.history(nothing) }.hasChanges)
+        request.author = "nobody"
+        #expect(try graph.store.history(request).changes.isEmpty)
+        #expect(try !graph.store.read { [request] in try $0.hasHistory(request) })
+        request.entity = "Nobody"
+        #expect(throws: PredicateError.self) { try graph.store.history(request) }
+    }
+
+    @Test func `an embedded program writes as its process unless it says otherwise`() throws {
+        let graph = try Graph(configuredModel("chat"))
+        let store = try Store.inMemory(model: graph.store.model)
+        let context = try EditingContext(WriterContext(store: store))
+        try context.insert("Chat", identity: "c")
+        try context.save()
+        #expect(try store.history().transactions.map(\.author) == [ProcessInfo.processInfo.processName])
     }
 
     @Test(arguments: 1...7) func pagesOfAnySizeTogetherAreTheWhole(_ limit: Int) throws {
@@ -126,14 +138,14 @@ import Testing
 
     @Test(arguments: [Int.min, 0, Int.max]) func aLimitOfAnySizeIsTaken(_ limit: Int) throws {
         let graph = try Self.graph()
-        for kind in [HistoryRequest.ResultKind.transactionsAndChanges, .transactionsOnly, .changesOnly, .objects] {
-            var request = HistoryRequest()
-            request.limit = limit
-            request.resultKind = kind
-            let page = try graph.store.read { try $0.history(request) }
-            #expect(page.hasChanges)
-            #expect((page.next == nil) == (limit == .max))
-        }
+        var request = HistoryRequest()
+        request.limit = limit
+        let page = try graph.store.history(request)
+        #expect(page.hasChanges)
+        #expect((page.next == nil) == (limit == .max))
+        let heads = try graph.store.read { [request] in try $0.historyTransactions(request) }
+        #expect(!heads.transactions.isEmpty)
+        #expect((heads.next == nil) == (limit == .max))
         #expect(
             try graph.store.read { try $0.transaction(1, from: limit, limit: 5) }?.changes.count
                 == (limit == .max ? 0 : 2))
@@ -221,9 +233,8 @@ import Testing
             try graph.column("SELECT identity FROM _history WHERE token = 2 ORDER BY identity").compactMap(\.text)
                 == keys.map { "c\($0)" })
         var count = HistoryRequest()
-        count.resultKind = .count
         count.kinds = [.update]
-        #expect(try graph.store.read { try $0.history(count) }.count == 3)
+        #expect(try graph.store.historyCount(count) == 3)
         for key in 1...10 {
             var object = HistoryRequest()
             object.entity = "Chat"
@@ -231,10 +242,9 @@ import Testing
             object.kinds = [.update]
             let isIn = keys.contains(Int64(key))
             #expect(try graph.store.read { try $0.history(object) }.count == (isIn ? 1 : 0))
-            object.resultKind = .transactionsOnly
-            #expect(try graph.store.read { try $0.history(object) }.transactions.map(\.token) == (isIn ? [2] : []))
-            object.resultKind = .count
-            #expect(try graph.store.read { try $0.history(object) }.count == (isIn ? 1 : 0))
+            let heads = try graph.store.read { [object] in try $0.historyTransactions(object) }
+            #expect(heads.transactions.map(\.token) == (isIn ? [2] : []))
+            #expect(try graph.store.historyCount(object) == (isIn ? 1 : 0))
         }
         #expect(try graph.store.verify().isSound)
     }

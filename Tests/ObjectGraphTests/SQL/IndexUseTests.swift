@@ -73,7 +73,7 @@ import Testing
                 if index % 3 == 0 { values["price"] = .text("2.5") }
                 if index % 4 == 0 { values["sentAt"] = .integer(Int64(index) * 100_000) }
                 let context = try EditingContext(graph.writer)
-                let chat = try context.insert("Chat", identity: .text("c\(index)"))
+                let chat = try context.insert("Chat", identity: "c\(index)")
                 for (name, value) in values { try chat.set(name, value) }
                 if index % 2 == 0 { try chat.setObject("owner", chat) }
                 try context.save()

@@ -95,7 +95,7 @@ struct BatchUpdateComparison: Comparison {
             let condition = way == Self.requestHalf ? "seq = 1" : nil
             return try measure {
                 let result = try writer.execute(
-                    BatchUpdateRequest("Message", where: condition, set: ["seq": .value(.integer(7))]))
+                    BatchUpdateRequest("Message", where: condition, set: ["seq": .value(7)]))
                 try expect(result.count >= count / 2)
             }
         default:

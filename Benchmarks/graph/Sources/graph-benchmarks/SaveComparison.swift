@@ -55,7 +55,7 @@ struct SaveComparison: Comparison {
 
     private func make(in context: EditingContext) throws -> [ManagedObject] {
         let chats = try (0..<chatCount).map { number in
-            try context.insert("Chat", identity: .text(chat(number)), ["title": .text("Chat \(number)")])
+            try context.insert("Chat", identity: chat(number), ["title": "Chat \(number)"])
         }
         let members = try (0..<memberCount).map { number in
             let member = try context.insert(

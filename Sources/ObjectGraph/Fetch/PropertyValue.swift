@@ -1,75 +1,77 @@
 import Foundation
 
-/// A Swift value that fills a placeholder or a variable of a predicate's text.
-public protocol PredicateArgument: Sendable {
-    /// The value as an expression.
+/// A Swift value that a property takes and a predicate compares with; this is the one conversion of the whole API.
+///
+/// `String`, whole numbers of any width, `Double`, `Float`, `Bool`, `Decimal`, `Date`, `UUID`, `URL`, `Data`, `[UInt8]`,
+/// optionals and arrays of these, ``Value``, ``ManagedObject`` and ``TypedObject`` conform. A text is read as the
+/// type of the property: `"2026-01-02"` where that is a date.
+public protocol PropertyValue {
+    /// The value as an expression, whose type says what may take it.
     var predicateExpression: Predicate.Expression { get }
 }
 
-extension Predicate.Expression: PredicateArgument {
+extension Predicate.Expression: PropertyValue {
     /// Itself.
     public var predicateExpression: Predicate.Expression { self }
 }
 
-extension String: PredicateArgument {
-    /// The text; for `%K` it is read as a key path.
-    public var predicateExpression: Predicate.Expression { .text(self) }
+extension Predicate.Expression {
+    /// What a value is, without the value, for errors.
+    var kind: String {
+        guard case .literal(let literal) = self else { return "no single value" }
+        return switch literal.content {
+        case .null, .stored(.null): "nil"
+        case .boolean: "a truth value"
+        case .number, .stored(.integer), .stored(.double): "a number"
+        case .text, .stored(.text): "a text"
+        case .date: "a date"
+        case .uuid: "a UUID"
+        case .binary, .stored(.blob): "bytes"
+        }
+    }
 }
 
-extension Int: PredicateArgument {
+extension Value: PropertyValue {
+    /// The value in stored form.
+    public var predicateExpression: Predicate.Expression { .literal(Literal(.stored(self))) }
+}
+
+extension AttributeValue {
+    /// The stored form together with the type that it has in Swift.
+    public var predicateExpression: Predicate.Expression {
+        .literal(Literal(Literal.Content(storedValue, Self.attributeTypes.first ?? .string)))
+    }
+}
+
+extension UInt8: PropertyValue {
     /// The number.
     public var predicateExpression: Predicate.Expression { .number(Int64(self)) }
 }
 
-extension Int64: PredicateArgument {
-    /// The number.
-    public var predicateExpression: Predicate.Expression { .number(self) }
-}
-
-extension Double: PredicateArgument {
-    /// The number.
-    public var predicateExpression: Predicate.Expression { .literal(Literal(.number("\(self)"))) }
-}
-
-extension Decimal: PredicateArgument {
-    /// The number with all its digits.
-    public var predicateExpression: Predicate.Expression { .literal(Literal(.number(DecimalText.text(self)))) }
-}
-
-extension Bool: PredicateArgument {
-    /// The truth value.
-    public var predicateExpression: Predicate.Expression { .boolean(self) }
-}
-
-extension Date: PredicateArgument {
-    /// The instant, to the microsecond.
+extension Array: PropertyValue where Element: PropertyValue {
+    /// The list of the elements, for `IN`, `BETWEEN` and to-many relationships; of `[UInt8]`, the bytes.
     public var predicateExpression: Predicate.Expression {
-        let microseconds = (timeIntervalSince1970 * 1_000_000).rounded()
-        let bounds = (-9e18, 9e18)
-        return .date(Int64(min(max(microseconds.isNaN ? 0 : microseconds, bounds.0), bounds.1)))
+        if let bytes = self as? [UInt8] { return .literal(Literal(.binary(bytes))) }
+        return .list(map(\.predicateExpression))
     }
 }
 
-extension UUID: PredicateArgument {
-    /// The 16 bytes.
-    public var predicateExpression: Predicate.Expression {
-        .literal(Literal(.uuid(withUnsafeBytes(of: uuid) { [UInt8]($0) })))
-    }
-}
-
-extension Data: PredicateArgument {
-    /// The bytes.
-    public var predicateExpression: Predicate.Expression { .literal(Literal(.binary([UInt8](self)))) }
-}
-
-extension Array: PredicateArgument where Element: PredicateArgument {
-    /// The list of the elements, for `IN` and `BETWEEN`.
-    public var predicateExpression: Predicate.Expression { .list(map(\.predicateExpression)) }
-}
-
-extension Optional: PredicateArgument where Wrapped: PredicateArgument {
+extension Optional: PropertyValue where Wrapped: PropertyValue {
     /// The value, or nil.
     public var predicateExpression: Predicate.Expression { self?.predicateExpression ?? .null }
+}
+
+extension ManagedObject: PropertyValue {
+    /// The object's identity; an empty list, which is no value, of an object that is gone.
+    public var predicateExpression: Predicate.Expression {
+        guard let identity = try? identity else { return .list([]) }
+        return .literal(Literal(Literal.Content(identity, entity.identity.type)))
+    }
+}
+
+extension TypedObject: PropertyValue {
+    /// The object's identity; an empty list, which is no value, of an object that is gone or of no context.
+    public var predicateExpression: Predicate.Expression { managedObject?.predicateExpression ?? .list([]) }
 }
 
 extension Predicate.Expression: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral,
@@ -91,9 +93,10 @@ extension Predicate {
     /// Returns the predicate with values in the place of `$variables`; those that are not named stay.
     ///
     /// - Throws: ``PredicateError`` with code `predicate.too_complex` where the tree is nested too deeply.
-    public func substituting(_ values: [String: any PredicateArgument]) throws(PredicateError) -> Predicate {
+    public func substituting(_ values: [String: (any PropertyValue)?]) throws(PredicateError) -> Predicate {
         if values.isEmpty { return self }
-        return try VariableSubstitution(values: values.mapValues(\.predicateExpression)).replaced(self, depth: 0)
+        return try VariableSubstitution(values: values.mapValues { $0?.predicateExpression ?? .null }).replaced(
+            self, depth: 0)
     }
 }
 
