@@ -119,7 +119,9 @@ struct ObjectDecoder {
 
     /// Returns the entity that an object names as its own, which has to be the expected one or below it.
     private func ownEntity(_ json: JSONValue, _ expected: Entity) throws(DecodeError) -> Entity {
-        guard expected.sharesTable, let member = json.member(named: Self.entityMember) else { return expected }
+        guard expected.sharesTable, let member = json.member(named: Self.entityMember),
+            expected.attribute(named: Self.entityMember) == nil, expected.relationship(named: Self.entityMember) == nil
+        else { return expected }
         if let entity = member.string.flatMap({ model.entity(matching: $0) }), entity.isKind(of: expected) {
             return entity
         }

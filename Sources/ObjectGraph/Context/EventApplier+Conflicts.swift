@@ -122,7 +122,7 @@ extension EventApplier {
     ) {
         let (entity, model) = (conflict.entity, registry.model)
         note(
-            conflict, property: entity.columnNames[difference.slot], winner,
+            conflict, property: entity.slotNames[difference.slot], winner,
             entity.json(difference.local, slot: difference.slot, in: model),
             entity.json(difference.stored, slot: difference.slot, in: model))
     }

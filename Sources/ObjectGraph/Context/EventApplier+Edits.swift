@@ -67,7 +67,7 @@ extension EventApplier {
             for slot in entity.requiredSlots where registry.readsNull(object, slot) {
                 failures.append(
                     ValidationFailure(
-                        reason: .missingMandatory, entity: entity.name, property: entity.columnNames[slot],
+                        reason: .missingMandatory, entity: entity.name, property: entity.slotNames[slot],
                         limit: "is required and has no value"))
             }
             if !checksUniqueness || entity.uniquenessConstraints.isEmpty { continue }

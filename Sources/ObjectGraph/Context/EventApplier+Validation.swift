@@ -50,7 +50,7 @@ extension EventApplier {
         if object.state.isPlaceholder { return }
         for slot in object.entity.requiredSlots where registry.readsNull(object, slot) {
             let failure = ValidationFailure(
-                reason: .missingMandatory, entity: object.entity.name, property: object.entity.columnNames[slot],
+                reason: .missingMandatory, entity: object.entity.name, property: object.entity.slotNames[slot],
                 limit: "is required and has no value")
             note(failure, of: object)
         }

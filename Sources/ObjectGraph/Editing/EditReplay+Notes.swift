@@ -6,7 +6,7 @@ extension EditReplay {
         let (here, there) = (Set(decision.changedHere), Set(decision.changedThere))
         let properties = try here.union(there).sorted().map { slot in
             MergeConflict.Property(
-                name: edit.object.entity.columnNames[slot],
+                name: edit.object.entity.slotNames[slot],
                 snapshot: try shown(decision.snapshot[slot], slot, edit.object.entity, inContext: true),
                 local: try shown(decision.local[slot], slot, edit.object.entity, inContext: true),
                 stored: kind == .deletedInStore
@@ -23,14 +23,14 @@ extension EditReplay {
         let differing = edit.slots.filter { edit.object.state.values[$0] != collision.holder.state.values[$0] }
         let properties = try differing.map { slot in
             MergeConflict.Property(
-                name: entity.columnNames[slot], snapshot: .null,
+                name: entity.slotNames[slot], snapshot: .null,
                 local: try shown(edit.object.state.values[slot], slot, entity, inContext: true),
                 stored: try shown(collision.holder.state.values[slot], slot, entity, inContext: false),
                 isChangedInContext: true, isChangedInStore: false)
         }
         return MergeConflict(
             kind: .uniqueness, objectID: ManagedObjectID(edit.object), identity: edit.object.identity,
-            properties: properties, constraint: collision.slots.map { entity.columnNames[$0] })
+            properties: properties, constraint: collision.slots.map { entity.slotNames[$0] })
     }
 
     /// Returns a value as people know it: of a to-one relationship the destination's identity.
@@ -90,7 +90,7 @@ extension EditReplay {
         let entity = edit.object.entity
         notes.append(
             ConflictNote(
-                kind: kind, entity: entity.name, identity: row.identity, property: entity.columnNames[slot],
+                kind: kind, entity: entity.name, identity: row.identity, property: entity.slotNames[slot],
                 local: json(try shown(edit.object.state.values[slot], slot, entity, inContext: true), slot, entity),
                 stored: json(try shown(row.original[slot], slot, entity, inContext: false), slot, entity),
                 policy: edits.policy(of: edit).name, decision: winner))
@@ -159,7 +159,7 @@ extension Entity {
     /// Returns the values of several slots as a JSON object.
     func json(_ values: [(slot: Int, value: Value)], in model: ObjectModel) -> String {
         let fields = values.sorted { $0.slot < $1.slot }.map { slot, value in
-            "\(JSONText.string(columnNames[slot])):\(json(value, slot: slot, in: model))"
+            "\(JSONText.string(slotNames[slot])):\(json(value, slot: slot, in: model))"
         }
         return "{\(fields.joined(separator: ","))}"
     }

@@ -95,7 +95,7 @@ extension EditingContext {
     /// Returns values by the names of their properties, to-one destinations by their identities.
     func values(of row: ContextObject, _ values: [Value], slots: [Int]) throws -> [String: Value] {
         var named: [String: Value] = [:]
-        for slot in slots { named[row.entity.columnNames[slot]] = try registry.shown(values[slot], slot, row.entity) }
+        for slot in slots { named[row.entity.slotNames[slot]] = try registry.shown(values[slot], slot, row.entity) }
         return named
     }
 

@@ -78,6 +78,9 @@ extension Migrator {
         defer { try? reading.close() }
         let task = try task(stages, reading)
         if task.pending.isEmpty { return emptyPlan(task) }
+        if try reading.formatVersion() < Schema.formatVersion, LayoutUpgrade(task.source).changesColumns {
+            throw Store.olderFormat(path)
+        }
         if let inference = task.inference { return try plan(inference, task, reading) }
         let file = try open(isReadOnly: false)
         defer { try? file.close() }

@@ -3,7 +3,7 @@
 /// Entities with a common ancestor share one table, named after the topmost, and one space of primary keys and
 /// identities. So a slot means the same column for every entity of a hierarchy.
 public final class Entity: Sendable {
-    /// The entity's name, which is also the name of its table, or of a view on its root's.
+    /// The entity's name as the model file states it.
     public let name: String
     /// The entity's position in its model.
     public let index: Int
@@ -13,6 +13,12 @@ public final class Entity: Sendable {
     public let rootIndex: Int
     /// The name of the table that holds the objects: the root's.
     public let tableName: String
+    /// The name of the table, or of the view on the root's, that shows the objects of this entity and of those below.
+    public let viewName: String
+    /// The name of the view that shows the same to people.
+    public let readableViewName: String
+    /// The name of the entity at the top of the hierarchy.
+    let rootName: String
     /// The positions of the parent, its parent and so on.
     public let ancestorIndexes: [Int]
     /// The positions of all entities below this one, nearer ones first.
@@ -54,6 +60,8 @@ public final class Entity: Sendable {
     let propertySlotCount: Int
     /// The names of the slots' columns.
     let columnNames: [String]
+    /// The names of the properties that the slots hold; of a position its column's.
+    let slotNames: [String]
     /// The values of a new object, one a slot: defaults, otherwise null.
     let defaults: [Value]
     /// The values that an object begins with before anything is known of it: what is derived from nothing.
@@ -84,6 +92,9 @@ public final class Entity: Sendable {
         parentIndex = parts.ancestors.first
         rootIndex = parts.ancestors.last ?? parts.index
         tableName = table.name
+        viewName = parts.names.table
+        readableViewName = parts.names.readable
+        rootName = parts.rootName
         ancestorIndexes = parts.ancestors
         subentityIndexes = parts.subentities
         isAbstract = declared.isAbstract
@@ -103,6 +114,7 @@ public final class Entity: Sendable {
         info = declared.info
         inheritedRelationshipCount = parts.inheritedRelationshipCount
         columnNames = table.columnNames
+        slotNames = table.slotNames
         slotCount = table.columnNames.count
         propertySlotCount = table.propertySlotCount
         var defaults = [Value](repeating: .null, count: table.columnNames.count)
@@ -168,6 +180,12 @@ public final class Entity: Sendable {
         relationshipPositions[name].map { relationships[$0] }
     }
 
+    /// Returns the column of a stored attribute or to-one relationship, or nil.
+    func columnName(of property: String) -> String? {
+        if let attribute = attribute(named: property) { return attribute.columnName }
+        return relationship(named: property).flatMap { $0.slot == nil ? nil : $0.columnName }
+    }
+
     /// Returns the to-one relationship without inverse whose column a slot is, or nil.
     func clearedRelationship(slot: Int) -> Relationship? {
         attributes.hasAttribute(at: slot)
@@ -207,6 +225,8 @@ struct EntityParts {
     let index: Int
     let ancestors: [Int]
     let subentities: [Int]
+    let names: ModelBuilder.EntityNames
+    let rootName: String
     var attributes: [Attribute] = []
     var transientAttributes: [Attribute] = []
     var relationships: [Relationship] = []
@@ -223,6 +243,7 @@ struct TableLayout {
     let name: String
     let entityCount: Int
     let columnNames: [String]
+    let slotNames: [String]
     let propertySlotCount: Int
 }
 

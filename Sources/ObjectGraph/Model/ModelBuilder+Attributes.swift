@@ -4,6 +4,7 @@ extension ModelBuilder {
         _ declared: AttributeDeclaration, slot: Int, of entity: EntityDeclaration, at index: Int
     ) -> Attribute {
         let label = "\(entity.name).\(declared.name)"
+        let columnName = declared.isTransient ? declared.name : tables[root(of: index)]?.columnNames[slot]
         var constraints = ValueConstraints()
         constraints.minimum = value(declared.minimumText, of: declared, label, "min")
         constraints.maximum = value(declared.maximumText, of: declared, label, "max")
@@ -19,7 +20,8 @@ extension ModelBuilder {
         checkConstraints(declared, constraints, label)
         let defaultValue = value(declared.defaultText, of: declared, label, "default")
         var attribute = Attribute(
-            name: declared.name, type: declared.type, slot: slot, entityIndex: index, isOptional: declared.isOptional,
+            name: declared.name, columnName: columnName ?? declared.name, type: declared.type, slot: slot,
+            entityIndex: index, isOptional: declared.isOptional,
             defaultValue: defaultValue, constraints: constraints, derivation: derivation(declared, of: entity),
             isUnique: declared.isUnique, isIndexed: declared.isIndexed,
             isPreservedAfterDeletion: declared.isPreservedAfterDeletion)

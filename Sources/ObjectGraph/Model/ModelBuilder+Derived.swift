@@ -6,7 +6,7 @@ extension ModelBuilder {
     mutating func derivation(
         _ attribute: AttributeDeclaration, of entity: EntityDeclaration
     ) -> DerivedExpression? {
-        guard let derived = attribute.derived else { return nil }
+        guard let derived = attribute.derived, !isUnclear(expression: derived.content, of: entity) else { return nil }
         let site = Site(attribute: attribute, entity: entity, line: derived.line)
         do {
             switch try DerivedExpressionParser.parse(derived.content) {

@@ -1,15 +1,11 @@
 // Entities: identity, version, constraints and indexes.
 extension ModelBuilder {
-    /// Builds all entities, or returns nil where something is wrong.
-    mutating func buildEntities() -> [Entity]? {
+    /// Builds all entities.
+    mutating func buildEntities() -> [Entity] {
         var parts: [EntityParts?] = declaration.entities.indices.map { _ in nil }
         // From the top down: what is inherited is built once.
         let order = declaration.entities.indices.sorted { (ancestors[$0].count, $0) < (ancestors[$1].count, $1) }
-        for index in order {
-            guard let built = buildEntity(index, parent: ancestors[index].first.flatMap { parts[$0] }) else { continue }
-            parts[index] = built
-        }
-        guard problems.isEmpty else { return nil }
+        for index in order { parts[index] = buildEntity(index, parent: ancestors[index].first.flatMap { parts[$0] }) }
         return parts.compactMap { parts in
             guard let parts, let layout = layout(of: root(of: parts.index)) else { return nil }
             return Entity(parts, table: layout)
@@ -19,15 +15,16 @@ extension ModelBuilder {
     private func layout(of root: Int) -> TableLayout? {
         tables[root].map {
             TableLayout(
-                name: declaration.entities[root].name, entityCount: hierarchy(of: root).count,
-                columnNames: $0.columnNames, propertySlotCount: $0.propertySlotCount)
+                name: entityNames[root].table, entityCount: hierarchy(of: root).count,
+                columnNames: $0.columnNames, slotNames: $0.slotNames, propertySlotCount: $0.propertySlotCount)
         }
     }
 
-    private mutating func buildEntity(_ index: Int, parent: EntityParts?) -> EntityParts? {
+    private mutating func buildEntity(_ index: Int, parent: EntityParts?) -> EntityParts {
         let declared = declaration.entities[index]
         var parts = EntityParts(
-            declaration: declared, index: index, ancestors: ancestors[index], subentities: subentities(of: index))
+            declaration: declared, index: index, ancestors: ancestors[index], subentities: subentities(of: index),
+            names: entityNames[index], rootName: declaration.entities[root(of: index)].name)
         parts.attributes = parent?.attributes ?? []
         for attribute in ownAttributes(index) {
             guard let slot = slot(attribute.name, of: declared) else { continue }
@@ -43,37 +40,14 @@ extension ModelBuilder {
         parts.transientRelationships =
             (parent?.transientRelationships ?? [])
             + transientRelationships[index].compactMap { buildTransientRelationship($0, of: index) }
-        let identity = identitySlot(of: declared)
-        parts.versionSlot = versionSlot(of: declared)
+        parts.identitySlot = declared.identity.flatMap { slot($0.content, of: declared) } ?? 0
+        // An inherited one is checked where it is stated.
+        parts.versionSlot =
+            declared.version?.content == ancestors[index].first.flatMap { declaration.entities[$0].version?.content }
+            ? parent?.versionSlot : versionSlot(of: declared)
         parts.uniquenessConstraints = (parent?.uniquenessConstraints ?? []) + constraints(of: declared, at: index)
         parts.indexes = declared.indexes.compactMap { buildIndex($0, of: declared) }
-        guard let identity else { return nil }
-        parts.identitySlot = identity
         return parts
-    }
-
-    private mutating func identitySlot(of entity: EntityDeclaration) -> Int? {
-        guard let identity = entity.identity else {
-            report(
-                entity.line, "\(entity.name) has no identity",
-                "Name the attribute that events address its objects by with 'identity:'"
-                    + (entity.parent == nil ? "" : " in the topmost entity"))
-            return nil
-        }
-        guard let slot = slot(identity.content, of: entity),
-            let attribute = entity.attributes.first(where: { $0.name == identity.content })
-        else {
-            report(
-                identity.line, "\(entity.name) has no attribute '\(identity.content)' to be its identity",
-                "Declare it")
-            return nil
-        }
-        if !attribute.type.canIdentify || attribute.derived != nil {
-            report(
-                identity.line, "\(entity.name).\(attribute.name) cannot be an identity",
-                "Use a stored attribute of type string, uuid, uri or integer")
-        }
-        return slot
     }
 
     private mutating func versionSlot(of entity: EntityDeclaration) -> Int? {
@@ -81,6 +55,7 @@ extension ModelBuilder {
         guard let slot = slot(version.content, of: entity),
             let attribute = entity.attributes.first(where: { $0.name == version.content })
         else {
+            if isUnclear(version.content, of: entity) { return nil }
             report(
                 version.line, "\(entity.name) has no attribute '\(version.content)' to be its version",
                 "Declare it")
@@ -105,6 +80,7 @@ extension ModelBuilder {
             let slots = list.content.compactMap { slot($0, of: entity) }
             guard slots.count == list.content.count, Set(slots).count == slots.count else {
                 let unknown = list.content.first { slot($0, of: entity) == nil }
+                if let unknown, isUnclear(unknown, of: entity) { continue }
                 report(
                     list.line,
                     unknown.map { "'\($0)' in a uniqueness constraint of \(entity.name) has no column" }
@@ -149,6 +125,7 @@ extension ModelBuilder {
                 (function, name) = parsed
             }
             guard slot(name, of: entity) != nil else {
+                if isUnclear(name, of: entity) { return nil }
                 report(
                     line, "'\(name)' in an index of \(entity.name) has no column",
                     "Use attributes and to-one relationships")
@@ -167,7 +144,7 @@ extension ModelBuilder {
         if let name = declared.name, !Self.isName(name) {
             report(
                 declared.line, "'\(name)' cannot be an index's name",
-                "Begin with a letter; use letters, digits and _, at most 64 bytes")
+                Self.nameRule)
         }
         return EntityIndex(name: declared.name, elements: elements, predicate: declared.predicate?.content)
     }
@@ -189,7 +166,9 @@ extension ModelBuilder {
     mutating func checkIndexPredicates(_ model: ObjectModel) {
         for (index, entity) in declaration.entities.enumerated() {
             for declared in entity.indexes {
-                guard let predicate = declared.predicate else { continue }
+                guard let predicate = declared.predicate,
+                    !isUnclear(expression: predicate.content, of: entity)
+                else { continue }
                 do {
                     _ = try IndexPredicate.sql(predicate.content, entity: model.entities[index], model: model)
                 } catch {

@@ -1,22 +1,10 @@
 // Parents and sub-entities: one table for each hierarchy.
 extension ModelBuilder {
-    /// The columns of a hierarchy's table, as they are found.
-    struct TableBuilder {
-        var slots: [String: Int] = [:]
-        var columnNames: [String] = []
-        var propertySlotCount = 0
-
-        mutating func add(_ name: String) {
-            if slots[name] != nil { return }
-            slots[name] = columnNames.count
-            columnNames.append(name)
-        }
-    }
-
     /// Finds each entity's ancestors and gives it what it inherits.
     mutating func resolveHierarchies() {
-        for entity in declaration.entities {
+        for (index, entity) in declaration.entities.enumerated() {
             guard let parent = entity.parent, positions[parent.content] == nil else { continue }
+            declaration.entities[index].isUnclear = true
             report(
                 parent.line, "The parent of \(entity.name), '\(parent.content)', is no entity",
                 "Known entities are: \(positions.keys.sorted().joined(separator: ", "))")
@@ -24,14 +12,14 @@ extension ModelBuilder {
         ancestors = declaration.entities.indices.map { _ in [] }
         inheritedRelationshipCounts = declaration.entities.indices.map { _ in 0 }
         inheritedAttributeCounts = inheritedRelationshipCounts
-        guard problems.isEmpty else { return }
         for index in declaration.entities.indices { findAncestors(of: index) }
-        guard problems.isEmpty else { return }
-        for root in declaration.entities.indices where ancestors[root].isEmpty { liftIdentity(to: root) }
+        for root in declaration.entities.indices where ancestors[root].isEmpty {
+            liftIdentity(to: root)
+            checkIdentity(of: root)
+        }
         // From the top down, so that a parent has its own inheritance by then.
         let order = declaration.entities.indices.sorted { (ancestors[$0].count, $0) < (ancestors[$1].count, $1) }
         for index in order { inherit(index) }
-        for root in declaration.entities.indices where ancestors[root].isEmpty { checkColumns(below: root) }
     }
 
     private mutating func findAncestors(of index: Int) {
@@ -40,6 +28,7 @@ extension ModelBuilder {
         while let position = next {
             if position == index || found.contains(position) {
                 let entity = declaration.entities[index]
+                declaration.entities[index].isUnclear = true
                 report(entity.parent?.line, "\(entity.name) is among its own ancestors", "Break the circle of parents")
                 return
             }
@@ -78,6 +67,7 @@ extension ModelBuilder {
                     entity.identity?.line,
                     "\(entity.name) has another identity than \(declaration.entities[first].name), which shares its table",
                     "Declare one identity in \(declaration.entities[root].name), the topmost entity")
+                declaration.entities[root].isUnclear = true
                 return
             }
         }
@@ -91,21 +81,52 @@ extension ModelBuilder {
         }
     }
 
+    /// Checks the identity of a hierarchy. Where it is none, a hidden one stands in for it, so that the rest can be checked.
+    private mutating func checkIdentity(of root: Int) {
+        let entity = declaration.entities[root]
+        let attribute = entity.attributes.first { $0.name == entity.identity?.content && !$0.isTransient }
+        if let attribute, attribute.type.canIdentify, attribute.derived == nil { return }
+        if let identity = entity.identity, let attribute {
+            report(
+                identity.line, "\(entity.name).\(attribute.name) cannot be an identity",
+                "Use a stored attribute of type string, uuid, uri or integer")
+        } else if let identity = entity.identity {
+            if !isUnclear(identity.content, of: entity) {
+                report(
+                    identity.line, "\(entity.name) has no attribute '\(identity.content)' to be its identity",
+                    "Declare it")
+            }
+        } else if !entity.isUnclear {
+            report(
+                entity.line, "\(entity.name) has no identity",
+                "Name the attribute that events address its objects by with 'identity:'")
+        }
+        var hidden = AttributeDeclaration(name: HiddenIdentity.name, line: entity.line)
+        hidden.type = .uuid
+        declaration.entities[root].attributes.removeAll { $0.name == HiddenIdentity.name }
+        declaration.entities[root].attributes.append(hidden)
+        declaration.entities[root].identity = Located(content: HiddenIdentity.name, line: entity.line)
+    }
+
     private mutating func inherit(_ index: Int) {
         guard let above = ancestors[index].first else { return }
         let parent = declaration.entities[above]
         var entity = declaration.entities[index]
-        let names = (parent.attributes.map(\.name) + parent.relationships.map(\.name)).map { $0.lowercased() }
+        let names = Set(parent.attributes.map(\.name) + parent.relationships.map(\.name))
         let own = entity.attributes.map { ($0.name, $0.line) } + entity.relationships.map { ($0.name, $0.line) }
-        for (name, line) in own where names.contains(name.lowercased()) {
+        for (name, line) in own where names.contains(name) {
             report(
-                line, "\(entity.name) inherits a property named \(name), case aside, and declares another",
+                line, "\(entity.name) inherits a property named \(name) and declares another",
                 "Remove or rename one")
         }
+        entity.isUnclear = entity.isUnclear || parent.isUnclear
+        entity.attributes.removeAll { names.contains($0.name) }
+        entity.relationships.removeAll { names.contains($0.name) }
         for (mine, theirs, word) in [
             (entity.identity, parent.identity, "identity"), (entity.version, parent.version, "version"),
         ] {
-            guard let mine, let theirs, mine.content != theirs.content else { continue }
+            guard let mine, let theirs, mine.content != theirs.content, theirs.content != HiddenIdentity.name
+            else { continue }
             report(
                 mine.line, "\(entity.name) inherits the \(word) '\(theirs.content)' and states another",
                 "Remove it: a hierarchy has one")
@@ -120,35 +141,6 @@ extension ModelBuilder {
         declaration.entities[index] = entity
     }
 
-    /// Checks that the properties of entities beside each other can share a table: stored attributes of one name share
-    /// a column, whatever their types; nothing else may.
-    private mutating func checkColumns(below root: Int) {
-        let members = hierarchy(of: root)
-        guard members.count > 1 else { return }
-        var columns: [String: (name: String, owner: String, isAttribute: Bool)] = [:]
-        for index in members {
-            let entity = declaration.entities[index]
-            let attributes = ownAttributes(index).filter { !$0.isTransient }.map {
-                ($0.name, $0.line, $0.derived == nil)
-            }
-            let links = ownRelationships(index).filter { !$0.isToMany && !$0.isTransient }
-                .map { ($0.name, $0.line, false) }
-            for (name, line, isAttribute) in attributes + links {
-                guard let other = columns[name.lowercased()] else {
-                    columns[name.lowercased()] = (name, entity.name, isAttribute)
-                    continue
-                }
-                if isAttribute, other.isAttribute, other.name == name { continue }
-                report(
-                    line,
-                    "\(entity.name).\(name) and \(other.owner).\(other.name) would need one column of the table "
-                        + "\(declaration.entities[root].name)",
-                    "Rename one, or declare it in a common ancestor; only attributes of the same name that are not derived share a column"
-                )
-            }
-        }
-    }
-
     func ownAttributes(_ index: Int) -> ArraySlice<AttributeDeclaration> {
         declaration.entities[index].attributes[inheritedAttributeCounts[index]...]
     }
@@ -160,60 +152,30 @@ extension ModelBuilder {
     /// Takes what has no place in the store out of the declaration, so that positions count what is stored.
     mutating func separateTransients() {
         transientAttributes = declaration.entities.indices.map { ownAttributes($0).filter(\.isTransient) }
-        transientRelationships = declaration.entities.indices.map { ownRelationships($0).filter(\.isTransient) }
+        transientRelationships = declaration.entities.indices.map { index in
+            ownRelationships(index).filter { $0.isTransient && isSound($0, index) }
+        }
+        let unsound = declaration.entities.indices.map { index in
+            Set(declaration.entities[index].relationships.filter { !isSound($0, index) }.map(\.name))
+        }
         for index in declaration.entities.indices {
             let entity = declaration.entities[index]
             inheritedAttributeCounts[index] =
                 entity.attributes.prefix(inheritedAttributeCounts[index]).filter { !$0.isTransient }.count
             inheritedRelationshipCounts[index] =
-                entity.relationships.prefix(inheritedRelationshipCounts[index]).filter { !$0.isTransient }.count
+                entity.relationships.prefix(inheritedRelationshipCounts[index])
+                .filter { !$0.isTransient && !unsound[index].contains($0.name) }.count
             declaration.entities[index].attributes.removeAll(where: \.isTransient)
-            declaration.entities[index].relationships.removeAll(where: \.isTransient)
-        }
-    }
-
-    // MARK: Columns
-
-    /// Numbers the columns of each table: attributes, then to-one relationships, then positions.
-    mutating func layOutTables() {
-        for root in declaration.entities.indices where ancestors[root].isEmpty {
-            var table = TableBuilder()
-            let members = hierarchy(of: root)
-            for index in members {
-                for attribute in ownAttributes(index) { table.add(attribute.name) }
-            }
-            for index in members {
-                for relationship in ownRelationships(index) where !relationship.isToMany {
-                    table.add(relationship.name)
-                }
-            }
-            table.propertySlotCount = table.columnNames.count
-            tables[root] = table
-        }
-        for index in declaration.entities.indices {
-            for relationship in ownRelationships(index) where relationship.isOrdered {
-                guard let column = positionColumn(of: relationship),
-                    let destination = positions[relationship.destination.content]
-                else { continue }
-                tables[root(of: destination)]?.add(column)
+            declaration.entities[index].relationships.removeAll {
+                $0.isTransient || unsound[index].contains($0.name)
             }
         }
     }
 
-    /// The name of the destinations' column that holds their place in an ordered one-to-many relationship, or nil.
-    func positionColumn(of relationship: RelationshipDeclaration) -> String? {
-        guard relationship.isOrdered, let inverse = inverseDeclaration(of: relationship), !inverse.isToMany else {
-            return nil
+    /// Tells whether nothing is wrong with a relationship of an entity, inherited ones included.
+    private func isSound(_ relationship: RelationshipDeclaration, _ index: Int) -> Bool {
+        !([index] + ancestors[index]).contains {
+            unsoundLinks.contains(PropertyKey(entity: $0, name: relationship.name))
         }
-        return "_\(inverse.name)_position"
-    }
-
-    /// Returns the slot of a stored attribute or to-one relationship of an entity, inherited ones included, or nil.
-    func slot(_ name: String, of entity: EntityDeclaration) -> Int? {
-        guard let index = positions[entity.name] else { return nil }
-        let isStored =
-            entity.attributes.contains { $0.name == name }
-            || entity.relationships.contains { $0.name == name && !$0.isToMany }
-        return isStored ? tables[root(of: index)]?.slots[name] : nil
     }
 }

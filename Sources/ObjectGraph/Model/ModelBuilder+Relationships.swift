@@ -2,25 +2,44 @@
 extension ModelBuilder {
     mutating func checkRelationships() {
         for (index, entity) in declaration.entities.enumerated() {
-            for relationship in ownRelationships(index) { check(relationship, of: entity) }
+            for relationship in ownRelationships(index) where !check(relationship, of: entity) {
+                unsoundLinks.insert(PropertyKey(entity: index, name: relationship.name))
+            }
         }
+        // What leads to a relationship that is wrong cannot be followed either.
+        var count = -1
+        while count != unsoundLinks.count {
+            count = unsoundLinks.count
+            for index in declaration.entities.indices {
+                for relationship in ownRelationships(index) {
+                    guard let inverse = relationship.inverse?.content,
+                        let destination = positions[relationship.destination.content],
+                        unsoundLinks.contains(PropertyKey(entity: destination, name: inverse))
+                    else { continue }
+                    unsoundLinks.insert(PropertyKey(entity: index, name: relationship.name))
+                }
+            }
+        }
+        unclearNames.formUnion(unsoundLinks.map(\.name))
     }
 
-    mutating func check(_ relationship: RelationshipDeclaration, of entity: EntityDeclaration) {
+    /// Checks a relationship, and tells whether it leads somewhere and back.
+    private mutating func check(_ relationship: RelationshipDeclaration, of entity: EntityDeclaration) -> Bool {
         let label = "\(entity.name).\(relationship.name)"
         guard let position = positions[relationship.destination.content] else {
             report(
                 relationship.destination.line,
                 "\(label) leads to '\(relationship.destination.content)', which is no entity",
                 "Known entities are: \(positions.keys.sorted().joined(separator: ", "))")
-            return
+            return false
         }
         if let maximum = relationship.maximumCount, maximum < max(relationship.minimumCount, 1) {
             report(relationship.line, "\(label) allows fewer objects than it needs", "Raise maxCount or lower minCount")
         }
-        guard let inverseName = relationship.inverse else { return }
+        guard let inverseName = relationship.inverse else { return true }
         let destination = declaration.entities[position]
         guard let inverse = ownRelationships(position).first(where: { $0.name == inverseName.content }) else {
+            if isUnclear(inverseName.content, of: destination) { return false }
             let isInherited = destination.relationships.contains { $0.name == inverseName.content }
             report(
                 inverseName.line,
@@ -29,19 +48,24 @@ extension ModelBuilder {
                 isInherited
                     ? "Let \(label) lead to the entity that declares it, or write 'inverse: none'"
                     : "Declare it in \(destination.name), or write 'inverse: none'")
-            return
+            return false
         }
+        // Its own mistake is told where it stands.
+        if positions[inverse.destination.content] == nil { return false }
         if inverse.isTransient != relationship.isTransient {
             report(
                 inverseName.line, "Of \(label) and \(destination.name).\(inverse.name) only one is transient",
                 "Make both transient, or none")
+            return false
         }
         if inverse.destination.content != entity.name || inverse.inverse?.content != relationship.name {
             report(
                 inverseName.line,
                 "\(label) and \(destination.name).\(inverse.name) are not each other's inverse",
                 "Let \(destination.name).\(inverse.name) say 'to: \(entity.name)' and 'inverse: \(relationship.name)'")
+            return false
         }
+        return true
     }
 
     /// Decides where the links of each relationship are kept.
@@ -58,6 +82,7 @@ extension ModelBuilder {
                 place(relationship, at: index, of: entityIndex)
             }
         }
+        nameJoinTables()
         // Sub-entities have their ancestors' storage.
         for (entityIndex, entity) in declaration.entities.enumerated() {
             for index in entity.relationships.indices where storages[entityIndex][index] == nil {
@@ -81,19 +106,12 @@ extension ModelBuilder {
             storages[entityIndex][index] = .inverseColumn(slot: slot)
             return
         }
-        let own = "\(declaration.entities[entityIndex].name)_\(relationship.name)"
-        let other = inverse.map {
-            "\(declaration.entities[destination].name)_\(declaration.entities[destination].relationships[$0].name)"
+        func name(_ entity: Int, _ relationship: Int) -> (String, String) {
+            let entity = declaration.entities[entity]
+            return ("\(entity.name)_\(entity.relationships[relationship].name)", entity.name)
         }
         // The side whose name sorts first owns the table, so that the order of a file's lines does not matter.
-        let isOwner = other.map { own <= $0 } ?? true
-        let name = isOwner ? own : (other ?? own)
-        let taken = positions.keys.flatMap { [$0, $0 + "_readable"] } + joinTables.map(\.name)
-        if taken.contains(where: { $0.lowercased() == name.lowercased() }) {
-            report(
-                relationship.line, "The join table \(name) has the name of another table or view",
-                "Rename the entity or the relationship")
-        }
+        let isOwner = inverse.map { name(entityIndex, index) <= name(destination, $0) } ?? true
         let table = joinTables.count
         storages[entityIndex][index] = .join(table: table, isOwner: isOwner)
         let isOwnInverse = destination == entityIndex && inverse == index
@@ -103,7 +121,7 @@ extension ModelBuilder {
         let back = inverse.map { declaration.entities[destination].relationships[$0].isOrdered } ?? false
         joinTables.append(
             JoinTable(
-                name: name, index: table, ownerEntity: isOwner ? here.0 : there.0,
+                name: "", index: table, ownerEntity: isOwner ? here.0 : there.0,
                 ownerRelationship: isOwner ? here.1 : (there.1 ?? here.1),
                 destinationEntity: isOwner ? there.0 : here.0, destinationRelationship: isOwner ? there.1 : here.1,
                 ordersDestinations: isOwner ? relationship.isOrdered : back,
@@ -137,11 +155,16 @@ extension ModelBuilder {
                 Relationship(
                     relationship, index: relationships.count, entityIndex: index, destinationIndex: destination,
                     inverseIndex: inverseIndex(of: relationship), storage: storage,
-                    positionSlot: positionColumn(of: relationship).flatMap {
-                        tables[root(of: destination)]?.slots[$0]
-                    }))
+                    columnName: columnName(storage, of: index),
+                    positionSlot: tables[root(of: destination)]?.positionSlots[
+                        PropertyKey(entity: index, name: relationship.name)]))
         }
         return relationships
+    }
+
+    private func columnName(_ storage: RelationshipStorage, of index: Int) -> String? {
+        guard case .column(let slot) = storage else { return nil }
+        return tables[root(of: index)]?.columnNames[slot]
     }
 
     func buildTransientRelationship(_ declared: RelationshipDeclaration, of index: Int) -> TransientRelationship? {

@@ -20,6 +20,8 @@ extension Located: Sendable where Content: Sendable {}
 struct EntityDeclaration: Sendable {
     var name: String
     var line: Int?
+    /// Tells whether something was wrong with it, so that what it lacks is no mistake of its own.
+    var isUnclear = false
     /// The entity whose properties this one has too.
     var parent: Located<String>?
     var isAbstract = false
@@ -66,6 +68,8 @@ struct AttributeDeclaration: Sendable {
     var name: String
     var line: Int?
     var type: AttributeType = .string
+    /// Tells whether it could not be read; the name is known.
+    var isUnclear = false
     var isOptional = false
     var isUnique = false
     var isIndexed = false
@@ -87,6 +91,8 @@ struct RelationshipDeclaration: Sendable {
     var name: String
     var line: Int?
     var destination: Located<String>
+    /// Tells whether it could not be read; the name is known.
+    var isUnclear = false
     /// The inverse's name; nil where the file says that there is none.
     var inverse: Located<String>?
     var isToMany = false

@@ -32,22 +32,34 @@ extension ObjectModel {
     public static func parse(_ text: String, file: String = "model.yaml") throws(ModelError) -> ObjectModel {
         var reader = YAMLModelReader(file: file)
         let declaration = reader.read(text)
-        guard reader.problems.isEmpty else { throw ModelError(problems: reader.problems) }
-        return try build(declaration, file: file)
+        return try build(declaration, file: file, reader.problems)
     }
 
     /// Reads a model from the XML of a Core Data model.
     static func parse(_ xml: [UInt8], file: CoreDataModelFile) throws(ModelError) -> ObjectModel {
         var reader = CoreDataModelReader(file)
         let declaration = reader.read(xml)
-        guard reader.problems.isEmpty else { throw ModelError(problems: reader.problems) }
-        return try build(declaration, file: file.contents)
+        return try build(declaration, file: file.contents, reader.problems)
     }
 
-    private static func build(_ declaration: ModelDeclaration, file: String) throws(ModelError) -> ObjectModel {
+    /// Builds the model of a file, whose mistakes in form are known; what else can be told is told with them.
+    private static func build(
+        _ declaration: ModelDeclaration, file: String, _ problems: [ModelError.Problem]
+    ) throws(ModelError) -> ObjectModel {
+        // Where nothing could be read, there is nothing to say about it.
+        if declaration.entities.isEmpty, !problems.isEmpty { throw ModelError(problems: problems) }
         var builder = ModelBuilder(declaration, file: file)
-        if let model = builder.build() { return model }
-        throw ModelError(problems: builder.problems)
+        let model = builder.build()
+        if let model, problems.isEmpty { return model }
+        let all = (problems + builder.problems).enumerated()
+            .sorted { ($0.element.line ?? 0, $0.offset) < ($1.element.line ?? 0, $1.offset) }
+        throw ModelError(problems: all.map(\.element))
+    }
+
+    /// The same model with other columns, for stores of older layouts.
+    func laidOut(_ layout: ColumnLayout) -> ObjectModel {
+        var builder = ModelBuilder(declaration, file: name, layout: layout)
+        return builder.build() ?? self
     }
 
     private static func text(_ path: String) throws(ModelError) -> String {

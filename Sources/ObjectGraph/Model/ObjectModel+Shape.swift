@@ -25,7 +25,7 @@ extension ObjectModel {
                 constraint.slots.count > 1 || entity.attribute(named: constraint.properties[0])?.isUnique != true
             }.map { "u " + $0.properties.joined(separator: ",") }.sorted()
             let indexes = entity.indexes.map { "i " + $0.text }.sorted()
-            let version = entity.versionSlot.map { entity.columnNames[$0] } ?? ""
+            let version = entity.versionSlot.map { entity.slotNames[$0] } ?? ""
             var head = "e \(entity.name) \(entity.identity.name) \(version)"
             if let parent = entity.parentIndex { head += " parent \(entities[parent].name)" }
             if entity.isAbstract { head += " abstract" }

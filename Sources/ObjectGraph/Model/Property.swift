@@ -2,6 +2,8 @@
 public struct Attribute: Sendable {
     /// The name as the model file states it.
     public let name: String
+    /// The name of the column; of a transient attribute, which has none, the attribute's own.
+    public let columnName: String
     /// What kind of value the attribute holds.
     public let type: AttributeType
     /// The position among the columns of the entity's table; of a transient attribute, the position among
@@ -75,12 +77,14 @@ public struct Relationship: Sendable {
     /// What the model file says to people and to migrations; apart, for a save hands relationships around for each link.
     private final class Texts: Sendable {
         let name: String
+        let columnName: String
         let renamedFrom: String?
         let hashModifier: String?
         let info: [String: String]
 
-        init(_ declared: RelationshipDeclaration) {
+        init(_ declared: RelationshipDeclaration, columnName: String?) {
             name = declared.name
+            self.columnName = columnName ?? declared.name
             renamedFrom = declared.renamedFrom?.content
             hashModifier = declared.hashModifier
             info = declared.info
@@ -116,9 +120,9 @@ public struct Relationship: Sendable {
 
     init(
         _ declared: RelationshipDeclaration, index: Int, entityIndex: Int, destinationIndex: Int, inverseIndex: Int?,
-        storage: RelationshipStorage, positionSlot: Int?
+        storage: RelationshipStorage, columnName: String?, positionSlot: Int?
     ) {
-        texts = Texts(declared)
+        texts = Texts(declared, columnName: columnName)
         self.index = index
         self.entityIndex = entityIndex
         self.destinationIndex = destinationIndex
@@ -138,6 +142,8 @@ public struct Relationship: Sendable {
 
     /// The name as the model file states it.
     public var name: String { texts.name }
+    /// The name of a to-one relationship's column; of others, which have none, the relationship's own.
+    public var columnName: String { texts.columnName }
     /// The name in the model's versions before, or nil.
     public var renamedFrom: String? { texts.renamedFrom }
     /// A text that makes the relationship another one though nothing else changed, or nil.
@@ -177,7 +183,7 @@ public struct TransientRelationship: Sendable {
 
 /// A table of pairs: the links of a many-to-many relationship, or of a to-many one without inverse.
 struct JoinTable: Sendable {
-    let name: String
+    var name: String
     let index: Int
     /// The side whose name the table has.
     let ownerEntity: Int

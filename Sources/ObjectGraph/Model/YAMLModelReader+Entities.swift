@@ -7,22 +7,24 @@ extension YAMLModelReader {
         "renamedFrom", "hashModifier", "class", "info",
     ]
 
-    mutating func readEntity(name: String, _ node: Located<Node>) -> EntityDeclaration? {
-        guard let fields = mapping(node.content, "entity \(name)", allowed: Self.entityKeys, line: node.line) else {
-            return nil
-        }
+    mutating func readEntity(name: String, _ node: Located<Node>) -> EntityDeclaration {
         var entity = EntityDeclaration(name: name, line: node.line)
+        let problemCount = problems.count
+        guard let fields = mapping(node.content, "entity \(name)", allowed: Self.entityKeys, line: node.line) else {
+            entity.isUnclear = true
+            return entity
+        }
+        // A key that is not known may stand for one that is missing.
+        entity.isUnclear = problems.count > problemCount
         entity.parent = located(fields["parent"], "parent")
         entity.isAbstract = boolean(fields["abstract"], "abstract") ?? false
         entity.identity = located(fields["identity"], "identity")
         entity.version = located(fields["version"], "version")
         for (key, node) in pairs(fields["attributes"], "'attributes' of \(name)") {
-            if let attribute = readAttribute(name: key, node, entity: name) { entity.attributes.append(attribute) }
+            entity.attributes.append(readAttribute(name: key, node, entity: name))
         }
         for (key, node) in pairs(fields["relationships"], "'relationships' of \(name)") {
-            if let relationship = readRelationship(name: key, node, entity: name) {
-                entity.relationships.append(relationship)
-            }
+            entity.relationships.append(readRelationship(name: key, node, entity: name))
         }
         if let unique = fields["unique"] { entity.uniqueness = readUniqueness(unique, entity: name) }
         if let indexes = fields["indexes"] { entity.indexes = readIndexes(indexes, entity: name) }

@@ -13,20 +13,22 @@ extension YAMLModelReader {
 
     mutating func readAttribute(
         name: String, _ node: Located<Node>, entity: String
-    ) -> AttributeDeclaration? {
+    ) -> AttributeDeclaration {
         let label = "attribute \(entity).\(name)"
-        guard let fields = mapping(node.content, label, allowed: Self.attributeKeys, line: node.line) else {
-            return nil
-        }
         var attribute = AttributeDeclaration(name: name, line: node.line)
+        attribute.isUnclear = true
+        guard let fields = mapping(node.content, label, allowed: Self.attributeKeys, line: node.line) else {
+            return attribute
+        }
         guard let typeNode = fields["type"], let typeName = typeNode.string else {
             report(node.line, "The \(label) has no type", "Give it one of: \(typeNames)")
-            return nil
+            return attribute
         }
         guard let type = AttributeType(rawValue: typeName) else {
             report(line(typeNode), "'\(typeName)' is no attribute type", "Use one of: \(typeNames)")
-            return nil
+            return attribute
         }
+        attribute.isUnclear = false
         attribute.type = type
         attribute.isOptional = boolean(fields["optional"], "optional") ?? false
         attribute.isUnique = boolean(fields["unique"], "unique") ?? false
@@ -50,18 +52,23 @@ extension YAMLModelReader {
 
     mutating func readRelationship(
         name: String, _ node: Located<Node>, entity: String
-    ) -> RelationshipDeclaration? {
+    ) -> RelationshipDeclaration {
         let label = "relationship \(entity).\(name)"
+        var relationship = RelationshipDeclaration(
+            name: name, line: node.line, destination: Located(content: "", line: node.line))
+        relationship.isUnclear = true
         guard let fields = mapping(node.content, label, allowed: Self.relationshipKeys, line: node.line) else {
-            return nil
+            return relationship
         }
         guard let destination = located(fields["to"], "to") else {
             report(node.line, "The \(label) has no destination", "Name the entity it leads to with 'to:'")
-            return nil
+            return relationship
         }
-        var relationship = RelationshipDeclaration(name: name, line: node.line, destination: destination)
+        relationship.isUnclear = false
+        relationship.destination = destination
         relationship.inverse = located(fields["inverse"], "inverse")
         if relationship.inverse == nil {
+            relationship.isUnclear = true
             report(
                 node.line, "The \(label) has no inverse",
                 "Name the way back with 'inverse:', or write 'inverse: none' where there is none")

@@ -21,7 +21,7 @@ struct YAMLModelReader {
             return model
         }
         for (key, node) in pairs(entities, "'entities'") {
-            if let entity = readEntity(name: key, node) { model.entities.append(entity) }
+            model.entities.append(readEntity(name: key, node))
         }
         return model
     }

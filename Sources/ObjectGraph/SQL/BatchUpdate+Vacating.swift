@@ -42,7 +42,7 @@ extension BatchUpdate {
                 SELECT \(selection.alias).pk, \(positions.map { columns[$0].value }.joined(separator: ", ")) \
                 FROM \(table) AS \(selection.alias) WHERE \(selection.alias).pk IN (\(list))
                 """)
-        let emptied = vacated.map { "\(SQLText.quoted($0.attribute.name)) = NULL" }.joined(separator: ", ")
+        let emptied = vacated.map { "\(SQLText.quoted($0.attribute.columnName)) = NULL" }.joined(separator: ", ")
         let emptying = try PreparedStatement(
             store.connection, sql: "UPDATE \(table) SET \(emptied) WHERE pk IN (\(list))")
         try keys.forEachChunk(of: HistoryRange.maximumCount) { chunk throws(StoreError) in

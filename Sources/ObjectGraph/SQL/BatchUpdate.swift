@@ -57,7 +57,7 @@ struct BatchUpdate {
                 }
             }
             values[slot] = value
-            columns.append((SQLText.quoted(column.attribute.name), value))
+            columns.append((SQLText.quoted(column.attribute.columnName), value))
         }
         self.constants = constants
         self.columns = columns

@@ -46,7 +46,7 @@ private struct CanonicalDump {
             connection,
             sql: """
                 SELECT pk, _placeholder, \(columns) FROM \(SQLText.quoted(entity.tableName)) \
-                \(own)ORDER BY \(SQLText.quoted(entity.identity.name))
+                \(own)ORDER BY \(SQLText.quoted(entity.identity.columnName))
                 """)
         while try statement.step() {
             var text =
@@ -71,8 +71,8 @@ private struct CanonicalDump {
             case .inverseColumn: sql = FetchQuery.identities(relationship, model)
             case .join: sql = FetchQuery.identities(relationship, model)
             case .column:
-                let identity = SQLText.quoted(destination.identity.name)
-                sql = "SELECT \(identity) FROM \(SQLText.quoted(destination.name)) WHERE pk = ?"
+                let identity = SQLText.quoted(destination.identity.columnName)
+                sql = "SELECT \(identity) FROM \(SQLText.quoted(destination.viewName)) WHERE pk = ?"
             }
             links.append(
                 Links(

@@ -260,7 +260,7 @@ final class DerivedPropagation {
             var names: [Int64: String] = [:]
             let statement = try store.statement(
                 """
-                SELECT c.pk, c.slots, e.\(SQLText.quoted(root.identity.name)), \(kind) \
+                SELECT c.pk, c.slots, e.\(SQLText.quoted(root.identity.columnName)), \(kind) \
                 FROM temp.derived_\(index) c CROSS JOIN \(table(index)) e ON e.pk = c.pk ORDER BY c.pk
                 """)
             while try statement.step() {
@@ -281,6 +281,6 @@ final class DerivedPropagation {
 
     private func names(_ bits: Int64, _ entity: Entity) -> String {
         plan.derivedSlots[entity.index].enumerated().filter { bits & 1 << Int64($0.offset) != 0 }
-            .map { entity.columnNames[$0.element] }.joined(separator: ",")
+            .map { entity.slotNames[$0.element] }.joined(separator: ",")
     }
 }

@@ -41,7 +41,8 @@ final class EntityTable {
         } else {
             members = [:]
         }
-        selection = "SELECT pk, _placeholder, \(columns.joined(separator: ", ")) FROM \(SQLText.quoted(entity.name))"
+        selection =
+            "SELECT pk, _placeholder, \(columns.joined(separator: ", ")) FROM \(SQLText.quoted(entity.viewName))"
     }
 
     /// Lets go of all prepared statements: a connection with one cannot be closed.
@@ -55,7 +56,7 @@ final class EntityTable {
     // MARK: Reading
 
     func rows(identities: [Value], each: (StoredRow) -> Void) throws(StoreError) {
-        try lookUp(column: entity.identity.name, keys: identities, limit: nil, each: each)
+        try lookUp(column: entity.identity.columnName, keys: identities, limit: nil, each: each)
     }
 
     func rows(primaryKeys: [Int64], each: (StoredRow) -> Void) throws(StoreError) {
@@ -105,7 +106,7 @@ final class EntityTable {
             let part = owners[start..<min(start + KeyList.maximumWidth, owners.count)].map { Value.integer($0) }
             let width = KeyList.width(for: part.count)
             let sql = """
-                SELECT \(column), max(\(place)) FROM \(SQLText.quoted(entity.name)) \
+                SELECT \(column), max(\(place)) FROM \(SQLText.quoted(entity.viewName)) \
                 WHERE \(column) IN (\(SQLText.parameters(width))) GROUP BY \(column)
                 """
             let key = LookUp(column: sql, width: width)
@@ -182,7 +183,7 @@ final class EntityTable {
         let statement = try PreparedStatement(
             connection,
             sql: """
-                INSERT INTO \(SQLText.quoted(entity.name)) (\(names.joined(separator: ", "))) \
+                INSERT INTO \(SQLText.quoted(entity.viewName)) (\(names.joined(separator: ", "))) \
                 VALUES (\(SQLText.parameters(names.count)))
                 """)
         insertion = statement
@@ -217,7 +218,7 @@ final class EntityTable {
         let names = slots.map { SQLText.quoted(entity.columnNames[$0]) } + (includesPlaceholder ? ["_placeholder"] : [])
         let assignments = names.map { "\($0) = ?" }.joined(separator: ", ")
         let statement = try PreparedStatement(
-            connection, sql: "UPDATE \(SQLText.quoted(entity.name)) SET \(assignments) WHERE pk = ?")
+            connection, sql: "UPDATE \(SQLText.quoted(entity.viewName)) SET \(assignments) WHERE pk = ?")
         updates[mask] = statement
         return statement
     }
@@ -230,7 +231,7 @@ final class EntityTable {
             statement = known
         } else {
             statement = try PreparedStatement(
-                connection, sql: "UPDATE \(SQLText.quoted(entity.name)) SET _entity = ? WHERE pk = ?")
+                connection, sql: "UPDATE \(SQLText.quoted(entity.viewName)) SET _entity = ? WHERE pk = ?")
             lookUps[key] = statement
         }
         statement.bind(1, own.name)
@@ -244,7 +245,7 @@ final class EntityTable {
             statement = deletion
         } else {
             statement = try PreparedStatement(
-                connection, sql: "DELETE FROM \(SQLText.quoted(entity.name)) WHERE pk = ?")
+                connection, sql: "DELETE FROM \(SQLText.quoted(entity.viewName)) WHERE pk = ?")
             deletion = statement
         }
         statement.bind(1, pk)

@@ -64,7 +64,7 @@ struct FetchQuery {
     /// sorted.
     static func identities(_ relationship: Relationship, _ model: ObjectModel) -> String {
         let destination = model.entities[relationship.destinationIndex]
-        let identity = "d.\(SQLText.quoted(destination.identity.name))"
+        let identity = "d.\(SQLText.quoted(destination.identity.columnName))"
         let table = SQLText.quoted(destination.tableName)
         switch relationship.storage {
         case .join(let index, let isOwner):
@@ -197,10 +197,10 @@ private struct FetchQueryBuilder {
         var columns: [String] = []
         for column in request.shape.columns {
             switch column.source {
-            case .attribute(let attribute): columns.append("\(root).\(SQLText.quoted(attribute.name))")
+            case .attribute(let attribute): columns.append("\(root).\(SQLText.quoted(attribute.columnName))")
             case .toOne(let relationship):
                 let alias = try compiler.alias([relationship], 0)
-                let identity = request.model.entities[relationship.destinationIndex].identity.name
+                let identity = request.model.entities[relationship.destinationIndex].identity.columnName
                 columns.append("\(alias).\(SQLText.quoted(identity))")
             case .toMany(let relationship): lists.append(FetchQuery.identities(relationship, request.model))
             case .expression(let expression):

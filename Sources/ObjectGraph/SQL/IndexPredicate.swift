@@ -61,9 +61,9 @@ enum IndexPredicate {
             if attribute.type == .decimal, comparison.relation != .equal, comparison.relation != .notEqual {
                 throw refused("Decimals are kept as texts, whose order is another")
             }
-            column = prefix + SQLText.quoted(attribute.name)
+            column = prefix + SQLText.quoted(attribute.columnName)
         case .destination(let relationship) where values.allSatisfy(\.isNull):
-            column = prefix + SQLText.quoted(relationship.name)
+            column = prefix + SQLText.quoted(relationship.columnName)
         default: throw refused("It compares something that is no attribute")
         }
         let literals = values.map(literal)

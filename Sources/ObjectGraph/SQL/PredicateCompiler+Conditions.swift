@@ -151,7 +151,7 @@ extension PredicateCompiler {
         var terms: [String] = []
         if !present.isEmpty {
             let table = SQLText.quoted(entity.tableName)
-            let identity = SQLText.quoted(entity.identity.name)
+            let identity = SQLText.quoted(entity.identity.columnName)
             terms.append("\(subject) IN (SELECT pk FROM \(table) WHERE \(identity) IN (\(parameters(present))))")
         }
         if present.count < identities.count { terms.append("\(subject) IS NULL") }

@@ -97,7 +97,7 @@ struct PredicateCompiler {
             if scope.aliases.count >= Self.maximumJoinCount { throw Self.tooManyTables }
             let joined = try newAlias(step.destinationIndex)
             let table = SQLText.quoted(model.entities[step.destinationIndex].tableName)
-            scope.joins += " LEFT JOIN \(table) \(joined) ON \(joined).pk = \(alias).\(SQLText.quoted(step.name))"
+            scope.joins += " LEFT JOIN \(table) \(joined) ON \(joined).pk = \(alias).\(SQLText.quoted(step.columnName))"
             scope.aliases[key] = joined
             alias = joined
         }
@@ -108,8 +108,8 @@ struct PredicateCompiler {
     private mutating func path(_ path: ResolvedPath) throws(PredicateError) -> String {
         let alias = try alias(path.steps, path.scope)
         switch path.end {
-        case .attribute(let attribute): return "\(alias).\(SQLText.quoted(attribute.name))"
-        case .destination(let relationship): return "\(alias).\(SQLText.quoted(relationship.name))"
+        case .attribute(let attribute): return "\(alias).\(SQLText.quoted(attribute.columnName))"
+        case .destination(let relationship): return "\(alias).\(SQLText.quoted(relationship.columnName))"
         case .object: return "\(alias).pk"
         }
     }

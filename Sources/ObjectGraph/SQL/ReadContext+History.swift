@@ -130,13 +130,14 @@ extension ReadContext {
             while let row = try rows.next() { identities[row[0]] = Value(row[1] as DatabaseValue) }
         }
         if let entity = model.entity(named: name) {
-            let identity = SQLText.quoted(entity.identity.name)
+            let identity = SQLText.quoted(entity.identity.columnName)
             let selection = "SELECT e.pk, e.\(identity) FROM"
             if let objects = range.objects {
-                let sql = "\(selection) json_each(?) o CROSS JOIN \(SQLText.quoted(entity.name)) e ON e.pk = o.value"
+                let sql =
+                    "\(selection) json_each(?) o CROSS JOIN \(SQLText.quoted(entity.viewName)) e ON e.pk = o.value"
                 try add(sql, [objects])
             } else {
-                let sql = "\(selection) \(SQLText.quoted(entity.name)) e WHERE e.pk BETWEEN ? AND ?"
+                let sql = "\(selection) \(SQLText.quoted(entity.viewName)) e WHERE e.pk BETWEEN ? AND ?"
                 try add(sql, [range.first, range.last])
             }
         }

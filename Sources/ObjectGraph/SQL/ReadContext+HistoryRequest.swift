@@ -94,7 +94,7 @@ extension ReadContext {
             return nil
         }
         let sql = """
-            SELECT pk FROM \(SQLText.quoted(entity.name)) WHERE \(SQLText.quoted(entity.identity.name)) = ? \
+            SELECT pk FROM \(SQLText.quoted(entity.viewName)) WHERE \(SQLText.quoted(entity.identity.columnName)) = ? \
             UNION SELECT object FROM _history_change \
             WHERE change = 2 AND entity IN (\(SQLText.literals(kinds(entity)))) AND identity = ?
             """

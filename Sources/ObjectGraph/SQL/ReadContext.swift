@@ -24,7 +24,7 @@ public struct ReadContext {
 
     /// Returns the number of objects of an entity, and how many of them are placeholders.
     public func count(_ entity: Entity) throws -> (objects: Int, placeholders: Int) {
-        let table = SQLText.quoted(entity.name)
+        let table = SQLText.quoted(entity.viewName)
         let objects = try Int.fetchOne(database, sql: "SELECT count(*) FROM \(table)") ?? 0
         let placeholders = try Int.fetchOne(database, sql: "SELECT count(*) FROM \(table) WHERE _placeholder") ?? 0
         return (objects, placeholders)

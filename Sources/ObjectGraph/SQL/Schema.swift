@@ -1,7 +1,7 @@
 /// The SQL that lays a store out for a model.
 struct Schema {
     /// The layout's own version, kept in `_metadata`; a store with a greater one is refused.
-    static let formatVersion = 2
+    static let formatVersion = 3
 
     private let model: ObjectModel
 
@@ -70,14 +70,13 @@ struct Schema {
         "CREATE INDEX _history_change_deletion ON _history_change (object) WHERE change = 2",
     ]
 
-    /// Makes a store of the first layout one of this layout.
+    /// Makes a store of the first layout one of the second.
     var upgradeFromFirst: [String] {
         Self.historyAdditions + [
             "ALTER TABLE _tombstone ADD COLUMN saved INTEGER",
             // When the old ones were saved is not known: their time begins now.
             "UPDATE _tombstone SET saved = CAST(strftime('%s', 'now') AS INTEGER) * 1000000",
             "DROP VIEW IF EXISTS _history", historyView,
-            "UPDATE _metadata SET value = '2' WHERE key = 'formatVersion'",
         ]
     }
 
@@ -96,10 +95,10 @@ struct Schema {
         let ranges = "FROM _history_range r JOIN _history_transaction t USING (token)"
         let list = "CROSS JOIN json_each(r.objects) o"
         for entity in model.entities {
-            let identity = SQLText.quoted(entity.identity.name)
+            let identity = SQLText.quoted(entity.identity.columnName)
             let selection = "SELECT \(head), r.entity, e.\(identity), \(change("r")), r.properties, NULL \(ranges)"
             let condition = "WHERE r.entity = \(SQLText.literal(entity.name)) AND r.objects IS"
-            let table = "CROSS JOIN \(SQLText.quoted(entity.name)) e ON e.pk"
+            let table = "CROSS JOIN \(SQLText.quoted(entity.viewName)) e ON e.pk"
             parts.append("\(selection) \(table) BETWEEN r.first AND r.last \(condition) NULL")
             parts.append("\(selection) \(list) \(table) = o.value \(condition) NOT NULL")
         }
@@ -125,20 +124,17 @@ struct Schema {
         var columns = ["pk INTEGER PRIMARY KEY"]
         for slot in root.columnNames.indices {
             let name = SQLText.quoted(root.columnNames[slot])
-            let attributes = members.filter { $0.attributes.hasAttribute(at: slot) }.map { $0.attributes[slot] }
             let relationship = members.flatMap(\.ownRelationships).first { $0.slot == slot }
             if let relationship {
                 columns.append(column(relationship))
-            } else if let type = attributes.first?.type.columnType {
-                // Entities beside each other may mean different types by a name: then the column keeps what it is given.
-                columns.append(attributes.allSatisfy { $0.type.columnType == type } ? "\(name) \(type)" : name)
             } else {
-                columns.append("\(name) INTEGER")
+                let attribute = members.first { $0.attributes.hasAttribute(at: slot) }?.attributes[slot]
+                columns.append("\(name) \(attribute?.type.columnType ?? "INTEGER")")
             }
         }
         if root.sharesTable { columns.append("_entity TEXT NOT NULL") }
         columns.append("_placeholder INTEGER NOT NULL DEFAULT 0")
-        return "CREATE TABLE \(SQLText.quoted(root.name)) (\(columns.joined(separator: ", ")))"
+        return "CREATE TABLE \(SQLText.quoted(root.tableName)) (\(columns.joined(separator: ", ")))"
     }
 
     /// The condition that rows of a table are objects of an entity that is not its root, or of one below it.
@@ -150,13 +146,13 @@ struct Schema {
     /// The rows of a sub-entity, with all columns of the table.
     private func view(_ entity: Entity) -> String {
         """
-        CREATE VIEW \(SQLText.quoted(entity.name)) AS SELECT * FROM \(SQLText.quoted(entity.tableName)) \
+        CREATE VIEW \(SQLText.quoted(entity.viewName)) AS SELECT * FROM \(SQLText.quoted(entity.tableName)) \
         WHERE \(Self.kindCondition(entity, model))
         """
     }
 
     private func column(_ relationship: Relationship) -> String {
-        let name = "\(SQLText.quoted(relationship.name)) INTEGER"
+        let name = "\(SQLText.quoted(relationship.columnName)) INTEGER"
         let destination = model.entities[relationship.destinationIndex]
         let reference = " REFERENCES \(SQLText.quoted(destination.tableName))(pk)"
         guard let inverse = relationship.inverseIndex else {
@@ -173,12 +169,16 @@ struct Schema {
         var statements: [String] = []
         /// The columns that an index begins with.
         var covered: Set<String> = []
-        private var known: Set<String> = []
+        /// The names without case, each with those that were asked for.
+        private var known: [String: [String]] = [:]
 
         mutating func add(
             _ name: String, on table: String, _ terms: [String], where condition: String? = nil, unique: Bool = false
         ) {
-            guard known.insert(name).inserted else { return }
+            let others = known[name.lowercased(), default: []]
+            if others.contains(name) { return }
+            known[name.lowercased()] = others + [name]
+            let name = others.isEmpty ? name : "\(name)$\(others.count + 1)"
             if condition == nil { covered.insert(terms[0]) }
             statements.append(
                 "CREATE \(unique ? "UNIQUE " : "")INDEX \(SQLText.quoted(name)) ON \(SQLText.quoted(table)) "
@@ -188,37 +188,40 @@ struct Schema {
 
     private func add(_ entity: Entity, to list: inout IndexList) {
         // A point is no part of any name in a model, so no table and no other index is called the same.
-        func name(_ names: [String]) -> String { ([entity.name] + names).joined(separator: ".") }
+        func name(_ names: [String]) -> String { ([entity.viewName] + names).joined(separator: ".") }
         func quoted(_ names: [String]) -> [String] { names.map(SQLText.quoted) }
         if entity.parentIndex == nil {
-            list.add(name([entity.identity.name]), on: entity.tableName, quoted([entity.identity.name]), unique: true)
+            let identity = entity.identity.columnName
+            list.add(name([identity]), on: entity.tableName, quoted([identity]), unique: true)
         }
         for constraint in entity.ownUniquenessConstraints {
             // A sub-entity's constraint does not bind the objects beside it.
             let condition = entity.parentIndex.map { _ in Self.kindCondition(entity, model) }
-            let label = constraint.properties.count > 1 ? constraint.properties + ["unique"] : constraint.properties
+            let columns = constraint.slots.map { entity.columnNames[$0] }
             list.add(
-                name(label), on: entity.tableName, quoted(constraint.properties), where: condition, unique: true)
+                name(columns.count > 1 ? columns + ["unique"] : columns), on: entity.tableName, quoted(columns),
+                where: condition, unique: true)
         }
         for index in entity.indexes {
+            let columns = index.properties.compactMap { entity.columnName(of: $0) }
             let predicate = index.predicate.flatMap { try? IndexPredicate.sql($0, entity: entity, model: model) }
             list.add(
                 index.isPlain
-                    ? name(index.properties) : index.name.map { "\(entity.name):\($0)" } ?? name([index.text]),
-                on: entity.tableName, index.elements.map(term), where: predicate)
+                    ? name(columns) : index.name.map { "\(entity.viewName):\($0)" } ?? name([index.text]),
+                on: entity.tableName, index.elements.map { term($0, entity) }, where: predicate)
         }
         for names in extremes(entity) { list.add(name(names), on: entity.tableName, quoted(names)) }
         // A to-one column is searched from the other side, and by SQLite when a destination is deleted.
         for relationship in entity.ownRelationships {
             if let slot = model.inverse(of: relationship)?.positionSlot {
                 list.add(
-                    name([relationship.name, "position"]), on: entity.tableName,
-                    quoted([relationship.name, entity.columnNames[slot]]))
+                    name([relationship.columnName, "position"]), on: entity.tableName,
+                    quoted([relationship.columnName, entity.columnNames[slot]]))
             }
         }
         let searched =
-            entity.ownAttributes.filter(\.isIndexed).map(\.name)
-            + entity.ownRelationships.filter { $0.slot != nil }.map(\.name)
+            entity.ownAttributes.filter(\.isIndexed).map(\.columnName)
+            + entity.ownRelationships.filter { $0.slot != nil }.map(\.columnName)
         for column in searched where !list.covered.contains(SQLText.quoted(column)) {
             list.add(name([column]), on: entity.tableName, quoted([column]))
         }
@@ -226,19 +229,19 @@ struct Schema {
 
     /// What an index orders rows by. SQLite's own functions change the case of ASCII letters only; a function of ours
     /// would make a store that the `sqlite3` program cannot write.
-    private func term(_ element: EntityIndex.Element) -> String {
-        let column = SQLText.quoted(element.property)
+    private func term(_ element: EntityIndex.Element, _ entity: Entity) -> String {
+        let column = SQLText.quoted(entity.columnName(of: element.property) ?? element.property)
         let term =
             element.function.map { "\($0.sqliteFunction)(\(column))" } ?? column
         return element.isDescending ? "\(term) DESC" : term
     }
 
     private func entityIndexes(_ root: Entity) -> [String] {
-        let table = SQLText.quoted(root.name)
+        let table = SQLText.quoted(root.tableName)
         let placeholders =
-            "CREATE INDEX \(SQLText.quoted(root.name + "._placeholder")) ON \(table) (pk) WHERE _placeholder"
+            "CREATE INDEX \(SQLText.quoted(root.tableName + "._placeholder")) ON \(table) (pk) WHERE _placeholder"
         guard root.sharesTable else { return [placeholders] }
-        return [placeholders, "CREATE INDEX \(SQLText.quoted(root.name + "._entity")) ON \(table) (_entity)"]
+        return [placeholders, "CREATE INDEX \(SQLText.quoted(root.tableName + "._entity")) ON \(table) (_entity)"]
     }
 
     /// The columns by which the least and greatest values of an owner are one seek each.
@@ -279,19 +282,33 @@ struct Schema {
     // MARK: Views for people
 
     private func readableView(_ entity: Entity) -> String {
+        var names = StoreNames(besides: StoreNames.ownColumns)
+        func title(_ name: String, _ declaring: Int) -> String {
+            SQLText.quoted(names.takeColumn(name, of: model.entities[declaring].name))
+        }
         var columns = ["e.pk"]
-        columns += entity.attributes.map { "\(readable($0)) AS \(SQLText.quoted($0.name))" }
-        columns += entity.relationships.compactMap(readable)
+        // Inherited properties come first, and those of one entity in the order in which their columns are named.
+        let attributes = entity.attributes.map { ($0.name, $0.entityIndex, readable($0)) }
+        let links = entity.relationships.compactMap { link in readable(link).map { (link.name, link.entityIndex, $0) } }
+        let shown = attributes + links
+        func rank(_ index: Int) -> (Int, String) {
+            (model.entities[shown[index].1].ancestorIndexes.count, shown[index].0)
+        }
+        var titles = [String](repeating: "", count: shown.count)
+        for index in shown.indices.sorted(by: { rank($0) < rank($1) }) {
+            titles[index] = title(shown[index].0, shown[index].1)
+        }
+        columns += shown.indices.map { "\(shown[$0].2) AS \(titles[$0])" }
         if entity.sharesTable { columns.append("e._entity") }
         columns.append("e._placeholder")
         return """
-            CREATE VIEW \(SQLText.quoted(entity.name + "_readable")) AS \
-            SELECT \(columns.joined(separator: ", ")) FROM \(SQLText.quoted(entity.name)) e
+            CREATE VIEW \(SQLText.quoted(entity.readableViewName)) AS \
+            SELECT \(columns.joined(separator: ", ")) FROM \(SQLText.quoted(entity.viewName)) e
             """
     }
 
     private func readable(_ attribute: Attribute, alias: String = "e") -> String {
-        let column = "\(alias).\(SQLText.quoted(attribute.name))"
+        let column = "\(alias).\(SQLText.quoted(attribute.columnName))"
         switch attribute.type {
         case .date: return Self.isoDate(column)
         case .uuid: return Self.hyphenated(column)
@@ -301,12 +318,12 @@ struct Schema {
 
     private func readable(_ relationship: Relationship) -> String? {
         let destination = model.entities[relationship.destinationIndex]
-        let table = SQLText.quoted(destination.name)
+        let table = SQLText.quoted(destination.viewName)
         let identity = readable(destination.identity, alias: "d")
-        let name = SQLText.quoted(relationship.name)
         switch relationship.storage {
         case .column:
-            return "(SELECT \(identity) FROM \(table) d WHERE d.pk = e.\(name)) AS \(name)"
+            let column = SQLText.quoted(relationship.columnName)
+            return "(SELECT \(identity) FROM \(table) d WHERE d.pk = e.\(column))"
         case .inverseColumn:
             // The destinations show the link; a list here could hold millions.
             return nil
@@ -316,7 +333,7 @@ struct Schema {
             let order = relationship.isOrdered ? "j.\(JoinTable.positionColumn(isOwner: isOwner))" : "1"
             return """
                 (SELECT json_group_array(identity) FROM (SELECT \(identity) AS identity FROM \(join) j \
-                JOIN \(table) d ON d.pk = j.\(far) WHERE j.\(near) = e.pk ORDER BY \(order))) AS \(name)
+                JOIN \(table) d ON d.pk = j.\(far) WHERE j.\(near) = e.pk ORDER BY \(order)))
                 """
         }
     }

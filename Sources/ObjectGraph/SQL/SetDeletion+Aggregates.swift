@@ -31,8 +31,7 @@ extension SetDeletion {
     ) throws(StoreError) -> [String] {
         let slots = plan.timeSlots[entity.index]
         if slots.isEmpty { return [] }
-        let names = slots.map { entity.columnNames[$0] }
-        let assignments = names.map { "\(SQLText.quoted($0)) = ?1" }.joined(separator: ", ")
+        let assignments = slots.map { "\(SQLText.quoted(entity.columnNames[$0])) = ?1" }.joined(separator: ", ")
         try store.runOnce("UPDATE \(table(entity.index)) SET \(assignments) WHERE \(condition)") {
             $0.bind(1, history.time)
         }
@@ -40,6 +39,6 @@ extension SetDeletion {
             let selection = "SELECT pk FROM \(table(entity.index)) WHERE \(condition)"
             try propagation.markReaders(of: entity.node(of: slot), selection: selection)
         }
-        return names
+        return slots.map { entity.slotNames[$0] }
     }
 }

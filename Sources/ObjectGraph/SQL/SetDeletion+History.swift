@@ -11,12 +11,12 @@ extension SetDeletion {
         try store.runOnce(
             """
             INSERT INTO _tombstone (entity, identity, version, time, token, saved) \
-            SELECT ?1, \(SQLText.quoted(entity.identity.name)), \(version ?? "NULL"), ?2, ?3, ?4 FROM \(rows) \
+            SELECT ?1, \(SQLText.quoted(entity.identity.columnName)), \(version ?? "NULL"), ?2, ?3, ?4 FROM \(rows) \
             ON CONFLICT (entity, identity) DO UPDATE SET \
             version = excluded.version, time = excluded.time, token = excluded.token, saved = excluded.saved
             """
         ) {
-            $0.bind(1, entity.tableName)
+            $0.bind(1, entity.rootName)
             $0.bind(2, tombstone.time)
             $0.bind(3, token)
             $0.bind(4, history.time)
@@ -38,7 +38,7 @@ extension SetDeletion {
         try store.runOnce(
             """
             INSERT INTO _history_change (token, entity, object, identity, change, properties, tombstone) \
-            SELECT ?1, ?2, pk, \(SQLText.quoted(entity.identity.name)), ?3, ?4, \(tombstone) FROM \(rows) ORDER BY \(key)
+            SELECT ?1, ?2, pk, \(SQLText.quoted(entity.identity.columnName)), ?3, ?4, \(tombstone) FROM \(rows) ORDER BY \(key)
             """
         ) {
             $0.bind(1, token)
@@ -57,7 +57,7 @@ extension SetDeletion {
         let preserved = entity.attributes.filter(\.isPreservedAfterDeletion)
         if preserved.isEmpty { return "NULL" }
         let fields = preserved.map { attribute in
-            let column = SQLText.quoted(attribute.name)
+            let column = SQLText.quoted(attribute.columnName)
             let value: String
             switch attribute.type {
             case .boolean: value = "json(CASE \(column) WHEN 0 THEN 'false' WHEN 1 THEN 'true' ELSE 'null' END)"

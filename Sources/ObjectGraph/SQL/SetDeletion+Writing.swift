@@ -51,7 +51,7 @@ extension SetDeletion {
         let entity = model.entities[root.entity]
         let statement = try PreparedStatement(
             store.connection,
-            sql: "SELECT \(SQLText.quoted(entity.identity.name)) FROM \(table(entity.index)) WHERE pk = ?")
+            sql: "SELECT \(SQLText.quoted(entity.identity.columnName)) FROM \(table(entity.index)) WHERE pk = ?")
         statement.bind(1, root.pk)
         return try statement.step() ? statement.value(0) : nil
     }
@@ -63,7 +63,7 @@ extension SetDeletion {
             "UPDATE _tombstone SET version = ?1 WHERE entity = ?2 AND identity = ?3 AND ?1 IS NOT NULL"
         ) {
             $0.bind(1, tombstone.version)
-            $0.bind(2, entity.tableName)
+            $0.bind(2, entity.rootName)
             $0.bind(3, identity)
         }
     }

@@ -263,7 +263,7 @@ struct SetDeletion {
             let times = try setTimes(own, where: condition + kind, propagation)
             try appendChanges(
                 own, .update, from: "\(name) e WHERE \(condition)\(kind)",
-                properties: (times + [entity.columnNames[slot]]).joined(separator: ","), into: &tally)
+                properties: (times + [entity.slotNames[slot]]).joined(separator: ","), into: &tally)
         }
         let place = forgetting.positionSlot.map { ", \(SQLText.quoted(entity.columnNames[$0])) = NULL" } ?? ""
         try store.runOnce("UPDATE \(name) SET \(column) = NULL\(place) WHERE \(condition)")

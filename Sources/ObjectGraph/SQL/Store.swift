@@ -95,15 +95,20 @@ public final class Store: Sendable {
             let queue = try DatabaseQueue(path: path, configuration: configuration(options, isReadOnly: true))
             try queue.read { database in
                 if try checkMetadata(database, model: model, path: path) < Schema.formatVersion {
-                    throw StoreError(
-                        .olderFormat, "The store at \(path) was made by an older version",
-                        remedy: "Start the worker once, or any command that writes: it brings the store up to date")
+                    throw olderFormat(path)
                 }
             }
             return Store(model: model, path: path, database: queue, options: options, isTemporary: false)
         } catch {
             throw StoreError(error, action: "open the store at \(path)")
         }
+    }
+
+    /// The error of a store whose layout has to be brought up to date before it is read.
+    static func olderFormat(_ path: String) -> StoreError {
+        StoreError(
+            .olderFormat, "The store at \(path) was made by an older version",
+            remedy: "Start the worker once, or any command that writes: it brings the store up to date")
     }
 
     private static func open(
@@ -116,24 +121,34 @@ public final class Store: Sendable {
                 options.checkpoints, busyTimeoutMilliseconds: options.busyTimeoutMilliseconds)
             let pool = try DatabasePool(
                 path: path, configuration: configuration(options, isReadOnly: false, keeping: checkpoints))
-            try pool.writeWithoutTransaction { try prepareWriter($0, options, checkpoints) }
-            try pool.write { database in
-                if try database.tableExists("_metadata") {
-                    if try checkMetadata(database, model: model, path: path) < Schema.formatVersion {
-                        for statement in Schema(model).upgradeFromFirst { try database.execute(sql: statement) }
-                    }
-                    // Stores that were made before conflicts were kept have no table for them.
-                    try database.execute(sql: Schema.conflictTable)
-                    try database.execute(sql: Schema.deadLetterIndex)
-                } else {
-                    try create(database, model: model, path: path, options: options)
+            try pool.writeWithoutTransaction { database in
+                try prepareWriter(database, options, checkpoints)
+                // An upgrade exchanges tables, and only outside of transactions can keys be left unenforced.
+                try database.execute(sql: "PRAGMA foreign_keys = OFF")
+                try database.inTransaction(.immediate) {
+                    try makeReady(database, model: model, path: path, options: options)
+                    return .commit
                 }
-                if options.indexesHistoryByObject { try database.execute(sql: Schema.historyObjectIndex) }
+                try database.execute(sql: "PRAGMA foreign_keys = ON")
             }
             return Store(model: model, path: path, database: pool, options: options, isTemporary: isTemporary)
         } catch {
             throw StoreError(error, action: "open the store at \(path)")
         }
+    }
+
+    /// Lays the store out, or brings one of an older layout up to date.
+    private static func makeReady(_ database: Database, model: ObjectModel, path: String, options: Options) throws {
+        if try database.tableExists("_metadata") {
+            let format = try checkMetadata(database, model: model, path: path)
+            if format < Schema.formatVersion { try LayoutUpgrade(model).run(database, from: format) }
+            // Stores that were made before conflicts were kept have no table for them.
+            try database.execute(sql: Schema.conflictTable)
+            try database.execute(sql: Schema.deadLetterIndex)
+        } else {
+            try create(database, model: model, path: path, options: options)
+        }
+        if options.indexesHistoryByObject { try database.execute(sql: Schema.historyObjectIndex) }
     }
 
     /// Makes an empty file that only its owner reads; SQLite gives its log the same permissions.

@@ -177,7 +177,7 @@ private struct StoreRepair {
         }
         if nodes.isEmpty { return }
         let plan = plan
-        let source = SQLText.quoted(entity.name)
+        let source = SQLText.quoted(entity.viewName)
         let limit = chunkLength
         let time = writer.now
         var last: Int64? = .min
@@ -253,7 +253,7 @@ extension WriterConnection {
         }
         try history.append(
             entity: row.entity, pk: key, identity: values[entity.identitySlot], kind: .update,
-            properties: (slots.map { entity.columnNames[$0] } + names).joined(separator: ","))
+            properties: (slots.map { entity.slotNames[$0] } + names).joined(separator: ","))
         return true
     }
 }

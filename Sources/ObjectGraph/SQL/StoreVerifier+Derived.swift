@@ -43,7 +43,7 @@ extension StoreVerifier {
     }
 
     private func selection(_ attribute: Attribute, _ entity: Entity) -> String {
-        "o.\(SQLText.quoted(entity.identity.name)), o.\(SQLText.quoted(attribute.name))"
+        "o.\(SQLText.quoted(entity.identity.columnName)), o.\(SQLText.quoted(attribute.columnName))"
     }
 
     private func mismatch(_ stored: Value, _ expected: String, _ attribute: Attribute) -> String {
@@ -78,7 +78,7 @@ extension StoreVerifier {
     ) throws(StoreError) {
         check.checkedCount += try rowCount(entity)
         let links = destinations(relationship)
-        let column = "d.\(SQLText.quoted(summed.name))"
+        let column = "d.\(SQLText.quoted(summed.columnName))"
         // In halves of 32 bits no sum can overflow.
         func half(_ part: String) -> String {
             "coalesce((SELECT sum(\(part)) FROM \(links.from) WHERE \(links.condition)), 0)"
@@ -129,7 +129,7 @@ extension StoreVerifier {
         }
         try rows(
             """
-            SELECT o.pk, \(selection(attribute, entity)), d.\(SQLText.quoted(summed.name)) FROM \(table(entity)) o \(join) \
+            SELECT o.pk, \(selection(attribute, entity)), d.\(SQLText.quoted(summed.columnName)) FROM \(table(entity)) o \(join) \
             ORDER BY o.pk, d.pk
             """
         ) { row in
@@ -152,7 +152,7 @@ extension StoreVerifier {
     ) throws(StoreError) {
         check.checkedCount += try rowCount(entity)
         let links = destinations(relationship)
-        var value = "d.\(SQLText.quoted(source.name))"
+        var value = "d.\(SQLText.quoted(source.columnName))"
         if source.type == .decimal { value += " COLLATE \(DecimalCollation.name)" }
         let name = function == .minimum ? "min" : "max"
         try rows(
@@ -178,10 +178,10 @@ extension StoreVerifier {
             let relationship = last.relationships[index]
             let destination = model.entities[relationship.destinationIndex]
             from +=
-                " LEFT JOIN \(table(destination)) d\(position) ON d\(position).pk = \(alias).\(SQLText.quoted(relationship.name))"
+                " LEFT JOIN \(table(destination)) d\(position) ON d\(position).pk = \(alias).\(SQLText.quoted(relationship.columnName))"
             (last, alias) = (destination, "d\(position)")
         }
-        let source = "\(alias).\(SQLText.quoted(last.attributes[path.slot].name))"
+        let source = "\(alias).\(SQLText.quoted(last.attributes[path.slot].columnName))"
         check.checkedCount += try rowCount(entity)
         // What is not transformed SQLite compares by itself.
         let condition = path.transformation == nil ? "WHERE stored IS NOT expected" : ""

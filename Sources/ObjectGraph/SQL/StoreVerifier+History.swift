@@ -79,7 +79,7 @@ extension StoreVerifier {
             try rows(
                 """
                 SELECT t.identity FROM _tombstone t JOIN \(table(entity)) e \
-                ON e.\(SQLText.quoted(entity.identity.name)) = t.identity WHERE t.entity = ? AND e._placeholder = 0
+                ON e.\(SQLText.quoted(entity.identity.columnName)) = t.identity WHERE t.entity = ? AND e._placeholder = 0
                 """, [.text(entity.name)]
             ) { row in
                 check.report(entity.name, identity(row.value(0), entity), nil, "is there and has a tombstone")

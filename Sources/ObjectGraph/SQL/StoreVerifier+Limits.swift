@@ -7,7 +7,7 @@ extension StoreVerifier {
                 !$0.isDerived && (!$0.constraints.isEmpty || $0.type == .date || $0.type == .uri)
             }
             if limited.isEmpty { continue }
-            let columns = ([entity.identity.name] + limited.map(\.name)).map(SQLText.quoted)
+            let columns = ([entity.identity.columnName] + limited.map(\.columnName)).map(SQLText.quoted)
             try rows(
                 "SELECT \(columns.joined(separator: ", ")) FROM \(table(entity)) WHERE _placeholder = 0"
             ) { row in
@@ -38,14 +38,14 @@ extension StoreVerifier {
         check.checkedCount += try rowCount(entity)
         let links = destinations(relationship)
         // Counts apply when the relationship is not empty, unless it is required.
-        let floor = relationship.isOptional ? "number > 0 AND " : ""
-        let ceiling = relationship.maximumCount.map { " OR number > \($0)" } ?? ""
+        let floor = relationship.isOptional ? "_number > 0 AND " : ""
+        let ceiling = relationship.maximumCount.map { " OR _number > \($0)" } ?? ""
         try rows(
             """
-            SELECT * FROM (SELECT o.\(SQLText.quoted(entity.identity.name)), \
-            (SELECT count(*) FROM \(links.from) WHERE \(links.condition)) AS number \
+            SELECT * FROM (SELECT o.\(SQLText.quoted(entity.identity.columnName)), \
+            (SELECT count(*) FROM \(links.from) WHERE \(links.condition)) AS _number \
             FROM \(table(entity)) o WHERE o._placeholder = 0) \
-            WHERE \(floor)number < \(relationship.minimumCount)\(ceiling)
+            WHERE \(floor)_number < \(relationship.minimumCount)\(ceiling)
             """
         ) { row in
             let number = row.integer(1)

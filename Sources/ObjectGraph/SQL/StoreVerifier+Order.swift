@@ -5,7 +5,7 @@ extension StoreVerifier {
         for root in model.rootEntities where root.sharesTable {
             check.checkedCount += try rowCount(root)
             let members = [root] + root.subentityIndexes.map { model.entities[$0] }
-            let identity = SQLText.quoted(root.identity.name)
+            let identity = SQLText.quoted(root.identity.columnName)
             try rows(
                 """
                 SELECT \(identity), _entity FROM \(table(root)) \
@@ -34,7 +34,7 @@ extension StoreVerifier {
                 let places = places(relationship)
                 try rows(
                     """
-                    SELECT o.\(SQLText.quoted(entity.identity.name)), count(*), count(l.place), count(DISTINCT l.place) \
+                    SELECT o.\(SQLText.quoted(entity.identity.columnName)), count(*), count(l.place), count(DISTINCT l.place) \
                     FROM (SELECT \(places.owner) AS owner, \(places.place) AS place FROM \(places.from) \
                     WHERE \(places.owner) IS NOT NULL) l JOIN \(table(entity)) o ON o.pk = l.owner GROUP BY l.owner
                     """

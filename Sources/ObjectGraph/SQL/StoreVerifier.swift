@@ -72,7 +72,7 @@ struct StoreVerifier {
         return result
     }
 
-    func table(_ entity: Entity) -> String { SQLText.quoted(entity.name) }
+    func table(_ entity: Entity) -> String { SQLText.quoted(entity.viewName) }
 
     func rowCount(_ entity: Entity) throws(StoreError) -> Int64 {
         try integer("SELECT count(*) FROM \(table(entity))") ?? 0
@@ -81,7 +81,7 @@ struct StoreVerifier {
     func identity(_ value: Value, _ entity: Entity) -> String { entity.identity.type.text(of: value) }
 
     func columns(_ entity: Entity) -> [(relationship: Relationship, column: String)] {
-        entity.ownRelationships.filter { $0.slot != nil }.map { ($0, SQLText.quoted($0.name)) }
+        entity.ownRelationships.filter { $0.slot != nil }.map { ($0, SQLText.quoted($0.columnName)) }
     }
 
     func inverse(of relationship: Relationship) -> Relationship? {
@@ -112,7 +112,7 @@ struct StoreVerifier {
     private func checkIdentities(_ check: inout Check) throws(StoreError) {
         for entity in model.rootEntities {
             check.checkedCount += try rowCount(entity)
-            let column = SQLText.quoted(entity.identity.name)
+            let column = SQLText.quoted(entity.identity.columnName)
             let name = entity.identity.name
             try rows("SELECT pk FROM \(table(entity)) WHERE \(column) IS NULL") { row in
                 check.report(entity.name, nil, name, "the object with key \(row.integer(0)) has no identity")
@@ -134,17 +134,17 @@ struct StoreVerifier {
             check.checkedCount += try rowCount(entity)
             // What is inherited is checked with the entity that declares it.
             let inherited = entity.parentIndex.map { Set(model.entities[$0].requiredSlots) } ?? []
-            let names = entity.requiredSlots.filter { !inherited.contains($0) && $0 != entity.identitySlot }
-                .map { entity.columnNames[$0] }
-            if names.isEmpty { continue }
-            let columns = names.map { "\(SQLText.quoted($0)) IS NULL" }
+            let slots = entity.requiredSlots.filter { !inherited.contains($0) && $0 != entity.identitySlot }
+            if slots.isEmpty { continue }
+            let columns = slots.map { "\(SQLText.quoted(entity.columnNames[$0])) IS NULL" }
             try rows(
                 """
-                SELECT \(SQLText.quoted(entity.identity.name)), \(columns.joined(separator: ", ")) FROM \(table(entity)) \
+                SELECT \(SQLText.quoted(entity.identity.columnName)), \(columns.joined(separator: ", ")) FROM \(table(entity)) \
                 WHERE _placeholder = 0 AND (\(columns.joined(separator: " OR ")))
                 """
             ) { row in
-                for (index, name) in names.enumerated() where row.integer(index + 1) != 0 {
+                for (index, slot) in slots.enumerated() where row.integer(index + 1) != 0 {
+                    let name = entity.slotNames[slot]
                     check.report(entity.name, identity(row.value(0), entity), name, "is required and has no value")
                 }
             }
@@ -162,7 +162,7 @@ struct StoreVerifier {
                 let destination = model.entities[relationship.destinationIndex]
                 try rows(
                     """
-                    SELECT \(SQLText.quoted(entity.identity.name)) FROM \(table(entity)) WHERE \(column) IS NOT NULL \
+                    SELECT \(SQLText.quoted(entity.identity.columnName)) FROM \(table(entity)) WHERE \(column) IS NOT NULL \
                     AND \(column) NOT IN (SELECT pk FROM \(table(destination)))
                     """
                 ) { row in
@@ -199,7 +199,7 @@ struct StoreVerifier {
         let relationship = entity.relationships[join.ownerRelationship].name
         try rows(
             """
-            SELECT e.\(SQLText.quoted(entity.identity.name)) FROM \(name) l LEFT JOIN \(table(entity)) e ON e.pk = l.owner \
+            SELECT e.\(SQLText.quoted(entity.identity.columnName)) FROM \(name) l LEFT JOIN \(table(entity)) e ON e.pk = l.owner \
             WHERE NOT EXISTS (SELECT 1 FROM \(name) b WHERE b.owner = l.destination AND b.destination = l.owner)
             """
         ) { row in
@@ -218,8 +218,8 @@ struct StoreVerifier {
                 check.checkedCount += try integer("SELECT count(\(column)) FROM \(table(entity))") ?? 0
                 try rows(
                     """
-                    SELECT e.\(SQLText.quoted(entity.identity.name)) FROM \(table(entity)) e \
-                    JOIN \(table(destination)) d ON d.pk = e.\(column) WHERE d.\(SQLText.quoted(inverse.name)) IS NOT e.pk
+                    SELECT e.\(SQLText.quoted(entity.identity.columnName)) FROM \(table(entity)) e \
+                    JOIN \(table(destination)) d ON d.pk = e.\(column) WHERE d.\(SQLText.quoted(inverse.columnName)) IS NOT e.pk
                     """
                 ) { row in
                     check.report(

@@ -47,7 +47,7 @@ extension WriterConnection {
     private func extremes(
         _ function: AggregateFunction, _ source: Attribute, _ relationship: Relationship, _ owners: [Int64]
     ) throws(StoreError) -> [Int64: Value] {
-        var value = "d." + SQLText.quoted(source.name)
+        var value = "d." + SQLText.quoted(source.columnName)
         if source.type == .decimal {
             value += " COLLATE \(DecimalCollation.name)"
         }
@@ -65,7 +65,7 @@ extension WriterConnection {
         _ source: Attribute, _ relationship: Relationship, _ owners: [Int64], isOrdered: Bool,
         _ each: (Int64, Value) -> Void
     ) throws(StoreError) {
-        let members = members(relationship, selecting: "d." + SQLText.quoted(source.name))
+        let members = members(relationship, selecting: "d." + SQLText.quoted(source.columnName))
         try forEachPage(owners, { "\(members.select) IN (\($0))" + (isOrdered ? " ORDER BY \(members.key)" : "") }) {
             each($0.integer(0), $0.value(1))
         }

@@ -102,7 +102,7 @@ final class WriterConnection {
     func primaryKeySequences() throws(StoreError) -> [Int64] {
         var next: [Int64] = []
         for entity in model.entities {
-            let known = try integer("SELECT next FROM _sequence WHERE entity = ?") { $0.bind(1, entity.tableName) }
+            let known = try integer("SELECT next FROM _sequence WHERE entity = ?") { $0.bind(1, entity.rootName) }
             next.append(known ?? 1)
         }
         return next
@@ -141,7 +141,7 @@ extension WriterConnection {
             let list = SQLText.parameters(KeyList.width(for: part.count))
             let statement = try statement(
                 "SELECT identity, version, time FROM _tombstone WHERE entity = ? AND identity IN (\(list))")
-            statement.bind(1, entity.tableName)
+            statement.bind(1, entity.rootName)
             KeyList.bind(part, to: statement, after: 1)
             while try statement.step() {
                 let time = statement.isNull(2) ? nil : statement.integer(2)

@@ -37,13 +37,16 @@ final class ClassLayout: @unchecked Sendable {
                 level.children.compactMap { child in
                     guard let declaration = (child.value as? any PropertyWrapper)?.declaration else { return nil }
                     // The storage of a wrapped property `title` is named `_title`.
-                    declaration.found(as: String((child.label ?? "").drop { $0 == "_" }), in: owner)
+                    declaration.found(as: Self.name(child.label), in: owner)
                     return declaration
                 })
             mirror = level.superclassMirror
         }
         properties = levels.reversed().flatMap { $0 }
     }
+
+    /// The name of the property that a wrapper's storage is for: without the underscore that the compiler adds.
+    private static func name(_ label: String?) -> String { String((label ?? "").dropFirst()) }
 
     /// The properties that the class itself declares.
     var ownProperties: [PropertyDeclaration] { properties.filter { $0.owner == type } }

@@ -159,7 +159,9 @@ import Testing
         let graph = try graph()
         try graph.apply(graph.upsert("Note", "n", ["extra": "12"]), graph.upsert("Task", "t", ["extra": 12]))
         #expect(
-            try graph.rows("SELECT id, typeof(extra) FROM Item ORDER BY id") == [["n", "text"], ["t", "integer"]])
+            try graph.rows("SELECT id, typeof(extra), typeof(extra$Task) FROM Item ORDER BY id") == [
+                ["n", "text", "null"], ["t", "null", "integer"],
+            ])
         #expect(
             try graph.apply(graph.upsert("Note", "n", ["code": "x"]), graph.upsert("Task", "t", ["code": "x"])) == [
                 "applied", "applied",

@@ -62,7 +62,8 @@ import Testing
         let entity = model.entities[operation.entity]
         operation.attributes.removeAll { $0.slot == entity.versionSlot }
         func isThere(_ entity: Entity, _ identity: Value) throws -> Bool {
-            let sql = "SELECT 1 FROM \"\(entity.name)\" WHERE \"\(entity.identity.name)\" = \(Self.literal(identity))"
+            let column = "\"\(entity.identity.columnName)\""
+            let sql = "SELECT 1 FROM \"\(entity.viewName)\" WHERE \(column) = \(Self.literal(identity))"
             return try graph.value(sql) != nil
         }
         if operation.kind == .delete, try !isThere(entity, operation.identity) { return nil }

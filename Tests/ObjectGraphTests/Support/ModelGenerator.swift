@@ -33,7 +33,7 @@ struct ModelGenerator {
     /// - Parameter policies: of a hundred hierarchies and entities in them, how many have a merge policy.
     static func yaml(seed: UInt64, policies: Int = 0) -> String {
         var generator = ModelGenerator(seed: seed)
-        return generator.make(policies)
+        return AwkwardNames.applied(to: generator.make(policies), seed: seed)
     }
 
     private mutating func make(_ policies: Int) -> String {

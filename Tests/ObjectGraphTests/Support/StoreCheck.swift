@@ -25,22 +25,22 @@ enum StoreCheck {
             guard function == .sum, !attribute.type.isWhole || destination.attributes[slot].type.isWhole else {
                 return []
             }
-            aggregate = "coalesce(sum(CAST(d.\"\(destination.attributes[slot].name)\" AS REAL)), 0)"
+            aggregate = "coalesce(sum(CAST(d.\"\(destination.attributes[slot].columnName)\" AS REAL)), 0)"
         }
         let source: String
         switch relationship.storage {
         case .join(let table, let isOwner):
             let (near, far) = isOwner ? ("owner", "destination") : ("destination", "owner")
             source =
-                "\"\(graph.model.joinTables[table].name)\" j, \"\(destination.name)\" d WHERE j.\(near) = e.pk AND d.pk = j.\(far)"
+                "\"\(graph.model.joinTables[table].name)\" j, \"\(destination.viewName)\" d WHERE j.\(near) = e.pk AND d.pk = j.\(far)"
         default:
-            let back = destination.relationships[relationship.inverseIndex ?? 0].name
-            source = "\"\(destination.name)\" d WHERE d.\"\(back)\" = e.pk"
+            let back = destination.relationships[relationship.inverseIndex ?? 0].columnName
+            source = "\"\(destination.viewName)\" d WHERE d.\"\(back)\" = e.pk"
         }
         let sql = """
-            SELECT \(entity.identity.name) FROM "\(entity.name)" e WHERE \
-            abs(CAST("\(attribute.name)" AS REAL) - (SELECT \(aggregate) FROM \(source))) > 1e-6 \
-            OR "\(attribute.name)" IS NULL
+            SELECT "\(entity.identity.columnName)" FROM "\(entity.viewName)" e WHERE \
+            abs(CAST("\(attribute.columnName)" AS REAL) - (SELECT \(aggregate) FROM \(source))) > 1e-6 \
+            OR "\(attribute.columnName)" IS NULL
             """
         return try graph.column(sql).map { "\(entity.name).\(attribute.name) of \($0.shown) is not its recount" }
     }
@@ -60,15 +60,15 @@ enum StoreCheck {
             var found: [String] = []
             if inverse.deleteRule != .noAction {
                 let sql = """
-                    SELECT pk FROM "\(entity.name)" WHERE "\(relationship.name)" IS NOT NULL \
-                    AND "\(relationship.name)" NOT IN (SELECT pk FROM "\(destination.name)")
+                    SELECT pk FROM "\(entity.viewName)" WHERE "\(relationship.columnName)" IS NOT NULL \
+                    AND "\(relationship.columnName)" NOT IN (SELECT pk FROM "\(destination.viewName)")
                     """
                 found += try graph.rows(sql).map { _ in "\(label) dangles" }
             }
             if !inverse.isToMany {
                 let sql = """
-                    SELECT e.pk FROM "\(entity.name)" e JOIN "\(destination.name)" d ON d.pk = e."\(relationship.name)" \
-                    WHERE d."\(inverse.name)" IS NOT e.pk
+                    SELECT e.pk FROM "\(entity.viewName)" e JOIN "\(destination.viewName)" d ON d.pk = e."\(relationship.columnName)" \
+                    WHERE d."\(inverse.columnName)" IS NOT e.pk
                     """
                 found += try graph.rows(sql).map { _ in "\(label) is not mutual" }
             }
@@ -79,14 +79,16 @@ enum StoreCheck {
     private static func required(_ entity: Entity, _ graph: Graph) throws -> [String] {
         try entity.requiredSlots.flatMap { slot in
             let name = entity.columnNames[slot]
-            return try graph.rows("SELECT pk FROM \"\(entity.name)\" WHERE _placeholder = 0 AND \"\(name)\" IS NULL")
-                .map { _ in "\(entity.name).\(name) is required and null" }
+            return try graph.rows(
+                "SELECT pk FROM \"\(entity.viewName)\" WHERE _placeholder = 0 AND \"\(name)\" IS NULL"
+            )
+            .map { _ in "\(entity.name).\(name) is required and null" }
         }
     }
 
     private static func buried(_ entity: Entity, _ graph: Graph) throws -> [String] {
         let sql = """
-            SELECT e.pk FROM "\(entity.name)" e JOIN _tombstone t ON t.entity = '\(entity.tableName)' \
+            SELECT e.pk FROM "\(entity.viewName)" e JOIN _tombstone t ON t.entity = '\(graph.model.root(of: entity).name)' \
             AND t.identity = e.\(entity.identity.name) WHERE e._placeholder = 0
             """
         return try graph.rows(sql).map { _ in "an object of \(entity.name) lives and has a tombstone" }

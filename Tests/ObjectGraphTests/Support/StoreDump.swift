@@ -16,8 +16,8 @@ enum StoreDump {
             let owner = graph.model.entities[join.ownerEntity]
             let destination = graph.model.entities[join.destinationEntity]
             let sql = """
-                SELECT (SELECT \(owner.identity.name) FROM "\(owner.name)" WHERE pk = owner), \
-                (SELECT \(destination.identity.name) FROM "\(destination.name)" WHERE pk = destination) FROM "\(join.name)"
+                SELECT (SELECT x.\(owner.identity.columnName) FROM "\(owner.viewName)" x WHERE x.pk = j.owner), \
+                (SELECT x.\(destination.identity.columnName) FROM "\(destination.viewName)" x WHERE x.pk = j.destination) FROM "\(join.name)" j
                 """
             lines += try graph.rows(sql).map { "\(join.name): \($0[0].shown) \($0[1].shown)" }
         }
@@ -30,17 +30,17 @@ enum StoreDump {
     private static func lines(_ entity: Entity, _ graph: Graph) throws -> [String] {
         let toOne = entity.relationships.filter { !$0.isToMany }
         let columns =
-            entity.attributes.map { "e.\"\($0.name)\"" }
+            entity.attributes.map { "e.\"\($0.columnName)\"" }
             + toOne.map { relationship in
                 let destination = graph.model.entities[relationship.destinationIndex]
                 let found =
-                    "(SELECT quote(\(destination.identity.name)) FROM \"\(destination.name)\" WHERE pk = e.\"\(relationship.name)\")"
+                    "(SELECT quote(x.\(destination.identity.columnName)) FROM \"\(destination.viewName)\" x WHERE x.pk = e.\"\(relationship.columnName)\")"
                 return
-                    "CASE WHEN e.\"\(relationship.name)\" IS NULL THEN 'null' ELSE coalesce(\(found), 'dangling') END"
+                    "CASE WHEN e.\"\(relationship.columnName)\" IS NULL THEN 'null' ELSE coalesce(\(found), 'dangling') END"
             }
         let own = entity.sharesTable ? " WHERE e._entity = '\(entity.name)'" : ""
         let rows = try graph.rows(
-            "SELECT \(columns.joined(separator: ", ")), e._placeholder FROM \"\(entity.name)\" e\(own)")
+            "SELECT \(columns.joined(separator: ", ")), e._placeholder FROM \"\(entity.viewName)\" e\(own)")
         return rows.map { row in
             var fields: [(String, String)] = []
             for (index, attribute) in entity.attributes.enumerated() {
@@ -56,7 +56,8 @@ enum StoreDump {
     /// The lists of an ordered relationship, those of sub-entities too.
     private static func lines(_ relationship: Relationship, _ entity: Entity, _ graph: Graph) throws -> [String] {
         let query = FetchQuery.identities(relationship, graph.model)
-        return try graph.rows("SELECT pk, \(entity.identity.name) FROM \"\(entity.name)\"").compactMap { owner in
+        return try graph.rows("SELECT pk, \(entity.identity.columnName) FROM \"\(entity.viewName)\"").compactMap {
+            owner in
             let sql = query.replacingOccurrences(of: "?", with: owner[0].shown)
             return list(relationship, entity, owner[1], try graph.column(sql))
         }

@@ -13,9 +13,25 @@ extension CoreDataModelReader {
     static let types: [String: AttributeType] = [
         "Integer 16": .integer16, "Integer 32": .integer32, "Integer 64": .integer64, "Decimal": .decimal,
         "Double": .double, "Float": .float, "String": .string, "Boolean": .boolean, "Date": .date, "Binary": .binary,
-        "Binary Data": .binary, "UUID": .uuid, "URI": .uri, "Transformable": .transformable,
-        "Undefined": .transformable, "Composite": .transformable,
+        "UUID": .uuid, "URI": .uri, "Transformable": .transformable, "Undefined": .transformable,
+        "Composite": .transformable,
     ]
+
+    /// Other names that models have for types; the numbers are those of NSAttributeType. Letters' case and spaces do
+    /// not count.
+    private static let otherTypes: [String: AttributeType] = {
+        var found: [String: AttributeType] = [
+            "int16": .integer16, "int32": .integer32, "int64": .integer64, "bool": .boolean, "binarydata": .binary,
+            "data": .binary, "url": .uri, "objectid": .transformable, "object": .transformable, "0": .transformable,
+            "100": .integer16, "200": .integer32, "300": .integer64, "400": .decimal, "500": .double, "600": .float,
+            "700": .string, "800": .boolean, "900": .date, "1000": .binary, "1100": .uuid, "1200": .uri,
+            "1800": .transformable, "2000": .transformable, "2100": .transformable,
+        ]
+        for (name, type) in types { found[folded(name)] = type }
+        return found
+    }()
+
+    static func folded(_ text: String) -> String { text.lowercased().filter { !$0.isWhitespace } }
 
     mutating func readAttribute(_ element: XMLElement, of entity: String) -> AttributeDeclaration? {
         guard let name = element.attribute("name") else {
@@ -23,13 +39,15 @@ extension CoreDataModelReader {
             return nil
         }
         let label = "\(entity).\(name.value)"
-        let typeName = element.attribute("attributeType")?.value ?? "Undefined"
-        guard let type = Self.types[typeName] else {
+        var attribute = AttributeDeclaration(name: name.value, line: name.line)
+        let typeName = located(element, "attributeType")?.content ?? "Undefined"
+        guard let type = Self.types[typeName] ?? Self.otherTypes[Self.folded(typeName)] else {
             let known = Self.types.keys.sorted().joined(separator: ", ")
             report(element.line, "'\(typeName)' is no attribute type, at \(label)", "Use one of: \(known)")
-            return nil
+            attribute.isUnclear = true
+            return attribute
         }
-        var attribute = AttributeDeclaration(name: name.value, line: name.line)
+        if Self.types[typeName] == nil { note("the type '\(typeName)' is read as \(type.rawValue)", at: label) }
         attribute.type = type
         attribute.isOptional = flag(element, "optional")
         attribute.isTransient = flag(element, "transient")
@@ -44,7 +62,7 @@ extension CoreDataModelReader {
                 keep(child, in: &attribute.info)
             }
         }
-        if typeName == "Composite" || typeName == "Undefined" {
+        if type == .transformable, typeName != "Transformable" {
             attribute.info[Self.keptPrefix + "attributeType"] = typeName
             remark(element.line, "\(label) of type \(typeName) holds JSON here")
         }
@@ -57,6 +75,7 @@ extension CoreDataModelReader {
         }
         readValues(element, label, into: &attribute)
         readDerivation(element, label, into: &attribute)
+        settle(&attribute, label)
         return attribute
     }
 
@@ -103,27 +122,62 @@ extension CoreDataModelReader {
     ) -> Located<String>? {
         guard let found = element.attribute(key) else { return nil }
         let type = attribute.type
+        if found.value.isEmpty, type != .string { return nil }
         if type == .transformable || (!type.isNumeric && key != "defaultValueString") {
             keep(key, found.value, in: &attribute.info)
             return nil
         }
         let number = type.isNumeric ? DecimalText.canonical(found.value) ?? found.value : found.value
-        guard let value = type.value(fromText: number), !value.isNull else {
+        if let value = type.value(fromText: number), !value.isNull {
+            return Located(content: type.text(of: value), line: found.line)
+        }
+        if let value = otherReading(found.value, key, label, type) {
+            return Located(content: type.text(of: value), line: found.line)
+        }
+        // A text that is no number is a mistake; a value that the type only has no place for was taken once.
+        if type == .boolean || type.isNumeric && Double(found.value) == nil {
             report(
                 found.line, "'\(key)' of \(label) is no \(type.rawValue)", "Write \(type.expectation), or remove it")
-            return nil
+        } else {
+            note("'\(key)' is no value of the attribute's type and has no effect", at: label)
+            keep(key, found.value, in: &attribute.info)
         }
-        return Located(content: type.text(of: value), line: found.line)
+        return nil
+    }
+
+    /// Reads what Xcode leaves in a number's place: `YES` and `NO` where it was a boolean once, decimals of a whole
+    /// number.
+    private mutating func otherReading(
+        _ text: String, _ key: String, _ label: String, _ type: AttributeType
+    ) -> Value? {
+        guard type.isNumeric else {
+            guard type == .boolean, let number = Double(text) else { return nil }
+            note("a number is read as YES or NO", at: label)
+            return .integer(number == 0 ? 0 : 1)
+        }
+        if case .integer(let flag)? = AttributeType.boolean.value(fromText: text),
+            let value = type.value(fromText: String(flag))
+        {
+            note("'YES' and 'NO' as a number are read as 1 and 0", at: label)
+            return value
+        }
+        guard type.integerRange != nil, let number = Double(text), number.isFinite,
+            let value = type.value(fromDouble: number.rounded(.towardZero))
+        else { return nil }
+        note("'\(key)' of a whole number is read without its decimals", at: label)
+        return value
     }
 
     /// Returns a date that stands as seconds since 2001-01-01.
     private mutating func date(_ element: XMLElement, _ key: String, _ label: String) -> Located<String>? {
-        guard let found = element.attribute(key) else { return nil }
-        let microseconds = Double(found.value).map { (($0 + Self.referenceDateSeconds) * 1_000_000).rounded() }
-        guard let microseconds = microseconds.flatMap({ Int64(exactly: $0) }),
-            Timestamp.microseconds(Timestamp.text(microseconds)) == microseconds
-        else {
+        guard let found = located(element, key) else { return nil }
+        guard let seconds = Double(found.content), seconds.isFinite else {
             report(found.line, "'\(key)' of \(label) is no date", "Write seconds since 2001-01-01 UTC")
+            return nil
+        }
+        let microseconds = Int64(exactly: ((seconds + Self.referenceDateSeconds) * 1_000_000).rounded())
+        guard let microseconds, Timestamp.microseconds(Timestamp.text(microseconds)) == microseconds else {
+            note("'\(key)' lies outside of the years 1 to 9999 and has no effect", at: label)
             return nil
         }
         return Located(content: Timestamp.text(microseconds), line: found.line)
@@ -150,11 +204,14 @@ extension CoreDataModelReader {
             report(element.line, "A relationship of \(entity) has no name", "Give it one")
             return nil
         }
+        var relationship = RelationshipDeclaration(
+            name: name.value, line: name.line, destination: Located(content: "", line: name.line))
         guard let destination = located(element, "destinationEntity") else {
             report(element.line, "The relationship \(entity).\(name.value) has no destination", "Choose its entity")
-            return nil
+            relationship.isUnclear = true
+            return relationship
         }
-        var relationship = RelationshipDeclaration(name: name.value, line: name.line, destination: destination)
+        relationship.destination = destination
         relationship.isToMany = flag(element, "toMany")
         relationship.isOrdered = relationship.isToMany && flag(element, "ordered")
         relationship.isTransient = flag(element, "transient")
@@ -183,9 +240,13 @@ extension CoreDataModelReader {
     }
 
     private mutating func deleteRule(_ element: XMLElement) -> DeleteRule {
-        guard let rule = element.attribute("deletionRule") else { return .nullify }
-        if let known = Self.deleteRules[rule.value] { return known }
-        report(rule.line, "'\(rule.value)' is no delete rule", "Use Nullify, Cascade, Deny or No Action")
+        guard let rule = located(element, "deletionRule") else { return .nullify }
+        if let known = Self.deleteRules[rule.content] { return known }
+        if let other = Self.deleteRules.first(where: { Self.folded($0.key) == Self.folded(rule.content) }) {
+            note("the delete rule '\(rule.content)' is read as \(other.value.rawValue)", at: "line \(rule.line ?? 0)")
+            return other.value
+        }
+        report(rule.line, "'\(rule.content)' is no delete rule", "Use Nullify, Cascade, Deny or No Action")
         return .nullify
     }
 
@@ -194,12 +255,13 @@ extension CoreDataModelReader {
     ) {
         relationship.inverse = located(element, "inverseName")
         guard relationship.inverse != nil else { return keep(element, ["inverseEntity"], in: &relationship.info) }
-        let destination = relationship.destination.content
-        guard let owner = element.attribute("inverseEntity"), owner.value != destination else { return }
-        report(
-            owner.line,
-            "'inverseEntity' of \(entity).\(relationship.name) is '\(owner.value)', but it leads to \(destination)",
-            "Name the destination, or remove it")
+        guard let owner = located(element, "inverseEntity"), owner.content != relationship.destination.content
+        else { return }
+        // The destination says where the inverse is: its own, or an inherited one.
+        note(
+            "'inverseEntity' names another entity than the destination and has no effect",
+            at: "\(entity).\(relationship.name)")
+        keep("inverseEntity", owner.content, in: &relationship.info)
     }
 
     private mutating func readCounts(
@@ -212,15 +274,18 @@ extension CoreDataModelReader {
             relationship.isOptional = isOptional
             // One destination at most is what to-one means, and whether there has to be one, 'optional' says.
             for (key, number) in [("minCount", minimum), ("maxCount", maximum)] where number > 1 {
-                report(
-                    element.attribute(key)?.line,
-                    "'\(key)' of \(entity).\(relationship.name) is \(number), and it is to-one",
-                    "Remove it, or write toMany=\"YES\"")
+                note("a count of a to-one relationship has no effect", at: "\(entity).\(relationship.name)")
+                keep(key, String(number), in: &relationship.info)
             }
             return
         }
         relationship.minimumCount = minimum
         relationship.maximumCount = maximum == 0 ? nil : maximum
+        if maximum > 0, maximum < minimum {
+            note("a 'maxCount' below the 'minCount' has no effect", at: "\(entity).\(relationship.name)")
+            keep("maxCount", String(maximum), in: &relationship.info)
+            relationship.maximumCount = nil
+        }
         // An empty set is no missing value for Core Data: only a minimum count asks for a destination.
         relationship.isOptional = isOptional || relationship.minimumCount == 0
     }
@@ -276,9 +341,9 @@ extension CoreDataModelReader {
     }
 
     private mutating func content(_ part: XMLElement, _ label: String) -> IndexDeclaration.Element.Content? {
-        switch (part.attribute("property"), part.attribute("expression")) {
-        case (let property?, nil): return .property(property.value)
-        case (nil, let expression?): return .expression(expression.value)
+        switch (located(part, "property"), located(part, "expression")) {
+        case (let property?, nil): return .property(property.content)
+        case (nil, let expression?): return .expression(expression.content)
         case (nil, nil): report(part.line, "An element of the index \(label) names no property", "Name one")
         case (_?, _?):
             report(part.line, "An element of the index \(label) has a property and an expression", "Remove one")

@@ -8,6 +8,8 @@ struct CoreDataModelReader {
     /// How often each setting without effect was met.
     private var kept: [String: Int] = [:]
     private var remarks: [String] = []
+    /// What was read in another way than it stands there: how, with the places.
+    private var readings: [(text: String, places: [String])] = []
 
     init(_ file: CoreDataModelFile) { self.file = file }
 
@@ -37,6 +39,7 @@ struct CoreDataModelReader {
             default: keep(child, in: &model.info)
             }
         }
+        settle(&model)
         if model.entities.isEmpty { report(root.line, "The model has no entities", "Add one in the model editor") }
         CoreDataIdentities.give(to: &model).map { remarks.append($0) }
         model.notes = notes
@@ -49,8 +52,18 @@ struct CoreDataModelReader {
 
     mutating func remark(_ line: Int, _ text: String) { remarks.append("\(file.contents):\(line): \(text)") }
 
+    /// Notes how something was read, to be told once with all its places.
+    mutating func note(_ text: String, at place: String) {
+        if let index = readings.firstIndex(where: { $0.text == text }) {
+            readings[index].places.append(place)
+        } else {
+            readings.append((text, [place]))
+        }
+    }
+
     private var notes: [String] {
         var notes = remarks
+        notes += readings.map { "\(file.contents): \($0.text): \($0.places.joined(separator: ", "))" }
         if !kept.isEmpty {
             let list = kept.sorted { $0.key < $1.key }.map { "\($0.key) (\($0.value))" }.joined(separator: ", ")
             notes.append("\(file.contents): kept as info, without effect here: \(list)")
@@ -98,7 +111,7 @@ extension CoreDataModelReader {
             if let key = entry.attribute("key")?.value {
                 info[key] = entry.attribute("value")?.value ?? ""
             } else {
-                report(entry.line, "An entry of a user info has no key", "Give it one, or remove it")
+                note("an entry of a user info without a key is left out", at: "line \(entry.line)")
             }
         }
         return info
@@ -157,8 +170,8 @@ extension CoreDataModelReader {
     /// Returns the properties that the children of a constraint or legacy index name.
     private mutating func names(_ element: XMLElement, _ child: String, of entity: String) -> [String] {
         element.children(named: child).compactMap { part in
-            if let name = part.attribute("value")?.value { return name }
-            report(part.line, "A '\(child)' of \(entity) names no property", "Name one, or remove it")
+            if let name = located(part, "value") { return name.content }
+            note("a '\(child)' that names no property is left out", at: "\(entity), line \(part.line)")
             return nil
         }
     }
@@ -167,17 +180,22 @@ extension CoreDataModelReader {
 // MARK: - Values
 
 extension CoreDataModelReader {
+    /// Returns an attribute's text; an empty one says nothing.
     func located(_ element: XMLElement, _ name: String) -> Located<String>? {
-        element.attribute(name).map { Located(content: $0.value, line: $0.line) }
+        element.attribute(name).flatMap { $0.value.isEmpty ? nil : Located(content: $0.value, line: $0.line) }
     }
 
     /// Returns a flag; an absent one means NO.
     mutating func flag(_ element: XMLElement, _ name: String) -> Bool {
-        guard let attribute = element.attribute(name) else { return false }
+        guard let attribute = element.attribute(name), !attribute.value.isEmpty else { return false }
         switch attribute.value {
         case "YES": return true
         case "NO": return false
         default:
+            if let value = AttributeType.boolean.value(fromText: attribute.value) {
+                note("'\(attribute.value)' is read as YES or NO", at: "'\(name)' in line \(attribute.line)")
+                return value == .integer(1)
+            }
             report(attribute.line, "'\(name)' is neither YES nor NO", "Write YES or NO")
             return false
         }
@@ -185,8 +203,12 @@ extension CoreDataModelReader {
 
     /// Returns a number of objects or characters; Xcode may write it as 3.0.
     mutating func count(_ element: XMLElement, _ name: String) -> Int? {
-        guard let attribute = element.attribute(name) else { return nil }
-        if let number = Double(attribute.value).flatMap({ Int(exactly: $0) }), number >= 0 { return number }
+        guard let attribute = located(element, name) else { return nil }
+        if let number = Double(attribute.content) {
+            if number < 0 { note("a number below 0 says nothing", at: "'\(name)' in line \(attribute.line ?? 0)") }
+            if number >= 0, let count = Int(exactly: number.rounded(.down)) { return count }
+            if number.isFinite { return nil }
+        }
         report(attribute.line, "'\(name)' is no whole number from 0 up", "Write a number")
         return nil
     }

@@ -17,7 +17,7 @@ struct DerivedRecomputation {
         for node in plan.order {
             let entity = model.entities[node.entity]
             if plan.timeSlots[node.entity].contains(node.slot) { continue }
-            try willExecute("derive \(entity.name).\(entity.columnNames[node.slot])")
+            try willExecute("derive \(entity.name).\(entity.slotNames[node.slot])")
             let kind = entity.sharesTable ? Schema.kindCondition(entity, model) : "1"
             try propagation.mark(node, selection: "SELECT pk FROM \(SQLText.quoted(entity.tableName)) WHERE \(kind)")
         }

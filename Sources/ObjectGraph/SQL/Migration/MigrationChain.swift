@@ -97,7 +97,8 @@ struct MigrationChain {
     private func origins(_ links: [Link]) throws -> [MigrationCopy.Origin] {
         var text = try file.queue.read { database in
             let token = try Int64.fetchOne(database, sql: "SELECT max(token) FROM _history_transaction") ?? 0
-            return "\(try StoredModel.value("storeID", database) ?? "") \(token)\n\(task.source.yaml)\n"
+            let store = try StoredModel.value("storeID", database) ?? ""
+            return "\(store) \(token) \(Schema.formatVersion)\n\(task.source.yaml)\n"
         }
         return links.map { link in
             text += link.text

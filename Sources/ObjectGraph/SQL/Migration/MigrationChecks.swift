@@ -60,7 +60,7 @@ struct MigrationChecks {
             script.columns.columns(of: entity, from: source).map { ($0.name, $0.source) },
             uniquingKeysWith: { first, _ in first })
         for attribute in entity.attributes where !attribute.isOptional && !attribute.isDerived {
-            guard let column = columns[attribute.name] else { continue }
+            guard let column = columns[attribute.columnName] else { continue }
             let before = source.attributes[attribute.name]
             let isIdentity = attribute.slot == entity.identitySlot
             if case .column = column, before?.isOptional == false, !isIdentity { continue }
@@ -83,7 +83,7 @@ struct MigrationChecks {
                 let isNew =
                     before?.type != attribute.type
                     || before.flatMap(ModelComparison.limits) != ModelComparison.limits(attribute)
-                guard isNew, let column = columns.first(where: { $0.name == attribute.name }) else { continue }
+                guard isNew, let column = columns.first(where: { $0.name == attribute.columnName }) else { continue }
                 let call = script.columns.functions.call([column.source.sql]) { values in
                     var count: Int64 = 0
                     attribute.check(values[0], entity: entity.name) { _ in count += 1 }
@@ -204,7 +204,8 @@ struct MigrationChecks {
             guard let old = source.entity else { return nil }
             let columns = script.columns.columns(of: member, from: source)
             let terms = names.enumerated().map { index, name in
-                "\(columns.first { $0.name == name }?.source.sql ?? "NULL") AS k\(index)"
+                let column = member.columnName(of: name)
+                return "\(columns.first { $0.name == column }?.source.sql ?? "NULL") AS k\(index)"
             }
             return """
                 SELECT s.pk, \(terms.joined(separator: ", ")) FROM \(SQLText.quoted(old.tableName)) s \

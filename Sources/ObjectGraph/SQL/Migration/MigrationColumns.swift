@@ -31,11 +31,12 @@ struct MigrationColumns {
         let failure: String
     }
 
-    /// The columns of a new entity's rows, by name; those of the entity's table that are missing stay empty.
+    /// The columns of a new entity's rows, by their names; those of the entity's table that are missing stay empty.
     func columns(of entity: Entity, from source: ModelMapping.Source) -> [(name: String, source: ColumnSource)] {
-        var columns = entity.attributes.map { ($0.name, self.source(of: $0, entity, source)) }
+        var columns = entity.attributes.map { ($0.columnName, self.source(of: $0, entity, source)) }
         for relationship in entity.relationships where relationship.slot != nil {
-            columns.append((relationship.name, directColumn(of: relationship, source).map { .column($0) } ?? .empty))
+            columns.append(
+                (relationship.columnName, directColumn(of: relationship, source).map { .column($0) } ?? .empty))
         }
         for (column, old) in positionColumns(of: entity) { columns.append((column, old.map { .column($0) } ?? .empty)) }
         return columns
@@ -47,7 +48,7 @@ struct MigrationColumns {
         let before = source.attributes[attribute.name]
         if attribute.isDerived {
             // It is computed anew in the end; what stays the same need not be written twice.
-            return before.flatMap { $0.type == attribute.type && $0.isDerived ? .column($0.name) : nil } ?? .empty
+            return before.flatMap { $0.type == attribute.type && $0.isDerived ? .column($0.columnName) : nil } ?? .empty
         }
         let value: ColumnSource
         if let expression = expressions?.expression(for: attribute, of: entity), let old = source.entity {
@@ -69,9 +70,9 @@ struct MigrationColumns {
 
     private func converted(_ before: Attribute, to attribute: Attribute) -> ColumnSource {
         guard let conversion = ValueConversion(from: before.type, to: attribute.type) else { return .empty }
-        if conversion.safety == .sameForm { return .column(before.name) }
+        if conversion.safety == .sameForm { return .column(before.columnName) }
         return .computed(
-            functions.call(["s.\(SQLText.quoted(before.name))"]) { conversion.converted($0[0]) ?? .null })
+            functions.call(["s.\(SQLText.quoted(before.columnName))"]) { conversion.converted($0[0]) ?? .null })
     }
 
     private func call(_ expression: MigrationExpression, _ attribute: Attribute, _ old: Entity) -> String {
@@ -92,7 +93,7 @@ struct MigrationColumns {
             guard let before = source.attributes[attribute.name],
                 ValueConversion(from: before.type, to: attribute.type)?.safety == .checked
             else { return nil }
-            let column = "s.\(SQLText.quoted(before.name))"
+            let column = "s.\(SQLText.quoted(before.columnName))"
             return Conversion(
                 attribute: attribute,
                 failure: "\(column) IS NOT NULL AND \(converted(before, to: attribute).sql) IS NULL")
@@ -109,7 +110,7 @@ struct MigrationColumns {
         return "NOT s._placeholder AND \(call)"
     }
 
-    /// The name by which an expression reads the row's key; no property is called so.
+    /// The name by which an expression reads the row's key, unless an attribute is called so.
     static let keyName = "pk"
 
     /// What an expression reads of an old row.
@@ -121,9 +122,11 @@ struct MigrationColumns {
 
     private static func inputs(of expression: MigrationExpression, _ old: Entity) -> [Input] {
         expression.names.sorted().compactMap { name in
-            if name == keyName { return Input(name: name, column: "s.pk", type: .integer64) }
-            guard let attribute = old.attribute(named: name) else { return nil }
-            return Input(name: name, column: "s.\(SQLText.quoted(name))", type: attribute.type)
+            if let attribute = old.attribute(named: name) {
+                return Input(
+                    name: name, column: "s.\(SQLText.quoted(attribute.columnName))", type: attribute.type)
+            }
+            return name == keyName ? Input(name: name, column: "s.pk", type: .integer64) : nil
         }
     }
 

@@ -9,7 +9,7 @@ extension MigrationContext {
         let entity = try self.entity(entity)
         let changes = try checked(values, of: entity)
         if changes.isEmpty { return }
-        let assignments = changes.map { "\(SQLText.quoted($0.name)) = ?" }.joined(separator: ", ")
+        let assignments = changes.map { "\(SQLText.quoted($0.column)) = ?" }.joined(separator: ", ")
         try database.execute(
             sql: "UPDATE \(SQLText.quoted(entity.tableName)) SET \(assignments) WHERE pk = ? AND \(kind(entity))",
             arguments: StatementArguments(changes.map { $0.value.databaseValue } + [pk.databaseValue]))
@@ -23,21 +23,22 @@ extension MigrationContext {
         let entity = try self.entity(entity)
         if entity.isAbstract { throw refusal("\(entity.name) is abstract", "Name one of its sub-entities") }
         var row = Dictionary(
-            entity.attributes.filter { !$0.isDerived && !$0.defaultValue.isNull }.map { ($0.name, $0.defaultValue) },
+            entity.attributes.filter { !$0.isDerived && !$0.defaultValue.isNull }
+                .map { ($0.columnName, $0.defaultValue) },
             uniquingKeysWith: { first, _ in first })
         if entity.identity.name == HiddenIdentity.name { row[HiddenIdentity.name] = .blob(UUIDText.random()) }
-        for (name, value) in try checked(values, of: entity) { row[name] = value }
-        if row[entity.identity.name]?.isNull ?? true {
+        for (column, value) in try checked(values, of: entity) { row[column] = value }
+        if row[entity.identity.columnName]?.isNull ?? true {
             throw refusal("A new \(entity.name) has no \(entity.identity.name)", "Give it one: it is the identity")
         }
         let key =
             try Int64.fetchOne(
-                database, sql: "SELECT next FROM _sequence WHERE entity = ?", arguments: [entity.tableName]) ?? 1
+                database, sql: "SELECT next FROM _sequence WHERE entity = ?", arguments: [entity.rootName]) ?? 1
         try database.execute(
             sql: """
                 INSERT INTO _sequence (entity, next) VALUES (?, ?) \
                 ON CONFLICT (entity) DO UPDATE SET next = excluded.next
-                """, arguments: [entity.tableName, key + 1])
+                """, arguments: [entity.rootName, key + 1])
         if entity.sharesTable { row["_entity"] = .text(entity.name) }
         row["pk"] = .integer(key)
         let fields = row.sorted { $0.key < $1.key }
@@ -57,7 +58,7 @@ extension MigrationContext {
         for relationship in model.entities.flatMap(\.ownRelationships) where relationship.slot != nil {
             guard model.entities[relationship.destinationIndex].rootIndex == entity.rootIndex else { continue }
             let table = SQLText.quoted(model.entities[relationship.entityIndex].tableName)
-            let column = SQLText.quoted(relationship.name)
+            let column = SQLText.quoted(relationship.columnName)
             try database.execute(sql: "UPDATE \(table) SET \(column) = NULL WHERE \(column) = ?", arguments: [pk])
         }
         for join in model.joinTables {
@@ -86,11 +87,11 @@ extension MigrationContext {
         case .column:
             let owner = model.entities[relationship.entityIndex]
             let inverse = model.inverse(of: relationship)
-            try point(owner, pk, relationship.name, to: destination)
+            try point(owner, pk, relationship.columnName, to: destination)
             // What has no place in an order is put at its end after the closure.
             if let place = inverse?.positionSlot { try point(owner, pk, owner.columnNames[place], to: nil) }
             if let inverse, inverse.slot != nil {
-                try point(model.entities[inverse.entityIndex], destination, inverse.name, to: pk)
+                try point(model.entities[inverse.entityIndex], destination, inverse.columnName, to: pk)
             }
         case .inverseColumn(let slot):
             let other = model.entities[relationship.destinationIndex]
@@ -136,10 +137,10 @@ extension MigrationContext {
         StoreError(.database, message, remedy: remedy)
     }
 
-    private func checked(_ values: [String: Value], of entity: Entity) throws -> [(name: String, value: Value)] {
-        let known = Set(columns(entity))
+    private func checked(_ values: [String: Value], of entity: Entity) throws -> [(column: String, value: Value)] {
+        let known = Set(names(entity))
         return try values.sorted { $0.key < $1.key }.map { name, value in
-            guard known.contains(name) else {
+            guard known.contains(name), let column = entity.columnName(of: name) else {
                 throw refusal(
                     "\(entity.name) has no stored property '\(name)' at this stage",
                     "Name one of: \(known.sorted().joined(separator: ", "))")
@@ -150,7 +151,7 @@ extension MigrationContext {
                     "The value for \(entity.name).\(name) is not what a \(type.rawValue) is stored as",
                     "Give \(type.expectation) in its stored form")
             }
-            return (name, value)
+            return (column, value)
         }
     }
 }

@@ -37,8 +37,8 @@ public struct MigrationContext {
     /// - Throws: ``StoreError``, and what `each` throws.
     public func rows(of entity: String, each: (Row) throws -> Void) throws {
         let entity = try self.entity(entity)
-        let names = columns(entity)
-        let list = names.map(SQLText.quoted).joined(separator: ", ")
+        let names = names(entity)
+        let list = names.compactMap { entity.columnName(of: $0) }.map(SQLText.quoted).joined(separator: ", ")
         var last = Int64.min
         while true {
             let page = try GRDB.Row.fetchAll(
@@ -65,7 +65,7 @@ public struct MigrationContext {
             remedy: "Name one of: \(model.entities.map(\.name).joined(separator: ", "))")
     }
 
-    func columns(_ entity: Entity) -> [String] {
+    func names(_ entity: Entity) -> [String] {
         entity.attributes.map(\.name) + entity.relationships.filter { $0.slot != nil }.map(\.name)
     }
 

@@ -74,10 +74,15 @@ struct MigrationFile {
         }
     }
 
+    /// The version of the store's layout.
+    func formatVersion() throws -> Int {
+        try queue.read { try StoredModel.value("formatVersion", $0).flatMap { Int($0) } ?? 0 }
+    }
+
     /// How many rows the tables of a model's hierarchies hold, by their names.
     static func rowCounts(_ model: ObjectModel, _ database: Database) throws -> [String: Int64] {
         var counts: [String: Int64] = [:]
-        for name in model.rootEntities.map(\.name) + model.joinTables.map(\.name) {
+        for name in model.rootEntities.map(\.tableName) + model.joinTables.map(\.name) {
             counts[name] = try Int64.fetchOne(database, sql: "SELECT count(*) FROM \(SQLText.quoted(name))") ?? 0
         }
         return counts

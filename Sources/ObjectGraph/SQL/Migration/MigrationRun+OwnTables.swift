@@ -15,7 +15,7 @@ extension MigrationRun {
         let known = Dictionary(rows.map { ($0[0] as String, $0[1] as Int64) }, uniquingKeysWith: max)
         try execute("DELETE FROM _sequence")
         for table in script.tables {
-            guard let next = table.oldName.flatMap({ known[$0] }) else { continue }
+            guard let next = table.oldRoot.flatMap({ known[$0.name] }) else { continue }
             try willExecute("INSERT INTO _sequence")
             try database.execute(
                 sql: "INSERT INTO _sequence (entity, next) VALUES (?, ?)", arguments: [table.root.name, next])
@@ -25,7 +25,7 @@ extension MigrationRun {
     /// Tombstones are kept by the name of the hierarchy's table and the identity.
     private func migrateTombstones() throws {
         let isSame = mapping.old.rootEntities.allSatisfy { old in
-            let heirs = script.tables.filter { $0.oldName == old.name }
+            let heirs = script.tables.filter { $0.oldRoot === old }
             return heirs.count == 1 && heirs[0].root.name == old.name && keepsIdentity(heirs[0]) == .asItIs
                 && version(heirs[0]) == "version"
         }
@@ -34,7 +34,7 @@ extension MigrationRun {
         try execute("DELETE FROM _tombstone")
         let names = try database.columns(in: "_tombstone").map(\.name)
         for table in script.tables {
-            guard let old = table.oldName else { continue }
+            guard let old = table.oldRoot?.name else { continue }
             let identity: String
             switch keepsIdentity(table) {
             case .asItIs: identity = "identity"

@@ -60,14 +60,14 @@ struct MigrationRun {
         try execute("PRAGMA legacy_alter_table = OFF")
         // In two rounds, because two tables may exchange their names.
         let renames =
-            script.tables.compactMap { table in table.isOnlyHeir ? table.oldName.map { ($0, table.root.name) } : nil }
+            script.tables.compactMap { table in table.isOnlyHeir ? table.oldName.map { ($0, table.name) } : nil }
             + script.joins.compactMap { join in join.oldName.map { ($0, join.join.name) } }
         let changed = renames.filter { $0.0 != $0.1 }
         for (index, rename) in changed.enumerated() { try self.rename(rename.0, "_renamed_\(index)") }
         for (index, rename) in changed.enumerated() { try self.rename("_renamed_\(index)", rename.1) }
         try execute("PRAGMA legacy_alter_table = ON")
         for table in script.tables where table.method == .rebuild && table.isOnlyHeir {
-            try rename(table.root.name, "_migrated_\(table.root.name)")
+            try rename(table.name, "_migrated_\(table.name)")
         }
     }
 
@@ -75,7 +75,7 @@ struct MigrationRun {
     private var removedTables: [String] {
         let kept = Set(script.renamedTables.keys)
         let keptJoins = Set(script.joins.compactMap(\.oldName))
-        return mapping.old.rootEntities.map(\.name).filter { !kept.contains($0) }
+        return mapping.old.rootEntities.map(\.tableName).filter { !kept.contains($0) }
             + mapping.old.joinTables.map(\.name).filter { !keptJoins.contains($0) }
     }
 
@@ -84,7 +84,7 @@ struct MigrationRun {
             guard case .alter(let statements) = table.method else { continue }
             // Indexes stand in the way of columns that go; they are built again in the end.
             if statements.contains(where: { $0.contains(" DROP COLUMN ") || $0.contains(" RENAME COLUMN ") }) {
-                let indexes = try SchemaSnapshot(database).objects(of: "index").filter { $0.table == table.root.name }
+                let indexes = try SchemaSnapshot(database).objects(of: "index").filter { $0.table == table.name }
                 for index in indexes { try execute("DROP INDEX \(SQLText.quoted(index.name))") }
             }
             try execute(statements)
@@ -93,7 +93,7 @@ struct MigrationRun {
 
     private func createTables() throws {
         for table in script.tables where table.method == .create || table.method == .rebuild {
-            try create(table.root.name)
+            try create(table.name)
         }
         for join in script.joins where !join.isKept { try create(join.join.name) }
     }
@@ -106,7 +106,7 @@ struct MigrationRun {
 
     private func dropOldTables() throws {
         let rebuilt = script.tables.filter { $0.method == .rebuild && $0.isOnlyHeir }
-        for table in rebuilt { try execute("DROP TABLE \(SQLText.quoted("_migrated_\(table.root.name)"))") }
+        for table in rebuilt { try execute("DROP TABLE \(SQLText.quoted("_migrated_\(table.name)"))") }
         for name in removedTables { try execute("DROP TABLE \(SQLText.quoted("_removed_\(name)"))") }
     }
 
@@ -120,16 +120,16 @@ struct MigrationRun {
     private func clearLostLinks() throws {
         let roots = Set(
             mapping.removedEntities.filter { $0.parentIndex != nil || !$0.subentityIndexes.isEmpty }
-                .map { mapping.old.root(of: $0).name })
+                .map(\.tableName))
         let tables = script.tables.filter { $0.oldName.map(roots.contains) ?? false }.map(\.root)
         for root in tables {
-            let keys = "(SELECT pk FROM \(SQLText.quoted(root.name)))"
+            let keys = "(SELECT pk FROM \(SQLText.quoted(root.tableName)))"
             for relationship in mapping.new.entities.flatMap(\.ownRelationships)
             where relationship.slot != nil
                 && mapping.new.entities[relationship.destinationIndex].rootIndex == root.index
             {
                 let table = SQLText.quoted(mapping.new.entities[relationship.entityIndex].tableName)
-                let column = SQLText.quoted(relationship.name)
+                let column = SQLText.quoted(relationship.columnName)
                 try execute("UPDATE \(table) SET \(column) = NULL WHERE \(column) NOT IN \(keys)")
             }
             for join in mapping.new.joinTables {

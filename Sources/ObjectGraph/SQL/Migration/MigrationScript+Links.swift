@@ -77,12 +77,12 @@ extension MigrationScript {
         var (near, far, position, back, from) = ("", "", "NULL", "NULL", "")
         switch before.storage {
         case .column(let slot):
-            oldName = old.root(of: entity).name
+            oldName = entity.tableName
             (near, far) = ("pk", SQLText.quoted(entity.columnNames[slot]))
             from = oldTable(entity.tableName)
             if let place = old.inverse(of: before)?.positionSlot { back = SQLText.quoted(entity.columnNames[place]) }
         case .inverseColumn(let slot):
-            oldName = old.root(of: destination).name
+            oldName = destination.tableName
             (near, far) = (SQLText.quoted(destination.columnNames[slot]), "pk")
             position = before.positionSlot.map { SQLText.quoted(destination.columnNames[$0]) } ?? "NULL"
             from = oldTable(destination.tableName)
@@ -114,13 +114,13 @@ extension MigrationScript {
         case .column:
             let table = SQLText.quoted(model.entities[relationship.entityIndex].tableName)
             let entity = model.entities[relationship.entityIndex]
-            var assignments = "\(SQLText.quoted(relationship.name)) = l.destination"
+            var assignments = "\(SQLText.quoted(relationship.columnName)) = l.destination"
             if let place = model.inverse(of: relationship)?.positionSlot {
                 assignments += ", \(SQLText.quoted(entity.columnNames[place])) = l.back"
             }
             return [
                 """
-                UPDATE \(table) SET \(assignments) FROM (\(links.selection)) l WHERE l.owner = \(table).pk
+                UPDATE \(table) AS _row SET \(assignments) FROM (\(links.selection)) l WHERE l.owner = _row.pk
                 """
             ]
         case .join(let index, let isOwner):
@@ -155,12 +155,12 @@ extension MigrationScript {
             }
             let destination = mapping.new.entities[relationship.destinationIndex]
             let table = SQLText.quoted(destination.tableName)
-            let (owner, column) = (SQLText.quoted(inverse.name), SQLText.quoted(destination.columnNames[slot]))
+            let (owner, column) = (SQLText.quoted(inverse.columnName), SQLText.quoted(destination.columnNames[slot]))
             return """
-                UPDATE \(table) SET \(column) = o.place FROM (SELECT pk, row_number() OVER (PARTITION BY \(owner) \
+                UPDATE \(table) AS _row SET \(column) = o.place FROM (SELECT pk, row_number() OVER (PARTITION BY \(owner) \
                 ORDER BY \(column) IS NULL, \(column), pk) - 1 AS place FROM \(table) WHERE \(owner) IN \
                 (SELECT \(owner) FROM \(table) WHERE \(owner) IS NOT NULL AND \(column) IS NULL)) o \
-                WHERE o.pk = \(table).pk
+                WHERE o.pk = _row.pk
                 """
         }
     }
@@ -175,8 +175,8 @@ extension MigrationScript {
             let table = SQLText.quoted(mapping.new.entities[relationship.entityIndex].tableName)
             let other = SQLText.quoted(mapping.new.entities[inverse.entityIndex].tableName)
             return """
-                UPDATE \(table) SET \(SQLText.quoted(relationship.name)) = (SELECT o.pk FROM \(other) o \
-                WHERE o.\(SQLText.quoted(inverse.name)) = \(table).pk)
+                UPDATE \(table) AS _row SET \(SQLText.quoted(relationship.columnName)) = (SELECT o.pk FROM \(other) o \
+                WHERE o.\(SQLText.quoted(inverse.columnName)) = _row.pk)
                 """
         }
     }

@@ -7,7 +7,7 @@ extension MigrationScript {
             steps.append(MigrationPlan.Step(action: action, subject: subject, text: text, rowCount: count))
         }
         for table in tables {
-            let name = table.root.name
+            let name = table.name
             let count = table.oldName.flatMap { counts[$0] }
             let renamed = table.oldName == name ? "" : ", renamed from \(table.oldName ?? "")"
             switch table.method {
@@ -20,8 +20,9 @@ extension MigrationScript {
             }
         }
         let live = Set(tables.compactMap(\.oldName))
-        for root in mapping.old.rootEntities where !live.contains(root.name) {
-            add("drop", root.name, "drop the table \(root.name) and its rows", counts[root.name])
+        for root in mapping.old.rootEntities where !live.contains(root.tableName) {
+            add(
+                "drop", root.tableName, "drop the table \(root.tableName) and its rows", counts[root.tableName])
         }
         for links in links {
             let entity = mapping.new.entities[links.relationship.entityIndex].name

@@ -27,13 +27,17 @@ struct MigrationScript {
     /// A hierarchy's table.
     struct Table {
         let root: Entity
-        /// The table that it goes back to, by its old name; nil for a new one.
-        let oldName: String?
+        /// The root of the hierarchy that it goes back to; nil for a new one.
+        let oldRoot: Entity?
         /// Tells whether no other new table goes back to the same old one.
         let isOnlyHeir: Bool
         /// The new entities with the old ones that they go back to.
         let parts: [(entity: Entity, source: ModelMapping.Source)]
         var method: Method
+
+        var name: String { root.tableName }
+        /// The old table's name.
+        var oldName: String? { oldRoot?.tableName }
     }
 
     /// A join table.
@@ -81,7 +85,7 @@ struct MigrationScript {
     /// The old tables that live on under a new name, joins aside.
     var renamedTables: [String: String] {
         Dictionary(
-            tables.compactMap { table in table.isOnlyHeir ? table.oldName.map { ($0, table.root.name) } : nil },
+            tables.compactMap { table in table.isOnlyHeir ? table.oldName.map { ($0, table.name) } : nil },
             uniquingKeysWith: { first, _ in first })
     }
 
@@ -90,7 +94,7 @@ struct MigrationScript {
         if place == .attached { return "source.\(SQLText.quoted(name))" }
         if place == .untouched { return SQLText.quoted(name) }
         if let table = tables.first(where: { $0.oldName == name && $0.isOnlyHeir }) {
-            return SQLText.quoted(table.method == .rebuild ? "_migrated_\(table.root.name)" : table.root.name)
+            return SQLText.quoted(table.method == .rebuild ? "_migrated_\(table.name)" : table.name)
         }
         return SQLText.quoted("_removed_\(name)")
     }
@@ -112,13 +116,13 @@ struct MigrationScript {
             mapping.old.entities.filter { $0.rootIndex == oldRoot?.index }
                 .compactMap { mapping.target(of: $0)?.rootIndex })
         return Table(
-            root: root, oldName: oldRoot?.name, isOnlyHeir: heirs == [root.index], parts: parts,
+            root: root, oldRoot: oldRoot, isOnlyHeir: heirs == [root.index], parts: parts,
             method: oldRoot == nil ? .create : .rebuild)
     }
 
     private func method(_ table: Table, _ renamed: [String: String]) -> Method {
         guard let oldName = table.oldName else { return .create }
-        guard place != .attached, table.isOnlyHeir, let new = newSchema.table(table.root.name),
+        guard place != .attached, table.isOnlyHeir, let new = newSchema.table(table.name),
             let old = oldSchema.table(oldName)
         else { return .rebuild }
         if table.root.sharesTable || table.parts[0].source.entity?.sharesTable == true {
@@ -133,7 +137,7 @@ struct MigrationScript {
         _ table: Table, _ new: TableDefinition, _ old: TableDefinition, _ renamed: [String: String]
     ) -> Bool {
         let translated = Self.translated(old, renamed)
-        let removed = mapping.removedEntities.contains { mapping.old.root(of: $0).name == table.oldName }
+        let removed = mapping.removedEntities.contains { $0.tableName == table.oldName }
         guard !removed, new == translated else { return false }
         return table.parts.allSatisfy { part in
             part.entity.name == part.source.entity?.name
@@ -164,14 +168,16 @@ struct MigrationScript {
         _ table: Table, _ new: TableDefinition, _ old: TableDefinition, _ renamed: [String: String]
     ) -> [String]? {
         let part = table.parts[0]
-        let name = SQLText.quoted(table.root.name)
+        let name = SQLText.quoted(table.name)
         var kept: Set<String> = ["pk", "_placeholder"]
         var added: [String] = []
         var renames: [(String, String)] = []
         var updates: [String] = []
+        let attributes = Dictionary(
+            part.entity.attributes.map { ($0.columnName, $0.name) }, uniquingKeysWith: { first, _ in first })
         for (column, source) in columns.columns(of: part.entity, from: part.source) {
             guard let definition = new.column(column) else { return nil }
-            let isOwn = part.source.attributes[column].map(\.name)
+            let isOwn = attributes[column].flatMap { part.source.attributes[$0]?.columnName }
             let before: String? =
                 switch source {
                 case .column(let before): before

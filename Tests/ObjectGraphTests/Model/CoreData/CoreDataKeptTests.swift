@@ -86,24 +86,8 @@ import Testing
                 "contents:4: Item.x is derived and has no expression"
             ),
             (
-                "<relationship name=\"x\" destinationEntity=\"Item\"\n minCount=\"2\"/>",
-                "contents:5: 'minCount' of Item.x is 2, and it is to-one"
-            ),
-            (
-                "<relationship name=\"x\" maxCount=\"3\" destinationEntity=\"Item\"/>",
-                "contents:4: 'maxCount' of Item.x is 3, and it is to-one"
-            ),
-            (
                 "<relationship name=\"x\" minCount=\"few\" destinationEntity=\"Item\"/>",
                 "contents:4: 'minCount' is no whole number"
-            ),
-            (
-                "<relationship name=\"x\" ordered=\"1\" destinationEntity=\"Item\"/>",
-                "contents:4: 'ordered' is neither YES nor NO"
-            ),
-            (
-                "<relationship name=\"x\" destinationEntity=\"Item\" inverseName=\"x\"\n inverseEntity=\"Other\"/>",
-                "contents:5: 'inverseEntity' of Item.x is 'Other', but it leads to Item"
             ),
             (
                 "<fetchIndex name=\"i\">\n<fetchIndexElement property=\"key\" order=\"up\"/></fetchIndex>",
@@ -117,15 +101,6 @@ import Testing
                 "<fetchIndex name=\"i\"><fetchIndexElement property=\"key\" expression=\"key\"/></fetchIndex>",
                 "contents:4: An element of the index Item.i has a property and an expression"
             ),
-            (
-                "<uniquenessConstraints><uniquenessConstraint>\n<constraint/></uniquenessConstraint></uniquenessConstraints>",
-                "contents:5: A 'constraint' of Item names no property"
-            ),
-            (
-                "<compoundIndexes><compoundIndex><index/></compoundIndex></compoundIndexes>",
-                "contents:4: A 'index' of Item names no property"
-            ),
-            ("<userInfo>\n<entry value=\"a\"/></userInfo>", "contents:5: An entry of a user info has no key"),
         ])
     func whatContradictsIsRefusedWithItsPlace(content: String, problem: String) {
         let problems = CoreDataModels.problems(

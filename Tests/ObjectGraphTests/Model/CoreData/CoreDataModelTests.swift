@@ -228,11 +228,11 @@ import Testing
                 "contents:4: 'Text' is no"
             ),
             (
-                "<entity name=\"A\"><attribute name=\"x\"\n attributeType=\"Integer 16\" defaultValueString=\"70000\"/></entity>",
+                "<entity name=\"A\"><attribute name=\"x\"\n attributeType=\"Integer 16\" defaultValueString=\"seven\"/></entity>",
                 "contents:4: 'defaultValueString' of A.x is no integer16"
             ),
             (
-                "<entity name=\"A\"><attribute name=\"x\" optional=\"true\" attributeType=\"String\"/></entity>",
+                "<entity name=\"A\"><attribute name=\"x\" optional=\"perhaps\" attributeType=\"String\"/></entity>",
                 "contents:3: 'optional' is neither YES nor NO"
             ),
             (
