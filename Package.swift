@@ -76,7 +76,8 @@ let package = Package(
             ],
             swiftSettings: strict),
         .testTarget(
-            name: "ProgramTests", dependencies: ["ingest-worker", "KafkaClient", "TestSupport"], swiftSettings: strict),
+            name: "ProgramTests", dependencies: ["ingest-worker", "IngestCore", "KafkaClient", "TestSupport"],
+            swiftSettings: strict),
         .testTarget(name: "ObjectGraphTests", dependencies: ["ObjectGraph", "TestSupport"], swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6],

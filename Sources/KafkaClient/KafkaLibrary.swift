@@ -9,6 +9,9 @@ public enum KafkaLibrary {
 
     /// Reads the library's own version text, for example `2.0.2`.
     public static var versionString: String { NativeLibrary.versionText }
+
+    /// Lists the names of the properties that the library documents, in order.
+    public static var propertyNames: [String] { NativeConfiguration.propertyNames() }
 }
 
 /// Names a librdkafka release; versions compare in release order.

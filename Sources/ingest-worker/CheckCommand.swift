@@ -49,7 +49,9 @@ struct CheckCommand: ParsableCommand {
         for file in configuration.files {
             _ = try configuration.decoder(of: file, place: file.match, model: model)
         }
-        Console.print("routes         ok  \(configuration.topics.map(\.name).joined(separator: ", "))")
+        let sources =
+            configuration.topics.map { "topic \($0.name)" } + configuration.files.map { "files \($0.match)" }
+        Console.print("routes         ok  \(sources.joined(separator: ", "))")
         _ = try configuration.kafka.consumerConfiguration(logger: logger)
         try checkStore(configuration, model)
         if offline {

@@ -5,15 +5,20 @@ import ObjectGraph
 struct DeadLettersCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "dead-letters",
-        abstract: "Shows, retries, exports and drops the records that could not be applied.",
-        subcommands: [List.self, Show.self, Retry.self, Drop.self, Export.self], defaultSubcommand: List.self)
+        abstract: "Shows, counts, retries, exports and drops the records that could not be applied.",
+        subcommands: [List.self, Summary.self, Show.self, Retry.self, Drop.self, Export.self],
+        defaultSubcommand: List.self)
 
     struct List: ParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Lists dead letters with their places and reasons.",
-            discussion: "Example: ingest-worker dead-letters list --limit 20")
+            discussion: """
+                Example: ingest-worker dead-letters list --limit 20
+                Example: ingest-worker dead-letters list --code decode.type --since 2026-03-01 --reason sentAt
+                """)
 
         @OptionGroup var options: SharedOptions
+        @OptionGroup var conditions: LetterConditions
 
         @Option(help: "Only those after this number.")
         var after: Int64 = 0
@@ -25,9 +30,10 @@ struct DeadLettersCommand: ParsableCommand {
         var json = false
 
         func run() throws {
+            let selection = try conditions.selection()
             let store = try options.openForReading()
             let (letters, total) = try store.read {
-                (try $0.deadLetters(after: after, limit: limit), try $0.deadLetterCount())
+                (try $0.deadLetters(selection, after: after, limit: limit), try $0.deadLetterCount(selection))
             }
             for letter in letters { Console.print(json ? letter.json : letter.summary) }
             if !json, letters.count < total { Console.print("\(letters.count) of \(total) shown") }
@@ -139,6 +145,22 @@ struct LetterOptions: ParsableArguments {
     @Argument(help: "The numbers of dead letters; all that the conditions leave when none is given.")
     var ids: [Int64] = []
 
+    @OptionGroup var conditions: LetterConditions
+
+    /// Returns what is selected.
+    func selection(isRequired: Bool) throws -> DeadLetterSelection {
+        var selection = try conditions.selection()
+        selection.ids = ids.isEmpty ? nil : ids
+        let isOpen = ids.isEmpty && conditions.isEmpty
+        if isRequired, isOpen {
+            throw ValidationError("Name numbers or a condition, or pass --all to drop every dead letter")
+        }
+        return selection
+    }
+}
+
+/// The conditions on dead letters.
+struct LetterConditions: ParsableArguments {
     @Option(help: "Only those of this topic, or of a file as in file:/path.")
     var topic: String?
 
@@ -154,22 +176,33 @@ struct LetterOptions: ParsableArguments {
     @Option(help: "Only those put aside before this time, as in 2026-01-02T03:04:05Z.")
     var before: String?
 
-    /// Returns what is selected.
-    func selection(isRequired: Bool) throws -> DeadLetterSelection {
+    @Option(help: "Only those put aside at this time or later, as in 2026-01-02T03:04:05Z.")
+    var since: String?
+
+    @Option(help: "Only those whose reason holds this text.")
+    var reason: String?
+
+    var isEmpty: Bool {
+        topic == nil && partition == nil && stage == nil && code == nil && before == nil && since == nil
+            && reason == nil
+    }
+
+    /// Returns what the conditions select.
+    func selection() throws -> DeadLetterSelection {
         var selection = DeadLetterSelection()
-        selection.ids = ids.isEmpty ? nil : ids
         (selection.topic, selection.partition, selection.stage, selection.code) = (topic, partition, stage, code)
-        if let before {
-            guard let time = Timestamp.microseconds(before) else {
-                throw ValidationError("--before has to be a time such as 2026-01-02T03:04:05Z")
-            }
-            selection.before = time
-        }
-        let isOpen = ids.isEmpty && topic == nil && partition == nil && stage == nil && code == nil && before == nil
-        if isRequired, isOpen {
-            throw ValidationError("Name numbers or a condition, or pass --all to drop every dead letter")
-        }
+        selection.reason = reason
+        selection.before = try time(before, "--before")
+        selection.since = try time(since, "--since")
         return selection
+    }
+
+    private func time(_ text: String?, _ option: String) throws -> Int64? {
+        guard let text else { return nil }
+        guard let time = Timestamp.microseconds(text) else {
+            throw ValidationError("\(option) has to be a time such as 2026-01-02T03:04:05Z")
+        }
+        return time
     }
 }
 

@@ -9,7 +9,6 @@ enum ExitStatus {
     static let badData: Int32 = 65
     static let unavailable: Int32 = 69
     static let internalError: Int32 = 70
-    static let cannotWrite: Int32 = 73
     static let tryAgain: Int32 = 75
     static let configuration: Int32 = 78
 

@@ -10,8 +10,8 @@ struct IngestWorker: AsyncParsableCommand {
         commandName: "ingest-worker",
         abstract: "Imports Kafka events into an object graph in SQLite, and tells what changed.",
         discussion: """
-            Exit codes: 0 done, 64 usage, 65 bad data, 69 broker or store unavailable, 70 internal, 73 cannot write, \
-            75 try again, 78 configuration.
+            Exit codes: 0 done, 64 usage, 65 bad data, 69 broker or store unavailable, 70 internal, 75 try again, \
+            78 configuration.
             """,
         version: WorkerRuntime.version,
         subcommands: [
@@ -23,7 +23,7 @@ struct IngestWorker: AsyncParsableCommand {
     static func main() async {
         Store.disableMemoryStatistics()
         do {
-            var command = try parseAsRoot()
+            var command = try readCommand()
             if var command = command as? any AsyncParsableCommand {
                 try await command.run()
             } else {
@@ -33,8 +33,48 @@ struct IngestWorker: AsyncParsableCommand {
             let code = ExitStatus.code(of: error)
             // The parser formats its own errors, help and version included.
             guard let code else { exit(withError: error) }
-            Console.note("ingest-worker: \(error)")
+            Console.note("ingest-worker: \(error)", level: .critical)
             Foundation.exit(code)
         }
+    }
+
+    /// Reads the arguments; a command that does not exist is refused with the closest one.
+    private static func readCommand() throws -> any ParsableCommand {
+        do {
+            return try parseAsRoot()
+        } catch {
+            if exitCode(for: error) == .validationFailure, let unknown = UnknownCommand(in: Self.self, arguments) {
+                throw CommandError(code: ExitStatus.usage, description: unknown.description)
+            }
+            throw error
+        }
+    }
+
+    private static var arguments: [String] { Array(CommandLine.arguments.dropFirst()) }
+}
+
+/// A name that stands where a command has to stand, and is none.
+struct UnknownCommand: CustomStringConvertible {
+    let description: String
+
+    /// Returns nil where the arguments begin with commands that exist.
+    init?(in root: any ParsableCommand.Type, _ arguments: [String]) {
+        var (command, path) = (root, [root._commandName])
+        for argument in arguments {
+            let commands = command.configuration.subcommands
+            if commands.isEmpty || argument.hasPrefix("-") || argument == "help" { return nil }
+            if let next = commands.first(where: { $0._commandName == argument }) {
+                command = next
+                path.append(argument)
+                continue
+            }
+            let closest = Suggestion.closest(to: argument, among: commands.map { $0._commandName })
+            let group = path.joined(separator: " ")
+            description =
+                "There is no command '\(group) \(argument)'. "
+                + (closest.map { "Did you mean '\(group) \($0)'?" } ?? "'\(group) --help' lists the commands")
+            return
+        }
+        return nil
     }
 }

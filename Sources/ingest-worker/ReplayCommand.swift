@@ -11,8 +11,9 @@ struct ReplayCommand: ParsableCommand {
         abstract: "Reads record files (JSON lines, JSON arrays, CSV; plain or gzip), or a topic, into the store.",
         discussion: """
             A second run goes on where the first one stopped, and changes nothing if that was the end.
+            It ends with 65 where records of this run became dead letters, unless --allow-dead-letters is given.
             A topic is read up to the end that it has at the start, without joining the group and without committing.
-            Example: ingest-worker replay samples/chat-events.jsonl --set store.path=data/chat.sqlite
+            Example: ingest-worker replay samples/chat-events.jsonl --allow-dead-letters --set store.path=data/chat.sqlite
             Example: ingest-worker replay --topic chat-events --from-timestamp 2026-03-01 --set store.path=data/new.sqlite
             """)
 
@@ -40,6 +41,9 @@ struct ReplayCommand: ParsableCommand {
 
     @Option(help: "Sends the records to a Kafka topic instead of applying them.")
     var toKafka: String?
+
+    @Flag(help: "Ends with 0 though records became dead letters; without it, with 65.")
+    var allowDeadLetters = false
 
     @Flag(help: "Prints the summary as JSON.")
     var json = false
@@ -151,6 +155,14 @@ struct ReplayCommand: ParsableCommand {
         if interruption.isRequested {
             throw CommandError(
                 code: ExitStatus.tryAgain, description: "Interrupted; run the same command again to go on")
+        }
+        let letters = pipeline.summary.deadLetters
+        if letters > 0, !allowDeadLetters {
+            throw CommandError(
+                code: ExitStatus.badData,
+                description: "\(letters) \(letters == 1 ? "record is a dead letter" : "records are dead letters"); the "
+                    + "others are applied. Mend the cause and run 'ingest-worker dead-letters retry', or pass "
+                    + "--allow-dead-letters")
         }
     }
 }

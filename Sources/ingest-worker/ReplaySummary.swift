@@ -34,6 +34,9 @@ struct ReplaySummary {
         }
         lines.append("\(summary.chunks) chunks in \(summary.commits) commits, \(rate) records/s")
         if summary.deadLetters > 0 {
+            for (code, tally) in summary.deadLetterCodes.sorted {
+                lines.append("  \(code): \(tally.count), the first at \(tally.place): \(tally.reason)")
+            }
             lines.append("See 'ingest-worker dead-letters list' for what was put aside and why.")
         }
         return lines.joined(separator: "\n")
@@ -53,9 +56,13 @@ struct ReplaySummary {
             "{\"topic\":\(JSONText.string($0.partition.topic)),\"partition\":\($0.partition.partition),"
                 + "\"from\":\($0.from),\"to\":\($0.to),\"records\":\($0.records)}"
         }
+        let codes = summary.deadLetterCodes.sorted.map { code, tally in
+            "{\"code\":\(JSONText.string(code)),\"count\":\(tally.count),"
+                + "\"place\":\(JSONText.string(tally.place)),\"reason\":\(JSONText.string(tally.reason))}"
+        }
         return """
             {"files":[\(files.joined(separator: ","))],"partitions":[\(read.joined(separator: ","))],"records":\(summary.records),"applied":\(summary.applied),\
-            "stale":\(summary.stale),"filtered":\(summary.filtered),"deadLetters":\(summary.deadLetters),"placeholders":\(summary.placeholders),\
+            "stale":\(summary.stale),"filtered":\(summary.filtered),"deadLetters":\(summary.deadLetters),"deadLetterCodes":[\(codes.joined(separator: ","))],"placeholders":\(summary.placeholders),\
             "chunks":\(summary.chunks),"commits":\(summary.commits),"seconds":\(seconds),\
             "recordsPerSecond":\(rate),"changes":{\(entities.joined(separator: ","))}}
             """

@@ -43,7 +43,7 @@ struct RunCommand: AsyncParsableCommand {
             "worker starts",
             metadata: ["version": "\(WorkerRuntime.version)", "store": "\(configuration.store.path)"])
         try await runtime.run()
-        logger.info("worker stopped", metadata: ["records": "\(runtime.summary.records)"])
+        logger.info("worker stopped", metadata: ["records": .stringConvertible(runtime.summary.records)])
     }
 
     /// Ends the process as a crash does after the step that INGEST_TEST_KILL_AT names.

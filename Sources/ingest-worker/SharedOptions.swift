@@ -21,7 +21,7 @@ struct SharedOptions: ParsableArguments {
         let level = logLevel.map { ["log.level=\($0)"] } ?? []
         let loaded = try WorkerConfiguration.load(
             file: config, settings: set + level, environment: ProcessInfo.processInfo.environment)
-        Console.hide(loaded.configuration.secretValues)
+        Console.begin(loaded.configuration)
         return loaded
     }
 
@@ -68,10 +68,28 @@ struct SharedOptions: ParsableArguments {
 
 /// Standard output and error as a command uses them.
 enum Console {
-    private static let redactor = Mutex(SecretRedactor([]))
+    private struct Notes {
+        var redactor = SecretRedactor([])
+        /// Where standard error is a stream of JSON lines.
+        var logger: Logger?
+    }
 
-    /// Keeps texts out of what is noted from now on.
-    static func hide(_ secretValues: [String]) { redactor.withLock { $0 = SecretRedactor(secretValues) } }
+    private static let notes = Mutex(Notes())
+
+    /// Keeps secrets out of what is noted from now on, and gives notes the form of log lines where these are JSON.
+    static func begin(_ configuration: WorkerConfiguration) {
+        notes.withLock { notes in
+            notes.redactor = SecretRedactor(configuration.secretValues)
+            notes.logger = nil
+            if configuration.log.format == .json {
+                var log = configuration.log
+                log.level = .trace
+                notes.logger = Logger(
+                    label: "ingest-worker",
+                    factory: StructuredLogHandler.factory(log, secretValues: configuration.secretValues))
+            }
+        }
+    }
 
     static func print(_ text: String) { write(text + "\n") }
 
@@ -85,11 +103,14 @@ enum Console {
     /// Where nobody reads any more, or the disk under a log is full, the work goes on.
     static func write(_ text: String) { try? FileHandle.standardOutput.write(contentsOf: Data(text.utf8)) }
 
-    static func note(_ text: String) {
-        let text = redactor.withLock { $0 }.redacted(text)
+    /// Writes a line to standard error, whatever the level of the log.
+    static func note(_ text: String, level: Logger.Level = .notice) {
+        let notes = notes.withLock { $0 }
+        if let logger = notes.logger { return logger.log(level: level, "\(text)") }
+        let text = notes.redactor.redacted(text)
         try? FileHandle.standardError.write(contentsOf: Data((text + "\n").utf8))
     }
 
-    /// Tells whether standard error is a terminal, where a progress bar may be drawn.
-    static var isTerminal: Bool { isatty(STDERR_FILENO) == 1 }
+    /// Tells whether standard error is a terminal, of text, where a progress bar may be drawn.
+    static var isTerminal: Bool { isatty(STDERR_FILENO) == 1 && notes.withLock { $0.logger == nil } }
 }

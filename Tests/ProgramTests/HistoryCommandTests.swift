@@ -13,7 +13,8 @@ import Testing
         workspace = try Workspace()
         store = workspace.path("store.sqlite")
         let replayed = try Program.run([
-            "replay", "samples/chat-events.jsonl", "--set", "store.path=\(store)", "--set", "chunk.maxOperations=5",
+            "replay", "samples/chat-events.jsonl", "--allow-dead-letters", "--set", "store.path=\(store)", "--set",
+            "chunk.maxOperations=5",
         ])
         try #require(replayed.status == 0, "\(replayed.errors)")
         last = try Int(Foreign.sqlite(store, "SELECT max(token) FROM _history_transaction")) ?? 0

@@ -96,7 +96,9 @@ import Testing
         #expect(try isSound(store))
 
         let replayed = workspace.path("replayed.sqlite")
-        _ = try Program.run(["replay", "samples/chat-events.jsonl", "--set", "store.path=\(replayed)"])
+        _ = try Program.run([
+            "replay", "samples/chat-events.jsonl", "--allow-dead-letters", "--set", "store.path=\(replayed)",
+        ])
         #expect(try dump(store) == dump(replayed))
         try expectBrokerNotAhead(store: store, count: count)
     }

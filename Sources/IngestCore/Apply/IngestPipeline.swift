@@ -29,6 +29,8 @@ public final class IngestPipeline {
         public var filtered = 0
         /// The number of records that could not be decoded or applied.
         public var deadLetters = 0
+        /// Their counts by code, with an example of each.
+        public internal(set) var deadLetterCodes = DeadLetterCodes()
         /// The number of placeholders made for objects that had not arrived.
         public var placeholders = 0
         /// The number of chunks that were saved.
@@ -53,6 +55,7 @@ public final class IngestPipeline {
     private var series: OperationSeries?
     private var savedPositions: [SourcePosition] = []
     private var ledger = PositionLedger()
+    private var warnings = DeadLetterWarnings()
     /// Called after each commit with the positions that it made last.
     public var onCommit: ([SourcePosition]) -> Void = { _ in }
     /// Called for each dead letter with its place, code and reason.
@@ -158,6 +161,7 @@ public final class IngestPipeline {
     ///
     /// - Throws: as ``add(_:at:nextOffset:detail:hasBacklog:decode:)``.
     public func tick(hasBacklog: Bool) throws {
+        tellDeadLetters(warnings.tick(at: now()))
         if chunkPolicy.tick(at: now()) == .close { try saveChunk(hasBacklog: hasBacklog) }
         let action = hasBacklog ? commitPolicy.tick(at: now()) : commitPolicy.drained()
         if action == .commit { try commit() }
@@ -168,6 +172,7 @@ public final class IngestPipeline {
     /// - Throws: as ``add(_:at:nextOffset:detail:hasBacklog:decode:)``.
     public func finish() throws {
         try saveChunk(hasBacklog: false)
+        tellDeadLetters(warnings.flush())
         try commit()
     }
 
@@ -244,10 +249,25 @@ public final class IngestPipeline {
         if !toleratesErrors { throw try halt(at: place, code, reason) }
         summary.deadLetters += 1
         metrics?.deadLetters.with(stage).increment()
-        logger.warning(
-            "record put aside",
-            metadata: ["place": "\(place)", "stage": "\(stage)", "code": "\(code)", "reason": "\(reason)"])
+        summary.deadLetterCodes.note(code, place: "\(place)", reason: reason)
+        if warnings.note(code, topic: place.topic, partition: place.partition, at: now()) {
+            logger.warning(
+                "record put aside",
+                metadata: ["place": "\(place)", "stage": "\(stage)", "code": "\(code)", "reason": "\(reason)"])
+        }
+        tellDeadLetters(warnings.tick(at: now()))
         onDeadLetter(place, code, reason)
+    }
+
+    /// Tells of the dead letters that had no warning of their own.
+    private func tellDeadLetters(_ counts: [String: Int]?) {
+        guard let counts else { return }
+        logger.warning(
+            "records put aside",
+            metadata: [
+                "count": .stringConvertible(counts.values.reduce(0, +)),
+                "codes": .dictionary(counts.mapValues { .stringConvertible($0) }),
+            ])
     }
 
     /// Undoes everything since the last commit, and returns what stops the pipeline at a bad record.

@@ -115,6 +115,8 @@ struct ConfigurationLoader {
 
     /// Returns the result, or everything that was wrong.
     mutating func finish(file: String?) throws(ConfigurationError) -> LoadedConfiguration {
+        // The default topic is for those who name nothing to read.
+        if origins["topics"] == nil, !configuration.files.isEmpty { configuration.topics = [] }
         checkTopics()
         checkHTTP()
         placeStore()

@@ -1,7 +1,7 @@
 /// Finds the known name that somebody probably meant.
-enum Suggestion {
+package enum Suggestion {
     /// Returns the closest candidate, or nil when none is close enough to be helpful.
-    static func closest(to name: String, among candidates: some Sequence<String>) -> String? {
+    package static func closest(to name: String, among candidates: some Sequence<String>) -> String? {
         let wanted = normalized(name)
         guard !wanted.isEmpty else { return nil }
         var best: (candidate: String, distance: Int)?

@@ -51,8 +51,9 @@ extension ConsumerWorker {
         logger.warning(
             "a partition stands still, and is fetched anew",
             metadata: [
-                "topic": "\(partition.topic)", "partition": "\(partition.partition)", "behind": "\(behind)",
-                "next": "\(progress[partition]?.next ?? -1)",
+                "topic": "\(partition.topic)", "partition": .stringConvertible(partition.partition),
+                "behind": .stringConvertible(behind),
+                "next": .stringConvertible(progress[partition]?.next ?? -1),
             ])
         metrics.fetchesAnew.increment()
         do {

@@ -23,7 +23,7 @@ extension ConsumerWorker {
         logger.error(
             "the outbox is full, consuming rests",
             metadata: [
-                "waiting": "\(waiting)", "limit": "\(limit)",
+                "waiting": .stringConvertible(waiting), "limit": .stringConvertible(limit),
                 "remedy":
                     "see why notifications are not delivered, or raise notifications.maxOutboxTransactions; it goes on by itself",
             ])
@@ -32,7 +32,7 @@ extension ConsumerWorker {
     private func outboxEmptied(_ waiting: Int64, _ consumer: Consumer) throws {
         metrics.outboxFull.set(0)
         health.report(.outboxHasRoom)
-        logger.info("the outbox has room, consuming goes on", metadata: ["waiting": "\(waiting)"])
+        logger.info("the outbox has room, consuming goes on", metadata: ["waiting": .stringConvertible(waiting)])
         let partitions = resting.filter { progress[$0]?.isHalted == false }
         resting = []
         // While dead letters are waited for, that wait resumes them.

@@ -81,8 +81,8 @@ extension ConsumerWorker {
         logger.critical(
             "\(jump.description)",
             metadata: [
-                "topic": "\(partition.topic)", "partition": "\(partition.partition)", "reason": "\(reason)",
-                "from": "\(jump.from)", "to": "\(jump.to)",
+                "topic": "\(partition.topic)", "partition": .stringConvertible(partition.partition),
+                "reason": "\(reason)", "from": .stringConvertible(jump.from), "to": .stringConvertible(jump.to),
             ])
         // The decision is saved with what is open: going back, another member or a restart must not make it again.
         try pipeline.move(topic: partition.topic, partition: partition.partition, to: jump.to)
@@ -158,7 +158,8 @@ extension ConsumerWorker {
         logger.critical(
             "a partition is halted",
             metadata: [
-                "topic": "\(partition.topic)", "partition": "\(partition.partition)", "reason": "\(reason)",
+                "topic": "\(partition.topic)", "partition": .stringConvertible(partition.partition),
+                "reason": "\(reason)",
                 "remedy": "\(remedy)",
             ])
     }

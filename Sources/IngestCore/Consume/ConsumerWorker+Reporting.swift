@@ -20,7 +20,7 @@ extension ConsumerWorker {
         if logGrowth.isWorthTelling(bytes: logBytes) {
             logger.warning(
                 "a reader keeps the store's write-ahead log from being used again; end its transaction",
-                metadata: ["bytes": "\(logBytes)"])
+                metadata: ["bytes": .stringConvertible(logBytes)])
         }
     }
 

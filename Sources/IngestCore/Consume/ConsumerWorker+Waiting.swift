@@ -10,10 +10,12 @@ extension ConsumerWorker {
         if mustWait == isWaiting { return }
         let partitions = try consumer.assignment.filter { progress[$0]?.isHalted != true }
         if mustWait {
-            logger.warning("reading waits for the dead-letter topic", metadata: ["partitions": "\(partitions.count)"])
+            logger.warning(
+                "reading waits for the dead-letter topic",
+                metadata: ["partitions": .stringConvertible(partitions.count)])
             try consumer.pause(partitions)
         } else {
-            logger.info("reading goes on", metadata: ["partitions": "\(partitions.count)"])
+            logger.info("reading goes on", metadata: ["partitions": .stringConvertible(partitions.count)])
             // Those that rest for the outbox go on when it has room.
             try goOn(partitions.filter { !resting.contains($0) }, consumer)
         }

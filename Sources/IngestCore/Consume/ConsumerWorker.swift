@@ -357,7 +357,7 @@ public final class ConsumerWorker: @unchecked Sendable {
         let seconds = backoff.failed()
         logger.error(
             "the store refused, trying again",
-            metadata: ["code": "\(error.code.rawValue)", "reason": "\(error)", "seconds": "\(seconds)"])
+            metadata: ["code": "\(error.code.rawValue)", "reason": "\(error)", "seconds": .stringConvertible(seconds)])
         Thread.sleep(forTimeInterval: seconds)
         (needsDiscard, needsRewind) = (true, true)
     }

@@ -13,10 +13,29 @@ extension KafkaSettings {
         "transactional.id",
     ]
 
+    /// Checks names and values of the properties as librdkafka does, without a connection.
+    ///
+    /// - Throws: ``RouteError`` for a name that librdkafka does not know, with the closest one; `KafkaError` for a value.
+    public func checkProperties() throws {
+        do {
+            try KafkaConfiguration(properties.values).check()
+        } catch let error as KafkaError where error.code == .unknownProperty {
+            let known = Set(KafkaLibrary.propertyNames)
+            let unknown = properties.values.keys.sorted().first {
+                !known.contains($0) && (try? KafkaConfiguration([$0: properties[$0] ?? ""]).check()) == nil
+            }
+            let closest = unknown.flatMap { Suggestion.closest(to: $0, among: known.sorted()) }
+            throw RouteError(
+                description: "kafka.\(unknown ?? ""): librdkafka \(KafkaLibrary.versionString) has no such property. "
+                    + (closest.map { "Did you mean kafka.\($0)?" } ?? "Remove it, or correct its name."))
+        }
+    }
+
     /// Returns the consumer's configuration.
     ///
-    /// - Throws: ``RouteError`` where a property would break the worker's promises.
+    /// - Throws: as ``checkProperties()``, and ``RouteError`` where a property would break the worker's promises.
     public func consumerConfiguration(logger: Logger) throws -> KafkaConfiguration {
+        try checkProperties()
         if properties["enable.auto.commit"] == "true" || properties["enable.auto.offset.store"] == "true" {
             throw RouteError(
                 description:
@@ -41,6 +60,8 @@ extension KafkaSettings {
     private func configuration(_ values: [String: String], logger: Logger) -> KafkaConfiguration {
         var configuration = KafkaConfiguration(values)
         configuration.onLog = { level, facility, message in
+            // Nobody can act on a warning about a property that only the library or this client sets.
+            if facility == "CONFWARN", !values.keys.contains(where: { message.contains($0) }) { return }
             // librdkafka's levels are those of syslog.
             let level: Logger.Level = level <= 3 ? .error : level == 4 ? .warning : level <= 6 ? .info : .debug
             logger.log(level: level, "librdkafka: \(message)", metadata: ["facility": "\(facility)"])

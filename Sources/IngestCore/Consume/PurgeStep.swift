@@ -26,7 +26,9 @@ struct PurgeStep {
             isHistoryDone = result.isFinished
             if isHistoryDone {
                 for (name, token) in result.holdingCursors.sorted(by: { $0.key < $1.key }) {
-                    logger.warning("a cursor holds old history", metadata: ["cursor": "\(name)", "token": "\(token)"])
+                    logger.warning(
+                        "a cursor holds old history",
+                        metadata: ["cursor": "\(name)", "token": .stringConvertible(token)])
                 }
             }
             return !isHistoryDone || tombstoneAge != nil

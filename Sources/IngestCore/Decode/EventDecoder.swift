@@ -228,8 +228,7 @@ public final class EventDecoder {
         guard let route = routes.first else {
             throw RouteError(
                 description:
-                    "Nothing says which entity the rows of \(path) are. Add an entry to 'files' with a route, or pass "
-                    + "one with --route")
+                    "Nothing says which entity the rows of \(path) are. Add an entry to 'files' whose route names it")
         }
         return try RowDecoder(route: route, model: model, columns: columns, path: path)
     }

@@ -128,7 +128,8 @@ public final class NotificationPublisher: Sendable {
             // Only a purge by hand passes a cursor. Going on is the lesser evil, and it is said aloud.
             let purged = try store.read { try $0.purgedToken() }
             logger.error(
-                "history was purged before it was notified", metadata: ["after": "\(after)", "through": "\(purged)"])
+                "history was purged before it was notified",
+                metadata: ["after": .stringConvertible(after), "through": .stringConvertible(purged)])
             advance(to: purged)
             return 1
         }
@@ -163,7 +164,7 @@ public final class NotificationPublisher: Sendable {
             if finished > last {
                 logger.error(
                     "the store is older than what was notified: it was restored from a copy",
-                    metadata: ["token": "\(last)", "notified": "\(finished)"])
+                    metadata: ["token": .stringConvertible(last), "notified": .stringConvertible(finished)])
             } else if finished > deliveredToken {
                 advance(to: finished)
             }

@@ -79,6 +79,9 @@ public final class WorkerRuntime: Sendable {
         metrics = WorkerMetrics(
             version: Self.version, librdkafka: KafkaLibrary.versionString, sqlite: Store.sqliteVersion)
         health.report(.starting(step: "opening the store"))
+        if configuration.topics.isEmpty {
+            throw RouteError(description: "There is no topic to read. Name some in 'topics'; 'replay' reads files")
+        }
         let consumer = try configuration.kafka.consumerConfiguration(logger: logger)
         var options = configuration.storeOptions
         if let takeover {
@@ -227,7 +230,7 @@ public final class WorkerRuntime: Sendable {
         let host = configuration.http.host
         return HTTPServer(configuration: HTTPServerConfiguration(configuration.http), routes: routes, logger: logger) {
             [logger, hooks] port in
-            logger.info("HTTP server listens", metadata: ["host": "\(host)", "port": "\(port)"])
+            logger.info("HTTP server listens", metadata: ["host": "\(host)", "port": .stringConvertible(port)])
             hooks.onHTTPBound(port)
         }
     }

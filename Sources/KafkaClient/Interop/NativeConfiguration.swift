@@ -1,5 +1,11 @@
 import CLibrdkafka
 
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
+
 /// Builds the library's configuration object from properties.
 enum NativeConfiguration {
     /// Makes a configuration object that the caller owns.
@@ -16,6 +22,34 @@ enum NativeConfiguration {
             throw error
         }
         return configuration
+    }
+
+    /// Makes a configuration object and lets go of it.
+    static func check(_ properties: [String: String]) throws { rd_kafka_conf_destroy(try make(properties)) }
+
+    /// Reads the names of all properties that the library has documented.
+    static func propertyNames() -> [String] {
+        // The stream writes both until it is closed.
+        let buffer = UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>.allocate(capacity: 1)
+        let size = UnsafeMutablePointer<Int>.allocate(capacity: 1)
+        buffer.initialize(to: nil)
+        size.initialize(to: 0)
+        defer {
+            free(buffer.pointee)
+            buffer.deallocate()
+            size.deallocate()
+        }
+        guard let stream = open_memstream(buffer, size) else { return [] }
+        rd_kafka_conf_properties_show(stream)
+        fclose(stream)
+        guard let text = buffer.pointee else { return [] }
+        // A table in Markdown: the name, then the columns behind bars.
+        let names = String(cString: text).split(separator: "\n").compactMap { line -> String? in
+            guard let bar = line.firstIndex(of: "|") else { return nil }
+            let name = line[..<bar].filter { $0 != " " }
+            return name.contains { $0.isLetter } && name != "Property" ? name : nil
+        }
+        return Set(names).sorted()
     }
 
     private static func set(_ name: String, _ value: String, on configuration: OpaquePointer) throws {

@@ -71,11 +71,15 @@ public struct DeadLetterSelection: Sendable {
     public var code: String?
     /// Those put aside before this time, in microseconds since 1970 UTC, or nil for any.
     public var before: Int64?
+    /// Those put aside at this time or later, in microseconds since 1970 UTC, or nil for any.
+    public var since: Int64?
+    /// A part of the reason, in any case of ASCII letters, or nil for any.
+    public var reason: String?
 
     /// Makes a selection of all letters.
     public init() {}
 
-    fileprivate var sql: (condition: String, arguments: StatementArguments) {
+    var sql: (condition: String, arguments: StatementArguments) {
         var conditions: [String] = []
         var arguments = StatementArguments()
         func add(_ condition: String, _ value: (any DatabaseValueConvertible)?) {
@@ -89,6 +93,8 @@ public struct DeadLetterSelection: Sendable {
         add("stage = ?", stage)
         add("code = ?", code)
         add("time < ?", before)
+        add("time >= ?", since)
+        add("instr(lower(reason), lower(?)) > 0", reason)
         return (conditions.isEmpty ? "1" : conditions.joined(separator: " AND "), arguments)
     }
 }
@@ -98,8 +104,10 @@ extension ReadContext {
         "id, time, topic, partition, offset, line, stage, code, reason, key, value, valueBytes, headers, attempts"
 
     /// Returns the number of dead letters.
-    public func deadLetterCount() throws -> Int {
-        try Int.fetchOne(database, sql: "SELECT count(*) FROM _dead_letter") ?? 0
+    public func deadLetterCount(_ selection: DeadLetterSelection = DeadLetterSelection()) throws -> Int {
+        let (condition, arguments) = selection.sql
+        let sql = "SELECT count(*) FROM _dead_letter WHERE \(condition)"
+        return try Int.fetchOne(database, sql: sql, arguments: arguments) ?? 0
     }
 
     /// Returns the number of the last dead letter, or 0.
@@ -108,9 +116,12 @@ extension ReadContext {
     }
 
     /// Returns dead letters in the order of their numbers, those after `id`, at most `limit`.
-    public func deadLetters(after id: Int64 = 0, limit: Int = 100) throws -> [DeadLetter] {
-        let sql = "SELECT \(Self.columns) FROM _dead_letter WHERE id > ? ORDER BY id LIMIT ?"
-        return try Row.fetchAll(database, sql: sql, arguments: [id, limit]).map(letter)
+    public func deadLetters(
+        _ selection: DeadLetterSelection = DeadLetterSelection(), after id: Int64 = 0, limit: Int = 100
+    ) throws -> [DeadLetter] {
+        let (condition, arguments) = selection.sql
+        let sql = "SELECT \(Self.columns) FROM _dead_letter WHERE \(condition) AND id > ? ORDER BY id LIMIT ?"
+        return try Row.fetchAll(database, sql: sql, arguments: arguments + [id, limit]).map(letter)
     }
 
     /// Returns dead letters in the order of their numbers, those after `id`, at most `limit`, and no more than have

@@ -93,7 +93,8 @@ final class PreparedStatement {
         let failure = sqlite3_extended_errcode(connection)
         throw StoreError(
             resultCode: failure == SQLITE_OK ? (reset == SQLITE_OK ? code : reset) : failure, action: "run a statement",
-            detail: StoreError.detail(code, String(cString: sqlite3_errmsg(connection))))
+            detail: StoreError.detail(code, String(cString: sqlite3_errmsg(connection))),
+            path: sqlite3_db_filename(connection, "main").map { String(cString: $0) })
     }
 
     /// Runs a statement that returns no rows, and makes it ready for its next use.

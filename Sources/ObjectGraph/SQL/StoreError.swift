@@ -85,16 +85,17 @@ public struct StoreError: Error, Sendable, Equatable, CustomStringConvertible {
 
 extension StoreError {
     /// Makes an error of a result code of SQLite; `action` says what was tried, as in "save the chunk".
-    init(resultCode: Int32, action: String, detail: String = "") {
+    init(resultCode: Int32, action: String, detail: String = "", path: String? = nil) {
         let suffix = detail.isEmpty ? "" : " (\(detail))"
+        let place = path.map { " under \($0)" } ?? ""
         switch resultCode & 0xff {
         case SQLITE_BUSY, SQLITE_LOCKED:
             self.init(.busy, "Could not \(action): another process holds the store", remedy: "Try again")
         case SQLITE_FULL:
-            self.init(.full, "Could not \(action): the disk is full", remedy: "Free space; nothing was lost")
+            self.init(.full, "Could not \(action): the disk is full\(place)", remedy: "Free space; nothing was lost")
         case SQLITE_IOERR:
             self.init(
-                .inputOutput, "Could not \(action): the disk failed (code \(resultCode))",
+                .inputOutput, "Could not \(action): the disk failed\(place) (code \(resultCode))",
                 remedy: "Check the disk, then run 'verify' before going on")
         case SQLITE_CORRUPT, SQLITE_NOTADB:
             self.init(

@@ -242,7 +242,7 @@ def from_file(options, sub, count, stream):
         path = os.path.join(bench.folder, "events.jsonl")
         with open(path, "wb") as file:
             file.write(b"\n".join(records) + b"\n")
-        command = [options.binary, "replay", path, "--config", bench.config, "--set", "log.level=error"]
+        command = [options.binary, "replay", path, "--allow-dead-letters", "--config", bench.config, "--set", "log.level=error"]
         for _ in range(chance.randrange(0, 3)):
             try:
                 subprocess.run(command, timeout=chance.uniform(0.2, 3), capture_output=True)
@@ -294,6 +294,6 @@ def fill(bench, count):
     with open(path, "wb") as file:
         for _ in range(count):
             file.write(stream.record() + b"\n")
-    subprocess.run([bench.options.binary, "replay", path, "--config", bench.config, "--set", "log.level=error"],
+    subprocess.run([bench.options.binary, "replay", path, "--allow-dead-letters", "--config", bench.config, "--set", "log.level=error"],
                    check=True, capture_output=True, timeout=3000)
     os.remove(path)

@@ -47,7 +47,8 @@ class Sweep:
 
     def run(self):
         ended = subprocess.run(
-            [self.bench.options.binary, "replay", self.path, "--config", self.bench.config, "--set", "log.level=error",
+            [self.bench.options.binary, "replay", self.path, "--allow-dead-letters", "--config", self.bench.config,
+             "--set", "log.level=error",
              "--set", "chunk.maxOperations=7", "--set", "commit.maxRows=1"],
             env={**os.environ, **self.bench.shim.environment()}, capture_output=True, timeout=120)
         return ended.returncode, (ended.stdout + ended.stderr)[-800:].decode(errors="replace")

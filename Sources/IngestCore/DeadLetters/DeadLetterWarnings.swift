@@ -1,0 +1,77 @@
+/// Decides which dead letters are logged one by one, and when the others are logged as counts.
+///
+/// The first of each code in each partition gets a warning of its own; the others are counted by code and told at most
+/// every ten seconds.
+struct DeadLetterWarnings: Sendable {
+    /// The time between two summaries in seconds.
+    static let everySeconds = 10.0
+    /// The places that are remembered; beyond them records are counted only.
+    static let maximumPlaces = 1_000
+
+    private struct Place: Hashable {
+        let code: String
+        let topic: String
+        let partition: Int32
+    }
+
+    private var known: Set<Place> = []
+    private var counts: [String: Int] = [:]
+    private var countedSince = 0.0
+
+    /// Takes a dead letter, and tells whether it gets a warning of its own.
+    ///
+    /// - Parameter time: a monotonic clock in seconds.
+    mutating func note(_ code: String, topic: String, partition: Int32, at time: Double) -> Bool {
+        if known.count < Self.maximumPlaces,
+            known.insert(Place(code: code, topic: topic, partition: partition)).inserted
+        {
+            return true
+        }
+        if counts.isEmpty { countedSince = time }
+        counts[DeadLetterCodes.bounded(code, counts), default: 0] += 1
+        return false
+    }
+
+    /// Returns the counts by code where a summary is due, else nil.
+    mutating func tick(at time: Double) -> [String: Int]? {
+        counts.isEmpty || time - countedSince < Self.everySeconds ? nil : flush()
+    }
+
+    /// Returns the counts by code that have not been told, or nil where there are none.
+    mutating func flush() -> [String: Int]? {
+        if counts.isEmpty { return nil }
+        defer { counts.removeAll() }
+        return counts
+    }
+}
+
+/// Counts dead letters by code, with an example of each.
+public struct DeadLetterCodes: Sendable {
+    /// How many there are of a code, and the first of them.
+    public struct Tally: Sendable {
+        /// The number of dead letters.
+        public fileprivate(set) var count = 0
+        /// Where the first one stood.
+        public let place: String
+        /// Why the first one was put aside, with the remedy.
+        public let reason: String
+    }
+
+    /// Validators of an embedding program may give a code of its own to each record.
+    private static let maximumCodes = 100
+    private var tallies: [String: Tally] = [:]
+
+    /// The tallies, the greatest count first.
+    public var sorted: [(code: String, tally: Tally)] {
+        tallies.sorted { ($1.value.count, $0.key) < ($0.value.count, $1.key) }.map { ($0.key, $0.value) }
+    }
+
+    mutating func note(_ code: String, place: String, reason: String) {
+        tallies[Self.bounded(code, tallies), default: Tally(place: place, reason: reason)].count += 1
+    }
+
+    /// Returns the key to count a code under: its own, or `other` where there are too many.
+    static func bounded<Value>(_ code: String, _ counts: [String: Value]) -> String {
+        counts.count < maximumCodes || counts[code] != nil ? code : "other"
+    }
+}

@@ -1,0 +1,41 @@
+import ArgumentParser
+import ObjectGraph
+
+extension DeadLettersCommand {
+    struct Summary: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Counts dead letters by code, topic and entity, with the first and the last time.",
+            discussion: """
+                The entity is the one that the reason begins with; - where it begins with none.
+                Example: ingest-worker dead-letters summary --since 2026-03-01
+                """)
+
+        @OptionGroup var options: SharedOptions
+        @OptionGroup var conditions: LetterConditions
+
+        @Flag(help: "Prints one JSON object a line.")
+        var json = false
+
+        func run() throws {
+            let selection = try conditions.selection()
+            let store = try options.openForReading()
+            let groups = try store.read { try $0.deadLetterGroups(selection) }
+            for group in groups { Console.print(json ? group.json : group.text) }
+            if !json { Console.print("\(groups.reduce(0) { $0 + $1.count }) dead letters") }
+        }
+    }
+}
+
+extension DeadLetterGroup {
+    fileprivate var text: String {
+        "\(count)  \(code)  \(topic)  \(entity ?? "-")  \(Timestamp.text(firstTime))  \(Timestamp.text(lastTime))"
+    }
+
+    fileprivate var json: String {
+        """
+        {"code":\(JSONText.string(code)),"topic":\(JSONText.string(topic)),\
+        "entity":\(entity.map { JSONText.string($0) } ?? "null"),"count":\(count),\
+        "firstTime":"\(Timestamp.text(firstTime))","lastTime":"\(Timestamp.text(lastTime))"}
+        """
+    }
+}
