@@ -122,7 +122,8 @@ import Testing
         let mapping = isReal ? "samples/excavators.yaml" : "samples/worker.yaml"
         let direct = workspace.path("direct.sqlite")
         let base = ["--config", mapping, "--set", "model=config/models/work-orders.yaml"]
-        let replayed = try Program.run(["replay", csv, "--json", "--set", "store.path=\(direct)"] + base)
+        let replayed = try Program.run(
+            ["replay", csv, "--json", "--allow-dead-letters", "--set", "store.path=\(direct)"] + base)
         try #require(replayed.status == 0, "\(replayed.errors)")
 
         let kafka = ["--set", "kafka.bootstrap.servers=\(broker.bootstrapServers)"]

@@ -75,6 +75,8 @@ extension DeadLetterSelection {
         if let stage { members.append("\"stage\":\(JSONText.string(stage))") }
         if let code { members.append("\"code\":\(JSONText.string(code))") }
         if let before { members.append("\"before\":\(before)") }
+        if let since { members.append("\"since\":\(since)") }
+        if let reason { members.append("\"reason\":\(JSONText.string(reason))") }
         return "{\(members.joined(separator: ","))}"
     }
 
@@ -89,6 +91,8 @@ extension DeadLetterSelection {
         stage = try arguments.take("stage") { $0.string }
         code = try arguments.take("code") { $0.string }
         before = try arguments.take("before") { $0.int64 }
+        since = try arguments.take("since") { $0.int64 }
+        reason = try arguments.take("reason") { $0.string }
     }
 }
 

@@ -14,6 +14,8 @@ import Testing
         selection.stage = "apply"
         selection.code = "decode.type"
         selection.before = -1
+        selection.since = 5
+        selection.reason = "100 %"
         return selection
     }()
 
@@ -70,7 +72,7 @@ import Testing
             (#"{"version":1}"#, "control.malformed"),
             (#"{"version":1,"request":"shell","store":"","configuration":"","arguments":{}}"#, "control.unknown"),
             (
-                #"{"version":1,"request":"dead-letters.drop","store":"","configuration":"","arguments":{"since":1}}"#,
+                #"{"version":1,"request":"dead-letters.drop","store":"","configuration":"","arguments":{"entity":"Chat"}}"#,
                 "control.unknown"
             ),
             (

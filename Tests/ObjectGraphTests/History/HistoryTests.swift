@@ -13,7 +13,7 @@ import Testing
         let transactions = try graph.store.read { try $0.history(after: 0) }
         #expect(transactions.map(\.token) == [1, 2, 3])
         #expect(transactions.map(\.source) == ["test", "test", "test"])
-        #expect(transactions.map(\.author) == ["ingest-worker", "ingest-worker", "ingest-worker"])
+        #expect(transactions.map(\.author) == Array(repeating: ProcessInfo.processInfo.processName, count: 3))
         #expect(
             try graph.history() == [
                 "insert Chat c", "insert Member m", "update Chat c title,membersCount,members", "update Member m chats",
