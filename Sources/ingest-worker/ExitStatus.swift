@@ -29,7 +29,7 @@ enum ExitStatus {
         case let error as TopicReplayError: [.gone, .unreadable].contains(error.code) ? badData : configuration
         case is RetryBudget.Spent: tryAgain
         case is RecordFileError, is IngestPipeline.Halt: badData
-        case is PredicateError: usage
+        case is FetchPredicateError: usage
         case is HTTPServerError: unavailable
         case let error as CommandError: error.code
         case is CleanExit, is ValidationError, is ExitCode: nil

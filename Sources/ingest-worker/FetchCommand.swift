@@ -99,14 +99,14 @@ struct FetchCommand: ParsableCommand {
             request.properties = try fields.map { try FetchRequest.parts(of: $0) }
             request.groupBy = try groupBy.map { try FetchRequest.parts(of: $0) } ?? []
             return try request.checked(with: model)
-        } catch let error as PredicateError {
+        } catch let error as FetchPredicateError {
             // The text with a mark below the place says more than a number.
             if let text = text(of: error, request) { Console.note(error.excerpt(of: text)) }
             throw error
         }
     }
 
-    private func text(of error: PredicateError, _ request: FetchRequest) -> String? {
+    private func text(of error: FetchPredicateError, _ request: FetchRequest) -> String? {
         guard error.column != nil else { return nil }
         let texts: [String]
         switch error.part {

@@ -37,7 +37,7 @@ extension EventDecoder {
             if let time = try time(of: envelope, route) { change.time = time }
         }
         if change.isTruncation {
-            var operation = Operation(.truncate, entity: try entity(of: change, route).index, identity: .null)
+            var operation = ObjectOperation(.truncate, entity: try entity(of: change, route).index, identity: .null)
             operation.time = change.time
             return GraphEvent(operation)
         }
@@ -135,7 +135,7 @@ extension EventDecoder {
         guard let key = record.key, !key.isEmpty else { throw Self.noRow("before") }
         let entity = try entity(of: change, route)
         let identity = try keyIdentity(key, entity, route, route?.properties ?? columns[entity.index])
-        var operation = Operation(.delete, entity: entity.index, identity: identity)
+        var operation = ObjectOperation(.delete, entity: entity.index, identity: identity)
         operation.time = change.time
         try objects.finish(&operation, entity: entity, ObjectDecoder.Circumstances(time: change.time))
         return GraphEvent(operation)

@@ -27,7 +27,7 @@ extension EventDecoder {
             }
             identity = value
         }
-        return GraphEvent(Operation(.delete, entity: route.entity.index, identity: identity))
+        return GraphEvent(ObjectOperation(.delete, entity: route.entity.index, identity: identity))
     }
 
     /// The only route that takes a record by its topic and headers; others look at fields that a null value has not.

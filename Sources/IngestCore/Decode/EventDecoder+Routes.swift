@@ -110,7 +110,7 @@ extension EventDecoder {
         event.operations.append(operation)
     }
 
-    private func complete(_ operation: inout Operation, _ route: Route) {
+    private func complete(_ operation: inout ObjectOperation, _ route: Route) {
         if operation.kind == .upsert { operation.attributes += route.constants }
         if route.identity == nil, route.identityPrefix != nil, !operation.identity.isNull {
             let text = route.entity.identity.type.text(of: operation.identity)
@@ -145,8 +145,8 @@ extension EventDecoder {
 
     /// Makes objects of an array's elements, and links them with the record's object.
     private func decode(
-        _ pending: ObjectDecoder.PendingSplit, _ split: RouteSplit, of parent: inout Operation,
-        _ parentRow: ObjectDecoder.Row, into operations: inout [Operation]
+        _ pending: ObjectDecoder.PendingSplit, _ split: RouteSplit, of parent: inout ObjectOperation,
+        _ parentRow: ObjectDecoder.Row, into operations: inout [ObjectOperation]
     ) throws(DecodeError) {
         guard pending.array.kind == .array || pending.array.isNull else {
             throw DecodeError(
@@ -182,7 +182,7 @@ extension EventDecoder {
     }
 }
 
-extension Operation {
+extension ObjectOperation {
     /// Sets attributes that the record did not state, or stated as null.
     mutating func setMissing(_ defaults: [AttributeValue]) {
         for value in defaults {

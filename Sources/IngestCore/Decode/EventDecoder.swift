@@ -173,7 +173,7 @@ public final class EventDecoder {
         guard type.verb == .delete, let subject = envelope.subject,
             let identity = entity.identityValue(fromText: subject)
         else { return nil }
-        var operation = Operation(.delete, entity: entity.index, identity: identity)
+        var operation = ObjectOperation(.delete, entity: entity.index, identity: identity)
         operation.time = envelope.time
         try objects.finish(&operation, entity: entity, ObjectDecoder.Circumstances(time: envelope.time))
         return GraphEvent(operation)

@@ -3,16 +3,16 @@ import ObjectGraph
 /// What an event's type asks for: `message.upserted` upserts a Message.
 struct EventType: Sendable {
     let entity: Int
-    let verb: Operation.Kind
+    let verb: ObjectOperation.Kind
 
     /// The verbs that event types may end with.
-    static let verbs: [String: Operation.Kind] = [
+    static let verbs: [String: ObjectOperation.Kind] = [
         "upserted": .upsert, "created": .upsert, "updated": .upsert, "patched": .upsert,
         "deleted": .delete, "removed": .delete,
     ]
 
     /// Splits a type at its last dot; nil where the end is no verb.
-    static func verb(of type: String) -> (subject: Substring, verb: Operation.Kind)? {
+    static func verb(of type: String) -> (subject: Substring, verb: ObjectOperation.Kind)? {
         guard let dot = type.lastIndex(of: ".") else { return nil }
         guard let verb = verbs[type[type.index(after: dot)...].lowercased()] else { return nil }
         return (type[..<dot], verb)

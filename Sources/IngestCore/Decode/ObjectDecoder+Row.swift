@@ -4,7 +4,7 @@ extension ObjectDecoder {
     /// What is known of a flat object before it is read: the row of a table, or a record that a route takes.
     struct Row {
         let entity: Entity
-        var kind: Operation.Kind
+        var kind: ObjectOperation.Kind
         var circumstances: Circumstances
         let table: PropertyTable
         /// The schemas of the fields, where the record brings them.
@@ -24,13 +24,13 @@ extension ObjectDecoder {
     ///
     /// - Throws: ``DecodeError``.
     func read(
-        _ json: JSONValue, _ row: Row, connect: ConnectValues, into operations: inout [Operation]
-    ) throws(DecodeError) -> (operation: Operation, splits: [PendingSplit]) {
+        _ json: JSONValue, _ row: Row, connect: ConnectValues, into operations: inout [ObjectOperation]
+    ) throws(DecodeError) -> (operation: ObjectOperation, splits: [PendingSplit]) {
         guard json.kind == .object else {
             throw DecodeError(code: "decode.type", "The data of a \(row.entity.name) has to be a JSON object")
         }
         var row = row
-        var operation = Operation(row.kind, entity: row.entity.index, identity: .null)
+        var operation = ObjectOperation(row.kind, entity: row.entity.index, identity: .null)
         operation.time = row.circumstances.time
         var splits: [PendingSplit] = []
         for (key, value) in json.members {
@@ -65,7 +65,7 @@ extension ObjectDecoder {
     /// Gives an operation the value of one field.
     func assign(
         _ json: JSONValue, to property: Property, named name: String, _ logical: LogicalType, _ row: Row,
-        _ connect: ConnectValues, _ operation: inout Operation, into operations: inout [Operation]
+        _ connect: ConnectValues, _ operation: inout ObjectOperation, into operations: inout [ObjectOperation]
     ) throws(DecodeError) {
         let entity = row.entity
         switch property {

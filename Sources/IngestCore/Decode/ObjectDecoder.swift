@@ -76,14 +76,14 @@ struct ObjectDecoder {
     ///   - identity: the identity to use where the object states none.
     /// - Throws: ``DecodeError``.
     func decode(
-        _ json: JSONValue, entity named: Entity, kind: Operation.Kind, _ circumstances: Circumstances,
-        table: PropertyTable? = nil, identity: Value = .null, into operations: inout [Operation]
+        _ json: JSONValue, entity named: Entity, kind: ObjectOperation.Kind, _ circumstances: Circumstances,
+        table: PropertyTable? = nil, identity: Value = .null, into operations: inout [ObjectOperation]
     ) throws(DecodeError) -> Value {
         guard json.kind == .object else {
             throw DecodeError(code: "decode.type", "The data of a \(named.name) has to be a JSON object")
         }
         let entity = try ownEntity(json, named)
-        var operation = Operation(kind, entity: entity.index, identity: identity)
+        var operation = ObjectOperation(kind, entity: entity.index, identity: identity)
         operation.time = circumstances.time
         let properties = (entity === named ? table ?? tables[entity.index] : tables[entity.index]).properties
         for (key, value) in json.members {
@@ -133,7 +133,7 @@ struct ObjectDecoder {
 
     /// Checks that the identity is there, and lets the event's time stand in for a version.
     func finish(
-        _ operation: inout Operation, entity: Entity, _ circumstances: Circumstances
+        _ operation: inout ObjectOperation, entity: Entity, _ circumstances: Circumstances
     ) throws(DecodeError) {
         if operation.identity.isNull {
             throw DecodeError(
@@ -182,7 +182,7 @@ struct ObjectDecoder {
 
     func change(
         _ json: JSONValue, _ relationship: Relationship, _ circumstances: Circumstances, _ name: String,
-        into operations: inout [Operation]
+        into operations: inout [ObjectOperation]
     ) throws(DecodeError) -> RelationshipChange {
         let destination = model.entities[relationship.destinationIndex]
         if !relationship.isToMany {
@@ -206,7 +206,7 @@ struct ObjectDecoder {
 
     private func edit(
         _ json: JSONValue, _ destination: Entity, _ circumstances: Circumstances, _ name: String,
-        into operations: inout [Operation]
+        into operations: inout [ObjectOperation]
     ) throws(DecodeError) -> RelationshipChange {
         var add: [Value] = []
         var remove: [Value] = []
@@ -230,7 +230,7 @@ struct ObjectDecoder {
 
     private func references(
         _ json: JSONValue, _ destination: Entity, _ circumstances: Circumstances, _ name: String,
-        into operations: inout [Operation]
+        into operations: inout [ObjectOperation]
     ) throws(DecodeError) -> [Value] {
         var identities: [Value] = []
         for element in json.elements {
@@ -242,7 +242,7 @@ struct ObjectDecoder {
     /// An identity, or a nested object: upserted, unless it holds nothing but its identity.
     private func reference(
         _ json: JSONValue, _ destination: Entity, _ circumstances: Circumstances, _ name: String,
-        into operations: inout [Operation]
+        into operations: inout [ObjectOperation]
     ) throws(DecodeError) -> Value {
         guard json.kind == .object else { return try identity(json, entity: destination, circumstances, name) }
         if json.count == 1, let only = json.member(named: destination.identity.name) {

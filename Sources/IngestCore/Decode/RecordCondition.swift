@@ -13,7 +13,7 @@ indirect enum RecordCondition: Sendable {
 
     struct Comparison: Sendable {
         let left: Side
-        let relation: Predicate.Relation
+        let relation: FetchPredicate.Relation
         let right: Side
         let isCaseInsensitive: Bool
     }
@@ -36,10 +36,10 @@ indirect enum RecordCondition: Sendable {
 
     /// Reads a condition.
     ///
-    /// - Throws: ``PredicateError``; a description of what this language leaves out comes with `predicate.unsupported`.
+    /// - Throws: ``FetchPredicateError``; a description of what this language leaves out comes with `predicate.unsupported`.
     init(_ text: String) throws(ConditionError) {
         do {
-            try self.init(try Predicate.parse(text))
+            try self.init(try FetchPredicate.parse(text))
         } catch let error as ConditionError {
             throw error
         } catch {
@@ -47,7 +47,7 @@ indirect enum RecordCondition: Sendable {
         }
     }
 
-    private init(_ predicate: Predicate) throws {
+    private init(_ predicate: FetchPredicate) throws {
         switch predicate {
         case .constant(let flag): self = .constant(flag)
         case .and(let parts): self = .and(try parts.map { try RecordCondition($0) })
@@ -71,7 +71,7 @@ indirect enum RecordCondition: Sendable {
         ConditionError(description: "\(what) is not for records. Compare one field with values")
     }
 
-    private static func side(_ expression: Predicate.Expression) throws -> Side {
+    private static func side(_ expression: FetchPredicate.Expression) throws -> Side {
         switch expression {
         case .path(let path):
             if let function = path.function { throw unsupported("@\(function)") }
@@ -86,7 +86,7 @@ indirect enum RecordCondition: Sendable {
         }
     }
 
-    private static func value(_ expression: Predicate.Expression) throws -> Scalar {
+    private static func value(_ expression: FetchPredicate.Expression) throws -> Scalar {
         switch expression {
         case .literal(let literal): return try scalar(literal)
         case .negated(.literal(let literal)):

@@ -110,7 +110,7 @@ public final class RecordSample {
         }
     }
 
-    private func text(_ operation: Operation) -> String {
+    private func text(_ operation: ObjectOperation) -> String {
         let entity = model.entities[operation.entity]
         if operation.kind == .truncate { return "truncate  \(entity.name)" }
         var parts = ["\(operation.kind.name)  \(entity.name) \(entity.identity.type.text(of: operation.identity))"]
@@ -131,7 +131,7 @@ public final class RecordSample {
         }
     }
 
-    private func json(_ operation: Operation) -> String {
+    private func json(_ operation: ObjectOperation) -> String {
         let entity = model.entities[operation.entity]
         var output = "{\"verb\":\"\(operation.kind.name)\","
         output += "\"entity\":\(JSONText.string(entity.name)),\"identity\":"
@@ -146,7 +146,7 @@ public final class RecordSample {
     }
 
     /// The properties that an operation names, each once, the last value counting.
-    private func properties(_ operation: Operation) -> [(name: String, json: String)] {
+    private func properties(_ operation: ObjectOperation) -> [(name: String, json: String)] {
         let entity = model.entities[operation.entity]
         var list: [(name: String, json: String)] = []
         func set(_ name: String, _ json: String) {

@@ -21,7 +21,7 @@ struct Route {
     /// Whether the records are passed over.
     let isDrop: Bool
     let entity: Entity
-    let verb: Operation.Kind?
+    let verb: ObjectOperation.Kind?
     let identity: RouteConfiguration.Identity?
     let identityPath: [String]
     let identityPrefix: String?
@@ -29,8 +29,8 @@ struct Route {
     let typeField: [String]
     let timeField: [String]
     let properties: ObjectDecoder.PropertyTable
-    let constants: [Operation.AttributeValue]
-    let defaults: [Operation.AttributeValue]
+    let constants: [ObjectOperation.AttributeValue]
+    let defaults: [ObjectOperation.AttributeValue]
     let fields: [Field]
     let splits: [RouteSplit]
     let values: ValueDecoding

@@ -31,7 +31,7 @@ struct RouteResolver {
     /// Compiles constants or defaults.
     func values(
         _ scalars: [String: ConfigurationScalar], _ entity: Entity, what: String
-    ) throws(RouteError) -> [Operation.AttributeValue] {
+    ) throws(RouteError) -> [ObjectOperation.AttributeValue] {
         try scalars.sorted { $0.key < $1.key }.map { name, scalar throws(RouteError) in
             guard let attribute = entity.attribute(named: name), !attribute.isDerived else {
                 throw error("A \(what) of \(place) is for '\(name)', which is no stored attribute of \(entity.name).")
@@ -45,7 +45,7 @@ struct RouteResolver {
                 throw error(
                     "The \(what) of \(place) for \(entity.name).\(name) has to be \(attribute.type.expectation).")
             }
-            return Operation.AttributeValue(slot: attribute.slot, value: value)
+            return ObjectOperation.AttributeValue(slot: attribute.slot, value: value)
         }
     }
 

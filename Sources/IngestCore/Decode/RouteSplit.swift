@@ -18,8 +18,8 @@ struct RouteSplit {
     let identityPath: [String]
     let identityPrefix: String?
     let replaces: Bool
-    let constants: [Operation.AttributeValue]
-    let defaults: [Operation.AttributeValue]
+    let constants: [ObjectOperation.AttributeValue]
+    let defaults: [ObjectOperation.AttributeValue]
 
     /// Resolves a split.
     ///

@@ -61,7 +61,7 @@ public struct RowDecoder {
     /// - Throws: ``DecodeError``.
     public func decode(_ record: FileRecord) throws(DecodeError) -> GraphEvent {
         let entity = route.entity
-        var operation = Operation(route.verb ?? .upsert, entity: entity.index, identity: .null)
+        var operation = ObjectOperation(route.verb ?? .upsert, entity: entity.index, identity: .null)
         if route.identity == .row { operation.identity = route.rowIdentity(Int64(record.number)) ?? .null }
         for (index, column) in columns.enumerated() where index < record.fields.count {
             let field = record.fields[index]

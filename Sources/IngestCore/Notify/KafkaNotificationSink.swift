@@ -10,7 +10,7 @@ public final class KafkaNotificationSink: NotificationSink {
     private struct State: Sendable {
         var producer: Producer?
         /// What was handed to the producer and is not known to be delivered.
-        var underway: [Notification] = []
+        var underway: [ChangeNotification] = []
     }
 
     private let configuration: KafkaConfiguration
@@ -45,7 +45,7 @@ public final class KafkaNotificationSink: NotificationSink {
     /// After a wait that was too short it goes on waiting for what is underway, if it is given that again first.
     ///
     /// - Throws: `KafkaError` where one was refused or not delivered in time.
-    public func deliver(_ notifications: [Notification]) throws {
+    public func deliver(_ notifications: [ChangeNotification]) throws {
         try state.withLock { state in
             do {
                 try deliver(notifications, &state)
@@ -58,7 +58,7 @@ public final class KafkaNotificationSink: NotificationSink {
         }
     }
 
-    private func deliver(_ notifications: [Notification], _ state: inout State) throws {
+    private func deliver(_ notifications: [ChangeNotification], _ state: inout State) throws {
         let producer = try state.producer ?? Producer(configuration: configuration)
         state.producer = producer
         var rest = notifications[...]
@@ -92,7 +92,7 @@ public final class KafkaNotificationSink: NotificationSink {
     }
 }
 
-extension Notification {
+extension ChangeNotification {
     /// The record that carries the notification; without a key it goes to partition 0.
     func record(topic: String) -> ProducerRecord {
         ProducerRecord(

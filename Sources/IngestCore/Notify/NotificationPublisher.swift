@@ -134,7 +134,7 @@ public final class NotificationPublisher: Sendable {
             return 1
         }
         guard let last = transactions.last else { return 0 }
-        var notifications: [Notification] = []
+        var notifications: [ChangeNotification] = []
         for transaction in transactions {
             notifications += try builder.notifications(for: transaction, values: currentValues)
         }

@@ -8,7 +8,7 @@ public protocol NotificationSink: Sendable {
     /// Delivers notifications in their order; returns when all are delivered.
     ///
     /// - Throws: where one could not be delivered; all may be sent again then.
-    func deliver(_ notifications: [Notification]) throws
+    func deliver(_ notifications: [ChangeNotification]) throws
 
     /// Ends a batch: readers may have everything through the token.
     ///

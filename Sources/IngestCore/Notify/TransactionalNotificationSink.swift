@@ -59,7 +59,7 @@ public final class TransactionalNotificationSink: NotificationSink {
     }
 
     /// Adds notifications to the open transaction, and opens one where there is none.
-    public func deliver(_ notifications: [Notification]) throws {
+    public func deliver(_ notifications: [ChangeNotification]) throws {
         try step { state in
             let producer = try begun(&state)
             if !state.isOpen {

@@ -46,7 +46,7 @@ struct BatchAssignments {
                     .invalid, "\(entity.name).\(name) is a relationship, which a batch update does not assign",
                     remedy: "Send events, or use a context")
             }
-            throw PredicateError(
+            throw FetchPredicateError(
                 .unknownProperty, "\(entity.name) has no attribute '\(name)'", at: nil,
                 remedy: ClosestName.remedy(name, among: entity.attributes.map(\.name)))
         }
@@ -76,10 +76,10 @@ struct BatchAssignments {
     }
 
     private static func stored(
-        _ given: Predicate.Expression, _ attribute: Attribute, _ entity: Entity
+        _ given: FetchPredicate.Expression, _ attribute: Attribute, _ entity: Entity
     ) throws -> Value {
         guard let value = attribute.type.value(given: given) else {
-            throw PredicateError(
+            throw FetchPredicateError(
                 .type,
                 "\(entity.name).\(attribute.name) takes \(attribute.type.expectation), and was given \(given.kind)",
                 at: nil, remedy: "Give a value of that type")
@@ -111,14 +111,14 @@ struct BatchAssignments {
         do {
             syntax = try DerivedExpressionParser.parse(text)
         } catch {
-            throw PredicateError(
+            throw FetchPredicateError(
                 .syntax, "'\(text)' is no expression: \(error.message)", at: nil, remedy: "Write arithmetic: price * 2")
         }
         switch syntax {
         case .arithmetic(let node): return try resolved(node, entity)
         case .keyPath(let names, nil) where names.count == 1: return try resolved(.name(names[0]), entity)
         default:
-            throw PredicateError(
+            throw FetchPredicateError(
                 .unsupported, "'\(text)' is no arithmetic", at: nil, remedy: "Use attributes of the same object")
         }
     }
@@ -131,7 +131,7 @@ struct BatchAssignments {
             return .binary(sign, try resolved(left, entity), try resolved(right, entity))
         case .name(let name):
             guard let attribute = entity.attribute(named: name), attribute.type.isNumeric else {
-                throw PredicateError(
+                throw FetchPredicateError(
                     .unknownProperty, "\(entity.name) has no numeric attribute '\(name)'", at: nil,
                     remedy: ClosestName.remedy(name, among: entity.attributes.filter(\.type.isNumeric).map(\.name)))
             }

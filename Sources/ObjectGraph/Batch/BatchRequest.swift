@@ -21,7 +21,7 @@ public struct BatchUpdateRequest: Sendable {
     /// What an attribute is set to.
     public enum Assignment: Sendable {
         /// A value as an expression: a literal; null clears the attribute.
-        case constant(Predicate.Expression)
+        case constant(FetchPredicate.Expression)
         /// Arithmetic over attributes of the same object, as derived attributes have it: `price * 1.1`.
         case expression(String)
 
@@ -73,9 +73,9 @@ public struct BatchInsertRequest {
     /// What a row gives a property.
     public enum Content: Sendable {
         /// An attribute's value, or what addresses a to-one relationship's destination.
-        case literal(Predicate.Expression)
+        case literal(FetchPredicate.Expression)
         /// What addresses the destinations of a to-many relationship.
-        case list([Predicate.Expression])
+        case list([FetchPredicate.Expression])
 
         /// An attribute's value; of a to-one relationship, the destination or its identity.
         public static func value(_ value: (any PropertyValue)?) -> Content {

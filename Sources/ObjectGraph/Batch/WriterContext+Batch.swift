@@ -2,7 +2,7 @@ extension WriterContext {
     /// Sets attributes of many objects inside the store, in a transaction of its own; what was applied before is
     /// committed first.
     ///
-    /// - Throws: ``PredicateError`` where the request does not fit the model, ``BatchError`` where a rule refuses,
+    /// - Throws: ``FetchPredicateError`` where the request does not fit the model, ``BatchError`` where a rule refuses,
     ///   ``StoreError``. Nothing is changed then.
     public func execute(_ request: BatchUpdateRequest) throws -> BatchResult {
         let checked = try request.objects.checked(with: store.model)
@@ -56,14 +56,14 @@ extension WriterContext {
     ///
     /// Each deleted object leaves a tombstone with the time of the request: events that are older change nothing.
     ///
-    /// - Throws: ``PredicateError`` where the request does not fit the model, ``BatchError`` where a delete rule or a
+    /// - Throws: ``FetchPredicateError`` where the request does not fit the model, ``BatchError`` where a delete rule or a
     ///   minimum count refuses, ``StoreError``. Nothing is changed then.
     public func execute(_ request: BatchDeleteRequest) throws -> BatchResult {
         let checked = try request.objects.checked(with: store.model)
         // A placeholder may be of an abstract entity as yet.
         let entities = allEntities(checked.entity)
         return try batch(resultKind: request.resultKind, entities: entities) { history, tally in
-            let selections = try entities.map { entity throws(PredicateError) in
+            let selections = try entities.map { entity throws(FetchPredicateError) in
                 let selection = try BatchSelection(
                     checked, entity: entity, includesPlaceholders: true, time: history.time)
                 return (entity, selection)
@@ -94,7 +94,7 @@ extension WriterContext {
     /// Rows are checked like events: defaults, limits, uniqueness, relationships and their inverses, derived attributes.
     /// The first row that breaks a rule refuses the request.
     ///
-    /// - Throws: ``PredicateError`` where the request does not fit the model, ``BatchError`` with the number of a row
+    /// - Throws: ``FetchPredicateError`` where the request does not fit the model, ``BatchError`` with the number of a row
     ///   where a rule refuses it, ``StoreError``, and what the rows throw. Nothing is changed then.
     public func execute(_ request: BatchInsertRequest) throws -> BatchResult {
         var insertion = try BatchInsertion(request, model: store.model)
@@ -206,7 +206,7 @@ struct BatchInsertion {
 
     init(_ request: BatchInsertRequest, model: ObjectModel) throws {
         guard let entity = model.entity(matching: request.entity) else {
-            throw PredicateError(
+            throw FetchPredicateError(
                 .unknownEntity, "The model has no entity '\(request.entity)'", at: nil,
                 remedy: ClosestName.remedy(request.entity, among: model.entities.map(\.name)))
         }
@@ -285,14 +285,14 @@ struct BatchInsertion {
 
     private func operation(
         _ row: [String: BatchInsertRequest.Content], known: [Value: Value], seen: inout [Value: Value]
-    ) throws -> Operation {
+    ) throws -> ObjectOperation {
         let identity = identity(row, known: known, seen: &seen)
         guard !identity.isNull else {
             throw BatchError(
                 .refused, "\(entity.name).\(entity.identity.name) is missing", remedy: "Give each row its identity",
                 row: rowCount)
         }
-        var operation = Operation(.upsert, entity: entity.index, identity: identity)
+        var operation = ObjectOperation(.upsert, entity: entity.index, identity: identity)
         for (name, content) in row.sorted(by: { $0.key < $1.key }) { try add(content, name, to: &operation) }
         return operation
     }
@@ -313,7 +313,8 @@ struct BatchInsertion {
         return identity
     }
 
-    private func add(_ content: BatchInsertRequest.Content, _ name: String, to operation: inout Operation) throws {
+    private func add(_ content: BatchInsertRequest.Content, _ name: String, to operation: inout ObjectOperation) throws
+    {
         if let attribute = entity.attribute(named: name) {
             guard case .literal(let given) = content, let value = attribute.type.value(given: given) else {
                 let kind = if case .literal(let given) = content { given.kind } else { "a list" }
@@ -321,14 +322,14 @@ struct BatchInsertion {
                     .refused, "\(entity.name).\(name) takes \(attribute.type.expectation), and was given \(kind)",
                     remedy: "Give a value of that type", row: rowCount)
             }
-            operation.attributes.append(Operation.AttributeValue(slot: attribute.slot, value: value))
+            operation.attributes.append(ObjectOperation.AttributeValue(slot: attribute.slot, value: value))
             if attribute.slot == entity.versionSlot { operation.version = value }
         } else if let relationship = entity.relationship(named: name) {
             operation.relationships.append(
-                Operation.RelationshipValue(
+                ObjectOperation.RelationshipValue(
                     relationship: relationship.index, change: try change(content, relationship)))
         } else {
-            throw PredicateError(
+            throw FetchPredicateError(
                 .unknownProperty, "\(entity.name) has no property '\(name)'", at: nil,
                 remedy: ClosestName.remedy(name, among: entity.propertyNames))
         }

@@ -6,7 +6,7 @@ extension EventApplier {
     ///
     /// - Throws: ``ValidationFailures`` where the deletion of a displaced object is refused. Collisions that the policy
     ///   does not resolve are left to the validation.
-    func meetUniqueValues(_ operation: Operation, _ entity: Entity) throws -> Operation? {
+    func meetUniqueValues(_ operation: ObjectOperation, _ entity: Entity) throws -> ObjectOperation? {
         guard let policy = entity.mergePolicy.flatMap({ MergePolicy(named: $0) }) else { return operation }
         if case .error = policy { return operation }
         var operation = operation
@@ -25,7 +25,7 @@ extension EventApplier {
 
     /// Returns who has the values already that an operation's object will have, where the operation names one of them.
     private func holder(
-        _ operation: Operation, _ entity: Entity, _ constraint: UniquenessConstraint
+        _ operation: ObjectOperation, _ entity: Entity, _ constraint: UniquenessConstraint
     ) throws -> ContextObject? {
         let names =
             operation.attributes.map(\.slot)
@@ -50,7 +50,7 @@ extension EventApplier {
 
     /// What an operation's object has before its own values: what is stored, and defaults where it is new, arrives, or
     /// becomes one of an entity further down.
-    private func valuesToBe(_ operation: Operation, _ entity: Entity) -> [Value] {
+    private func valuesToBe(_ operation: ObjectOperation, _ entity: Entity) -> [Value] {
         guard let known = registry.known(entity.index, operation.identity), known.isAlive else {
             return entity.defaults
         }
@@ -65,11 +65,11 @@ extension EventApplier {
 
     /// What a policy makes of an operation: another one, or nothing.
     private struct Resolution {
-        let operation: Operation?
+        let operation: ObjectOperation?
     }
 
     private func resolve(
-        _ operation: Operation, _ entity: Entity, _ slots: [Int], _ holder: ContextObject, _ policy: MergePolicy
+        _ operation: ObjectOperation, _ entity: Entity, _ slots: [Int], _ holder: ContextObject, _ policy: MergePolicy
     ) throws -> Resolution? {
         let isKnown = registry.known(entity.index, operation.identity)?.isAlive == true
         let canBeOne = holder.entity.isKind(of: entity) || entity.isKind(of: holder.entity)
@@ -107,7 +107,7 @@ extension EventApplier {
     }
 
     /// Lets an operation on the holder stand for the event's, and notes what it takes and what it leaves.
-    private func merge(_ merged: Operation, _ conflict: EventConflict) throws -> Resolution {
+    private func merge(_ merged: ObjectOperation, _ conflict: EventConflict) throws -> Resolution {
         let relationships = conflict.entity.relationships
         let kept = Set(merged.attributes.map(\.slot)).union(
             merged.relationships.compactMap { relationships[$0.relationship].slot })
@@ -139,7 +139,7 @@ extension EventApplier {
 
 /// An event's object that claims a unique value, and the one that has it.
 private struct EventConflict {
-    let operation: Operation
+    let operation: ObjectOperation
     let entity: Entity
     let holder: ContextObject
     let policy: MergePolicy
@@ -200,7 +200,7 @@ private struct EventConflict {
     }
 
     /// The operation on the holder, which takes all of it; a version does not go back.
-    func winning() -> Operation {
+    func winning() -> ObjectOperation {
         var merged = operation
         merged.identity = holder.identity
         guard let slot = entity.versionSlot, operation.version.isOlder(than: holder.version) == true else {
@@ -212,7 +212,7 @@ private struct EventConflict {
     }
 
     /// The operation on the holder, with what the holder lacks; what it has in sets and lists stays there.
-    func filled() -> Operation {
+    func filled() -> ObjectOperation {
         var merged = operation
         merged.identity = holder.identity
         merged.version = .null

@@ -18,7 +18,7 @@ extension EventApplier {
         let time: Int64?
     }
 
-    func delete(_ operation: Operation) throws {
+    func delete(_ operation: ObjectOperation) throws {
         if isStale(operation) { return }
         let known = registry.known(operation.entity, operation.identity)
         if let known, known.isAlive {

@@ -8,7 +8,7 @@ extension EventApplier {
     }
 
     func resolve(
-        _ identity: Value, _ relationship: Relationship, _ operation: Operation
+        _ identity: Value, _ relationship: Relationship, _ operation: ObjectOperation
     ) throws -> Reference {
         let destination = registry.model.entities[relationship.destinationIndex]
         if let known = registry.known(destination.index, identity), known.isAlive {
@@ -32,7 +32,8 @@ extension EventApplier {
     }
 
     func apply(
-        _ change: RelationshipChange, to relationship: Relationship, of object: ContextObject, _ operation: Operation
+        _ change: RelationshipChange, to relationship: Relationship, of object: ContextObject,
+        _ operation: ObjectOperation
     ) throws {
         switch change {
         case .one(let identity):
@@ -77,7 +78,7 @@ extension EventApplier {
 
     /// Resolves a list of destinations; those that were deleted are left out.
     func existing(
-        _ identities: [Value], _ relationship: Relationship, _ operation: Operation
+        _ identities: [Value], _ relationship: Relationship, _ operation: ObjectOperation
     ) throws -> [ContextObject] {
         try identities.compactMap { identity in
             if case .object(let found) = try resolve(identity, relationship, operation) { return found }

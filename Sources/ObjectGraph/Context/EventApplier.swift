@@ -72,7 +72,7 @@ final class EventApplier {
         failedRules.removeAll()
     }
 
-    private func apply(_ operation: Operation) throws {
+    private func apply(_ operation: ObjectOperation) throws {
         switch operation.kind {
         case .upsert: try upsert(operation)
         case .delete: try delete(operation)
@@ -142,7 +142,7 @@ final class EventApplier {
 
     // MARK: Upsert
 
-    private func upsert(_ operation: Operation) throws {
+    private func upsert(_ operation: ObjectOperation) throws {
         // A nested object may be older than what is known of it; only the event's own object makes the event stale.
         if isStale(operation) { return }
         let entity = registry.model.entities[operation.entity]
@@ -150,7 +150,7 @@ final class EventApplier {
         if let operation = try meetUniqueValues(operation, entity) { try upsert(operation, entity) }
     }
 
-    private func upsert(_ operation: Operation, _ entity: Entity) throws {
+    private func upsert(_ operation: ObjectOperation, _ entity: Entity) throws {
         let object: ContextObject
         if let known = registry.known(operation.entity, operation.identity), known.isAlive {
             object = known

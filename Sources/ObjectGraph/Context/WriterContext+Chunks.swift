@@ -46,7 +46,7 @@ extension WriterContext {
             try Prefetch(registry: registry).load(rest)
             let prefetched = registry.loadedCount
             var large: (deletion: EventApplier.LargeDeletion, isAlone: Bool)?
-            var truncation: Operation?
+            var truncation: ObjectOperation?
             while let event = rest.popFirst() {
                 truncation = event.truncation
                 if truncation != nil { break }
@@ -124,7 +124,7 @@ extension WriterContext {
     }
 
     private func truncateInStore(
-        _ truncation: Operation, _ history: HistoryWriter, _ tally: inout ChangeTally
+        _ truncation: ObjectOperation, _ history: HistoryWriter, _ tally: inout ChangeTally
     ) throws -> EventOutcome {
         try carryOutInStore(history, &tally) { sets, tally in
             try sets.truncate(store.model.entities[truncation.entity], time: truncation.time, into: &tally)

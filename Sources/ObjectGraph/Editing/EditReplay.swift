@@ -104,12 +104,12 @@ final class EditReplay {
         }
     }
 
-    private func foreseen() -> [Operation] {
+    private func foreseen() -> [ObjectOperation] {
         (edits.inserted + edits.updated).map { edit in
             let entity = edit.object.entity
-            var operation = Operation(.upsert, entity: entity.index, identity: edit.object.identity)
+            var operation = ObjectOperation(.upsert, entity: entity.index, identity: edit.object.identity)
             operation.attributes = entity.constraintSlots.map {
-                Operation.AttributeValue(slot: $0, value: edit.object.state.values[$0])
+                ObjectOperation.AttributeValue(slot: $0, value: edit.object.state.values[$0])
             }
             return operation
         }

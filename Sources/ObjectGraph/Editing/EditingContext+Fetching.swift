@@ -14,7 +14,7 @@ extension EditingContext {
     ///   - prefetch: relationship key paths such as `messages.sender`, whose objects are read with one query per step,
     ///     two over a join table.
     ///   - includesPendingChanges: false to judge and sort by what is saved; deleted objects are left out all the same.
-    /// - Throws: ``PredicateError`` where the request does not fit the model, ``EditingError`` where a key path does not
+    /// - Throws: ``FetchPredicateError`` where the request does not fit the model, ``EditingError`` where a key path does not
     ///   or a changed object leads to too many others, ``StoreError``.
     public func fetch(
         _ request: FetchRequest, batchSize: Int? = nil, prefetch: [String] = [], includesPendingChanges: Bool = true
@@ -41,14 +41,14 @@ extension EditingContext {
     /// Returns how many objects a request asks for, its limit and offset regarded; changes that are not saved count as
     /// they do for ``fetch(_:batchSize:prefetch:includesPendingChanges:)``.
     ///
-    /// - Throws: ``PredicateError`` where the request does not fit the model, ``EditingError``, ``StoreError``.
+    /// - Throws: ``FetchPredicateError`` where the request does not fit the model, ``EditingError``, ``StoreError``.
     public func count(_ request: FetchRequest) throws -> Int {
         let checked = try ofObjects(request)
         if try pendingRows(of: checked.entity).isEmpty { return try writer.store.read { try $0.count(checked) } }
         return try find(checked, includesPendingChanges: true).count
     }
 
-    private func ofObjects(_ request: FetchRequest) throws(PredicateError) -> CheckedFetchRequest {
+    private func ofObjects(_ request: FetchRequest) throws(FetchPredicateError) -> CheckedFetchRequest {
         var wanted = request
         wanted.properties = []
         return try wanted.checked(with: model)

@@ -74,7 +74,7 @@ extension ReadContext {
     ///
     /// The request's `properties` have no effect.
     ///
-    /// - Throws: ``PredicateError`` where the request does not fit the model, ``EditingError`` where a key path does not,
+    /// - Throws: ``FetchPredicateError`` where the request does not fit the model, ``EditingError`` where a key path does not,
     ///   ``StoreError``.
     public func fetch(_ request: FetchRequest, prefetch: [String]) throws -> ObjectSnapshot {
         var wanted = request

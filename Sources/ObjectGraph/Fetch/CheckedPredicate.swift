@@ -17,9 +17,9 @@ struct CheckedComparison: Sendable {
     }
 
     let left: TypedExpression
-    let relation: Predicate.Relation
+    let relation: FetchPredicate.Relation
     let right: Right
-    let options: Predicate.TextOptions
+    let options: FetchPredicate.TextOptions
 }
 
 /// What a value of an expression is.
@@ -71,7 +71,7 @@ indirect enum CheckedExpression: Sendable {
     case path(ResolvedPath)
     case aggregate(CheckedAggregate)
     case negated(TypedExpression)
-    case arithmetic(TypedExpression, Predicate.ArithmeticOperator, TypedExpression)
+    case arithmetic(TypedExpression, FetchPredicate.ArithmeticOperator, TypedExpression)
     case text(TextTransformation, TypedExpression)
     /// Computed over all rows of a request or group; without operand their number.
     case overRows(CollectionFunction, TypedExpression?)

@@ -65,15 +65,15 @@ struct FetchCursor: Sendable, Equatable {
     /// Reads a cursor.
     ///
     /// - Parameter count: how many values the request's order has.
-    /// - Throws: ``PredicateError`` with code `predicate.cursor` where it is broken or of another request.
-    init(_ text: String, fingerprint: UInt64, count: Int) throws(PredicateError) {
+    /// - Throws: ``FetchPredicateError`` with code `predicate.cursor` where it is broken or of another request.
+    init(_ text: String, fingerprint: UInt64, count: Int) throws(FetchPredicateError) {
         guard text.utf8.count <= Self.maximumBytes, let bytes = Self.bytes(text), bytes.first == Self.version else {
             throw Self.broken
         }
         var reader = Reader(bytes: bytes.dropFirst())
         guard let found = reader.number(), let pk = reader.number() else { throw Self.broken }
         guard found == fingerprint else {
-            throw PredicateError(
+            throw FetchPredicateError(
                 .cursor, "The cursor belongs to another request", at: nil,
                 remedy: "Use it with the same entity, condition and order, or begin without one")
         }
@@ -86,7 +86,7 @@ struct FetchCursor: Sendable, Equatable {
         self.init(fingerprint: found, pk: Int64(bitPattern: pk), values: values)
     }
 
-    private static let broken = PredicateError(
+    private static let broken = FetchPredicateError(
         .cursor, "The cursor is none", at: nil, remedy: "Use the text that a page ended with, or begin without one")
 
     private static func bytes(_ text: String) -> [UInt8]? {

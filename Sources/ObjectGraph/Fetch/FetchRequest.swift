@@ -19,8 +19,8 @@ public struct FetchRequest: Sendable {
     public enum Condition: Sendable {
         case text(String)
         /// A text with values for its placeholders, `%@` and `%K`.
-        case format(String, [Predicate.Expression])
-        case tree(Predicate)
+        case format(String, [FetchPredicate.Expression])
+        case tree(FetchPredicate)
     }
 
     /// The entity's name.
@@ -33,7 +33,7 @@ public struct FetchRequest: Sendable {
         set { boundVariables = newValue.mapValues { $0?.predicateExpression ?? .null } }
     }
 
-    private(set) var boundVariables: [String: Predicate.Expression] = [:]
+    private(set) var boundVariables: [String: FetchPredicate.Expression] = [:]
     /// The order, the first most important: `title`, `title desc`, `-sentAt`, `chat.title[cd]`, `members.@count`.
     ///
     /// Missing values come before all others. Objects that are equal in it come in the order of their primary keys,
@@ -81,17 +81,17 @@ public struct FetchRequest: Sendable {
     }
 
     /// Makes a request for the objects of an entity that a condition is true of.
-    public init(_ entity: String, matching predicate: Predicate) {
+    public init(_ entity: String, matching predicate: FetchPredicate) {
         self.entity = entity
         condition = .tree(predicate)
     }
 
     /// Returns the request with everything looked up in a model, ready to be carried out any number of times.
     ///
-    /// - Throws: ``PredicateError``.
-    public func checked(with model: ObjectModel) throws(PredicateError) -> CheckedFetchRequest {
+    /// - Throws: ``FetchPredicateError``.
+    public func checked(with model: ObjectModel) throws(FetchPredicateError) -> CheckedFetchRequest {
         guard let found = model.entity(matching: entity) else {
-            throw PredicateError(
+            throw FetchPredicateError(
                 .unknownEntity, "The model has no entity '\(entity)'", at: nil,
                 remedy: ClosestName.remedy(entity, among: model.entities.map(\.name)))
         }
@@ -101,19 +101,19 @@ public struct FetchRequest: Sendable {
     }
 
     /// Checks the limit and the offset.
-    fileprivate func checkRange() throws(PredicateError) {
+    fileprivate func checkRange() throws(FetchPredicateError) {
         for (number, name) in [(limit ?? 0, "limit"), (offset, "offset")] where number < 0 {
-            throw PredicateError(.range, "The \(name) is negative", at: nil, remedy: "Use a number from 0 up")
+            throw FetchPredicateError(.range, "The \(name) is negative", at: nil, remedy: "Use a number from 0 up")
         }
     }
 }
 
 extension FetchRequest.Condition {
     /// Returns the predicate with values in the place of its variables.
-    func predicate(_ variables: [String: Predicate.Expression]) throws(PredicateError) -> Predicate {
+    func predicate(_ variables: [String: FetchPredicate.Expression]) throws(FetchPredicateError) -> FetchPredicate {
         switch self {
-        case .format(let text, let values): try Predicate.parse(text, arguments: values).substituting(variables)
-        case .text(let text): try Predicate.parse(text).substituting(variables)
+        case .format(let text, let values): try FetchPredicate.parse(text, arguments: values).substituting(variables)
+        case .text(let text): try FetchPredicate.parse(text).substituting(variables)
         case .tree(let predicate): try predicate.substituting(variables)
         }
     }
@@ -144,8 +144,8 @@ public struct CheckedFetchRequest: Sendable {
 
     /// Returns the request with the page and the time of one that asks for the same.
     ///
-    /// - Throws: ``PredicateError`` where limit, offset or cursor are none of this request's.
-    func at(_ request: FetchRequest) throws(PredicateError) -> CheckedFetchRequest {
+    /// - Throws: ``FetchPredicateError`` where limit, offset or cursor are none of this request's.
+    func at(_ request: FetchRequest) throws(FetchPredicateError) -> CheckedFetchRequest {
         try request.checkRange()
         var checked = self
         checked.limit = request.limit
@@ -155,14 +155,14 @@ public struct CheckedFetchRequest: Sendable {
         return checked
     }
 
-    private func cursor(_ request: FetchRequest) throws(PredicateError) -> FetchCursor? {
+    private func cursor(_ request: FetchRequest) throws(FetchPredicateError) -> FetchCursor? {
         guard let text = request.after else { return nil }
         if isOfRows {
-            throw PredicateError(
+            throw FetchPredicateError(
                 .cursor, "Groups and rows without repeats have no cursor", at: nil, remedy: "Use limit and offset")
         }
         if request.offset > 0 {
-            throw PredicateError(
+            throw FetchPredicateError(
                 .cursor, "A cursor and an offset exclude each other", at: nil, remedy: "Leave the offset out")
         }
         return try FetchCursor(text, fingerprint: fingerprint, count: sort.count)
@@ -174,7 +174,7 @@ public struct CheckedFetchRequest: Sendable {
 
 struct CheckedSort: Sendable {
     let expression: TypedExpression
-    let options: Predicate.TextOptions
+    let options: FetchPredicate.TextOptions
     let isDescending: Bool
 }
 
@@ -184,9 +184,9 @@ extension ReadContext {
     /// - Throws: ``StoreError``.
     public func objectJSON(entity name: String, identity: Value) throws -> String? {
         guard let entity = model.entity(named: name) else { return nil }
-        let wanted: Predicate.Expression =
+        let wanted: FetchPredicate.Expression =
             identity.integer.map { .number($0) } ?? .text(entity.identity.type.text(of: identity))
-        let isSame = Predicate(entity.identity.name, .equal, wanted)
+        let isSame = FetchPredicate(entity.identity.name, .equal, wanted)
         guard let object = try fetch(FetchRequest(name, matching: isSame)).first else { return nil }
         var json = ""
         object.appendJSON(to: &json)

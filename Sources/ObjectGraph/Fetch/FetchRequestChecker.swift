@@ -8,8 +8,8 @@ struct FetchRequestChecker {
     private let model: ObjectModel
     private var checker: PredicateChecker
     private var columns: [FetchShape.Column] = []
-    private var columnExpressions: [Predicate.Expression] = []
-    private var groups: [Predicate.Expression] = []
+    private var columnExpressions: [FetchPredicate.Expression] = []
+    private var groups: [FetchPredicate.Expression] = []
     private var isGrouped = false
 
     init(_ request: FetchRequest, entity: Entity, model: ObjectModel) {
@@ -20,7 +20,7 @@ struct FetchRequestChecker {
     }
 
     /// Returns the request without its page.
-    mutating func checked() throws(PredicateError) -> CheckedFetchRequest {
+    mutating func checked() throws(FetchPredicateError) -> CheckedFetchRequest {
         let condition = try request.condition?.predicate(request.boundVariables)
         let predicate: CheckedPredicate? = if let condition { try checker.check(condition) } else { nil }
         try readColumns()
@@ -41,7 +41,7 @@ struct FetchRequestChecker {
 
     // MARK: Properties
 
-    private mutating func readColumns() throws(PredicateError) {
+    private mutating func readColumns() throws(FetchPredicateError) {
         checker.allowsRowAggregates = true
         defer { checker.allowsRowAggregates = false }
         guard let texts = request.properties else {
@@ -50,12 +50,12 @@ struct FetchRequestChecker {
             return
         }
         if texts.count > Self.maximumPropertyCount {
-            throw PredicateError(
+            throw FetchPredicateError(
                 .tooComplex, "There are more than \(Self.maximumPropertyCount) properties", at: nil,
                 remedy: "Name fewer")
         }
         for (index, text) in texts.enumerated() {
-            do throws(PredicateError) {
+            do throws(FetchPredicateError) {
                 try readColumn(try FetchedProperty(text))
             } catch {
                 throw error.located(in: .properties, index + 1)
@@ -63,7 +63,7 @@ struct FetchRequestChecker {
         }
     }
 
-    private mutating func readColumn(_ property: FetchedProperty) throws(PredicateError) {
+    private mutating func readColumn(_ property: FetchedProperty) throws(FetchPredicateError) {
         if columns.contains(where: { $0.name == property.name }) { return }
         let column: FetchShape.Column
         if let name = property.ownName, property.givenName ?? name == name,
@@ -81,10 +81,12 @@ struct FetchRequestChecker {
     }
 
     /// Lets orders and conditions on groups use a property's given name.
-    private mutating func register(_ property: FetchedProperty, _ expression: TypedExpression) throws(PredicateError) {
+    private mutating func register(_ property: FetchedProperty, _ expression: TypedExpression)
+        throws(FetchPredicateError)
+    {
         guard let name = property.givenName else { return }
         if entity.propertyNames.contains(name) {
-            throw PredicateError(
+            throw FetchPredicateError(
                 .syntax, "\(entity.name) has a property '\(name)' itself", at: nil, remedy: "Use another name behind AS"
             )
         }
@@ -93,13 +95,13 @@ struct FetchRequestChecker {
 
     // MARK: Groups
 
-    private mutating func readGroups() throws(PredicateError) -> [TypedExpression] {
+    private mutating func readGroups() throws(FetchPredicateError) -> [TypedExpression] {
         var checked: [TypedExpression] = []
         for (index, text) in request.groupBy.enumerated() {
-            do throws(PredicateError) {
+            do throws(FetchPredicateError) {
                 let property = try FetchedProperty(text)
                 if property.expression.hasRowAggregate {
-                    throw PredicateError(
+                    throw FetchPredicateError(
                         .unsupported, "A group cannot be made by what is computed over it",
                         at: property.expression.column, remedy: "Group by properties; use having for aggregates")
                 }
@@ -113,11 +115,11 @@ struct FetchRequestChecker {
     }
 
     /// In a request for rows each property has one value a row.
-    private func checkColumns() throws(PredicateError) {
+    private func checkColumns() throws(FetchPredicateError) {
         guard isOfRows else { return }
         for (index, expression) in columnExpressions.enumerated() {
             if columns[index].isToMany {
-                throw PredicateError(
+                throw FetchPredicateError(
                     .unsupported, "'\(columns[index].name)' is a list, rows have single values", at: expression.column,
                     remedy: "Use \(columns[index].name).@count"
                 ).located(in: .properties, index + 1)
@@ -128,7 +130,7 @@ struct FetchRequestChecker {
         }
     }
 
-    private func isOfGroup(_ expression: Predicate.Expression) -> Bool {
+    private func isOfGroup(_ expression: FetchPredicate.Expression) -> Bool {
         expression.isGrouped { part in
             if groups.contains(part) { return true }
             guard case .path(let path) = part, path.root == nil, path.function == nil, path.names.count == 1 else {
@@ -138,8 +140,8 @@ struct FetchRequestChecker {
         }
     }
 
-    private func notOfGroup(_ expression: Predicate.Expression) -> PredicateError {
-        PredicateError(
+    private func notOfGroup(_ expression: FetchPredicate.Expression) -> FetchPredicateError {
+        FetchPredicateError(
             .unsupported, "'\(expression)' differs inside a group", at: expression.column,
             remedy: groups.isEmpty
                 ? "Group by it, or aggregate it, as in max(…)"
@@ -147,15 +149,15 @@ struct FetchRequestChecker {
         )
     }
 
-    private mutating func checkedHaving() throws(PredicateError) -> CheckedPredicate? {
+    private mutating func checkedHaving() throws(FetchPredicateError) -> CheckedPredicate? {
         guard let having = request.having else { return nil }
         if groups.isEmpty {
-            throw PredicateError(
+            throw FetchPredicateError(
                 .unsupported, "A condition on groups needs groups", at: nil, remedy: "Say what to group by")
         }
         checker.allowsRowAggregates = true
         defer { checker.allowsRowAggregates = false }
-        do throws(PredicateError) {
+        do throws(FetchPredicateError) {
             let predicate = try having.predicate(request.boundVariables)
             if let side = predicate.firstSide(failing: { isOfGroup($0) }) { throw notOfGroup(side) }
             return try checker.check(predicate)
@@ -166,16 +168,16 @@ struct FetchRequestChecker {
 
     // MARK: Order
 
-    private mutating func checkedSort() throws(PredicateError) -> [(key: SortKey, checked: CheckedSort)] {
+    private mutating func checkedSort() throws(FetchPredicateError) -> [(key: SortKey, checked: CheckedSort)] {
         checker.allowsRowAggregates = isGrouped
         defer { checker.allowsRowAggregates = false }
         if request.sort.count > Self.maximumSortCount {
-            throw PredicateError(
+            throw FetchPredicateError(
                 .tooComplex, "The order has more than \(Self.maximumSortCount) keys", at: nil, remedy: "Name fewer")
         }
         var sort: [(key: SortKey, checked: CheckedSort)] = []
         for (index, text) in request.sort.enumerated() {
-            do throws(PredicateError) {
+            do throws(FetchPredicateError) {
                 let key = try SortKey(text)
                 sort.append((key, try check(key)))
             } catch {
@@ -185,23 +187,23 @@ struct FetchRequestChecker {
         return sort
     }
 
-    private mutating func check(_ key: SortKey) throws(PredicateError) -> CheckedSort {
+    private mutating func check(_ key: SortKey) throws(FetchPredicateError) -> CheckedSort {
         if isGrouped, !isOfGroup(key.expression) { throw notOfGroup(key.expression) }
         if request.isDistinct, !isFetched(key.expression) {
-            throw PredicateError(
+            throw FetchPredicateError(
                 .unsupported, "Rows without repeats cannot be sorted by '\(key.expression)'", at: key.expression.column,
                 remedy: "Fetch it too, or sort by a fetched property")
         }
         let expression = try checker.check(key.expression).identified(in: model)
         if !key.options.isEmpty, !PredicateChecker.isText(expression.type) {
-            throw PredicateError(
+            throw FetchPredicateError(
                 .type, "\(key.options) sorts texts, this is \(checker.described(expression.type))",
                 at: key.expression.column, remedy: "Remove \(key.options)")
         }
         return CheckedSort(expression: expression, options: key.options, isDescending: key.isDescending)
     }
 
-    private func isFetched(_ expression: Predicate.Expression) -> Bool {
+    private func isFetched(_ expression: FetchPredicate.Expression) -> Bool {
         if columnExpressions.contains(expression) { return true }
         guard case .path(let path) = expression, path.names.count == 1 else { return false }
         return checker.names[path.names[0]] != nil
@@ -209,7 +211,7 @@ struct FetchRequestChecker {
 
     // MARK: Fingerprint
 
-    private func fingerprint(_ condition: Predicate?, _ sort: [SortKey]) -> UInt64 {
+    private func fingerprint(_ condition: FetchPredicate?, _ sort: [SortKey]) -> UInt64 {
         let parts =
             [entity.name, condition?.description ?? "", request.includesPlaceholders ? "placeholders" : ""]
             + sort.map(\.text)

@@ -3,14 +3,14 @@ extension PredicateChecker {
     ///
     /// - Parameter type: what a value as written becomes; nil for its own type.
     mutating func check(
-        _ expression: Predicate.Expression, expecting type: ExpressionType? = nil, depth: Int = 0
-    ) throws(PredicateError) -> TypedExpression {
+        _ expression: FetchPredicate.Expression, expecting type: ExpressionType? = nil, depth: Int = 0
+    ) throws(FetchPredicateError) -> TypedExpression {
         try Self.checkDepth(depth)
         switch expression {
         case .literal(let literal): return try value(literal, expecting: type)
         case .path(let path): return try resolve(path)
         case .list:
-            throw PredicateError(
+            throw FetchPredicateError(
                 .syntax, "A list stands where one value was expected", at: expression.column,
                 remedy: "Lists go behind IN and BETWEEN")
         case .negated(let operand):
@@ -26,23 +26,24 @@ extension PredicateChecker {
     // MARK: Arithmetic
 
     private mutating func number(
-        _ expression: Predicate.Expression, depth: Int
-    ) throws(PredicateError) -> TypedExpression {
+        _ expression: FetchPredicate.Expression, depth: Int
+    ) throws(FetchPredicateError) -> TypedExpression {
         let checked = try check(expression, depth: depth)
         guard checked.type.isNumeric else { throw noNumber(expression, checked.type) }
         return checked
     }
 
-    private func noNumber(_ expression: Predicate.Expression, _ type: ExpressionType) -> PredicateError {
-        PredicateError(
+    private func noNumber(_ expression: FetchPredicate.Expression, _ type: ExpressionType) -> FetchPredicateError {
+        FetchPredicateError(
             .type, "Arithmetic needs numbers, this is \(described(type))", at: expression.column,
             remedy: "Compute with numbers; to a date seconds may be added")
     }
 
     private mutating func arithmetic(
-        _ left: Predicate.Expression, _ operation: Predicate.ArithmeticOperator, _ right: Predicate.Expression,
+        _ left: FetchPredicate.Expression, _ operation: FetchPredicate.ArithmeticOperator,
+        _ right: FetchPredicate.Expression,
         depth: Int
-    ) throws(PredicateError) -> TypedExpression {
+    ) throws(FetchPredicateError) -> TypedExpression {
         // A number as written is a decimal beside one.
         var first: TypedExpression
         var second: TypedExpression
@@ -67,7 +68,7 @@ extension PredicateChecker {
     }
 
     private static func result(
-        _ left: ExpressionType, _ operation: Predicate.ArithmeticOperator, _ right: ExpressionType
+        _ left: ExpressionType, _ operation: FetchPredicate.ArithmeticOperator, _ right: ExpressionType
     ) -> AttributeType {
         if left.isDecimal || right.isDecimal { return .decimal }
         return operation != .divide && isWhole(left) && isWhole(right) ? .integer64 : .double
@@ -80,13 +81,14 @@ extension PredicateChecker {
 
     // MARK: Functions
 
-    private mutating func function(_ call: Predicate.FunctionCall, depth: Int) throws(PredicateError) -> TypedExpression
+    private mutating func function(_ call: FetchPredicate.FunctionCall, depth: Int) throws(FetchPredicateError)
+        -> TypedExpression
     {
         if let function = TextTransformation(rawValue: call.name) {
             let operand = try onlyArgument(call)
             let checked = try check(operand, depth: depth)
             guard Self.isText(checked.type) else {
-                throw PredicateError(
+                throw FetchPredicateError(
                     .type, "\(call.name) takes a text, this is \(described(checked.type))", at: operand.column,
                     remedy: "Name a property of type string")
             }
@@ -99,30 +101,32 @@ extension PredicateChecker {
         if let function = CollectionFunction(rawValue: call.name) {
             return try aggregate(function, call, depth: depth)
         }
-        throw PredicateError(
+        throw FetchPredicateError(
             .unsupported, "The function '\(call.name)' is not supported", at: call.column,
             remedy: "Known are: lowercase, uppercase, canonical, now, count, sum, min, max, average")
     }
 
-    private func onlyArgument(_ call: Predicate.FunctionCall) throws(PredicateError) -> Predicate.Expression {
+    private func onlyArgument(_ call: FetchPredicate.FunctionCall) throws(FetchPredicateError)
+        -> FetchPredicate.Expression
+    {
         guard call.arguments.count == 1, let argument = call.arguments.first else {
             throw wrongArguments(call, "one argument")
         }
         return argument
     }
 
-    private func wrongArguments(_ call: Predicate.FunctionCall, _ wanted: String) -> PredicateError {
-        PredicateError(
+    private func wrongArguments(_ call: FetchPredicate.FunctionCall, _ wanted: String) -> FetchPredicateError {
+        FetchPredicateError(
             .syntax, "\(call.name) takes \(wanted)", at: call.column, remedy: "Write as in lowercase:(title) or now()")
     }
 
     /// A function over the rows; in a condition on objects, over the objects that its path leads to.
     private mutating func aggregate(
-        _ function: CollectionFunction, _ call: Predicate.FunctionCall, depth: Int
-    ) throws(PredicateError) -> TypedExpression {
+        _ function: CollectionFunction, _ call: FetchPredicate.FunctionCall, depth: Int
+    ) throws(FetchPredicateError) -> TypedExpression {
         guard allowsRowAggregates else {
             guard case .path(var path) = try onlyArgument(call), path.function == nil else {
-                throw PredicateError(
+                throw FetchPredicateError(
                     .unsupported, "\(call.name) needs a to-many path here", at: call.column,
                     remedy: "Write as in items.price.@sum; over all rows it goes into properties and having")
             }
@@ -145,12 +149,12 @@ extension PredicateChecker {
 
     func resultType(
         _ function: CollectionFunction, _ operand: ExpressionType, name: String, column: Int?
-    ) throws(PredicateError) -> ExpressionType {
+    ) throws(FetchPredicateError) -> ExpressionType {
         switch function {
         case .count: return .value(.integer64)
         case .sum, .average:
             guard operand.isNumeric else {
-                throw PredicateError(
+                throw FetchPredicateError(
                     .type, "\(name) takes numbers, this is \(described(operand))", at: column,
                     remedy: "Use count, min or max")
             }
@@ -158,7 +162,7 @@ extension PredicateChecker {
             return .value(function == .sum && Self.isWhole(operand) ? .integer64 : .double)
         case .min, .max:
             guard Self.hasOrder(operand) else {
-                throw PredicateError(
+                throw FetchPredicateError(
                     .type, "\(name) takes what has an order, this is \(described(operand))", at: column,
                     remedy: "Use count")
             }
@@ -168,7 +172,9 @@ extension PredicateChecker {
 
     // MARK: Subqueries
 
-    private mutating func check(_ subquery: Predicate.Subquery, depth: Int) throws(PredicateError) -> TypedExpression {
+    private mutating func check(_ subquery: FetchPredicate.Subquery, depth: Int) throws(FetchPredicateError)
+        -> TypedExpression
+    {
         let collection = try collection(subquery.collection)
         let outer = variables
         let outerCapture = capture

@@ -1,9 +1,9 @@
 extension PredicateChecker {
     /// Looks a path's names up in the model.
     ///
-    /// - Throws: ``PredicateError`` with code `predicate.unknown_property`, `predicate.type`, `predicate.arguments` or
+    /// - Throws: ``FetchPredicateError`` with code `predicate.unknown_property`, `predicate.type`, `predicate.arguments` or
     ///   `predicate.unsupported`.
-    mutating func resolve(_ path: PropertyPath) throws(PredicateError) -> TypedExpression {
+    mutating func resolve(_ path: PropertyPath) throws(FetchPredicateError) -> TypedExpression {
         if path.root == nil, path.function == nil, path.names.count == 1, let named = names[path.names[0]] {
             return named
         }
@@ -11,10 +11,10 @@ extension PredicateChecker {
         return try resolve(path, path.names[...], from: start)
     }
 
-    private func start(_ path: PropertyPath) throws(PredicateError) -> Element {
+    private func start(_ path: PropertyPath) throws(FetchPredicateError) -> Element {
         guard let root = path.root else { return Element(scope: 0, entity: entity) }
         guard let element = variables[root] else {
-            throw PredicateError(
+            throw FetchPredicateError(
                 .arguments, "The variable '$\(root)' has no value", at: path.column,
                 remedy: variables.isEmpty
                     ? "Give it one before the predicate is used"
@@ -25,7 +25,7 @@ extension PredicateChecker {
 
     private mutating func resolve(
         _ path: PropertyPath, _ names: ArraySlice<String>, from start: Element
-    ) throws(PredicateError) -> TypedExpression {
+    ) throws(FetchPredicateError) -> TypedExpression {
         var steps: [Relationship] = []
         var entity = model.entities[start.entity]
         for (index, name) in zip(names.indices, names) {
@@ -59,7 +59,7 @@ extension PredicateChecker {
     private mutating func many(
         _ path: PropertyPath, _ rest: ArraySlice<String>, _ scope: Int, _ steps: [Relationship],
         _ relationship: Relationship
-    ) throws(PredicateError) -> TypedExpression {
+    ) throws(FetchPredicateError) -> TypedExpression {
         if let open = capture, !rest.isEmpty || path.function == nil {
             let collection = try captured(open, path, scope, steps, relationship)
             capture = nil
@@ -77,7 +77,7 @@ extension PredicateChecker {
             capture = outer
             return aggregate
         }
-        throw PredicateError(
+        throw FetchPredicateError(
             .unsupported, "'\(path.text)' has many values, for '\(relationship.name)' leads to many objects",
             at: path.column,
             remedy: "Put ANY, ALL or NONE before it in a condition, use \(relationship.name).@count, or SUBQUERY")
@@ -85,7 +85,7 @@ extension PredicateChecker {
 
     private mutating func captured(
         _ open: Capture, _ path: PropertyPath, _ scope: Int, _ steps: [Relationship], _ relationship: Relationship
-    ) throws(PredicateError) -> CheckedCollection {
+    ) throws(FetchPredicateError) -> CheckedCollection {
         guard let known = open.collection else {
             return CheckedCollection(scope: scope, steps: steps, relationship: relationship, element: newScope())
         }
@@ -94,7 +94,7 @@ extension PredicateChecker {
             && known.relationship.entityIndex == relationship.entityIndex
             && known.steps.map(\.name) == steps.map(\.name)
         guard isSame else {
-            throw PredicateError(
+            throw FetchPredicateError(
                 .unsupported, "'\(path.text)' leads to other objects than the path before it", at: path.column,
                 remedy: "Use one to-many relationship in a comparison, or SUBQUERY")
         }
@@ -104,16 +104,16 @@ extension PredicateChecker {
     /// Makes an aggregate; `names` lead from the collection's objects to what is aggregated.
     mutating func aggregate(
         _ path: PropertyPath, _ names: ArraySlice<String>, _ collection: CheckedCollection, filter: CheckedPredicate?
-    ) throws(PredicateError) -> TypedExpression {
+    ) throws(FetchPredicateError) -> TypedExpression {
         guard let function = path.function.flatMap({ CollectionFunction(rawValue: $0) }) else {
-            throw PredicateError(
+            throw FetchPredicateError(
                 .unsupported, "'@\(path.function ?? "")' is not supported", at: path.column,
                 remedy: "Use @count, @sum, @min, @max or @avg")
         }
         let name = "@" + function.rawValue
         if function == .count {
             guard names.isEmpty else {
-                throw PredicateError(
+                throw FetchPredicateError(
                     .unsupported, "@count counts objects, not what they hold", at: path.column,
                     remedy: "Write \(collection.relationship.name).@count, or SUBQUERY for those with a value")
             }
@@ -121,7 +121,7 @@ extension PredicateChecker {
             return TypedExpression(node: .aggregate(node), type: .value(.integer64))
         }
         guard !names.isEmpty else {
-            throw PredicateError(
+            throw FetchPredicateError(
                 .unsupported, "\(name) needs a property of the objects", at: path.column,
                 remedy: "Write as in \(collection.relationship.name).price.\(name)")
         }
@@ -135,10 +135,10 @@ extension PredicateChecker {
     }
 
     /// Resolves the path of a subquery, which ends with its to-many relationship.
-    mutating func collection(_ path: PropertyPath) throws(PredicateError) -> CheckedCollection {
+    mutating func collection(_ path: PropertyPath) throws(FetchPredicateError) -> CheckedCollection {
         let start = try start(path)
         guard let found = try toMany(path, from: start.entity), found.rest.isEmpty else {
-            throw PredicateError(
+            throw FetchPredicateError(
                 .type, "'\(path.text)' leads to one object", at: path.column,
                 remedy: "A subquery takes a to-many relationship")
         }
@@ -147,7 +147,7 @@ extension PredicateChecker {
     }
 
     /// Tells whether a path leads over a to-many relationship without aggregating it.
-    func leadsToMany(_ path: PropertyPath) throws(PredicateError) -> Bool {
+    func leadsToMany(_ path: PropertyPath) throws(FetchPredicateError) -> Bool {
         if path.function != nil || path.root != nil && variables[path.root ?? ""] == nil { return false }
         return try toMany(path, from: try start(path).entity) != nil
     }
@@ -155,7 +155,7 @@ extension PredicateChecker {
     /// The first to-many relationship of a path, or nil where it has none; unknown names are left to ``resolve(_:)``.
     private func toMany(
         _ path: PropertyPath, from origin: Int
-    ) throws(PredicateError) -> (steps: [Relationship], relationship: Relationship, rest: ArraySlice<String>)? {
+    ) throws(FetchPredicateError) -> (steps: [Relationship], relationship: Relationship, rest: ArraySlice<String>)? {
         var steps: [Relationship] = []
         var entity = model.entities[origin]
         for (index, name) in path.names.enumerated() {
@@ -172,25 +172,25 @@ extension PredicateChecker {
 
     // MARK: Mistakes
 
-    private func unknown(_ name: String, _ entity: Entity, _ path: PropertyPath) -> PredicateError {
+    private func unknown(_ name: String, _ entity: Entity, _ path: PropertyPath) -> FetchPredicateError {
         if entity.transientAttribute(named: name) != nil {
-            return PredicateError(
+            return FetchPredicateError(
                 .unsupported, "\(entity.name).\(name) is transient: the store does not have it", at: path.column,
                 remedy: "Use a property that is stored")
         }
-        return PredicateError(
+        return FetchPredicateError(
             .unknownProperty, "\(entity.name) has no property '\(name)'", at: path.column,
             remedy: ClosestName.remedy(name, among: entity.propertyNames))
     }
 
-    private func notARelationship(_ name: String, _ entity: Entity, _ path: PropertyPath) -> PredicateError {
-        PredicateError(
+    private func notARelationship(_ name: String, _ entity: Entity, _ path: PropertyPath) -> FetchPredicateError {
+        FetchPredicateError(
             .unknownProperty, "\(entity.name).\(name) is an attribute, nothing can follow it", at: path.column,
             remedy: "End the path with '\(name)'")
     }
 
-    private func notToMany(_ function: String, _ name: String, _ path: PropertyPath) -> PredicateError {
-        PredicateError(
+    private func notToMany(_ function: String, _ name: String, _ path: PropertyPath) -> FetchPredicateError {
+        FetchPredicateError(
             .type, "'@\(function)' follows '\(name)', which is one value", at: path.column,
             remedy: "Aggregate a to-many relationship, as in members.@count")
     }

@@ -41,20 +41,20 @@ struct PredicateChecker {
 
     /// Returns the checked form.
     ///
-    /// - Throws: ``PredicateError``.
+    /// - Throws: ``FetchPredicateError``.
     static func check(
-        _ predicate: Predicate, entity: Entity, model: ObjectModel
-    ) throws(PredicateError) -> CheckedPredicate {
+        _ predicate: FetchPredicate, entity: Entity, model: ObjectModel
+    ) throws(FetchPredicateError) -> CheckedPredicate {
         var checker = PredicateChecker(model: model, entity: entity.index)
         return try checker.check(predicate)
     }
 
-    static func checkDepth(_ depth: Int) throws(PredicateError) {
+    static func checkDepth(_ depth: Int) throws(FetchPredicateError) {
         if depth > maximumDepth { throw tooComplex("is nested too deeply") }
     }
 
-    static func tooComplex(_ what: String) -> PredicateError {
-        PredicateError(.tooComplex, "The condition \(what)", at: nil, remedy: "Split it up")
+    static func tooComplex(_ what: String) -> FetchPredicateError {
+        FetchPredicateError(.tooComplex, "The condition \(what)", at: nil, remedy: "Split it up")
     }
 
     mutating func newScope() -> Int {
@@ -64,7 +64,7 @@ struct PredicateChecker {
 
     // MARK: Conditions
 
-    mutating func check(_ predicate: Predicate, depth: Int = 0) throws(PredicateError) -> CheckedPredicate {
+    mutating func check(_ predicate: FetchPredicate, depth: Int = 0) throws(FetchPredicateError) -> CheckedPredicate {
         try Self.checkDepth(depth)
         switch predicate {
         case .constant(let value): return .constant(value)
@@ -75,7 +75,8 @@ struct PredicateChecker {
         }
     }
 
-    private mutating func check(_ parts: [Predicate], depth: Int) throws(PredicateError) -> [CheckedPredicate] {
+    private mutating func check(_ parts: [FetchPredicate], depth: Int) throws(FetchPredicateError) -> [CheckedPredicate]
+    {
         var checked: [CheckedPredicate] = []
         for part in parts { checked.append(try check(part, depth: depth)) }
         return checked
@@ -84,8 +85,8 @@ struct PredicateChecker {
     // MARK: Comparisons
 
     private mutating func check(
-        _ comparison: Predicate.Comparison, depth: Int
-    ) throws(PredicateError) -> CheckedPredicate {
+        _ comparison: FetchPredicate.Comparison, depth: Int
+    ) throws(FetchPredicateError) -> CheckedPredicate {
         comparisonCount += 1
         if comparisonCount > Self.maximumComparisonCount {
             throw Self.tooComplex("has more than \(Self.maximumComparisonCount) comparisons")
@@ -102,7 +103,7 @@ struct PredicateChecker {
         capture = outer
         guard let collection else {
             let word = quantifier.rawValue.uppercased()
-            throw PredicateError(
+            throw FetchPredicateError(
                 .type, "'\(comparison.left)' has one value, \(word) needs many", at: comparison.left.column,
                 remedy: "Remove \(word), or name a to-many relationship")
         }
@@ -115,7 +116,9 @@ struct PredicateChecker {
     }
 
     /// Spells out that a collection holds a value: `x IN members.name` and `members CONTAINS x` are `ANY … = x`.
-    private func spelledOut(_ comparison: Predicate.Comparison) throws(PredicateError) -> Predicate.Comparison {
+    private func spelledOut(_ comparison: FetchPredicate.Comparison) throws(FetchPredicateError)
+        -> FetchPredicate.Comparison
+    {
         guard comparison.quantifier == nil else { return comparison }
         var spelledOut = comparison
         spelledOut.relation = .equal
@@ -131,7 +134,7 @@ struct PredicateChecker {
     }
 
     /// Turns a comparison whose property stands on the right, as in `3 < seq`.
-    private func turned(_ comparison: Predicate.Comparison) -> Predicate.Comparison {
+    private func turned(_ comparison: FetchPredicate.Comparison) -> FetchPredicate.Comparison {
         guard comparison.left.isLiteral, !comparison.right.isLiteral, let relation = comparison.relation.turned else {
             return comparison
         }
@@ -141,15 +144,15 @@ struct PredicateChecker {
         return turned
     }
 
-    private func needsProperty(_ expression: Predicate.Expression) -> PredicateError {
-        PredicateError(
+    private func needsProperty(_ expression: FetchPredicate.Expression) -> FetchPredicateError {
+        FetchPredicateError(
             .syntax, "A comparison needs a property", at: expression.column,
             remedy: "Name one, as in title = 'a'; texts need quotes, names have none")
     }
 
     private mutating func check(
-        sides comparison: Predicate.Comparison, left known: TypedExpression?, depth: Int
-    ) throws(PredicateError) -> CheckedComparison {
+        sides comparison: FetchPredicate.Comparison, left known: TypedExpression?, depth: Int
+    ) throws(FetchPredicateError) -> CheckedComparison {
         let left: TypedExpression
         if let known {
             left = known
@@ -167,8 +170,8 @@ struct PredicateChecker {
     }
 
     private func checkRelation(
-        _ comparison: Predicate.Comparison, _ type: ExpressionType
-    ) throws(PredicateError) {
+        _ comparison: FetchPredicate.Comparison, _ type: ExpressionType
+    ) throws(FetchPredicateError) {
         let relation = comparison.relation
         if !Self.isText(type), relation.isTextual || !comparison.options.isEmpty {
             let what = relation.isTextual ? relation.rawValue : comparison.options.description
@@ -179,8 +182,10 @@ struct PredicateChecker {
         }
     }
 
-    private func typeError(_ rule: String, _ side: Predicate.Expression, _ type: ExpressionType) -> PredicateError {
-        PredicateError(
+    private func typeError(_ rule: String, _ side: FetchPredicate.Expression, _ type: ExpressionType)
+        -> FetchPredicateError
+    {
+        FetchPredicateError(
             .type, "\(rule), this is \(described(type))", at: side.column, remedy: "Use =, != or IN")
     }
 
@@ -202,13 +207,13 @@ struct PredicateChecker {
     // MARK: The right side
 
     private mutating func right(
-        _ comparison: Predicate.Comparison, _ type: ExpressionType, depth: Int
-    ) throws(PredicateError) -> CheckedComparison.Right {
+        _ comparison: FetchPredicate.Comparison, _ type: ExpressionType, depth: Int
+    ) throws(FetchPredicateError) -> CheckedComparison.Right {
         let relation = comparison.relation
         guard case .list(let parts) = comparison.right else {
             if relation == .between || relation == .contained {
                 let example = relation == .between ? "BETWEEN {1, 9}" : "IN {'a', 'b'}"
-                throw PredicateError(
+                throw FetchPredicateError(
                     .syntax, "\(relation.rawValue) needs a list", at: comparison.right.column,
                     remedy: "Write as in \(example)")
             }
@@ -219,11 +224,11 @@ struct PredicateChecker {
         switch relation {
         case .between where parts.count == 2, .contained: break
         case .between:
-            throw PredicateError(
+            throw FetchPredicateError(
                 .syntax, "BETWEEN needs two values", at: comparison.right.column ?? comparison.left.column,
                 remedy: "Write as in BETWEEN {1, 9}")
         default:
-            throw PredicateError(
+            throw FetchPredicateError(
                 .syntax, "\(relation.rawValue) takes no list", at: comparison.right.column,
                 remedy: "Use IN for one of several values")
         }
@@ -233,22 +238,23 @@ struct PredicateChecker {
     }
 
     /// A list that an argument or variable brought into another is part of it.
-    private static func flattened(_ parts: [Predicate.Expression]) -> [Predicate.Expression] {
+    private static func flattened(_ parts: [FetchPredicate.Expression]) -> [FetchPredicate.Expression] {
         parts.flatMap { part in
             if case .list(let inner) = part { inner } else { [part] }
         }
     }
 
     private mutating func side(
-        _ expression: Predicate.Expression, _ comparison: Predicate.Comparison, _ type: ExpressionType, depth: Int
-    ) throws(PredicateError) -> TypedExpression {
+        _ expression: FetchPredicate.Expression, _ comparison: FetchPredicate.Comparison, _ type: ExpressionType,
+        depth: Int
+    ) throws(FetchPredicateError) -> TypedExpression {
         let checked = try check(expression, expecting: type, depth: depth)
         if let value = checked.value {
             if value.isNull { try checkNull(expression, comparison) }
             return checked
         }
         guard comparable(type, checked.type) else {
-            throw PredicateError(
+            throw FetchPredicateError(
                 .type,
                 "The two sides do not compare: the left is \(described(type)), the right is "
                     + described(checked.type), at: expression.column,
@@ -266,31 +272,31 @@ struct PredicateChecker {
     }
 
     private func checkNull(
-        _ expression: Predicate.Expression, _ comparison: Predicate.Comparison
-    ) throws(PredicateError) {
+        _ expression: FetchPredicate.Expression, _ comparison: FetchPredicate.Comparison
+    ) throws(FetchPredicateError) {
         switch comparison.relation {
         case .equal, .notEqual, .contained: return
         default:
-            throw PredicateError(
+            throw FetchPredicateError(
                 .type, "nil has no order and no text", at: expression.column, remedy: "Compare it with =, != or IN")
         }
     }
 
     private func checkPattern(
-        _ right: TypedExpression, _ comparison: Predicate.Comparison
-    ) throws(PredicateError) {
+        _ right: TypedExpression, _ comparison: FetchPredicate.Comparison
+    ) throws(FetchPredicateError) {
         guard let pattern = right.value?.text else {
-            throw PredicateError(
+            throw FetchPredicateError(
                 .unsupported, "\(comparison.relation.rawValue) takes a pattern as written", at: comparison.right.column,
                 remedy: "Put the pattern in quotes")
         }
         if pattern.utf8.count > TextPatterns.maximumPatternBytes {
-            throw PredicateError(
+            throw FetchPredicateError(
                 .tooComplex, "The pattern is longer than \(TextPatterns.maximumPatternBytes) bytes",
                 at: comparison.right.column, remedy: "Shorten it")
         }
         if comparison.relation == .matches, RegularExpression(pattern, options: comparison.options) == nil {
-            throw PredicateError(
+            throw FetchPredicateError(
                 .syntax, "The pattern is no regular expression", at: comparison.right.column,
                 remedy: "Write one that ICU reads; a backslash in quotes is \\\\")
         }
@@ -301,21 +307,21 @@ struct PredicateChecker {
     /// Returns a value as written in the stored form of a type, or of its own where none is expected.
     mutating func value(
         _ literal: Literal, expecting type: ExpressionType?
-    ) throws(PredicateError) -> TypedExpression {
+    ) throws(FetchPredicateError) -> TypedExpression {
         valueCount += 1
         if valueCount > Self.maximumValueCount {
             throw Self.tooComplex("has more than \(Self.maximumValueCount) values")
         }
         guard let type else {
             if let natural = LiteralConversion.natural(literal.content) { return natural }
-            throw PredicateError(
+            throw FetchPredicateError(
                 .type, "The value is none to compute with", at: literal.column, remedy: "Write a number or a text")
         }
         let wanted = type.attributeType(in: model)
         if let value = LiteralConversion.value(literal.content, as: wanted) {
             return TypedExpression(node: .value(value), type: type)
         }
-        throw PredicateError(
+        throw FetchPredicateError(
             .type, "The value is no \(wanted.rawValue)", at: literal.column, remedy: Self.remedy(literal, wanted))
     }
 

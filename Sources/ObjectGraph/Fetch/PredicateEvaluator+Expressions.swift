@@ -69,7 +69,7 @@ extension PredicateEvaluator {
     // MARK: Arithmetic
 
     private static func computed(
-        _ operation: Predicate.ArithmeticOperator, _ left: Value, _ right: Value
+        _ operation: FetchPredicate.ArithmeticOperator, _ left: Value, _ right: Value
     ) -> Value {
         guard let left = left.decimal, let right = right.decimal, let result = operation.computed(left, right) else {
             return .null
@@ -79,7 +79,7 @@ extension PredicateEvaluator {
 
     /// Whole numbers stay whole unless they leave 64 bits; division is that of real numbers, by nought it gives null.
     private static func result(
-        _ left: Value, _ operation: Predicate.ArithmeticOperator, _ right: Value
+        _ left: Value, _ operation: FetchPredicate.ArithmeticOperator, _ right: Value
     ) -> Value {
         guard let first = left.number, let second = right.number else { return .null }
         if operation == .divide { return second == 0 ? .null : real(first / second) }
@@ -96,7 +96,7 @@ extension PredicateEvaluator {
     }
 
     private static func whole(
-        _ left: Int64, _ operation: Predicate.ArithmeticOperator, _ right: Int64
+        _ left: Int64, _ operation: FetchPredicate.ArithmeticOperator, _ right: Int64
     ) -> Int64? {
         let (result, overflow) =
             switch operation {
@@ -114,7 +114,7 @@ extension PredicateEvaluator {
 
     /// A date with seconds added or taken away, or the seconds between two dates.
     private static func shifted(
-        _ date: Value, _ operation: Predicate.ArithmeticOperator, _ other: Value, isDifference: Bool
+        _ date: Value, _ operation: FetchPredicate.ArithmeticOperator, _ other: Value, isDifference: Bool
     ) -> Value {
         if isDifference { return result(difference(date, other), .divide, .double(1_000_000)) }
         guard let seconds = other.number else { return .null }

@@ -79,7 +79,7 @@ struct PredicateEvaluator {
     }
 
     /// Missing values are equal to each other and to nothing else.
-    private func isEqual(_ left: Side, _ right: Side, _ options: Predicate.TextOptions) throws -> Bool {
+    private func isEqual(_ left: Side, _ right: Side, _ options: FetchPredicate.TextOptions) throws -> Bool {
         if case .object(let entity) = left.type, right.isWritten, !right.value.isNull {
             guard case .integer(let pk) = left.value, let object = try self.object(entity, pk) else { return false }
             return object.identity == right.value
@@ -91,7 +91,7 @@ struct PredicateEvaluator {
 
     /// A missing value has no order: every comparison with it is false.
     private func isOrdered(
-        _ left: Side, _ right: Side, beside others: [Side], _ options: Predicate.TextOptions, _ test: (Int) -> Bool
+        _ left: Side, _ right: Side, beside others: [Side], _ options: FetchPredicate.TextOptions, _ test: (Int) -> Bool
     ) -> Bool {
         let isDecimal = left.type.isDecimal || others.contains { $0.type.isDecimal }
         let (first, second) = (comparable(left, isDecimal, options), comparable(right, isDecimal, options))
@@ -99,14 +99,14 @@ struct PredicateEvaluator {
         return test(ValueOrder.compare(first, second, asDecimals: isDecimal))
     }
 
-    private func comparable(_ side: Side, _ isDecimal: Bool, _ options: Predicate.TextOptions) -> Value {
+    private func comparable(_ side: Side, _ isDecimal: Bool, _ options: FetchPredicate.TextOptions) -> Value {
         if isDecimal, !side.type.isDecimal, side.type.isNumeric {
             return side.value.decimal.map { .text(DecimalText.text($0)) } ?? .null
         }
         return folded(side.value, options)
     }
 
-    private func folded(_ value: Value, _ options: Predicate.TextOptions) -> Value {
+    private func folded(_ value: Value, _ options: FetchPredicate.TextOptions) -> Value {
         guard !options.isEmpty, case .text(let text) = value else { return value }
         return .text(options.folded(text))
     }
@@ -114,7 +114,7 @@ struct PredicateEvaluator {
     // MARK: Texts
 
     private func isLike(
-        _ relation: Predicate.Relation, _ left: Value, _ right: Value, _ options: Predicate.TextOptions
+        _ relation: FetchPredicate.Relation, _ left: Value, _ right: Value, _ options: FetchPredicate.TextOptions
     ) throws -> Bool {
         guard let left = left.text, let right = right.text else { return false }
         if relation == .matches {

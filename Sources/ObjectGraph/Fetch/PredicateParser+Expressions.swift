@@ -10,7 +10,7 @@ extension PredicateParser {
 
     // MARK: Arithmetic
 
-    mutating func sum() throws(PredicateError) -> Node {
+    mutating func sum() throws(FetchPredicateError) -> Node {
         var left = try product()
         var count = 0
         while let operation = sign("+", "-") {
@@ -20,7 +20,7 @@ extension PredicateParser {
         return left
     }
 
-    private mutating func product() throws(PredicateError) -> Node {
+    private mutating func product() throws(FetchPredicateError) -> Node {
         var left = try factor()
         var count = 0
         while let operation = sign("*", "/") {
@@ -30,25 +30,25 @@ extension PredicateParser {
         return left
     }
 
-    private mutating func sign(_ first: String, _ second: String) -> Predicate.ArithmeticOperator? {
+    private mutating func sign(_ first: String, _ second: String) -> FetchPredicate.ArithmeticOperator? {
         guard case .symbol(let symbol) = current.content, symbol == first || symbol == second else { return nil }
         advance()
-        return Predicate.ArithmeticOperator(rawValue: symbol)
+        return FetchPredicate.ArithmeticOperator(rawValue: symbol)
     }
 
     private func combined(
-        _ left: Node, _ operation: Predicate.ArithmeticOperator, _ right: Node, _ count: inout Int
-    ) throws(PredicateError) -> Node {
+        _ left: Node, _ operation: FetchPredicate.ArithmeticOperator, _ right: Node, _ count: inout Int
+    ) throws(FetchPredicateError) -> Node {
         count += 1
         if count > Self.maximumTermCount {
-            throw PredicateError(
+            throw FetchPredicateError(
                 .tooComplex, "There are more than \(Self.maximumTermCount) operations in a row", at: current.column,
                 remedy: "Compute a part of it before")
         }
         return .expression(.arithmetic(try expression(left, "a number"), operation, try expression(right, "a number")))
     }
 
-    private mutating func factor() throws(PredicateError) -> Node {
+    private mutating func factor() throws(FetchPredicateError) -> Node {
         guard isSymbol("-", "+") else { return try primary() }
         let isNegative = isSymbol("-")
         let column = current.column
@@ -66,7 +66,7 @@ extension PredicateParser {
 
     // MARK: Operands
 
-    private mutating func primary() throws(PredicateError) -> Node {
+    private mutating func primary() throws(FetchPredicateError) -> Node {
         if isSymbol("(") { return try parenthesis() }
         if take(symbol: "{") { return .expression(.list(try list(until: "}"))) }
         if take(keyword: "TRUEPREDICATE") { return .condition(.constant(true)) }
@@ -81,7 +81,7 @@ extension PredicateParser {
     }
 
     /// Reads a condition or an expression in parentheses, or a list of several.
-    private mutating func parenthesis() throws(PredicateError) -> Node {
+    private mutating func parenthesis() throws(FetchPredicateError) -> Node {
         advance()
         if take(symbol: ")") { return .expression(.list([])) }
         let first = try disjunction()
@@ -95,8 +95,8 @@ extension PredicateParser {
         return .expression(.list(parts))
     }
 
-    private mutating func list(until end: String) throws(PredicateError) -> [Predicate.Expression] {
-        var parts: [Predicate.Expression] = []
+    private mutating func list(until end: String) throws(FetchPredicateError) -> [FetchPredicate.Expression] {
+        var parts: [FetchPredicate.Expression] = []
         if take(symbol: end) { return parts }
         try enter()
         defer { leave() }
@@ -122,7 +122,7 @@ extension PredicateParser {
     }
 
     /// Takes a value's argument, with the placeholder's place.
-    private mutating func value() throws(PredicateError) -> Predicate.Expression {
+    private mutating func value() throws(FetchPredicateError) -> FetchPredicate.Expression {
         let column = current.column
         let argument = try argument()
         guard case .literal(var literal) = argument else { return argument }
@@ -131,7 +131,7 @@ extension PredicateParser {
     }
 
     /// Reads `CAST(text or number, "TYPE")`.
-    private mutating func cast() throws(PredicateError) -> Literal {
+    private mutating func cast() throws(FetchPredicateError) -> Literal {
         let column = current.column
         advance()
         try enter()
@@ -144,17 +144,17 @@ extension PredicateParser {
         advance()
         try expect(symbol: ")")
         guard case .literal(let literal) = try expression(node, "a value") else {
-            throw PredicateError(
+            throw FetchPredicateError(
                 .unsupported, "CAST takes a value as written", at: column,
                 remedy: "Write as in CAST('12.5', 'NSNumber')")
         }
         guard let cast = CastLiteral.content(literal.content, type) else {
             guard CastLiteral.types.contains(type) else {
-                throw PredicateError(
+                throw FetchPredicateError(
                     .unsupported, "CAST knows no type '\(type)'", at: typeColumn,
                     remedy: "Known are: \(CastLiteral.types.joined(separator: ", "))")
             }
-            throw PredicateError(
+            throw FetchPredicateError(
                 .type, "The value is no \(type)", at: literal.column ?? column,
                 remedy: "Write as in CAST('2026-01-02T03:04:05Z', 'NSDate')")
         }
@@ -162,7 +162,7 @@ extension PredicateParser {
     }
 
     /// Reads `name(…)` or `name:(…)`; nil where no function stands.
-    private mutating func call() throws(PredicateError) -> Predicate.FunctionCall? {
+    private mutating func call() throws(FetchPredicateError) -> FetchPredicate.FunctionCall? {
         guard case .name(let name) = current.content, next.content == .symbol("(") || next.content == .symbol(":")
         else {
             return nil
@@ -171,7 +171,7 @@ extension PredicateParser {
         let lowercased = name.lowercased()
         guard Self.functions.contains(lowercased) || lowercased == "now" || Self.aggregates[lowercased] != nil else {
             if Self.isKeyword(name) { return nil }
-            throw PredicateError(
+            throw FetchPredicateError(
                 .unsupported, "The function '\(name)' is not supported", at: column,
                 remedy: "Known are: lowercase, uppercase, canonical, now, count, sum, min, max, average")
         }
@@ -179,11 +179,11 @@ extension PredicateParser {
         _ = take(symbol: ":")
         try expect(symbol: "(")
         let arguments = try list(until: ")")
-        return Predicate.FunctionCall(Self.aggregates[lowercased] ?? lowercased, arguments, column: column)
+        return FetchPredicate.FunctionCall(Self.aggregates[lowercased] ?? lowercased, arguments, column: column)
     }
 
     /// Reads `SUBQUERY(collection, $variable, condition).@count`.
-    private mutating func subquery() throws(PredicateError) -> Predicate.Expression {
+    private mutating func subquery() throws(FetchPredicateError) -> FetchPredicate.Expression {
         let column = current.column
         advance()
         try enter()
@@ -203,13 +203,13 @@ extension PredicateParser {
             throw unexpected(".@count behind SUBQUERY(…)")
         }
         collection.column = column
-        return .subquery(Predicate.Subquery(collection, variable, predicate, aggregate: aggregate))
+        return .subquery(FetchPredicate.Subquery(collection, variable, predicate, aggregate: aggregate))
     }
 
     // MARK: Key paths
 
     /// Reads a key path; as the tail of a subquery it may begin with the aggregate.
-    private mutating func path(isTail: Bool = false) throws(PredicateError) -> PropertyPath? {
+    private mutating func path(isTail: Bool = false) throws(FetchPredicateError) -> PropertyPath? {
         var path = PropertyPath(names: [], column: current.column)
         if isTail {
             guard try step(&path, isTail: true) else { return nil }
@@ -230,7 +230,7 @@ extension PredicateParser {
     }
 
     /// Takes one part of a path; false where none stands.
-    private mutating func step(_ path: inout PropertyPath, isTail: Bool = false) throws(PredicateError) -> Bool {
+    private mutating func step(_ path: inout PropertyPath, isTail: Bool = false) throws(FetchPredicateError) -> Bool {
         switch current.content {
         case .name(let name), .escapedName(let name):
             path.names.append(name)
@@ -238,7 +238,7 @@ extension PredicateParser {
         case .placeholder("K"):
             let column = current.column
             guard case .literal(let literal) = try argument(), case .text(let text) = literal.content else {
-                throw PredicateError(
+                throw FetchPredicateError(
                     .arguments, "The argument of %K is no text", at: column, remedy: "Give the key path as text")
             }
             let inner = PropertyPath(text)
@@ -253,10 +253,10 @@ extension PredicateParser {
         return true
     }
 
-    private func set(_ function: String, _ path: inout PropertyPath) throws(PredicateError) {
+    private func set(_ function: String, _ path: inout PropertyPath) throws(FetchPredicateError) {
         if path.function != nil { throw unexpected("only one aggregate in a path") }
         guard let name = Self.aggregates[function] else {
-            throw PredicateError(
+            throw FetchPredicateError(
                 .unsupported, "'@\(function)' is not supported", at: current.column,
                 remedy: "Use @count, @sum, @min, @max or @avg")
         }

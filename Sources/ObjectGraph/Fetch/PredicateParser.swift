@@ -1,23 +1,23 @@
-extension Predicate {
+extension FetchPredicate {
     /// Reads a predicate's text; placeholders take the arguments in their order: `%@` (or `%d`, `%f` …) a value, `%K`
     /// a key path given as text.
     ///
-    /// - Throws: ``PredicateError`` with codes `predicate.syntax`, `predicate.unsupported`, `predicate.arguments` or
+    /// - Throws: ``FetchPredicateError`` with codes `predicate.syntax`, `predicate.unsupported`, `predicate.arguments` or
     ///   `predicate.too_complex`.
     public static func parse(
         _ text: String, arguments: [(any PropertyValue)?] = []
-    ) throws(PredicateError) -> Predicate {
+    ) throws(FetchPredicateError) -> FetchPredicate {
         try PredicateParser.parse(text, arguments: arguments.map { $0?.predicateExpression ?? .null })
     }
 }
 
-extension Predicate.Expression {
+extension FetchPredicate.Expression {
     /// Reads an expression's text, such as `chat.title` or `price * (1 + taxRate)`.
     ///
-    /// - Throws: ``PredicateError``, as ``Predicate/parse(_:arguments:)``.
+    /// - Throws: ``FetchPredicateError``, as ``FetchPredicate/parse(_:arguments:)``.
     public static func parse(
         _ text: String, arguments: [(any PropertyValue)?] = []
-    ) throws(PredicateError) -> Predicate.Expression {
+    ) throws(FetchPredicateError) -> FetchPredicate.Expression {
         var parser = try PredicateParser(text, arguments: arguments.map { $0?.predicateExpression ?? .null })
         let expression = try parser.expression("a property")
         try parser.expectEnd("an operator or the end")
@@ -33,17 +33,19 @@ struct PredicateParser {
 
     /// What a piece of text turned out to be; a parenthesis tells only at its end whether it held a condition.
     enum Node {
-        case condition(Predicate)
-        case expression(Predicate.Expression)
+        case condition(FetchPredicate)
+        case expression(FetchPredicate.Expression)
     }
 
     private let tokens: [PredicateToken]
-    private let arguments: [Predicate.Expression]
+    private let arguments: [FetchPredicate.Expression]
     private var usedArguments = 0
     private var position = 0
     private var depth = 0
 
-    static func parse(_ text: String, arguments: [Predicate.Expression] = []) throws(PredicateError) -> Predicate {
+    static func parse(_ text: String, arguments: [FetchPredicate.Expression] = []) throws(FetchPredicateError)
+        -> FetchPredicate
+    {
         var parser = try PredicateParser(text, arguments: arguments)
         let node = try parser.disjunction()
         let predicate = try parser.condition(node)
@@ -51,7 +53,7 @@ struct PredicateParser {
         return predicate
     }
 
-    init(_ text: String, arguments: [Predicate.Expression] = []) throws(PredicateError) {
+    init(_ text: String, arguments: [FetchPredicate.Expression] = []) throws(FetchPredicateError) {
         tokens = try PredicateTokenizer.tokens(text)
         self.arguments = arguments
     }
@@ -64,7 +66,7 @@ struct PredicateParser {
 
     mutating func advance() { position = min(position + 1, tokens.count - 1) }
 
-    func unexpected(_ wanted: String) -> PredicateError {
+    func unexpected(_ wanted: String) -> FetchPredicateError {
         let found: String
         switch current.content {
         case .name(let name), .escapedName(let name): found = "'\(name)'"
@@ -76,7 +78,7 @@ struct PredicateParser {
         case .symbol(let symbol): found = "'\(symbol)'"
         case .end: found = "the end"
         }
-        return PredicateError(
+        return FetchPredicateError(
             .syntax, "There is \(found) where \(wanted) was expected", at: current.column,
             remedy: "Write as in: title BEGINSWITH[c] 'a' AND (seq >= 3 OR chat.title = nil)")
     }
@@ -103,22 +105,22 @@ struct PredicateParser {
         return true
     }
 
-    mutating func expect(symbol: String) throws(PredicateError) {
+    mutating func expect(symbol: String) throws(FetchPredicateError) {
         guard take(symbol: symbol) else { throw unexpected("'\(symbol)'") }
     }
 
-    func expectEnd(_ wanted: String) throws(PredicateError) {
+    func expectEnd(_ wanted: String) throws(FetchPredicateError) {
         guard current.content == .end else { throw unexpected(wanted) }
         if usedArguments < arguments.count {
-            throw PredicateError(
+            throw FetchPredicateError(
                 .arguments, "There are \(arguments.count) arguments and \(usedArguments) placeholders", at: nil,
                 remedy: "Give one argument for each placeholder; a placeholder in quotes is a text")
         }
     }
 
-    mutating func argument() throws(PredicateError) -> Predicate.Expression {
+    mutating func argument() throws(FetchPredicateError) -> FetchPredicate.Expression {
         guard usedArguments < arguments.count else {
-            throw PredicateError(
+            throw FetchPredicateError(
                 .arguments, "There is no argument for this placeholder", at: current.column,
                 remedy: "Give one argument for each placeholder")
         }
@@ -128,10 +130,10 @@ struct PredicateParser {
     }
 
     /// Counts a level of nesting; ``leave()`` ends it.
-    mutating func enter() throws(PredicateError) {
+    mutating func enter() throws(FetchPredicateError) {
         depth += 1
         guard depth <= Self.maximumDepth else {
-            throw PredicateError(
+            throw FetchPredicateError(
                 .tooComplex, "The text is nested more than \(Self.maximumDepth) deep", at: current.column,
                 remedy: "Remove parentheses and repeated signs and NOTs")
         }
@@ -141,14 +143,14 @@ struct PredicateParser {
 
     // MARK: Conditions
 
-    func condition(_ node: Node) throws(PredicateError) -> Predicate {
+    func condition(_ node: Node) throws(FetchPredicateError) -> FetchPredicate {
         switch node {
         case .condition(let predicate): return predicate
         case .expression: throw unexpected("an operator such as = or BEGINSWITH")
         }
     }
 
-    func expression(_ node: Node, _ wanted: String) throws(PredicateError) -> Predicate.Expression {
+    func expression(_ node: Node, _ wanted: String) throws(FetchPredicateError) -> FetchPredicate.Expression {
         switch node {
         case .expression(let expression): return expression
         case .condition: throw unexpected(wanted + " instead of a condition before it")
@@ -156,12 +158,12 @@ struct PredicateParser {
     }
 
     /// Reads an expression. A node is read before it is judged, so that a mistake is placed behind it.
-    mutating func expression(_ wanted: String) throws(PredicateError) -> Predicate.Expression {
+    mutating func expression(_ wanted: String) throws(FetchPredicateError) -> FetchPredicate.Expression {
         let node = try sum()
         return try expression(node, wanted)
     }
 
-    mutating func disjunction() throws(PredicateError) -> Node {
+    mutating func disjunction() throws(FetchPredicateError) -> Node {
         try enter()
         defer { leave() }
         let first = try conjunction()
@@ -174,7 +176,7 @@ struct PredicateParser {
         return .condition(.or(parts))
     }
 
-    private mutating func conjunction() throws(PredicateError) -> Node {
+    private mutating func conjunction() throws(FetchPredicateError) -> Node {
         let first = try negation()
         guard isKeyword("AND") || isSymbol("&&") else { return first }
         var parts = [try condition(first)]
@@ -185,7 +187,7 @@ struct PredicateParser {
         return .condition(.and(parts))
     }
 
-    private mutating func negation() throws(PredicateError) -> Node {
+    private mutating func negation() throws(FetchPredicateError) -> Node {
         guard take(keyword: "NOT") || take(symbol: "!") else { return try comparison() }
         try enter()
         defer { leave() }
@@ -195,7 +197,7 @@ struct PredicateParser {
 
     // MARK: Comparisons
 
-    private mutating func comparison() throws(PredicateError) -> Node {
+    private mutating func comparison() throws(FetchPredicateError) -> Node {
         let quantifier = quantifier()
         let node = try sum()
         if case .condition = node {
@@ -214,18 +216,20 @@ struct PredicateParser {
         let options = try options()
         let right = try rightSide(relation)
         let left = try expression(node, "a property")
-        let comparison = Predicate.comparison(
-            Predicate.Comparison(left, relation, right, quantifier: quantifier, options: options))
+        let comparison = FetchPredicate.comparison(
+            FetchPredicate.Comparison(left, relation, right, quantifier: quantifier, options: options))
         return .condition(isNegated ? .not(comparison) : comparison)
     }
 
-    private mutating func quantifier() -> Predicate.Quantifier? {
+    private mutating func quantifier() -> FetchPredicate.Quantifier? {
         if take(keyword: "ANY", "SOME") { return .any }
         if take(keyword: "ALL") { return .all }
-        return take(keyword: "NONE") ? Predicate.Quantifier.none : nil
+        return take(keyword: "NONE") ? FetchPredicate.Quantifier.none : nil
     }
 
-    private mutating func rightSide(_ relation: Predicate.Relation) throws(PredicateError) -> Predicate.Expression {
+    private mutating func rightSide(_ relation: FetchPredicate.Relation) throws(FetchPredicateError)
+        -> FetchPredicate.Expression
+    {
         let isParenthesis = isSymbol("(")
         let right = try expression("a value")
         // A list of one in parentheses, as in `IN ('a')`.
@@ -233,10 +237,10 @@ struct PredicateParser {
         return .list([right])
     }
 
-    private mutating func relation() -> Predicate.Relation? {
+    private mutating func relation() -> FetchPredicate.Relation? {
         switch current.content {
         case .symbol(let symbol):
-            let symbols: [String: Predicate.Relation] = [
+            let symbols: [String: FetchPredicate.Relation] = [
                 "=": .equal, "==": .equal, "!=": .notEqual, "<>": .notEqual, "<=": .lessOrEqual, "=<": .lessOrEqual,
                 ">=": .greaterOrEqual, "=>": .greaterOrEqual, "<": .less, ">": .greater,
             ]
@@ -244,7 +248,7 @@ struct PredicateParser {
             advance()
             return relation
         case .name(let name):
-            guard let relation = Predicate.Relation(rawValue: name.uppercased()) else { return nil }
+            guard let relation = FetchPredicate.Relation(rawValue: name.uppercased()) else { return nil }
             advance()
             return relation
         default: return nil
@@ -252,16 +256,16 @@ struct PredicateParser {
     }
 
     /// Reads `[c]`, `[d]` or `[cd]`.
-    mutating func options() throws(PredicateError) -> Predicate.TextOptions {
+    mutating func options() throws(FetchPredicateError) -> FetchPredicate.TextOptions {
         guard take(symbol: "[") else { return [] }
         guard case .name(let letters) = current.content else { throw unexpected("c, d or cd") }
-        var options: Predicate.TextOptions = []
+        var options: FetchPredicate.TextOptions = []
         for letter in letters.lowercased() {
             switch letter {
             case "c": options.insert(.caseInsensitive)
             case "d": options.insert(.diacriticInsensitive)
             default:
-                throw PredicateError(
+                throw FetchPredicateError(
                     .unsupported, "The option [\(letters)] is not supported", at: current.column,
                     remedy: "[c] is without regard to case, [d] to diacritics, [cd] to both")
             }
@@ -273,7 +277,7 @@ struct PredicateParser {
 
     static func isKeyword(_ name: String) -> Bool { keywords.contains(name.uppercased()) }
 
-    private static let keywords: Set<String> = Set(Predicate.Relation.allCases.map(\.rawValue)).union([
+    private static let keywords: Set<String> = Set(FetchPredicate.Relation.allCases.map(\.rawValue)).union([
         "AND", "OR", "NOT", "ANY", "SOME", "ALL", "NONE", "TRUEPREDICATE", "FALSEPREDICATE", "SELF", "NIL", "NULL",
         "YES", "NO", "TRUE", "FALSE", "SUBQUERY", "CAST", "AS",
     ])

@@ -1,4 +1,4 @@
-extension Predicate: CustomStringConvertible {
+extension FetchPredicate: CustomStringConvertible {
     /// The predicate as text that ``parse(_:arguments:)`` reads as the same predicate.
     public var description: String {
         switch self {
@@ -10,7 +10,7 @@ extension Predicate: CustomStringConvertible {
         }
     }
 
-    private static func joined(_ parts: [Predicate], _ word: String, empty: String) -> String {
+    private static func joined(_ parts: [FetchPredicate], _ word: String, empty: String) -> String {
         if parts.isEmpty { return empty }
         return parts.map { part in
             switch part {
@@ -22,7 +22,7 @@ extension Predicate: CustomStringConvertible {
     }
 }
 
-extension Predicate.Comparison: CustomStringConvertible {
+extension FetchPredicate.Comparison: CustomStringConvertible {
     /// The comparison as text.
     public var description: String {
         let before = quantifier.map { $0.rawValue.uppercased() + " " } ?? ""
@@ -30,7 +30,7 @@ extension Predicate.Comparison: CustomStringConvertible {
     }
 }
 
-extension Predicate.TextOptions: CustomStringConvertible {
+extension FetchPredicate.TextOptions: CustomStringConvertible {
     /// The options as they stand behind an operator: `[cd]`, or nothing.
     public var description: String {
         let letters = (contains(.caseInsensitive) ? "c" : "") + (contains(.diacriticInsensitive) ? "d" : "")
@@ -38,7 +38,7 @@ extension Predicate.TextOptions: CustomStringConvertible {
     }
 }
 
-extension Predicate.Expression: CustomStringConvertible {
+extension FetchPredicate.Expression: CustomStringConvertible {
     /// The expression as text.
     public var description: String {
         switch self {
@@ -63,7 +63,7 @@ extension Predicate.Expression: CustomStringConvertible {
     }
 }
 
-extension Predicate.Subquery: CustomStringConvertible {
+extension FetchPredicate.Subquery: CustomStringConvertible {
     /// The subquery as text.
     public var description: String {
         "SUBQUERY(\(collection.text), $\(variable), \(predicate)).\(aggregate.text)"

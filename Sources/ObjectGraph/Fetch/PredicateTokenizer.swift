@@ -35,10 +35,10 @@ struct PredicateTokenizer {
 
     private init(_ text: String) { scalars = Array(text.unicodeScalars) }
 
-    static func tokens(_ text: String) throws(PredicateError) -> [PredicateToken] {
+    static func tokens(_ text: String) throws(FetchPredicateError) -> [PredicateToken] {
         var tokenizer = PredicateTokenizer(text)
         if tokenizer.scalars.count > maximumLength {
-            throw PredicateError(
+            throw FetchPredicateError(
                 .tooComplex, "The condition has more than \(maximumLength) characters", at: nil, remedy: "Split it up")
         }
         var tokens: [PredicateToken] = []
@@ -51,7 +51,7 @@ struct PredicateTokenizer {
 
     private var current: Unicode.Scalar? { position < scalars.count ? scalars[position] : nil }
 
-    private mutating func next() throws(PredicateError) -> PredicateToken {
+    private mutating func next() throws(FetchPredicateError) -> PredicateToken {
         while let scalar = current, scalar.properties.isWhitespace { position += 1 }
         let column = position + 1
         guard let scalar = current else { return PredicateToken(content: .end, column: column) }
@@ -78,8 +78,8 @@ struct PredicateTokenizer {
         }
     }
 
-    private func unexpected(_ scalar: Unicode.Scalar, _ column: Int) -> PredicateError {
-        PredicateError(
+    private func unexpected(_ scalar: Unicode.Scalar, _ column: Int) -> FetchPredicateError {
+        FetchPredicateError(
             .syntax, "'\(scalar)' was not expected", at: column, remedy: "Put texts in quotes, as in name = 'Ada'")
     }
 
@@ -92,7 +92,7 @@ struct PredicateTokenizer {
     }
 
     /// Takes what stands behind `%`: `@`, `K`, or the letters of a number as in `%d` and `%ld`.
-    private mutating func placeholder(_ column: Int) throws(PredicateError) -> String {
+    private mutating func placeholder(_ column: Int) throws(FetchPredicateError) -> String {
         if current == "@" || current == "K" {
             position += 1
             return scalars[position - 1] == "K" ? "K" : "@"
@@ -102,7 +102,7 @@ struct PredicateTokenizer {
             position += 1
             return "@"
         }
-        throw PredicateError(
+        throw FetchPredicateError(
             .syntax, "'%' is followed by what is no placeholder", at: column,
             remedy: "Write %@ for a value and %K for a key path")
     }
@@ -140,7 +140,7 @@ struct PredicateTokenizer {
 
     private mutating func digits() -> String { taking { ("0"..."9").contains($0) } }
 
-    private mutating func text(_ quote: Unicode.Scalar) throws(PredicateError) -> String {
+    private mutating func text(_ quote: Unicode.Scalar) throws(FetchPredicateError) -> String {
         let column = position + 1
         position += 1
         var text = String.UnicodeScalarView()
@@ -149,13 +149,13 @@ struct PredicateTokenizer {
             if scalar == quote { return String(text) }
             text.append(scalar == "\\" ? try escaped() : scalar)
         }
-        throw PredicateError(.syntax, "The text is not closed", at: column, remedy: "Add a \(quote) at its end")
+        throw FetchPredicateError(.syntax, "The text is not closed", at: column, remedy: "Add a \(quote) at its end")
     }
 
-    private mutating func escaped() throws(PredicateError) -> Unicode.Scalar {
+    private mutating func escaped() throws(FetchPredicateError) -> Unicode.Scalar {
         let column = position
         guard let scalar = current else {
-            throw PredicateError(.syntax, "The text ends with \\", at: column, remedy: "Write \\\\ for one")
+            throw FetchPredicateError(.syntax, "The text ends with \\", at: column, remedy: "Write \\\\ for one")
         }
         position += 1
         switch scalar {
@@ -166,14 +166,14 @@ struct PredicateTokenizer {
         case "u":
             let digits = String(String.UnicodeScalarView(scalars[position..<min(position + 4, scalars.count)]))
             guard digits.utf8.count == 4, let code = UInt32(digits, radix: 16), let scalar = Unicode.Scalar(code) else {
-                throw PredicateError(
+                throw FetchPredicateError(
                     .syntax, "\\u needs four hexadecimal digits of a character", at: column,
                     remedy: "Write as in \\u00e9")
             }
             position += 4
             return scalar
         default:
-            throw PredicateError(
+            throw FetchPredicateError(
                 .syntax, "'\\\(scalar)' means nothing", at: column, remedy: "Write \\\\ for a backslash")
         }
     }

@@ -7,15 +7,15 @@ import Foundation
 /// type of the property: `"2026-01-02"` where that is a date.
 public protocol PropertyValue {
     /// The value as an expression, whose type says what may take it.
-    var predicateExpression: Predicate.Expression { get }
+    var predicateExpression: FetchPredicate.Expression { get }
 }
 
-extension Predicate.Expression: PropertyValue {
+extension FetchPredicate.Expression: PropertyValue {
     /// Itself.
-    public var predicateExpression: Predicate.Expression { self }
+    public var predicateExpression: FetchPredicate.Expression { self }
 }
 
-extension Predicate.Expression {
+extension FetchPredicate.Expression {
     /// What a value is, without the value, for errors.
     var kind: String {
         guard case .literal(let literal) = self else { return "no single value" }
@@ -33,24 +33,24 @@ extension Predicate.Expression {
 
 extension Value: PropertyValue {
     /// The value in stored form.
-    public var predicateExpression: Predicate.Expression { .literal(Literal(.stored(self))) }
+    public var predicateExpression: FetchPredicate.Expression { .literal(Literal(.stored(self))) }
 }
 
 extension AttributeValue {
     /// The stored form together with the type that it has in Swift.
-    public var predicateExpression: Predicate.Expression {
+    public var predicateExpression: FetchPredicate.Expression {
         .literal(Literal(Literal.Content(storedValue, Self.attributeTypes.first ?? .string)))
     }
 }
 
 extension UInt8: PropertyValue {
     /// The number.
-    public var predicateExpression: Predicate.Expression { .number(Int64(self)) }
+    public var predicateExpression: FetchPredicate.Expression { .number(Int64(self)) }
 }
 
 extension Array: PropertyValue where Element: PropertyValue {
     /// The list of the elements, for `IN`, `BETWEEN` and to-many relationships; of `[UInt8]`, the bytes.
-    public var predicateExpression: Predicate.Expression {
+    public var predicateExpression: FetchPredicate.Expression {
         if let bytes = self as? [UInt8] { return .literal(Literal(.binary(bytes))) }
         return .list(map(\.predicateExpression))
     }
@@ -58,12 +58,12 @@ extension Array: PropertyValue where Element: PropertyValue {
 
 extension Optional: PropertyValue where Wrapped: PropertyValue {
     /// The value, or nil.
-    public var predicateExpression: Predicate.Expression { self?.predicateExpression ?? .null }
+    public var predicateExpression: FetchPredicate.Expression { self?.predicateExpression ?? .null }
 }
 
 extension ManagedObject: PropertyValue {
     /// The object's identity; an empty list, which is no value, of an object that is gone.
-    public var predicateExpression: Predicate.Expression {
+    public var predicateExpression: FetchPredicate.Expression {
         guard let identity = try? identity else { return .list([]) }
         return .literal(Literal(Literal.Content(identity, entity.identity.type)))
     }
@@ -71,10 +71,10 @@ extension ManagedObject: PropertyValue {
 
 extension TypedObject: PropertyValue {
     /// The object's identity; an empty list, which is no value, of an object that is gone or of no context.
-    public var predicateExpression: Predicate.Expression { managedObject?.predicateExpression ?? .list([]) }
+    public var predicateExpression: FetchPredicate.Expression { managedObject?.predicateExpression ?? .list([]) }
 }
 
-extension Predicate.Expression: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral,
+extension FetchPredicate.Expression: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral,
     ExpressibleByBooleanLiteral, ExpressibleByArrayLiteral
 {
     /// Makes a text.
@@ -86,14 +86,14 @@ extension Predicate.Expression: ExpressibleByStringLiteral, ExpressibleByInteger
     /// Makes a truth value.
     public init(booleanLiteral flag: Bool) { self = .boolean(flag) }
     /// Makes a list.
-    public init(arrayLiteral elements: Predicate.Expression...) { self = .list(elements) }
+    public init(arrayLiteral elements: FetchPredicate.Expression...) { self = .list(elements) }
 }
 
-extension Predicate {
+extension FetchPredicate {
     /// Returns the predicate with values in the place of `$variables`; those that are not named stay.
     ///
-    /// - Throws: ``PredicateError`` with code `predicate.too_complex` where the tree is nested too deeply.
-    public func substituting(_ values: [String: (any PropertyValue)?]) throws(PredicateError) -> Predicate {
+    /// - Throws: ``FetchPredicateError`` with code `predicate.too_complex` where the tree is nested too deeply.
+    public func substituting(_ values: [String: (any PropertyValue)?]) throws(FetchPredicateError) -> FetchPredicate {
         if values.isEmpty { return self }
         return try VariableSubstitution(values: values.mapValues { $0?.predicateExpression ?? .null }).replaced(
             self, depth: 0)
@@ -102,9 +102,9 @@ extension Predicate {
 
 /// Puts values in the place of variables. The variables of subqueries stay, whatever values are named.
 struct VariableSubstitution {
-    var values: [String: Predicate.Expression]
+    var values: [String: FetchPredicate.Expression]
 
-    func replaced(_ predicate: Predicate, depth: Int) throws(PredicateError) -> Predicate {
+    func replaced(_ predicate: FetchPredicate, depth: Int) throws(FetchPredicateError) -> FetchPredicate {
         try PredicateChecker.checkDepth(depth)
         switch predicate {
         case .constant: return predicate
@@ -118,13 +118,15 @@ struct VariableSubstitution {
         }
     }
 
-    private func replaced(_ parts: [Predicate], _ depth: Int) throws(PredicateError) -> [Predicate] {
-        var replaced: [Predicate] = []
+    private func replaced(_ parts: [FetchPredicate], _ depth: Int) throws(FetchPredicateError) -> [FetchPredicate] {
+        var replaced: [FetchPredicate] = []
         for part in parts { replaced.append(try self.replaced(part, depth: depth + 1)) }
         return replaced
     }
 
-    func replaced(_ expression: Predicate.Expression, depth: Int) throws(PredicateError) -> Predicate.Expression {
+    func replaced(_ expression: FetchPredicate.Expression, depth: Int) throws(FetchPredicateError)
+        -> FetchPredicate.Expression
+    {
         try PredicateChecker.checkDepth(depth)
         switch expression {
         case .literal: return expression
@@ -148,9 +150,9 @@ struct VariableSubstitution {
     }
 
     private func replaced(
-        _ parts: [Predicate.Expression], _ depth: Int
-    ) throws(PredicateError) -> [Predicate.Expression] {
-        var replaced: [Predicate.Expression] = []
+        _ parts: [FetchPredicate.Expression], _ depth: Int
+    ) throws(FetchPredicateError) -> [FetchPredicate.Expression] {
+        var replaced: [FetchPredicate.Expression] = []
         for part in parts { replaced.append(try self.replaced(part, depth: depth + 1)) }
         return replaced
     }

@@ -1,12 +1,12 @@
 /// One key of an order, as its text states it.
 struct SortKey: Equatable {
-    let expression: Predicate.Expression
-    let options: Predicate.TextOptions
+    let expression: FetchPredicate.Expression
+    let options: FetchPredicate.TextOptions
     let isDescending: Bool
 
     /// Reads `title`, `-title`, `+title`, `title[cd]`, `title asc` or `title desc`; an expression may stand for the
     /// property.
-    init(_ text: String) throws(PredicateError) {
+    init(_ text: String) throws(FetchPredicateError) {
         var parser = try PredicateParser(text)
         var isDescending = false
         if parser.isSymbol("-", "+") {
@@ -30,12 +30,12 @@ struct SortKey: Equatable {
 
 /// A property to fetch, as its text states it.
 struct FetchedProperty {
-    let expression: Predicate.Expression
+    let expression: FetchPredicate.Expression
     /// The name behind `AS`, or nil.
     let givenName: String?
 
     /// Reads `title`, `chat.title` or `count() AS messages`.
-    init(_ text: String) throws(PredicateError) {
+    init(_ text: String) throws(FetchPredicateError) {
         var parser = try PredicateParser(text)
         expression = try parser.expression("a property")
         var name: String?
@@ -61,11 +61,11 @@ struct FetchedProperty {
     }
 }
 
-extension Predicate.Expression {
+extension FetchPredicate.Expression {
     /// Tells whether every part is a group's: one of its expressions, computed over its rows, or a value.
     ///
     /// - Parameter isKnown: tells whether an expression is one of those that make the group.
-    func isGrouped(_ isKnown: (Predicate.Expression) -> Bool) -> Bool {
+    func isGrouped(_ isKnown: (FetchPredicate.Expression) -> Bool) -> Bool {
         if isKnown(self) { return true }
         switch self {
         case .literal: return true
@@ -91,7 +91,7 @@ extension Predicate.Expression {
     }
 }
 
-extension Predicate {
+extension FetchPredicate {
     /// The first side of a comparison that fails a test, or nil.
     func firstSide(failing test: (Expression) -> Bool) -> Expression? {
         switch self {
@@ -112,8 +112,8 @@ extension Predicate {
 extension FetchRequest {
     /// Cuts a list of sort keys or properties at its commas, those in parentheses, braces and quotes aside.
     ///
-    /// - Throws: ``PredicateError`` where a text is not closed.
-    public static func parts(of text: String) throws(PredicateError) -> [String] {
+    /// - Throws: ``FetchPredicateError`` where a text is not closed.
+    public static func parts(of text: String) throws(FetchPredicateError) -> [String] {
         var parts: [String] = []
         var depth = 0
         let scalars = Array(text.unicodeScalars)

@@ -1,6 +1,6 @@
 import Foundation
 
-extension Predicate.TextOptions {
+extension FetchPredicate.TextOptions {
     /// Returns a text without what the options disregard: texts that differ in nothing else fold to the same.
     ///
     /// Diacritics: the text is decomposed canonically (NFD) and its nonspacing marks (Mn) are left out, so that `é` is
@@ -37,11 +37,11 @@ final class RegularExpression {
     private static let maximumReports = 20_000
 
     private let expression: NSRegularExpression
-    private let options: Predicate.TextOptions
+    private let options: FetchPredicate.TextOptions
     private var reports = 0
 
     /// Compiles a pattern; nil where it is none.
-    init?(_ pattern: String, options: Predicate.TextOptions) {
+    init?(_ pattern: String, options: FetchPredicate.TextOptions) {
         let marksOnly = options.intersection(.diacriticInsensitive)
         let pattern = marksOnly.folded(pattern)
         let compilerOptions: NSRegularExpression.Options =

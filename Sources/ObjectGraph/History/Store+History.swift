@@ -3,14 +3,14 @@ extension Store {
     ///
     ///     for change in try store.history(HistoryRequest(after: token)).changes { … }
     ///
-    /// - Throws: ``StoreError``, ``PredicateError``.
+    /// - Throws: ``StoreError``, ``FetchPredicateError``.
     public func history(_ request: HistoryRequest = HistoryRequest()) throws -> HistoryResult {
         try read { try $0.history(request) }
     }
 
     /// Returns the number of changes that a request asks for, whatever its limit.
     ///
-    /// - Throws: ``StoreError``, ``PredicateError``.
+    /// - Throws: ``StoreError``, ``FetchPredicateError``.
     public func historyCount(_ request: HistoryRequest = HistoryRequest()) throws -> Int {
         try read { try $0.historyCount(request) }
     }

@@ -141,13 +141,13 @@ extension Store {
     ///   - request: which objects, in which order.
     ///   - section: the property whose value makes sections, one of those that are fetched; sort by it first.
     ///   - options: how often to look for other processes' commits.
-    /// - Throws: ``PredicateError`` where the request does not fit the model, or the section's property is not fetched.
+    /// - Throws: ``FetchPredicateError`` where the request does not fit the model, or the section's property is not fetched.
     public func results(
         of request: FetchRequest, section: String? = nil, options: ObservationOptions = ObservationOptions()
-    ) throws(PredicateError) -> FetchedResultsSequence {
+    ) throws(FetchPredicateError) -> FetchedResultsSequence {
         let checked = try request.checked(with: model)
         if let section, checked.shape.columns.first(where: { $0.name == section })?.isToMany ?? true {
-            throw PredicateError(
+            throw FetchPredicateError(
                 .unknownProperty, "'\(section)' is no single value that the request fetches", at: nil,
                 remedy: "Name an attribute or to-one relationship among the request's properties")
         }

@@ -264,7 +264,7 @@ struct BatchSelection {
     init(
         _ request: CheckedFetchRequest, entity: Entity, includesPlaceholders: Bool, time: Int64,
         firstParameter: Int = 1
-    ) throws(PredicateError) {
+    ) throws(FetchPredicateError) {
         var compiler = PredicateCompiler(
             model: request.model, now: request.now ?? time, firstParameter: firstParameter)
         try compiler.open(0, entity: entity.index)

@@ -38,8 +38,8 @@ final class FetchPlanCache {
 
     /// Returns the plan of a request, made where there is none; nil where requests like it are not kept.
     ///
-    /// - Throws: ``PredicateError`` where the request does not fit the model.
-    func plan(_ request: FetchRequest, _ model: ObjectModel) throws(PredicateError) -> FetchPlan? {
+    /// - Throws: ``FetchPredicateError`` where the request does not fit the model.
+    func plan(_ request: FetchRequest, _ model: ObjectModel) throws(FetchPredicateError) -> FetchPlan? {
         guard let key = Key(request) else { return nil }
         useCount += 1
         if let index = plans.index(forKey: key) {
@@ -64,16 +64,16 @@ final class FetchPlan {
 
     /// Returns the request with the page and the time of another one that asks for the same.
     ///
-    /// - Throws: ``PredicateError``.
-    func request(at other: FetchRequest) throws(PredicateError) -> CheckedFetchRequest {
+    /// - Throws: ``FetchPredicateError``.
+    func request(at other: FetchRequest) throws(FetchPredicateError) -> CheckedFetchRequest {
         try request.at(other)
     }
 
     /// Returns the query of the request's objects.
     ///
     /// - Parameter now: what `now()` is, in microseconds since 1970 UTC.
-    /// - Throws: ``PredicateError`` where the request leads over too many relationships.
-    func query(_ request: CheckedFetchRequest, now: Int64) throws(PredicateError) -> FetchQuery {
+    /// - Throws: ``FetchPredicateError`` where the request leads over too many relationships.
+    func query(_ request: CheckedFetchRequest, now: Int64) throws(FetchPredicateError) -> FetchQuery {
         if request.after == nil, let written, written.limit == request.limit, written.offset == request.offset {
             return written.query
         }

@@ -33,7 +33,7 @@ struct FetchQuery {
     init(
         _ request: CheckedFetchRequest, output: Output = .objects(withOrder: false), now: Int64,
         onlyMissing: Bool = false
-    ) throws(PredicateError) {
+    ) throws(FetchPredicateError) {
         var builder = FetchQueryBuilder(request, now: now)
         sql = try builder.statement(output, onlyMissing: onlyMissing)
         bindings = builder.compiler.bindings
@@ -48,7 +48,7 @@ struct FetchQuery {
     /// Writes the query of the objects with `count` primary keys, in no order.
     init(
         objectsOf request: CheckedFetchRequest, count: Int, now: Int64
-    ) throws(PredicateError) {
+    ) throws(FetchPredicateError) {
         var builder = FetchQueryBuilder(request, now: now)
         sql = try builder.statement(keyCount: count)
         bindings = builder.compiler.bindings
@@ -146,7 +146,7 @@ private struct FetchQueryBuilder {
         ["\(root).pk", "\(root)._placeholder"] + (request.entity.sharesTable ? ["\(root)._entity"] : [])
     }
 
-    mutating func statement(_ output: FetchQuery.Output, onlyMissing: Bool) throws(PredicateError) -> String {
+    mutating func statement(_ output: FetchQuery.Output, onlyMissing: Bool) throws(FetchPredicateError) -> String {
         try compiler.open(0, entity: request.entity.index)
         switch output {
         case .count: return try countStatement()
@@ -160,7 +160,7 @@ private struct FetchQueryBuilder {
         }
     }
 
-    mutating func statement(keyCount: Int) throws(PredicateError) -> String {
+    mutating func statement(keyCount: Int) throws(FetchPredicateError) -> String {
         try compiler.open(0, entity: request.entity.index)
         let columns = objectColumns + (try columns())
         let list = SQLText.parameters(keyCount)
@@ -169,7 +169,7 @@ private struct FetchQueryBuilder {
 
     private mutating func select(
         _ columns: [String], _ order: [OrderTerm], onlyMissing: Bool
-    ) throws(PredicateError) -> String {
+    ) throws(FetchPredicateError) -> String {
         var terms = try conditions()
         if onlyMissing, let first = order.first {
             terms.append("\(first.text) IS NULL")
@@ -193,7 +193,7 @@ private struct FetchQueryBuilder {
 
     // MARK: Parts
 
-    private mutating func columns() throws(PredicateError) -> [String] {
+    private mutating func columns() throws(FetchPredicateError) -> [String] {
         var columns: [String] = []
         for column in request.shape.columns {
             switch column.source {
@@ -210,7 +210,7 @@ private struct FetchQueryBuilder {
         return columns
     }
 
-    private mutating func conditions() throws(PredicateError) -> [String] {
+    private mutating func conditions() throws(FetchPredicateError) -> [String] {
         var terms: [String] = []
         if let kind = compiler.kind(0) { terms.append(kind) }
         if let predicate = request.predicate { terms.append("(\(try compiler.condition(predicate)))") }
@@ -230,7 +230,7 @@ private struct FetchQueryBuilder {
         var ordering: String { ordered + (isDescending ? " DESC" : "") }
     }
 
-    private mutating func order() throws(PredicateError) -> [OrderTerm] {
+    private mutating func order() throws(FetchPredicateError) -> [OrderTerm] {
         var order: [OrderTerm] = []
         for key in request.sort {
             var text = try compiler.expression(key.expression)
@@ -269,7 +269,7 @@ private struct FetchQueryBuilder {
 
     // MARK: Rows
 
-    private mutating func rowsStatement() throws(PredicateError) -> String {
+    private mutating func rowsStatement() throws(FetchPredicateError) -> String {
         let columns = try columns()
         let order = try order()
         return "\(try rowsSelection(columns))\(ordering(order))\(limit())"
@@ -283,7 +283,7 @@ private struct FetchQueryBuilder {
         return keys.isEmpty ? "" : " ORDER BY \(keys.joined(separator: ", "))"
     }
 
-    private mutating func rowsSelection(_ columns: [String]) throws(PredicateError) -> String {
+    private mutating func rowsSelection(_ columns: [String]) throws(FetchPredicateError) -> String {
         let terms = try conditions()
         var groups: [String] = []
         for group in request.groupBy { groups.append(try compiler.expression(group)) }
@@ -297,7 +297,7 @@ private struct FetchQueryBuilder {
         return sql
     }
 
-    private mutating func countStatement() throws(PredicateError) -> String {
+    private mutating func countStatement() throws(FetchPredicateError) -> String {
         guard request.isOfRows else {
             let terms = try conditions()
             return "SELECT count(*) FROM \(compiler.from(0)) WHERE \(joined(terms))"

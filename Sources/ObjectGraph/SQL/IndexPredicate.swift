@@ -6,15 +6,15 @@
 enum IndexPredicate {
     /// Returns the SQL of a condition on the rows of an entity's table.
     ///
-    /// - Throws: ``PredicateError`` where the condition is wrong or cannot be kept in a schema.
-    static func sql(_ text: String, entity: Entity, model: ObjectModel) throws(PredicateError) -> String {
-        let predicate = try Predicate.parse(text)
+    /// - Throws: ``FetchPredicateError`` where the condition is wrong or cannot be kept in a schema.
+    static func sql(_ text: String, entity: Entity, model: ObjectModel) throws(FetchPredicateError) -> String {
+        let predicate = try FetchPredicate.parse(text)
         return try condition(try PredicateChecker.check(predicate, entity: entity, model: model))
     }
 
     /// Returns the comparisons of a condition, each as its SQL; none where the condition is wrong.
     static func comparisons(_ text: String, entity: Entity, model: ObjectModel) -> Set<String> {
-        guard let predicate = try? Predicate.parse(text),
+        guard let predicate = try? FetchPredicate.parse(text),
             let checked = try? PredicateChecker.check(predicate, entity: entity, model: model)
         else { return [] }
         return comparisons(checked)
@@ -29,7 +29,7 @@ enum IndexPredicate {
         }
     }
 
-    private static func condition(_ predicate: CheckedPredicate) throws(PredicateError) -> String {
+    private static func condition(_ predicate: CheckedPredicate) throws(FetchPredicateError) -> String {
         switch predicate {
         case .and(let parts): return try combined(parts, "AND")
         case .or(let parts): return try combined(parts, "OR")
@@ -39,7 +39,7 @@ enum IndexPredicate {
         }
     }
 
-    private static func combined(_ parts: [CheckedPredicate], _ word: String) throws(PredicateError) -> String {
+    private static func combined(_ parts: [CheckedPredicate], _ word: String) throws(FetchPredicateError) -> String {
         var texts: [String] = []
         for part in parts { texts.append(try condition(part)) }
         guard !texts.isEmpty else { throw refused("It is empty") }
@@ -48,10 +48,10 @@ enum IndexPredicate {
 
     /// Returns the SQL of a comparison; the name of its column stands behind `prefix`.
     ///
-    /// - Throws: ``PredicateError`` where it cannot be kept in a schema.
+    /// - Throws: ``FetchPredicateError`` where it cannot be kept in a schema.
     static func condition(
         _ comparison: CheckedComparison, prefix: String = ""
-    ) throws(PredicateError) -> String {
+    ) throws(FetchPredicateError) -> String {
         guard case .path(let path) = comparison.left.node, path.steps.isEmpty, comparison.options.isEmpty,
             let values = values(comparison.right)
         else { throw refused("It compares more than a property of the object with constants") }
@@ -100,8 +100,8 @@ enum IndexPredicate {
         }
     }
 
-    private static func refused(_ message: String) -> PredicateError {
-        PredicateError(
+    private static func refused(_ message: String) -> FetchPredicateError {
+        FetchPredicateError(
             .unsupported, message, at: nil,
             remedy:
                 "Compare attributes with constants by =, !=, <, <=, >, >=, BETWEEN or IN, or with nil; join with AND, "

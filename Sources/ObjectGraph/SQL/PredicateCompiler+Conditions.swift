@@ -1,6 +1,6 @@
 extension PredicateCompiler {
     /// Returns a condition; where it is unknown to SQL, it is false.
-    mutating func condition(_ predicate: CheckedPredicate) throws(PredicateError) -> String {
+    mutating func condition(_ predicate: CheckedPredicate) throws(FetchPredicateError) -> String {
         switch predicate {
         case .constant(let value): return value ? "1" : "0"
         case .and(let parts): return try combined(parts[...], "AND", empty: "1")
@@ -22,7 +22,7 @@ extension PredicateCompiler {
     /// Combines many by halves: SQLite limits the depth of expressions, and a row of hundreds would be that deep.
     private mutating func combined(
         _ parts: ArraySlice<CheckedPredicate>, _ word: String, empty: String
-    ) throws(PredicateError) -> String {
+    ) throws(FetchPredicateError) -> String {
         guard let first = parts.first else { return empty }
         if parts.count == 1 { return try condition(first) }
         if Self.isRow(parts) {
@@ -37,7 +37,7 @@ extension PredicateCompiler {
 
     // MARK: Comparisons
 
-    private mutating func condition(_ comparison: CheckedComparison) throws(PredicateError) -> String {
+    private mutating func condition(_ comparison: CheckedComparison) throws(FetchPredicateError) -> String {
         let (left, options) = (comparison.left, comparison.options)
         switch comparison.right {
         case .many(let right):
@@ -62,8 +62,8 @@ extension PredicateCompiler {
 
     /// A side of a comparison: folded where the options say so, a decimal where the other side is one.
     private mutating func side(
-        _ expression: TypedExpression, beside other: TypedExpression, _ options: Predicate.TextOptions
-    ) throws(PredicateError) -> String {
+        _ expression: TypedExpression, beside other: TypedExpression, _ options: FetchPredicate.TextOptions
+    ) throws(FetchPredicateError) -> String {
         if !options.isEmpty {
             if let text = expression.value?.text { return parameter(.text(options.folded(text))) }
             return "objectgraph_fold(\(try self.expression(expression)), \(options.rawValue))"
@@ -74,8 +74,8 @@ extension PredicateCompiler {
     }
 
     private mutating func orderedSide(
-        _ left: TypedExpression, beside right: [TypedExpression], _ options: Predicate.TextOptions
-    ) throws(PredicateError) -> String {
+        _ left: TypedExpression, beside right: [TypedExpression], _ options: FetchPredicate.TextOptions
+    ) throws(FetchPredicateError) -> String {
         let decimal = ([left] + right).first { $0.type.isDecimal }
         let text = try side(left, beside: decimal ?? left, options)
         return decimal == nil ? text : "\(text) COLLATE \(DecimalCollation.name)"
@@ -84,8 +84,8 @@ extension PredicateCompiler {
     // MARK: Equality
 
     private mutating func equal(
-        _ left: TypedExpression, _ right: TypedExpression, _ options: Predicate.TextOptions
-    ) throws(PredicateError) -> String {
+        _ left: TypedExpression, _ right: TypedExpression, _ options: FetchPredicate.TextOptions
+    ) throws(FetchPredicateError) -> String {
         if let value = right.value {
             if left.type.isObject { return try isOneOf(left, [value]) }
             if value.isNull { return "\(try expression(left)) IS NULL" }
@@ -109,16 +109,16 @@ extension PredicateCompiler {
     }
 
     private mutating func notEqual(
-        _ left: TypedExpression, _ right: TypedExpression, _ options: Predicate.TextOptions
-    ) throws(PredicateError) -> String {
+        _ left: TypedExpression, _ right: TypedExpression, _ options: FetchPredicate.TextOptions
+    ) throws(FetchPredicateError) -> String {
         if right.value?.isNull == true { return "\(try expression(left)) IS NOT NULL" }
         if left.type.isObject, let value = right.value { return "(\(try isOneOf(left, [value])) IS NOT TRUE)" }
         return "\(try side(left, beside: right, options)) IS NOT \(try side(right, beside: left, options))"
     }
 
     private mutating func contained(
-        _ left: TypedExpression, _ right: [TypedExpression], _ options: Predicate.TextOptions
-    ) throws(PredicateError) -> String {
+        _ left: TypedExpression, _ right: [TypedExpression], _ options: FetchPredicate.TextOptions
+    ) throws(FetchPredicateError) -> String {
         let values = right.compactMap(\.value)
         var terms: [String] = []
         if !values.isEmpty {
@@ -130,8 +130,8 @@ extension PredicateCompiler {
     }
 
     private mutating func isOneOf(
-        _ left: TypedExpression, _ values: [Value], _ options: Predicate.TextOptions
-    ) throws(PredicateError) -> String {
+        _ left: TypedExpression, _ values: [Value], _ options: FetchPredicate.TextOptions
+    ) throws(FetchPredicateError) -> String {
         let subject = try side(left, beside: left, options)
         let present = values.filter { !$0.isNull }
         let folded = present.map { value in value.text.map { .text(options.folded($0)) } ?? value }
@@ -143,7 +143,8 @@ extension PredicateCompiler {
     }
 
     /// Compares an object with identities.
-    private mutating func isOneOf(_ left: TypedExpression, _ identities: [Value]) throws(PredicateError) -> String {
+    private mutating func isOneOf(_ left: TypedExpression, _ identities: [Value]) throws(FetchPredicateError) -> String
+    {
         let subject = try expression(left)
         guard case .object(let index) = left.type else { return "0" }
         let entity = model.entities[index]
@@ -161,9 +162,9 @@ extension PredicateCompiler {
     // MARK: Texts
 
     private mutating func textual(
-        _ relation: Predicate.Relation, _ left: TypedExpression, _ right: TypedExpression,
-        _ options: Predicate.TextOptions
-    ) throws(PredicateError) -> String {
+        _ relation: FetchPredicate.Relation, _ left: TypedExpression, _ right: TypedExpression,
+        _ options: FetchPredicate.TextOptions
+    ) throws(FetchPredicateError) -> String {
         if relation == .matches {
             let subject = try expression(left)
             return "objectgraph_matches(\(subject), \(try expression(right)), \(options.rawValue))"

@@ -9,7 +9,7 @@ extension PredicateCompiler {
     /// begins with one; nil where no index serves that, or nothing follows.
     mutating func inASCII(
         _ left: TypedExpression, _ texts: [String], isPrefix: Bool = false
-    ) throws(PredicateError) -> String? {
+    ) throws(FetchPredicateError) -> String? {
         guard case .text(let transformation, let operand) = left.node, case .path(let path) = operand.node,
             path.steps.isEmpty, case .attribute(let attribute) = path.end,
             let function = transformation.sqliteFunction, hasIndex(transformation, on: attribute, of: path.owner)

@@ -38,10 +38,10 @@ struct PredicateCompiler {
 
     // MARK: Scopes
 
-    private static let tooManyTables = PredicateError(
+    private static let tooManyTables = FetchPredicateError(
         .tooComplex, "The request leads over too many relationships", at: nil, remedy: "Split it up")
 
-    private mutating func newAlias(_ entity: Int) throws(PredicateError) -> String {
+    private mutating func newAlias(_ entity: Int) throws(FetchPredicateError) -> String {
         aliasCount += 1
         if aliasCount > Self.maximumTableCount { throw Self.tooManyTables }
         let alias = "t\(aliasCount)"
@@ -50,7 +50,7 @@ struct PredicateCompiler {
     }
 
     /// Begins a scope of objects; its table is `alias`, or a new one.
-    mutating func open(_ scope: Int, entity: Int, alias: String? = nil) throws(PredicateError) {
+    mutating func open(_ scope: Int, entity: Int, alias: String? = nil) throws(FetchPredicateError) {
         let alias = if let alias { alias } else { try newAlias(entity) }
         tables[alias] = model.entities[entity].name
         scopes[scope] = Scope(alias: alias, entity: entity)
@@ -85,7 +85,7 @@ struct PredicateCompiler {
     // MARK: Paths
 
     /// Returns the alias of the table at the end of to-one steps, joining the tables on the way.
-    mutating func alias(_ steps: [Relationship], _ number: Int) throws(PredicateError) -> String {
+    mutating func alias(_ steps: [Relationship], _ number: Int) throws(FetchPredicateError) -> String {
         var scope = self.scope(number)
         var alias = scope.alias
         for step in steps {
@@ -105,7 +105,7 @@ struct PredicateCompiler {
         return alias
     }
 
-    private mutating func path(_ path: ResolvedPath) throws(PredicateError) -> String {
+    private mutating func path(_ path: ResolvedPath) throws(FetchPredicateError) -> String {
         let alias = try alias(path.steps, path.scope)
         switch path.end {
         case .attribute(let attribute): return "\(alias).\(SQLText.quoted(attribute.columnName))"
@@ -117,7 +117,7 @@ struct PredicateCompiler {
     // MARK: Collections
 
     /// Returns the rows of a collection's objects as FROM and WHERE of a query; call it after all that reads them.
-    private mutating func objects(_ collection: CheckedCollection) throws(PredicateError) -> (
+    private mutating func objects(_ collection: CheckedCollection) throws(FetchPredicateError) -> (
         from: String, link: String
     ) {
         let owner = try alias(collection.steps, collection.scope)
@@ -142,14 +142,14 @@ struct PredicateCompiler {
     /// Returns a condition that is true where one object of a collection at least meets a predicate.
     mutating func exists(
         _ collection: CheckedCollection, _ predicate: CheckedPredicate
-    ) throws(PredicateError) -> String {
+    ) throws(FetchPredicateError) -> String {
         try open(collection.element, entity: collection.relationship.destinationIndex)
         let condition = try condition(predicate)
         let rows = try objects(collection)
         return "EXISTS (SELECT 1 FROM \(rows.from) WHERE \(rows.link) AND (\(condition)))"
     }
 
-    private mutating func aggregate(_ aggregate: CheckedAggregate) throws(PredicateError) -> String {
+    private mutating func aggregate(_ aggregate: CheckedAggregate) throws(FetchPredicateError) -> String {
         let collection = aggregate.collection
         if aggregate.function == .count, aggregate.filter == nil { return try count(collection) }
         try open(collection.element, entity: collection.relationship.destinationIndex)
@@ -161,7 +161,7 @@ struct PredicateCompiler {
     }
 
     /// The number of a collection's objects; the rows that hold the links suffice.
-    private mutating func count(_ collection: CheckedCollection) throws(PredicateError) -> String {
+    private mutating func count(_ collection: CheckedCollection) throws(FetchPredicateError) -> String {
         let owner = try alias(collection.steps, collection.scope)
         switch collection.relationship.storage {
         case .join(let index, let isOwner):
@@ -178,7 +178,7 @@ struct PredicateCompiler {
     /// The aggregate of an expression as SQL; sums of nothing are 0.
     private mutating func selection(
         _ function: CollectionFunction, _ operand: TypedExpression?
-    ) throws(PredicateError) -> String {
+    ) throws(FetchPredicateError) -> String {
         guard let operand else { return "count(*)" }
         let inner = try expression(operand)
         switch function {
@@ -195,7 +195,7 @@ struct PredicateCompiler {
     // MARK: Expressions
 
     /// Returns an expression: a value of its type; of an object, its primary key.
-    mutating func expression(_ expression: TypedExpression) throws(PredicateError) -> String {
+    mutating func expression(_ expression: TypedExpression) throws(FetchPredicateError) -> String {
         switch expression.node {
         case .value(let value): return parameter(value)
         case .now:
@@ -215,15 +215,15 @@ struct PredicateCompiler {
     }
 
     /// As ``expression(_:)``, for telling which comes first.
-    mutating func ordered(_ expression: TypedExpression) throws(PredicateError) -> String {
+    mutating func ordered(_ expression: TypedExpression) throws(FetchPredicateError) -> String {
         let text = try self.expression(expression)
         return expression.type.isDecimal ? "\(text) COLLATE \(DecimalCollation.name)" : text
     }
 
     private mutating func arithmetic(
-        _ left: TypedExpression, _ operation: Predicate.ArithmeticOperator, _ right: TypedExpression,
+        _ left: TypedExpression, _ operation: FetchPredicate.ArithmeticOperator, _ right: TypedExpression,
         result: ExpressionType
-    ) throws(PredicateError) -> String {
+    ) throws(FetchPredicateError) -> String {
         let first = try expression(left)
         let second = try expression(right)
         if result.isDecimal {

@@ -14,7 +14,7 @@ extension ReadContext {
     ///   - request: which objects, in which order.
     ///   - size: the objects in a batch, from 1 to 10,000.
     ///   - body: what reads the batches; the iterator does not outlive it.
-    /// - Throws: ``PredicateError`` where the request does not fit the model, ``StoreError``, and what `body` throws.
+    /// - Throws: ``FetchPredicateError`` where the request does not fit the model, ``StoreError``, and what `body` throws.
     public func batches<Result>(
         _ request: FetchRequest, size: Int, _ body: (FetchedBatches) throws -> Result
     ) throws -> Result {
@@ -28,7 +28,7 @@ extension ReadContext {
         _ request: CheckedFetchRequest, size: Int, _ body: (FetchedBatches) throws -> Result
     ) throws -> Result {
         guard (1...10_000).contains(size) else {
-            throw PredicateError(
+            throw FetchPredicateError(
                 .range, "The batch size \(size) is outside of 1 to 10,000", at: nil, remedy: "Use one inside")
         }
         let batches = try FetchedBatches(self, try checkedModel(try ofObjects(request)), size: size)

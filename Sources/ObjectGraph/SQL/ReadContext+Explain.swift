@@ -31,7 +31,7 @@ extension ReadContext {
     /// - Parameters:
     ///   - request: the request.
     ///   - counting: whether its objects or rows are counted rather than read.
-    /// - Throws: ``PredicateError`` where the request does not fit the model, ``StoreError``.
+    /// - Throws: ``FetchPredicateError`` where the request does not fit the model, ``StoreError``.
     public func explain(_ request: FetchRequest, counting: Bool = false) throws -> FetchExplanation {
         try explain(try request.checked(with: model), counting: counting)
     }
@@ -41,7 +41,7 @@ extension ReadContext {
     /// - Parameters:
     ///   - request: the request.
     ///   - counting: whether its objects or rows are counted rather than read.
-    /// - Throws: ``StoreError``; ``PredicateError`` where the request leads over too many relationships.
+    /// - Throws: ``StoreError``; ``FetchPredicateError`` where the request leads over too many relationships.
     public func explain(_ request: CheckedFetchRequest, counting: Bool = false) throws -> FetchExplanation {
         let output: FetchQuery.Output =
             counting ? .count : request.isOfRows ? .rows : .objects(withOrder: false)

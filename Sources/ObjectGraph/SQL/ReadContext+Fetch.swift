@@ -7,7 +7,7 @@ extension ReadContext {
     ///
     /// ``Store/read(_:)`` makes a ``StoreError`` of every error: to tell what is wrong with a request, check it before.
     ///
-    /// - Throws: ``PredicateError`` where the request does not fit the model, ``StoreError``.
+    /// - Throws: ``FetchPredicateError`` where the request does not fit the model, ``StoreError``.
     public func fetch(_ request: FetchRequest) throws -> [FetchedObject] {
         var objects: [FetchedObject] = []
         try fetch(request) { object in
@@ -19,7 +19,7 @@ extension ReadContext {
 
     /// Returns the objects that a checked request asks for.
     ///
-    /// - Throws: ``StoreError``; ``PredicateError`` where the request is one for rows, or leads over too many
+    /// - Throws: ``StoreError``; ``FetchPredicateError`` where the request is one for rows, or leads over too many
     ///   relationships.
     public func fetch(_ request: CheckedFetchRequest) throws -> [FetchedObject] {
         var objects: [FetchedObject] = []
@@ -32,7 +32,7 @@ extension ReadContext {
 
     /// Calls `each` with one object after the other, until it returns false; one object is in memory at a time.
     ///
-    /// - Throws: ``PredicateError`` where the request does not fit the model, ``StoreError``, and what `each` throws.
+    /// - Throws: ``FetchPredicateError`` where the request does not fit the model, ``StoreError``, and what `each` throws.
     public func fetch(_ request: FetchRequest, each: (FetchedObject) throws -> Bool) throws {
         let (checked, plan) = try planned(request)
         try run(try ofObjects(checked), .objects(withOrder: false), plan) { query, statement, lists in
@@ -100,18 +100,18 @@ extension ReadContext {
     /// Returns the rows that a request asks for: dictionaries of its properties, grouped and without repeats where it
     /// says so.
     ///
-    /// - Throws: ``PredicateError`` where the request does not fit the model, ``StoreError``.
+    /// - Throws: ``FetchPredicateError`` where the request does not fit the model, ``StoreError``.
     public func rows(_ request: FetchRequest) throws -> [FetchedRow] {
         try rows(try planned(request).request)
     }
 
     /// Returns the rows that a checked request asks for.
     ///
-    /// - Throws: ``StoreError``; ``PredicateError`` where the request leads over too many relationships, or a property
+    /// - Throws: ``StoreError``; ``FetchPredicateError`` where the request leads over too many relationships, or a property
     ///   is a list.
     public func rows(_ request: CheckedFetchRequest) throws -> [FetchedRow] {
         if let list = request.shape.columns.first(where: \.isToMany) {
-            throw PredicateError(
+            throw FetchPredicateError(
                 .unsupported, "'\(list.name)' is a list, rows have single values", at: nil,
                 remedy: "Use \(list.name).@count, or fetch objects")
         }
@@ -125,7 +125,7 @@ extension ReadContext {
 
     /// Returns how many objects or rows a request asks for, its limit and offset regarded, its cursor not.
     ///
-    /// - Throws: ``PredicateError`` where the request does not fit the model, ``StoreError``.
+    /// - Throws: ``FetchPredicateError`` where the request does not fit the model, ``StoreError``.
     public func count(_ request: FetchRequest) throws -> Int {
         try count(try planned(request).request)
     }
@@ -147,7 +147,7 @@ extension ReadContext {
     /// Returns a request checked, with the plan that the connection has of it, if it keeps any.
     private func planned(
         _ request: FetchRequest
-    ) throws(PredicateError) -> (request: CheckedFetchRequest, plan: FetchPlan?) {
+    ) throws(FetchPredicateError) -> (request: CheckedFetchRequest, plan: FetchPlan?) {
         guard let plan = try caches?.plans.plan(request, model) else { return (try request.checked(with: model), nil) }
         return (try plan.request(at: request), plan)
     }
@@ -166,9 +166,9 @@ extension ReadContext {
         return request
     }
 
-    func ofObjects(_ request: CheckedFetchRequest) throws(PredicateError) -> CheckedFetchRequest {
+    func ofObjects(_ request: CheckedFetchRequest) throws(FetchPredicateError) -> CheckedFetchRequest {
         if request.isOfRows {
-            throw PredicateError(
+            throw FetchPredicateError(
                 .unsupported, "The request asks for rows, not for objects", at: nil,
                 remedy: "Read its rows, or leave out groups, aggregates and 'distinct'")
         }

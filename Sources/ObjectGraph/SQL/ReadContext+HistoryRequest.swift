@@ -12,7 +12,7 @@ extension ReadContext {
     /// Returns a page of the history.
     ///
     /// - Throws: ``StoreError``: `history.expired` where transactions after the token were purged,
-    ///   `history.foreign_token`, `history.token_ahead`; `predicate.unknown_entity` is a ``PredicateError``.
+    ///   `history.foreign_token`, `history.token_ahead`; `predicate.unknown_entity` is a ``FetchPredicateError``.
     public func history(_ request: HistoryRequest) throws -> HistoryResult {
         let start = try check(request)
         let query = try query(request, after: start)
@@ -47,12 +47,12 @@ extension ReadContext {
     /// Returns the number of the token that the request begins after.
     private func check(_ request: HistoryRequest) throws -> Int64 {
         if let name = request.entity, model.entity(named: name) == nil {
-            throw PredicateError(
+            throw FetchPredicateError(
                 .unknownEntity, "The model has no entity '\(name)'", at: nil,
                 remedy: ClosestName.remedy(name, among: model.entities.map(\.name)))
         }
         if request.identity != nil, request.entity == nil {
-            throw PredicateError(
+            throw FetchPredicateError(
                 .unknownEntity, "An object is named without its entity", at: nil, remedy: "Name the entity too")
         }
         guard let token = request.after else { return try purgedToken() }

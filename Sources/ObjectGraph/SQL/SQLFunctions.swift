@@ -56,7 +56,7 @@ enum SQLFunctions {
 
     private static func fold(_ context: OpaquePointer?, _ arguments: UnsafeMutablePointer<OpaquePointer?>?) {
         guard let bytes = text(arguments?[0]) else { return sqlite3_result_null(context) }
-        let options = Predicate.TextOptions(rawValue: Int(sqlite3_value_int64(arguments?[1])))
+        let options = FetchPredicate.TextOptions(rawValue: Int(sqlite3_value_int64(arguments?[1])))
         // Most texts have nothing to fold, and need no copy.
         let isPlain = bytes.allSatisfy { $0 < 0x80 && !($0 >= 0x41 && $0 <= 0x5A) }
         if isPlain { return sqlite3_result_value(context, arguments?[0]) }
@@ -79,7 +79,7 @@ enum SQLFunctions {
         if let known = sqlite3_get_auxdata(context, 1) {
             expression = Unmanaged<RegularExpression>.fromOpaque(known).takeUnretainedValue()
         } else {
-            let options = Predicate.TextOptions(rawValue: Int(sqlite3_value_int64(arguments?[2])))
+            let options = FetchPredicate.TextOptions(rawValue: Int(sqlite3_value_int64(arguments?[2])))
             guard let made = RegularExpression(String(decoding: pattern, as: UTF8.self), options: options) else {
                 return sqlite3_result_null(context)
             }
@@ -107,7 +107,7 @@ enum SQLFunctions {
         guard let left = value(arguments?[1]).decimal, let right = value(arguments?[2]).decimal,
             let sign = value(arguments?[0]).text
         else { return sqlite3_result_null(context) }
-        give(Predicate.ArithmeticOperator(rawValue: sign)?.computed(left, right), context)
+        give(FetchPredicate.ArithmeticOperator(rawValue: sign)?.computed(left, right), context)
     }
 
     // MARK: Aggregates
@@ -202,7 +202,7 @@ enum SQLFunctions {
     }
 }
 
-extension Predicate.ArithmeticOperator {
+extension FetchPredicate.ArithmeticOperator {
     /// Computes in decimals of 38 digits; nil on division by nought, and where the result has no room.
     func computed(_ left: Decimal, _ right: Decimal) -> Decimal? {
         let result: Decimal

@@ -79,7 +79,7 @@ extension EditingContext {
     ///   - offset: how many objects are passed over.
     ///   - batchSize: nil to read all rows at once; otherwise touching an object reads this many.
     ///   - prefetch: relationships whose objects are read with one query each.
-    /// - Throws: ``ModelError`` where the class does not fit the model, ``PredicateError`` where a key path leads to no
+    /// - Throws: ``ModelError`` where the class does not fit the model, ``FetchPredicateError`` where a key path leads to no
     ///   declared property, ``StoreError``.
     public func fetch<Object: TypedObject>(
         _ type: Object.Type, where condition: TypedPredicate<Object> = .constant(true),

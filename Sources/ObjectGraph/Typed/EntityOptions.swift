@@ -78,7 +78,7 @@ extension EntityOptions {
         /// The condition of a partial index, and the class that it is on.
         struct Condition {
             let type: TypedObject.Type
-            let result: Result<Predicate, PredicateError>
+            let result: Result<FetchPredicate, FetchPredicateError>
         }
 
         let name: String?

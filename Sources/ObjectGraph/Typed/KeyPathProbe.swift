@@ -29,8 +29,8 @@ final class KeyPathProbe {
 
     /// Returns the way that a key path of a class stands for.
     ///
-    /// - Throws: ``PredicateError`` with code `predicate.unsupported` where it is no way to a declared property.
-    static func path(_ keyPath: AnyKeyPath, of type: TypedObject.Type) throws(PredicateError) -> PropertyPath {
+    /// - Throws: ``FetchPredicateError`` with code `predicate.unsupported` where it is no way to a declared property.
+    static func path(_ keyPath: AnyKeyPath, of type: TypedObject.Type) throws(FetchPredicateError) -> PropertyPath {
         let key = CachedKeyPath(type: ObjectIdentifier(type), keyPath: keyPath)
         if let known = cache.withLock({ $0[key] }) { return known }
         let found = try find(keyPath, of: type)
@@ -41,7 +41,7 @@ final class KeyPathProbe {
 
     private static func find(
         _ keyPath: AnyKeyPath, of type: TypedObject.Type
-    ) throws(PredicateError) -> PropertyPath {
+    ) throws(FetchPredicateError) -> PropertyPath {
         let trace = Trace()
         let object = type.init(TypedObject.Backing(content: .probe(KeyPathProbe(trace, []))))
         let value = object[keyPath: keyPath]
@@ -82,8 +82,8 @@ final class KeyPathProbe {
         return isSame(type)
     }
 
-    private static func unsupported(_ keyPath: AnyKeyPath, _ type: TypedObject.Type) -> PredicateError {
-        PredicateError(
+    private static func unsupported(_ keyPath: AnyKeyPath, _ type: TypedObject.Type) -> FetchPredicateError {
+        FetchPredicateError(
             .unsupported, "A key path of \(type) leads to no declared property (\(keyPath))", at: nil,
             remedy: "Let it end at a property declared with @Identity, @Field, @Derived, @ToOne or @ToMany, or at the "
                 + "count of a @ToMany; reach what lies behind a @ToMany by .any, .all or .none")

@@ -1,11 +1,11 @@
 extension FetchRequest {
     /// Makes a request for the objects of a typed class, for what the shorter calls do not offer: pages, batches, plans.
     ///
-    /// - Throws: ``PredicateError`` where a key path leads to no declared property.
+    /// - Throws: ``FetchPredicateError`` where a key path leads to no declared property.
     public init<Object: TypedObject>(
         _ type: Object.Type, where condition: TypedPredicate<Object> = .constant(true),
         sort: [TypedSort<Object>] = [], limit: Int? = nil, offset: Int = 0
-    ) throws(PredicateError) {
+    ) throws(FetchPredicateError) {
         let predicate = try condition.predicate
         self.init(type.entityName)
         if predicate != .constant(true) { self.condition = .tree(predicate) }
@@ -21,7 +21,7 @@ extension FetchRequest {
 extension ReadContext {
     /// Returns the objects of a class that a condition is true of.
     ///
-    /// - Throws: ``ModelError`` where the class does not fit the model, ``PredicateError`` where a key path leads to no
+    /// - Throws: ``ModelError`` where the class does not fit the model, ``FetchPredicateError`` where a key path leads to no
     ///   declared property, ``StoreError``.
     public func fetch<Object: TypedObject>(
         _ type: Object.Type, where condition: TypedPredicate<Object> = .constant(true),
@@ -45,13 +45,13 @@ extension ReadContext {
 
     /// Returns the object that an identity addresses, or nil.
     ///
-    /// - Throws: as ``fetch(_:where:sort:limit:offset:)``; ``PredicateError`` with code `predicate.type` where the
+    /// - Throws: as ``fetch(_:where:sort:limit:offset:)``; ``FetchPredicateError`` with code `predicate.type` where the
     ///   identity is of another type.
     public func object<Object: TypedObject>(
         _ type: Object.Type, id: some AttributeValue
     ) throws -> Snapshot<Object>? {
         let identity = try model.entity(of: type).identity
-        return try first(type, Predicate(identity.name, .equal, id.predicateExpression))
+        return try first(type, FetchPredicate(identity.name, .equal, id.predicateExpression))
     }
 
     /// Returns the object that a to-one relationship leads to, or nil.
@@ -64,7 +64,7 @@ extension ReadContext {
         guard let identity = object.fetched[relationship.name], !identity.isNull else { return nil }
         return try first(
             Destination.self,
-            Predicate(
+            FetchPredicate(
                 destination.identity.name, .equal,
                 .literal(Literal(Literal.Content(identity, destination.identity.type)))))
     }
@@ -77,7 +77,7 @@ extension ReadContext {
     ///   - condition: which of them; without it all.
     ///   - sort: the order; an ordered relationship's own is not regarded.
     ///   - limit: the greatest number of objects.
-    /// - Throws: as ``fetch(_:where:sort:limit:offset:)``; ``PredicateError`` with code `predicate.unsupported` where the
+    /// - Throws: as ``fetch(_:where:sort:limit:offset:)``; ``FetchPredicateError`` with code `predicate.unsupported` where the
     ///   relationship has no inverse.
     public func destinations<Object: TypedObject, Destination: TypedObject>(
         of object: Snapshot<Object>, _ path: KeyPath<Object, [Destination]>,
@@ -86,12 +86,12 @@ extension ReadContext {
     ) throws -> [Snapshot<Destination>] {
         let (relationship, _) = try relationship(path, Destination.self, of: object.fetched.entity)
         guard let inverse = model.inverse(of: relationship) else {
-            throw PredicateError(
+            throw FetchPredicateError(
                 .unsupported, "\(Object.self).\(relationship.name) has no inverse to find its objects by", at: nil,
                 remedy: "Fetch its identities by a request with the property '\(relationship.name)'")
         }
         let isLinked = TypedPredicate<Destination>(
-            Predicate(
+            FetchPredicate(
                 inverse.name, .equal, object.identityExpression, quantifier: inverse.isToMany ? .any : nil))
         return try fetch(Destination.self, where: isLinked && condition, sort: sort, limit: limit)
     }
@@ -103,14 +103,16 @@ extension ReadContext {
             case let names = try KeyPathProbe.path(path, of: root).names, names.count == 1,
             let found = entity.relationship(named: names[0])
         else {
-            throw PredicateError(
+            throw FetchPredicateError(
                 .unsupported, "The key path leads over several relationships", at: nil,
                 remedy: "Name a relationship of \(entity.name) itself")
         }
         return (found, try model.entity(of: type))
     }
 
-    private func first<Object: TypedObject>(_ type: Object.Type, _ predicate: Predicate) throws -> Snapshot<Object>? {
+    private func first<Object: TypedObject>(_ type: Object.Type, _ predicate: FetchPredicate) throws -> Snapshot<
+        Object
+    >? {
         try fetch(type, where: TypedPredicate(predicate), limit: 1).first
     }
 }

@@ -27,7 +27,7 @@ public struct Snapshot<Object: TypedObject>: Sendable {
         return Object(TypedObject.Backing(content: .fetched(fetched)))[keyPath: path]
     }
 
-    var identityExpression: Predicate.Expression {
+    var identityExpression: FetchPredicate.Expression {
         let identity = fetched.entity.identity
         return .literal(Literal(Literal.Content(fetched[identity.name] ?? .null, identity.type)))
     }

@@ -30,13 +30,13 @@ public func != <Root: TypedObject, Destination: TypedObject>(
     path: KeyPath<Root, Destination?>, object: Snapshot<Destination>
 ) -> TypedPredicate<Root> { .compare(path, .notEqual, object.identityExpression) }
 
-private func identity(_ object: TypedObject?) throws(PredicateError) -> Predicate.Expression {
+private func identity(_ object: TypedObject?) throws(FetchPredicateError) -> FetchPredicate.Expression {
     guard let object else { return .null }
     do {
         let managed = try object.managed()
         return .literal(Literal(Literal.Content(try managed.identity, managed.entity.identity.type)))
     } catch {
-        throw PredicateError(
+        throw FetchPredicateError(
             .arguments, "An object that is compared with cannot be read: \(error)", at: nil,
             remedy: "Compare with an object that is in the store")
     }

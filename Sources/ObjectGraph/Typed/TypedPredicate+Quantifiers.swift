@@ -16,10 +16,10 @@ extension TypedPredicate {
     ) -> TypedPredicate { quantified(.none, path, condition) }
 
     private static func quantified<Destination: TypedObject>(
-        _ quantifier: Predicate.Quantifier, _ path: KeyPath<Root, [Destination]>,
+        _ quantifier: FetchPredicate.Quantifier, _ path: KeyPath<Root, [Destination]>,
         _ condition: TypedPredicate<Destination>
     ) -> TypedPredicate {
-        TypedPredicate { () throws(PredicateError) in
+        TypedPredicate { () throws(FetchPredicateError) in
             let collection = try KeyPathProbe.path(path, of: Root.self)
             let inner = try condition.predicate
             if let comparison = inner.comparison(behind: collection, quantifier) { return .comparison(comparison) }
@@ -27,14 +27,14 @@ extension TypedPredicate {
             let variable = "item\(inner.subqueryDepth + 1)"
             let wanted = (quantifier == .all ? .not(inner) : inner).rooted(in: variable)
             return .comparison(
-                Predicate.Comparison(
-                    .subquery(Predicate.Subquery(collection, variable, wanted)),
+                FetchPredicate.Comparison(
+                    .subquery(FetchPredicate.Subquery(collection, variable, wanted)),
                     quantifier == .any ? .greater : .equal, .number(0)))
         }
     }
 }
 
-extension Predicate {
+extension FetchPredicate {
     /// Returns the comparison with the way to a collection before its path, where `ANY` and the like can say it.
     fileprivate func comparison(behind collection: PropertyPath, _ quantifier: Quantifier) -> Comparison? {
         guard case .comparison(var comparison) = self, comparison.quantifier == nil, comparison.right.isLiteral,
@@ -56,7 +56,7 @@ extension Predicate {
     }
 
     /// Returns the predicate with all paths that begin at the object beginning at a variable.
-    fileprivate func rooted(in variable: String) -> Predicate {
+    fileprivate func rooted(in variable: String) -> FetchPredicate {
         switch self {
         case .constant: return self
         case .and(let parts): return .and(parts.map { $0.rooted(in: variable) })
@@ -70,7 +70,7 @@ extension Predicate {
     }
 }
 
-extension Predicate.Expression {
+extension FetchPredicate.Expression {
     fileprivate var subqueryDepth: Int {
         switch self {
         case .literal, .path: 0
@@ -82,7 +82,7 @@ extension Predicate.Expression {
         }
     }
 
-    fileprivate func rooted(in variable: String) -> Predicate.Expression {
+    fileprivate func rooted(in variable: String) -> FetchPredicate.Expression {
         switch self {
         case .literal: return self
         case .path(let path): return .path(path.rooted(in: variable))

@@ -1,6 +1,6 @@
 /// A condition on the objects of a typed class, put together from key paths.
 ///
-/// It builds the same ``Predicate`` as a condition's text. For example:
+/// It builds the same ``FetchPredicate`` as a condition's text. For example:
 ///
 ///     \.title != nil && \.messages.count > 3
 ///     .contains(\.title, "pump", .caseInsensitive) || .any(\.members, \.name == "Ada")
@@ -9,9 +9,9 @@
 /// a missing value is false, and `!=` is the opposite of `==`.
 public struct TypedPredicate<Root: TypedObject>: Sendable {
     /// The predicate, or why there is none: a key path that leads to no declared property.
-    let result: Result<Predicate, PredicateError>
+    let result: Result<FetchPredicate, FetchPredicateError>
 
-    init(_ body: () throws(PredicateError) -> Predicate) {
+    init(_ body: () throws(FetchPredicateError) -> FetchPredicate) {
         do {
             result = .success(try body())
         } catch {
@@ -20,19 +20,19 @@ public struct TypedPredicate<Root: TypedObject>: Sendable {
     }
 
     /// Makes a condition of a predicate, for what key paths cannot say.
-    public init(_ predicate: Predicate) { result = .success(predicate) }
+    public init(_ predicate: FetchPredicate) { result = .success(predicate) }
 
     /// The predicate that it stands for.
     ///
-    /// - Throws: ``PredicateError`` with code `predicate.unsupported` where a key path leads to no declared property.
-    public var predicate: Predicate { get throws(PredicateError) { try result.get() } }
+    /// - Throws: ``FetchPredicateError`` with code `predicate.unsupported` where a key path leads to no declared property.
+    public var predicate: FetchPredicate { get throws(FetchPredicateError) { try result.get() } }
 
     /// True of all objects, or of none.
     public static func constant(_ value: Bool) -> TypedPredicate { TypedPredicate(.constant(value)) }
 
     /// Returns a condition that is true where both are.
     public static func && (left: TypedPredicate, right: TypedPredicate) -> TypedPredicate {
-        TypedPredicate { () throws(PredicateError) in
+        TypedPredicate { () throws(FetchPredicateError) in
             let (left, right) = (try left.predicate, try right.predicate)
             if case .and(let parts) = left { return .and(parts + [right]) }
             return .and([left, right])
@@ -41,7 +41,7 @@ public struct TypedPredicate<Root: TypedObject>: Sendable {
 
     /// Returns a condition that is true where one of both is.
     public static func || (left: TypedPredicate, right: TypedPredicate) -> TypedPredicate {
-        TypedPredicate { () throws(PredicateError) in
+        TypedPredicate { () throws(FetchPredicateError) in
             let (left, right) = (try left.predicate, try right.predicate)
             if case .or(let parts) = left { return .or(parts + [right]) }
             return .or([left, right])
@@ -50,17 +50,18 @@ public struct TypedPredicate<Root: TypedObject>: Sendable {
 
     /// Returns a condition that is true where the other is not.
     public static prefix func ! (condition: TypedPredicate) -> TypedPredicate {
-        TypedPredicate { () throws(PredicateError) in .not(try condition.predicate) }
+        TypedPredicate { () throws(FetchPredicateError) in .not(try condition.predicate) }
     }
 
     static func compare(
-        _ path: PartialKeyPath<Root>, _ relation: Predicate.Relation,
-        options: Predicate.TextOptions = [], _ right: @autoclosure () throws(PredicateError) -> Predicate.Expression
+        _ path: PartialKeyPath<Root>, _ relation: FetchPredicate.Relation,
+        options: FetchPredicate.TextOptions = [],
+        _ right: @autoclosure () throws(FetchPredicateError) -> FetchPredicate.Expression
     ) -> TypedPredicate {
-        TypedPredicate { () throws(PredicateError) in
+        TypedPredicate { () throws(FetchPredicateError) in
             let path = try KeyPathProbe.path(path, of: Root.self)
             return .comparison(
-                Predicate.Comparison(.path(path), relation, try right(), options: options))
+                FetchPredicate.Comparison(.path(path), relation, try right(), options: options))
         }
     }
 
@@ -68,32 +69,32 @@ public struct TypedPredicate<Root: TypedObject>: Sendable {
 
     /// True where the text has the other one in it.
     public static func contains<Content: TextValue>(
-        _ path: KeyPath<Root, Content>, _ text: String, _ options: Predicate.TextOptions = []
+        _ path: KeyPath<Root, Content>, _ text: String, _ options: FetchPredicate.TextOptions = []
     ) -> TypedPredicate { compare(path, .contains, options: options, .text(text)) }
 
     /// True where the text begins with the other one.
     public static func beginsWith<Content: TextValue>(
-        _ path: KeyPath<Root, Content>, _ text: String, _ options: Predicate.TextOptions = []
+        _ path: KeyPath<Root, Content>, _ text: String, _ options: FetchPredicate.TextOptions = []
     ) -> TypedPredicate { compare(path, .beginsWith, options: options, .text(text)) }
 
     /// True where the text ends with the other one.
     public static func endsWith<Content: TextValue>(
-        _ path: KeyPath<Root, Content>, _ text: String, _ options: Predicate.TextOptions = []
+        _ path: KeyPath<Root, Content>, _ text: String, _ options: FetchPredicate.TextOptions = []
     ) -> TypedPredicate { compare(path, .endsWith, options: options, .text(text)) }
 
     /// True where the whole text is like a pattern, in which `?` stands for a character and `*` for any number of them.
     public static func like<Content: TextValue>(
-        _ path: KeyPath<Root, Content>, _ pattern: String, _ options: Predicate.TextOptions = []
+        _ path: KeyPath<Root, Content>, _ pattern: String, _ options: FetchPredicate.TextOptions = []
     ) -> TypedPredicate { compare(path, .like, options: options, .text(pattern)) }
 
     /// True where the whole text matches a regular expression.
     public static func matches<Content: TextValue>(
-        _ path: KeyPath<Root, Content>, _ pattern: String, _ options: Predicate.TextOptions = []
+        _ path: KeyPath<Root, Content>, _ pattern: String, _ options: FetchPredicate.TextOptions = []
     ) -> TypedPredicate { compare(path, .matches, options: options, .text(pattern)) }
 
     /// True where two texts are equal, case or diacritics aside.
     public static func equals<Content: TextValue>(
-        _ path: KeyPath<Root, Content>, _ text: String, _ options: Predicate.TextOptions
+        _ path: KeyPath<Root, Content>, _ text: String, _ options: FetchPredicate.TextOptions
     ) -> TypedPredicate { compare(path, .equal, options: options, .text(text)) }
 
     // MARK: Several values
@@ -126,13 +127,13 @@ extension Optional: TextValue where Wrapped: TextValue {}
 
 /// One key of an order, by a key path.
 public struct TypedSort<Root: TypedObject>: Sendable {
-    let result: Result<String, PredicateError>
+    let result: Result<String, FetchPredicateError>
 
-    private init(_ path: PartialKeyPath<Root>, _ options: Predicate.TextOptions, isDescending: Bool) {
-        do throws(PredicateError) {
+    private init(_ path: PartialKeyPath<Root>, _ options: FetchPredicate.TextOptions, isDescending: Bool) {
+        do throws(FetchPredicateError) {
             let path = try KeyPathProbe.path(path, of: Root.self)
             let order = isDescending ? " desc" : ""
-            result = .success("\(Predicate.Expression.path(path))\(options)\(order)")
+            result = .success("\(FetchPredicate.Expression.path(path))\(options)\(order)")
         } catch {
             result = .failure(error)
         }
@@ -140,11 +141,11 @@ public struct TypedSort<Root: TypedObject>: Sendable {
 
     /// Small values first, missing ones before all others.
     public static func ascending<Content: AttributeValue>(
-        _ path: KeyPath<Root, Content>, _ options: Predicate.TextOptions = []
+        _ path: KeyPath<Root, Content>, _ options: FetchPredicate.TextOptions = []
     ) -> TypedSort { TypedSort(path, options, isDescending: false) }
 
     /// Great values first, missing ones behind all others.
     public static func descending<Content: AttributeValue>(
-        _ path: KeyPath<Root, Content>, _ options: Predicate.TextOptions = []
+        _ path: KeyPath<Root, Content>, _ options: FetchPredicate.TextOptions = []
     ) -> TypedSort { TypedSort(path, options, isDescending: true) }
 }

@@ -155,7 +155,7 @@ struct Reading {
     var data: [String: String] = [:]
     var changes: [String] = []
 
-    init(_ notification: IngestCore.Notification) throws {
+    init(_ notification: ChangeNotification) throws {
         let value = try #require(notification.value)
         text = value
         let parser = try JSONParser()

@@ -12,17 +12,17 @@ import Testing
     private final class CollectingSink: NotificationSink {
         struct Refusal: Error {}
         private struct State {
-            var kept: [IngestCore.Notification] = []
+            var kept: [ChangeNotification] = []
             var failures = 0
         }
         private let state = Mutex(State())
 
-        var notifications: [IngestCore.Notification] { state.withLock { $0.kept } }
+        var notifications: [ChangeNotification] { state.withLock { $0.kept } }
         var tokens: [Int64] { notifications.map(\.token) }
         var failuresLeft: Int { state.withLock { $0.failures } }
         func fail(_ times: Int) { state.withLock { $0.failures = times } }
 
-        func deliver(_ notifications: [IngestCore.Notification]) throws {
+        func deliver(_ notifications: [ChangeNotification]) throws {
             try state.withLock { state in
                 guard state.failures > 0 else { return state.kept += notifications }
                 state.failures -= 1

@@ -7,8 +7,8 @@ import Testing
 
 /// Notifications on a topic: their order when some cannot be sent, and Kafka transactions against a real broker.
 @Suite(.serialized, .timeLimit(.minutes(3))) struct NotificationSinkTests {
-    private static func notifications(_ tokens: ClosedRange<Int64>) -> [IngestCore.Notification] {
-        tokens.map { IngestCore.Notification(token: $0, key: nil, value: "{\"token\":\($0)}") }
+    private static func notifications(_ tokens: ClosedRange<Int64>) -> [ChangeNotification] {
+        tokens.map { ChangeNotification(token: $0, key: nil, value: "{\"token\":\($0)}") }
     }
 
     /// What a reader sees of a topic's first partition, as tokens.
@@ -48,7 +48,7 @@ import Testing
         #expect(try tokens(broker.bootstrapServers, "changes") == Array(1...9))
     }
 
-    private func delivers(_ notifications: [IngestCore.Notification], to sink: KafkaNotificationSink) -> Bool {
+    private func delivers(_ notifications: [ChangeNotification], to sink: KafkaNotificationSink) -> Bool {
         do {
             try sink.deliver(notifications)
             return true
@@ -68,7 +68,7 @@ import Testing
             topic: broker.topic, timeoutMilliseconds: 30_000)
         try sink.deliver(Self.notifications(1...2))
         var batch = Self.notifications(3...20)
-        batch[0] = IngestCore.Notification(token: 3, key: nil, value: String(repeating: "x", count: 9_000_000))
+        batch[0] = ChangeNotification(token: 3, key: nil, value: String(repeating: "x", count: 9_000_000))
         let error = #expect(throws: KafkaError.self) { try sink.deliver(batch) }
         #expect(error?.isRetriable == false)
         try sink.deliver(Self.notifications(3...20))

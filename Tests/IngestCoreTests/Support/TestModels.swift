@@ -64,7 +64,7 @@ extension ObjectModel {
     /// Shows an event's operations, one text each: `upsert Message m1 version=… body=Hello chat=c1 members=[a, b]`.
     func shown(_ event: GraphEvent) -> [String] { event.operations.map { shown($0) } }
 
-    private func shown(_ operation: Operation) -> String {
+    private func shown(_ operation: ObjectOperation) -> String {
         let entity = entities[operation.entity]
         var parts = [
             operation.kind == .upsert ? "upsert" : "delete", entity.name,

@@ -39,7 +39,7 @@ private enum BatchStep {
     case event(GraphEvent)
     case update(Entity, BatchCondition, [BatchAssignment])
     case delete(Entity, BatchCondition)
-    case insert(Entity, [ObjectGraph.Operation], matching: Attribute?)
+    case insert(Entity, [ObjectOperation], matching: Attribute?)
 
     func text(_ model: ObjectModel) -> String {
         switch self {
@@ -119,7 +119,7 @@ private struct BatchGenerator {
     }
 
     private mutating func insertion() -> BatchStep {
-        var rows: [ObjectGraph.Operation] = []
+        var rows: [ObjectOperation] = []
         var entity: Entity?
         for _ in 0..<40 where rows.count < 3 {
             var row = events.operation(time: nil)
@@ -128,7 +128,7 @@ private struct BatchGenerator {
             entity = own
             if let slot = own.versionSlot, !row.version.isNull {
                 row.attributes.removeAll { $0.slot == slot }
-                row.attributes.append(ObjectGraph.Operation.AttributeValue(slot: slot, value: row.version))
+                row.attributes.append(ObjectOperation.AttributeValue(slot: slot, value: row.version))
             }
             row.relationships.removeAll { if case .edit = $0.change { true } else { false } }
             row.relationships.sort { own.relationships[$0.relationship].name < own.relationships[$1.relationship].name }
@@ -204,7 +204,7 @@ private enum BatchRun {
     }
 
     private static func row(
-        _ operation: ObjectGraph.Operation, _ entity: Entity
+        _ operation: ObjectOperation, _ entity: Entity
     ) -> [String: BatchInsertRequest.Content] {
         var row: [String: BatchInsertRequest.Content] = [entity.identity.name: .value(operation.identity)]
         for given in operation.attributes { row[entity.attributes[given.slot].name] = .value(given.value) }

@@ -46,7 +46,7 @@ import Testing
         for slots in [[0, 62], [63, 64], [127, 128, 129], [0]] {
             var operation = graph.model.upsert("Wide", "w", [])
             operation.attributes = slots.map {
-                ObjectGraph.Operation.AttributeValue(slot: $0 + 1, value: .integer(Int64($0) + 1000))
+                ObjectOperation.AttributeValue(slot: $0 + 1, value: .integer(Int64($0) + 1000))
             }
             try graph.apply([GraphEvent(operation)])
         }

@@ -37,7 +37,7 @@ import Testing
     init() throws { graph = try Graph(yaml: Self.yaml) }
 
     private func truncate(_ entity: String, time: Int64? = nil) throws -> GraphEvent {
-        var operation = Operation(
+        var operation = ObjectOperation(
             .truncate, entity: try #require(graph.model.entity(named: entity)).index, identity: .null)
         operation.time = time
         return GraphEvent(operation)

@@ -111,7 +111,7 @@ import Testing
     }
 
     private static func apply(
-        _ operation: ObjectGraph.Operation, to object: ManagedObject, _ entity: Entity, _ context: EditingContext
+        _ operation: ObjectOperation, to object: ManagedObject, _ entity: Entity, _ context: EditingContext
     ) throws {
         for attribute in operation.attributes where !entity.attributes[attribute.slot].isDerived {
             try object.set(entity.attributes[attribute.slot].name, attribute.value)

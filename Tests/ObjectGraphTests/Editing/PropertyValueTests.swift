@@ -141,7 +141,7 @@ import Testing
         try context.save()
         try context.delete(owner)
         try context.save()
-        #expect(throws: ObjectGraph.PredicateError.self) {
+        #expect(throws: FetchPredicateError.self) {
             try store.read { try $0.count(FetchRequest("Thing", where: "owner = %@", owner)) }
         }
     }

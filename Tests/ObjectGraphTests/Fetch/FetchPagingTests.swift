@@ -84,7 +84,7 @@ struct FetchPagingTests {
     @Test func refusesACursorOfAnotherRequest() throws {
         let page = try fixture.store.read { try $0.page(request(["title"]) { $0.limit = 5 }) }
         let cursor = try #require(page.next)
-        func failure(_ request: FetchRequest) -> PredicateError.Code? {
+        func failure(_ request: FetchRequest) -> FetchPredicateError.Code? {
             do {
                 _ = try request.checked(with: model)
                 return nil
@@ -169,7 +169,7 @@ struct FetchPagingTests {
     @Test func refusesAnUnusableBatchSize() throws {
         let checked = try request([]).checked(with: model)
         for size in [0, -1, 10_001] {
-            #expect(throws: PredicateError.self) {
+            #expect(throws: FetchPredicateError.self) {
                 try fixture.store.database.read { database in
                     try ReadContext(database: database, model: model).batches(checked, size: size) { _ in }
                 }

@@ -158,7 +158,7 @@ struct FetchRequestTests {
             // Fetches may be nested, those with decimals too.
             try context.fetch(request) { _ in try context.fetch(request).count == 3 }
         }
-        #expect(throws: PredicateError.self) {
+        #expect(throws: FetchPredicateError.self) {
             try fixture.store.database.read { database in
                 try ReadContext(database: database, model: fixture.model).fetch(FetchRequest("Nothing"))
             }

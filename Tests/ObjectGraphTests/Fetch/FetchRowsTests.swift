@@ -40,7 +40,7 @@ struct FetchRowsTests {
         }
     }
 
-    private func failure(_ change: (inout FetchRequest) -> Void) -> PredicateError? {
+    private func failure(_ change: (inout FetchRequest) -> Void) -> FetchPredicateError? {
         var request = FetchRequest("WorkOrder")
         change(&request)
         do {
@@ -165,7 +165,7 @@ struct FetchRowsTests {
         var request = FetchRequest("WorkOrder")
         request.isDistinct = true
         let checked = try request.checked(with: model)
-        #expect(throws: PredicateError.self) {
+        #expect(throws: FetchPredicateError.self) {
             try fixture.store.database.read { try ReadContext(database: $0, model: model).fetch(checked) }
         }
     }
@@ -174,6 +174,6 @@ struct FetchRowsTests {
         #expect(
             try FetchRequest.parts(of: "chat.title, count() AS n, sum(a, b) ,'x,y'")
                 == ["chat.title", "count() AS n", "sum(a, b) ", "'x,y'"])
-        #expect(throws: PredicateError.self) { try FetchRequest.parts(of: "a, 'x") }
+        #expect(throws: FetchPredicateError.self) { try FetchRequest.parts(of: "a, 'x") }
     }
 }

@@ -4,8 +4,6 @@ import Testing
 @testable import ObjectGraph
 
 // Foundation has names like these.
-private typealias Predicate = ObjectGraph.Predicate
-private typealias PredicateError = ObjectGraph.PredicateError
 
 /// Every example of docs/fetching.md, carried out.
 @Suite struct FetchingPageTests {
@@ -30,7 +28,7 @@ private typealias PredicateError = ObjectGraph.PredicateError
     @Test(arguments: examples("✗"))
     func refusesWhatThePageSays(_ example: FetchingPage.Example) throws {
         let parts = example.result.split(separator: " ", maxSplits: 2).map { String($0) }
-        do throws(PredicateError) {
+        do throws(FetchPredicateError) {
             _ = try FetchRequest("WorkOrder", where: example.condition).checked(with: fixture.model)
             Issue.record("\(example.condition) was accepted")
         } catch {
@@ -69,11 +67,12 @@ private typealias PredicateError = ObjectGraph.PredicateError
     }
 
     @Test func valuesFromAProgramFillPlaceholders() throws {
-        let argued = try Predicate.parse("%K = %@ AND priority < %d", arguments: ["asset.name", "Pump 7", 2])
+        let argued = try FetchPredicate.parse("%K = %@ AND priority < %d", arguments: ["asset.name", "Pump 7", 2])
         var named = FetchRequest("WorkOrder", where: "asset.site = $site AND status IN $states")
         named.variables = ["site": "Nord", "states": ["open", "scheduled"]]
         let built =
-            Predicate("title", .beginsWith, "fix", options: .caseInsensitive) && !Predicate("priority", .equal, 1)
+            FetchPredicate("title", .beginsWith, "fix", options: .caseInsensitive)
+            && !FetchPredicate("priority", .equal, 1)
         #expect(try ids(FetchRequest("WorkOrder", matching: argued)) == ["w1"])
         #expect(try ids(named) == ["w1", "w2"])
         #expect(try ids(FetchRequest("WorkOrder", matching: built)) == ["w2"])

@@ -7,7 +7,7 @@ struct PredicateCheckerTests {
 
     init() throws { model = try ReadingFixture.model(.workOrders) }
 
-    private func failure(_ text: String, _ entity: String = "WorkOrder") -> PredicateError? {
+    private func failure(_ text: String, _ entity: String = "WorkOrder") -> FetchPredicateError? {
         do {
             _ = try FetchRequest(entity, where: text).checked(with: model)
             return nil
@@ -81,19 +81,21 @@ struct PredicateCheckerTests {
     }
 
     @Test func limitsTreesMadeByCode() throws {
-        var deep = Predicate.constant(true)
+        var deep = FetchPredicate.constant(true)
         for _ in 0..<300 { deep = .not(deep) }
-        #expect(throws: PredicateError.self) { try FetchRequest("Asset", matching: deep).checked(with: model) }
-        let many = Predicate.or(
-            (0..<401).map { .comparison(Predicate.Comparison(.path("name"), .equal, .text("\($0)"))) })
-        #expect(throws: PredicateError.self) { try FetchRequest("Asset", matching: many).checked(with: model) }
+        #expect(throws: FetchPredicateError.self) { try FetchRequest("Asset", matching: deep).checked(with: model) }
+        let many = FetchPredicate.or(
+            (0..<401).map { .comparison(FetchPredicate.Comparison(.path("name"), .equal, .text("\($0)"))) })
+        #expect(throws: FetchPredicateError.self) { try FetchRequest("Asset", matching: many).checked(with: model) }
         let list = "name IN {" + (0...10_000).map { "'\($0)'" }.joined(separator: ",") + "}"
         #expect(failure(list, "Asset")?.code == .tooComplex)
-        var sum = Predicate.Expression.path("cost")
+        var sum = FetchPredicate.Expression.path("cost")
         for _ in 0..<300 { sum = .arithmetic(sum, .add, 1) }
-        let deepSum = Predicate.comparison(Predicate.Comparison(sum, .greater, 1))
-        #expect(throws: PredicateError.self) { try FetchRequest("WorkOrder", matching: deepSum).checked(with: model) }
-        #expect(throws: PredicateError.self) { try deep.substituting(["x": 1]) }
+        let deepSum = FetchPredicate.comparison(FetchPredicate.Comparison(sum, .greater, 1))
+        #expect(throws: FetchPredicateError.self) {
+            try FetchRequest("WorkOrder", matching: deepSum).checked(with: model)
+        }
+        #expect(throws: FetchPredicateError.self) { try deep.substituting(["x": 1]) }
         let pattern = "title LIKE '" + String(repeating: "*a", count: 6000) + "'"
         #expect(failure(pattern)?.code == .tooComplex)
     }
@@ -105,7 +107,7 @@ struct PredicateCheckerTests {
     }
 
     @Test func checksLimitsSortAndProperties() {
-        func failure(_ change: (inout FetchRequest) -> Void) -> PredicateError.Code? {
+        func failure(_ change: (inout FetchRequest) -> Void) -> FetchPredicateError.Code? {
             var request = FetchRequest("WorkOrder")
             change(&request)
             do {

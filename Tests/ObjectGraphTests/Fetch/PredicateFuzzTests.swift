@@ -5,7 +5,6 @@ import Testing
 @testable import ObjectGraph
 
 // Foundation has names like these.
-private typealias PredicateError = ObjectGraph.PredicateError
 
 /// Whatever text comes, the parser and the checker answer: with a request that can be carried out, or with an error
 /// that has a remedy and a place inside the text.
@@ -72,8 +71,8 @@ private typealias PredicateError = ObjectGraph.PredicateError
             }
             ?? problem(text) {
                 // What can be read can be printed and read again.
-                let predicate = try ObjectGraph.Predicate.parse(text)
-                if try ObjectGraph.Predicate.parse(predicate.description) != predicate { throw Different() }
+                let predicate = try FetchPredicate.parse(text)
+                if try FetchPredicate.parse(predicate.description) != predicate { throw Different() }
             }
     }
 
@@ -83,7 +82,7 @@ private typealias PredicateError = ObjectGraph.PredicateError
         do {
             try body()
             return nil
-        } catch let error as PredicateError {
+        } catch let error as FetchPredicateError {
             if error.remedy.isEmpty || error.message.isEmpty { return "\(error) has no remedy" }
             // The end of the text has a place too.
             let columns = 1...text.unicodeScalars.count + 1
@@ -109,20 +108,22 @@ private typealias PredicateError = ObjectGraph.PredicateError
             for isSort in [false, true] {
                 var request = FetchRequest("WorkOrder")
                 if isSort { request.sort = [text] } else { request.condition = .text(text) }
-                #expect(throws: PredicateError.self) { try request.checked(with: model) }
+                #expect(throws: FetchPredicateError.self) { try request.checked(with: model) }
             }
         }
     }
 
     @Test func refusesTenThousandLevelsOfATreeMadeByCode() throws {
-        var predicate = ObjectGraph.Predicate.constant(true)
+        var predicate = FetchPredicate.constant(true)
         for _ in 0..<10_000 { predicate = .not(predicate) }
-        #expect(throws: PredicateError.self) { try FetchRequest("Asset", matching: predicate).checked(with: model) }
-        #expect(throws: PredicateError.self) { try predicate.substituting(["x": 1]) }
-        var path = ObjectGraph.Predicate.Expression.path("priority")
+        #expect(throws: FetchPredicateError.self) {
+            try FetchRequest("Asset", matching: predicate).checked(with: model)
+        }
+        #expect(throws: FetchPredicateError.self) { try predicate.substituting(["x": 1]) }
+        var path = FetchPredicate.Expression.path("priority")
         for _ in 0..<10_000 { path = .negated(path) }
-        let comparison = ObjectGraph.Predicate.comparison(ObjectGraph.Predicate.Comparison(path, .equal, 1))
-        #expect(throws: PredicateError.self) {
+        let comparison = FetchPredicate.comparison(FetchPredicate.Comparison(path, .equal, 1))
+        #expect(throws: FetchPredicateError.self) {
             try FetchRequest("WorkOrder", matching: comparison).checked(with: model)
         }
     }
@@ -165,15 +166,15 @@ private typealias PredicateError = ObjectGraph.PredicateError
     /// The values in places where a wrong compiler would paste them.
     @Test(arguments: hostile)
     func aHostileTextFindsNothingAndHarmsNothing(_ text: String) throws {
-        let predicates: [ObjectGraph.Predicate] = [
+        let predicates: [FetchPredicate] = [
             try .parse("title = %@", arguments: [text]), try .parse("title CONTAINS[cd] %@", arguments: [text + "x"]),
             try .parse("title BEGINSWITH %@", arguments: [text]), try .parse("title IN %@", arguments: [[text, text]]),
             try .parse("title BETWEEN {%@, %@}", arguments: [text + "~", text]),
             try .parse("asset = %@", arguments: [text]),
             try .parse("ANY technicians.name ENDSWITH[c] %@", arguments: [text + "y"]),
             try .parse("SUBQUERY(checklist, $c, $c.text = %@).@count > 0", arguments: [text]),
-            try ObjectGraph.Predicate.parse("title = $t").substituting(["t": text]),
-            ObjectGraph.Predicate("title", .equal, .text(text)),
+            try FetchPredicate.parse("title = $t").substituting(["t": text]),
+            FetchPredicate("title", .equal, .text(text)),
         ]
         for predicate in predicates {
             let checked = try FetchRequest("WorkOrder", matching: predicate).checked(with: fixture.model)
@@ -181,7 +182,7 @@ private typealias PredicateError = ObjectGraph.PredicateError
             let query = try FetchQuery(checked, now: 0)
             if text.utf8.count > 3 { #expect(!query.sql.contains(text)) }
             // As text with its quotes escaped it is the same predicate.
-            #expect(try ObjectGraph.Predicate.parse(predicate.description) == predicate)
+            #expect(try FetchPredicate.parse(predicate.description) == predicate)
         }
         #expect(try fixture.identities("WorkOrder", "TRUEPREDICATE") == ["w1", "w2"])
     }
@@ -190,7 +191,7 @@ private typealias PredicateError = ObjectGraph.PredicateError
     @Test(arguments: hostile)
     func aHostileTextPutIntoAConditionIsReadByTheGrammar(_ text: String) throws {
         let condition = "title = '\(text)'"
-        guard let predicate = try? ObjectGraph.Predicate.parse(condition) else { return }
+        guard let predicate = try? FetchPredicate.parse(condition) else { return }
         let checked = try? FetchRequest("WorkOrder", matching: predicate).checked(with: fixture.model)
         if let checked { _ = try fixture.store.read { try $0.fetch(checked) } }
         #expect(try fixture.identities("WorkOrder", "TRUEPREDICATE") == ["w1", "w2"])
@@ -198,17 +199,17 @@ private typealias PredicateError = ObjectGraph.PredicateError
 
     @Test(arguments: hostile)
     func aHostileKeyPathIsUnknown(_ text: String) throws {
-        #expect(throws: PredicateError.self) {
-            let predicate = try ObjectGraph.Predicate.parse("%K = 'x'", arguments: [text == "SELF" ? "SELF.x" : text])
+        #expect(throws: FetchPredicateError.self) {
+            let predicate = try FetchPredicate.parse("%K = 'x'", arguments: [text == "SELF" ? "SELF.x" : text])
             _ = try FetchRequest("WorkOrder", matching: predicate).checked(with: fixture.model)
         }
         var request = FetchRequest("WorkOrder")
         request.sort = [text]
-        if text != "SELF" { #expect(throws: PredicateError.self) { try request.checked(with: fixture.model) } }
+        if text != "SELF" { #expect(throws: FetchPredicateError.self) { try request.checked(with: fixture.model) } }
         request.sort = []
         request.properties = [text]
         if text != "SELF", text != "nil" {
-            #expect(throws: PredicateError.self) { try request.checked(with: fixture.model) }
+            #expect(throws: FetchPredicateError.self) { try request.checked(with: fixture.model) }
         }
     }
 
@@ -218,8 +219,8 @@ private typealias PredicateError = ObjectGraph.PredicateError
         }
         try fixture.apply(events)
         for (index, text) in Self.hostile.filter({ !$0.contains("\u{0}") }).enumerated() {
-            for relation in [ObjectGraph.Predicate.Relation.equal, .beginsWith, .contains, .endsWith] {
-                let request = FetchRequest("WorkOrder", matching: ObjectGraph.Predicate("title", relation, .text(text)))
+            for relation in [FetchPredicate.Relation.equal, .beginsWith, .contains, .endsWith] {
+                let request = FetchRequest("WorkOrder", matching: FetchPredicate("title", relation, .text(text)))
                 let found = try fixture.fetch(request).compactMap { $0["id"]?.text }
                 #expect(found.contains("h\(index)"), "\(relation) \(text)")
                 #expect(relation != .equal || found.count == 1)

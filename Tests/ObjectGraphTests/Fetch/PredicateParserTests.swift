@@ -3,42 +3,42 @@ import Testing
 @testable import ObjectGraph
 
 struct PredicateParserTests {
-    private func failure(_ text: String) -> PredicateError? {
+    private func failure(_ text: String) -> FetchPredicateError? {
         do {
-            _ = try Predicate.parse(text)
+            _ = try FetchPredicate.parse(text)
             return nil
         } catch {
             return error
         }
     }
 
-    private func comparison(_ text: String) throws -> Predicate.Comparison {
-        guard case .comparison(let comparison) = try Predicate.parse(text) else {
-            throw PredicateError(.syntax, "no comparison", at: nil, remedy: "")
+    private func comparison(_ text: String) throws -> FetchPredicate.Comparison {
+        guard case .comparison(let comparison) = try FetchPredicate.parse(text) else {
+            throw FetchPredicateError(.syntax, "no comparison", at: nil, remedy: "")
         }
         return comparison
     }
 
     @Test(arguments: [
-        ("a = 1", Predicate.Relation.equal), ("a == 1", .equal), ("a != 1", .notEqual), ("a <> 1", .notEqual),
+        ("a = 1", FetchPredicate.Relation.equal), ("a == 1", .equal), ("a != 1", .notEqual), ("a <> 1", .notEqual),
         ("a < 1", .less), ("a <= 1", .lessOrEqual), ("a =< 1", .lessOrEqual), ("a > 1", .greater),
         ("a >= 1", .greaterOrEqual), ("a => 1", .greaterOrEqual), ("a BETWEEN {1, 2}", .between),
         ("a between (1, 2)", .between), ("a IN {1}", .contained), ("a in ()", .contained),
         ("a BEGINSWITH 'x'", .beginsWith), ("a contains 'x'", .contains), ("a ENDSWITH 'x'", .endsWith),
         ("a LIKE 'x'", .like), ("a MATCHES 'x'", .matches),
     ])
-    func readsEveryRelation(_ text: String, _ relation: Predicate.Relation) throws {
+    func readsEveryRelation(_ text: String, _ relation: FetchPredicate.Relation) throws {
         #expect(try comparison(text).relation == relation)
     }
 
     @Test func bindsNotTightestThenAndThenOr() throws {
-        func is1(_ name: String, _ column: Int, _ valueColumn: Int) -> Predicate {
+        func is1(_ name: String, _ column: Int, _ valueColumn: Int) -> FetchPredicate {
             .comparison(
-                Predicate.Comparison(
+                FetchPredicate.Comparison(
                     .path(PropertyPath(names: [name], column: column)), .equal,
                     .literal(Literal(.number("1"), column: valueColumn))))
         }
-        let predicate = try Predicate.parse("a=1 OR NOT b=1 AND c=1 || !(d=1)")
+        let predicate = try FetchPredicate.parse("a=1 OR NOT b=1 AND c=1 || !(d=1)")
         #expect(
             predicate
                 == .or([is1("a", 1, 3), .and([.not(is1("b", 12, 14)), is1("c", 20, 22)]), .not(is1("d", 29, 31))]))
@@ -67,11 +67,11 @@ struct PredicateParserTests {
         #expect(try comparison("ANY members.name = 'x'").quantifier == .any)
         #expect(try comparison("SOME members.name = 'x'").quantifier == .any)
         #expect(try comparison("all members.name = 'x'").quantifier == .all)
-        #expect(try comparison("NONE members.name = 'x'").quantifier == Predicate.Quantifier.none)
+        #expect(try comparison("NONE members.name = 'x'").quantifier == FetchPredicate.Quantifier.none)
         #expect(try comparison("a CONTAINS[c] 'x'").options == .caseInsensitive)
         #expect(try comparison("a =[dC] 'x'").options == [.caseInsensitive, .diacriticInsensitive])
         #expect(try comparison("#in = 1").left == .path(PropertyPath(names: ["in"], column: 1)))
-        guard case .not = try Predicate.parse("a NOT IN {1}") else {
+        guard case .not = try FetchPredicate.parse("a NOT IN {1}") else {
             Issue.record("NOT IN negates")
             return
         }
@@ -101,7 +101,7 @@ struct PredicateParserTests {
 
     @Test func limitsNestingAndLength() throws {
         let deep = String(repeating: "(", count: 60) + "a = 1" + String(repeating: ")", count: 60)
-        _ = try Predicate.parse(deep)
+        _ = try FetchPredicate.parse(deep)
         #expect(failure(String(repeating: "(", count: 100_000 - 1))?.code == .tooComplex)
         #expect(failure(String(repeating: "NOT ", count: 5000) + "a = 1")?.code == .tooComplex)
         #expect(failure(String(repeating: "x", count: 100_001))?.code == .tooComplex)

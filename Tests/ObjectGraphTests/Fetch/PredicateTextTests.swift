@@ -20,18 +20,18 @@ struct PredicateTextTests {
         "$x.name = $y", "a MATCHES '[a-z]+'", "a = {}",
     ])
     func printsWhatReadsTheSame(_ text: String) throws {
-        let predicate = try Predicate.parse(text)
-        #expect(try Predicate.parse(predicate.description) == predicate, "\(predicate)")
+        let predicate = try FetchPredicate.parse(text)
+        #expect(try FetchPredicate.parse(predicate.description) == predicate, "\(predicate)")
     }
 
     @Test func combinesInCode() throws {
-        let work = Predicate("title", .beginsWith, "Work", options: .caseInsensitive)
-        let named = Predicate("members.name", .contained, ["Ada", "Grace"], quantifier: .any)
+        let work = FetchPredicate("title", .beginsWith, "Work", options: .caseInsensitive)
+        let named = FetchPredicate("members.name", .contained, ["Ada", "Grace"], quantifier: .any)
         #expect(
-            (work && !named || Predicate("messagesCount", .greater, 3)).description
+            (work && !named || FetchPredicate("messagesCount", .greater, 3)).description
                 == "(title BEGINSWITH[c] 'Work' AND NOT (ANY members.name IN {'Ada', 'Grace'})) OR messagesCount > 3")
-        #expect(Predicate.and([]).description == "TRUEPREDICATE")
-        #expect(Predicate.or([]).description == "FALSEPREDICATE")
+        #expect(FetchPredicate.and([]).description == "TRUEPREDICATE")
+        #expect(FetchPredicate.or([]).description == "FALSEPREDICATE")
     }
 
     @Test func takesTypedArguments() throws {
@@ -40,7 +40,7 @@ struct PredicateTextTests {
         let arguments: [any PropertyValue] = [
             "chat.title", "a 'quoted' text", 3, 2.5, true, date, id, ["x", "y"], String?.none, Decimal(12), Data([1]),
         ]
-        let predicate = try Predicate.parse(
+        let predicate = try FetchPredicate.parse(
             "%K = %@ AND a = %d AND b = %f AND c = %@ AND d = %@ AND e = %@ AND f IN %@ AND g = %@ AND h = %ld AND i = %@",
             arguments: arguments)
         #expect(
@@ -55,8 +55,8 @@ struct PredicateTextTests {
             ("a = %@", 0, 5), ("a = %@ AND b = %@", 1, 16), ("a = '%@'", 1, nil), ("a = 1", 1, nil), ("%K = 1", 0, 1),
         ] as [(String, Int, Int?)])
     func refusesArgumentsThatDoNotFit(_ text: String, _ count: Int, _ column: Int?) {
-        do throws(PredicateError) {
-            _ = try Predicate.parse(text, arguments: Array(repeating: "x", count: count))
+        do throws(FetchPredicateError) {
+            _ = try FetchPredicate.parse(text, arguments: Array(repeating: "x", count: count))
             Issue.record("\(text) was read")
         } catch {
             #expect(error.code == .arguments)
@@ -65,7 +65,7 @@ struct PredicateTextTests {
     }
 
     @Test func substitutesVariablesButThoseOfSubqueries() throws {
-        let predicate = try Predicate.parse(
+        let predicate = try FetchPredicate.parse(
             "title = $x AND a IN $list AND SUBQUERY(b, $x, $x = $y AND $x.c = 1).@count > 0")
         let substituted = try predicate.substituting(["x": "t", "list": [1, 2], "y": 3])
         #expect(
@@ -75,8 +75,8 @@ struct PredicateTextTests {
 
     @Test func anArgumentIsNeverReadAsText() throws {
         let evil = "x' OR TRUEPREDICATE OR 'a' = 'a"
-        let predicate = try Predicate.parse("title = %@", arguments: [evil])
-        #expect(predicate == Predicate("title", .equal, .text(evil)))
-        #expect(try Predicate.parse(predicate.description) == predicate)
+        let predicate = try FetchPredicate.parse("title = %@", arguments: [evil])
+        #expect(predicate == FetchPredicate("title", .equal, .text(evil)))
+        #expect(try FetchPredicate.parse(predicate.description) == predicate)
     }
 }

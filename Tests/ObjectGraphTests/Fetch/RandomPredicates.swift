@@ -164,11 +164,11 @@ struct RandomPredicates {
         let entity: String
     }
 
-    mutating func predicate(depth: Int = 3) -> ObjectGraph.Predicate {
+    mutating func predicate(depth: Int = 3) -> FetchPredicate {
         predicate([Place(root: nil, entity: "Item")], depth)
     }
 
-    private mutating func predicate(_ places: [Place], _ depth: Int) -> ObjectGraph.Predicate {
+    private mutating func predicate(_ places: [Place], _ depth: Int) -> FetchPredicate {
         guard depth > 0, chance(60) else { return chance(3) ? .constant(chance(50)) : comparison(places, depth) }
         switch random.number(below: 5) {
         case 0, 1: return .and((0...random.number(below: 2) + 1).map { _ in predicate(places, depth - 1) })
@@ -177,8 +177,8 @@ struct RandomPredicates {
         }
     }
 
-    private mutating func comparison(_ places: [Place], _ depth: Int) -> ObjectGraph.Predicate {
-        let made: ObjectGraph.Predicate.Comparison =
+    private mutating func comparison(_ places: [Place], _ depth: Int) -> FetchPredicate {
+        let made: FetchPredicate.Comparison =
             switch random.number(below: 12) {
             case 0, 1: quantified(places)
             case 2: counted(places)
@@ -220,7 +220,7 @@ struct RandomPredicates {
 
     // MARK: Sides
 
-    private mutating func literal(_ kind: Kind) -> ObjectGraph.Predicate.Expression {
+    private mutating func literal(_ kind: Kind) -> FetchPredicate.Expression {
         switch value(kind) {
         case .text(let text): .text(text)
         case .whole(let number): chance(15) ? .literal(Literal(.number("\(number).5"))) : .number(number)
@@ -233,18 +233,18 @@ struct RandomPredicates {
         }
     }
 
-    private mutating func expression(_ kind: Kind, _ places: [Place]) -> ObjectGraph.Predicate.Expression {
-        let path = ObjectGraph.Predicate.Expression.path(attributePath(kind, places))
+    private mutating func expression(_ kind: Kind, _ places: [Place]) -> FetchPredicate.Expression {
+        let path = FetchPredicate.Expression.path(attributePath(kind, places))
         guard chance(30) else { return path }
         switch kind {
         case .text:
-            return .function(ObjectGraph.Predicate.FunctionCall(pick(["lowercase", "uppercase", "canonical"]), [path]))
+            return .function(FetchPredicate.FunctionCall(pick(["lowercase", "uppercase", "canonical"]), [path]))
         case .whole, .real, .decimal:
             if chance(20) { return .negated(path) }
             let other = chance(50) ? literal(kind) : .path(attributePath(kind, places))
-            return .arithmetic(path, pick(ObjectGraph.Predicate.ArithmeticOperator.allCases), other)
+            return .arithmetic(path, pick(FetchPredicate.ArithmeticOperator.allCases), other)
         case .date:
-            let seconds = ObjectGraph.Predicate.Expression.literal(Literal(.number(pick(["86400", "0.5", "-172800"]))))
+            let seconds = FetchPredicate.Expression.literal(Literal(.number(pick(["86400", "0.5", "-172800"]))))
             return .arithmetic(path, chance(50) ? .add : .subtract, seconds)
         case .flag, .code: return path
         }
@@ -253,10 +253,10 @@ struct RandomPredicates {
     /// A relation and a right side for a left side of a kind.
     private mutating func opposite(
         _ kind: Kind, _ places: [Place]
-    ) -> (ObjectGraph.Predicate.Relation, ObjectGraph.Predicate.Expression, ObjectGraph.Predicate.TextOptions) {
+    ) -> (FetchPredicate.Relation, FetchPredicate.Expression, FetchPredicate.TextOptions) {
         let options =
-            kind == .text && chance(50) ? ObjectGraph.Predicate.TextOptions(rawValue: 1 + random.number(below: 3)) : []
-        var relations: [ObjectGraph.Predicate.Relation] = [.equal, .notEqual, .contained]
+            kind == .text && chance(50) ? FetchPredicate.TextOptions(rawValue: 1 + random.number(below: 3)) : []
+        var relations: [FetchPredicate.Relation] = [.equal, .notEqual, .contained]
         if kind.hasOrder { relations += [.less, .lessOrEqual, .greater, .greaterOrEqual, .between] }
         if kind == .text { relations += [.beginsWith, .contains, .endsWith, .like, .matches] }
         let relation = pick(relations)
@@ -278,33 +278,33 @@ struct RandomPredicates {
 
     // MARK: Comparisons
 
-    private mutating func ofValues(_ places: [Place]) -> ObjectGraph.Predicate.Comparison {
+    private mutating func ofValues(_ places: [Place]) -> FetchPredicate.Comparison {
         let kind = pick(Kind.allCases)
         let (relation, right, options) = opposite(kind, places)
         let left = expression(kind, places)
         let turns = relation == .beginsWith || relation == .contains || relation == .endsWith
         if turns, chance(20), case .literal = right {
-            return ObjectGraph.Predicate.Comparison(right, relation, left, options: options)
+            return FetchPredicate.Comparison(right, relation, left, options: options)
         }
-        return ObjectGraph.Predicate.Comparison(left, relation, right, options: options)
+        return FetchPredicate.Comparison(left, relation, right, options: options)
     }
 
-    private mutating func ofObjects(_ places: [Place]) -> ObjectGraph.Predicate.Comparison {
+    private mutating func ofObjects(_ places: [Place]) -> FetchPredicate.Comparison {
         let place = pick(places)
         let (names, entity) = steps(place, most: 2)
-        let left = ObjectGraph.Predicate.Expression.path(PropertyPath(names: names, root: place.root))
+        let left = FetchPredicate.Expression.path(PropertyPath(names: names, root: place.root))
         let (relation, right) = object(entity, places)
-        return ObjectGraph.Predicate.Comparison(left, relation, right)
+        return FetchPredicate.Comparison(left, relation, right)
     }
 
     private mutating func object(
         _ entity: String, _ places: [Place]
-    ) -> (ObjectGraph.Predicate.Relation, ObjectGraph.Predicate.Expression) {
+    ) -> (FetchPredicate.Relation, FetchPredicate.Expression) {
         let ids = (Self.identities[entity] ?? []) + ["nobody"]
         if chance(25) {
             return (.contained, .list((0..<random.number(below: 4)).map { _ in chance(20) ? .null : .text(pick(ids)) }))
         }
-        let relation: ObjectGraph.Predicate.Relation = chance(70) ? .equal : .notEqual
+        let relation: FetchPredicate.Relation = chance(70) ? .equal : .notEqual
         if chance(15) { return (relation, .null) }
         if chance(20), let same = places.first(where: { $0.entity == entity }) {
             return (relation, .path(PropertyPath(names: [], root: same.root)))
@@ -312,43 +312,43 @@ struct RandomPredicates {
         return (relation, .text(pick(ids)))
     }
 
-    private mutating func quantified(_ places: [Place]) -> ObjectGraph.Predicate.Comparison {
-        let quantifier = pick([ObjectGraph.Predicate.Quantifier.any, .all, .none])
+    private mutating func quantified(_ places: [Place]) -> FetchPredicate.Comparison {
+        let quantifier = pick([FetchPredicate.Quantifier.any, .all, .none])
         let (path, entity) = manyPath(places)
         if chance(25) {
             let (relation, right) = object(entity, places)
-            return ObjectGraph.Predicate.Comparison(.path(path), relation, right, quantifier: quantifier)
+            return FetchPredicate.Comparison(.path(path), relation, right, quantifier: quantifier)
         }
         if chance(15), let next = Self.toMany[entity]?.first {
             let counted = PropertyPath(names: path.names + [next.name], function: "count", root: path.root)
-            return ObjectGraph.Predicate.Comparison(.path(counted), .greater, .number(1), quantifier: quantifier)
+            return FetchPredicate.Comparison(.path(counted), .greater, .number(1), quantifier: quantifier)
         }
         let inner = pick(Self.attributes[entity] ?? [])
         let (relation, right, options) = opposite(inner.kind, places)
         let left = PropertyPath(names: path.names + [inner.name], root: path.root)
-        return ObjectGraph.Predicate.Comparison(
+        return FetchPredicate.Comparison(
             .path(left), relation, right, quantifier: quantifier, options: options)
     }
 
-    private mutating func counted(_ places: [Place]) -> ObjectGraph.Predicate.Comparison {
+    private mutating func counted(_ places: [Place]) -> FetchPredicate.Comparison {
         var (path, _) = manyPath(places)
         path.function = "count"
-        let relation = pick([ObjectGraph.Predicate.Relation.equal, .notEqual, .less, .greaterOrEqual])
-        return ObjectGraph.Predicate.Comparison(.path(path), relation, .number(Int64(random.number(below: 4))))
+        let relation = pick([FetchPredicate.Relation.equal, .notEqual, .less, .greaterOrEqual])
+        return FetchPredicate.Comparison(.path(path), relation, .number(Int64(random.number(below: 4))))
     }
 
-    private mutating func aggregated(_ places: [Place]) -> ObjectGraph.Predicate.Comparison {
+    private mutating func aggregated(_ places: [Place]) -> FetchPredicate.Comparison {
         let (path, entity) = manyPath(places)
         let fitting = (Self.attributes[entity] ?? []).filter { $0.kind.isNumber }
         let inner = pick(fitting)
         let aggregate = PropertyPath(
             names: path.names + [inner.name], function: pick(["sum", "min", "max", "avg"]), root: path.root)
-        let relation = pick([ObjectGraph.Predicate.Relation.less, .greater, .equal, .notEqual])
+        let relation = pick([FetchPredicate.Relation.less, .greater, .equal, .notEqual])
         let right = relation == .equal && chance(30) ? .null : literal(inner.kind)
-        return ObjectGraph.Predicate.Comparison(.path(aggregate), relation, right)
+        return FetchPredicate.Comparison(.path(aggregate), relation, right)
     }
 
-    private mutating func subquery(_ places: [Place], _ depth: Int) -> ObjectGraph.Predicate.Comparison {
+    private mutating func subquery(_ places: [Place], _ depth: Int) -> FetchPredicate.Comparison {
         let (path, entity) = manyPath(places, prefix: 1)
         variableCount += 1
         let variable = "v\(variableCount)"
@@ -356,8 +356,8 @@ struct RandomPredicates {
         var aggregate = PropertyPath(names: [], function: "count")
         let numbers = (Self.attributes[entity] ?? []).filter { $0.kind == .whole || $0.kind == .decimal }
         if chance(30), !numbers.isEmpty { aggregate = PropertyPath(names: [pick(numbers).name], function: "sum") }
-        return ObjectGraph.Predicate.Comparison(
-            .subquery(ObjectGraph.Predicate.Subquery(path, variable, inner, aggregate: aggregate)),
+        return FetchPredicate.Comparison(
+            .subquery(FetchPredicate.Subquery(path, variable, inner, aggregate: aggregate)),
             pick([.equal, .greater, .less]), .number(Int64(random.number(below: 3))))
     }
 }

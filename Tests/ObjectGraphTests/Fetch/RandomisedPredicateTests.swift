@@ -5,7 +5,6 @@ import Testing
 @testable import ObjectGraph
 
 // Foundation has names like these.
-private typealias PredicateError = ObjectGraph.PredicateError
 
 /// Random predicates over random objects: the store, the library's evaluator and one written from the rules agree.
 ///
@@ -29,7 +28,7 @@ private typealias PredicateError = ObjectGraph.PredicateError
     func aPartialIndexFindsWhatTheRulesSay(_ condition: String) throws {
         let quoted = condition.replacingOccurrences(of: "'", with: "''")
         try Seeds.forEach(runs: 6) { seed in
-            let requests = try ["YES", "NO"].map { try ObjectGraph.Predicate.parse("(\(condition)) AND flag = \($0)") }
+            let requests = try ["YES", "NO"].map { try FetchPredicate.parse("(\(condition)) AND flag = \($0)") }
             try run(seed, indexes: "[{ name: part, on: [flag], where: '\(quoted)' }]", requests) { plan in
                 #expect(plan.steps.contains { $0.contains("Item:part") }, "\(plan.text)")
             }
@@ -42,7 +41,7 @@ private typealias PredicateError = ObjectGraph.PredicateError
     }
 
     private func run(
-        _ seed: UInt64, indexes: String = "[]", _ requests: [ObjectGraph.Predicate]? = nil,
+        _ seed: UInt64, indexes: String = "[]", _ requests: [FetchPredicate]? = nil,
         check: (FetchExplanation) -> Void = { _ in }
     ) throws {
         var random = RandomPredicates(seed: seed)
@@ -58,7 +57,7 @@ private typealias PredicateError = ObjectGraph.PredicateError
                 }
                 guard let problem = try problem(predicate, graph, fixture) else { continue }
                 Issue.record("seed \(seed): \(problem)\n\(predicate)")
-            } catch let error as PredicateError where error.code == .tooComplex {
+            } catch let error as FetchPredicateError where error.code == .tooComplex {
                 continue
             } catch {
                 Issue.record("seed \(seed): \(error)\n\(predicate)")
@@ -67,9 +66,9 @@ private typealias PredicateError = ObjectGraph.PredicateError
     }
 
     private func problem(
-        _ predicate: ObjectGraph.Predicate, _ graph: MemoryGraph, _ fixture: ReadingFixture
+        _ predicate: FetchPredicate, _ graph: MemoryGraph, _ fixture: ReadingFixture
     ) throws -> String? {
-        let read = try ObjectGraph.Predicate.parse(predicate.description)
+        let read = try FetchPredicate.parse(predicate.description)
         if read != predicate { return "printed and read again it is another predicate: \(read)" }
         let expected = (RandomPredicates.identities["Item"] ?? []).filter { id in
             ReferenceEvaluator(graph: graph, root: MemoryGraph.Key(entity: "Item", id: id)).isTrue(predicate)

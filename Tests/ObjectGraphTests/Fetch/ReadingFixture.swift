@@ -93,10 +93,10 @@ struct ReadingFixture {
     }
 
     private static func operation(
-        _ kind: ObjectGraph.Operation.Kind, _ model: ObjectModel, _ name: String, _ id: String
-    ) -> ObjectGraph.Operation {
+        _ kind: ObjectOperation.Kind, _ model: ObjectModel, _ name: String, _ id: String
+    ) -> ObjectOperation {
         let entity = model.entity(named: name) ?? model.entities[0]
-        return ObjectGraph.Operation(kind, entity: entity.index, identity: value(id, entity.identity.type))
+        return ObjectOperation(kind, entity: entity.index, identity: value(id, entity.identity.type))
     }
 
     static func delete(_ model: ObjectModel, _ entity: String, _ id: String, time: Int64? = nil) -> GraphEvent {

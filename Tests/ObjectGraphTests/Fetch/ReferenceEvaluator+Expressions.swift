@@ -3,7 +3,7 @@ import Foundation
 @testable import ObjectGraph
 
 extension ReferenceEvaluator {
-    func value(_ expression: ObjectGraph.Predicate.Expression) -> MemoryValue {
+    func value(_ expression: FetchPredicate.Expression) -> MemoryValue {
         switch expression {
         case .literal(let literal): return .literal(literal.content)
         case .path(let path): return value(path)
@@ -59,7 +59,7 @@ extension ReferenceEvaluator {
     }
 
     /// The values of the left side of a quantified comparison, one for each object of its to-many relationship.
-    func elements(_ expression: ObjectGraph.Predicate.Expression) -> [MemoryValue] {
+    func elements(_ expression: FetchPredicate.Expression) -> [MemoryValue] {
         guard case .path(let path) = expression else { return [] }
         var key = start(path)
         for (index, name) in path.names.enumerated() {
@@ -77,7 +77,7 @@ extension ReferenceEvaluator {
         return []
     }
 
-    private func function(_ call: ObjectGraph.Predicate.FunctionCall) -> MemoryValue {
+    private func function(_ call: FetchPredicate.FunctionCall) -> MemoryValue {
         if call.name == "now" { return .date(graph.now) }
         guard let argument = call.arguments.first, case .text(let text) = value(argument).natural else { return .null }
         switch call.name {
@@ -88,10 +88,10 @@ extension ReferenceEvaluator {
         }
     }
 
-    private static var both: ObjectGraph.Predicate.TextOptions { [.caseInsensitive, .diacriticInsensitive] }
+    private static var both: FetchPredicate.TextOptions { [.caseInsensitive, .diacriticInsensitive] }
 
     private func arithmetic(
-        _ first: MemoryValue, _ operation: ObjectGraph.Predicate.ArithmeticOperator, _ second: MemoryValue
+        _ first: MemoryValue, _ operation: FetchPredicate.ArithmeticOperator, _ second: MemoryValue
     ) -> MemoryValue {
         if first.isNull || second.isNull { return .null }
         let (first, second) = (first.natural, second.natural)

@@ -59,7 +59,7 @@ struct ReferenceEvaluator {
     let root: MemoryGraph.Key
     var variables: [String: MemoryGraph.Key] = [:]
 
-    func isTrue(_ predicate: ObjectGraph.Predicate) -> Bool {
+    func isTrue(_ predicate: FetchPredicate) -> Bool {
         switch predicate {
         case .constant(let value): return value
         case .and(let parts): return parts.allSatisfy { isTrue($0) }
@@ -69,7 +69,7 @@ struct ReferenceEvaluator {
         }
     }
 
-    private func isTrue(_ comparison: ObjectGraph.Predicate.Comparison) -> Bool {
+    private func isTrue(_ comparison: FetchPredicate.Comparison) -> Bool {
         if let quantifier = comparison.quantifier {
             let elements = elements(comparison.left)
             let holds = { (value: MemoryValue) in compares(value, comparison) }
@@ -84,7 +84,7 @@ struct ReferenceEvaluator {
 
     // MARK: Comparing
 
-    private func compares(_ left: MemoryValue, _ comparison: ObjectGraph.Predicate.Comparison) -> Bool {
+    private func compares(_ left: MemoryValue, _ comparison: FetchPredicate.Comparison) -> Bool {
         let options = comparison.options
         if case .list(let parts) = comparison.right {
             let values = parts.map { value($0) }
@@ -109,7 +109,7 @@ struct ReferenceEvaluator {
     }
 
     private func areEqual(
-        _ left: MemoryValue, _ right: MemoryValue, _ options: ObjectGraph.Predicate.TextOptions
+        _ left: MemoryValue, _ right: MemoryValue, _ options: FetchPredicate.TextOptions
     ) -> Bool {
         if left.isNull || right.isNull { return left.isNull && right.isNull }
         let (left, right) = Self.matched(left, right)
@@ -123,7 +123,7 @@ struct ReferenceEvaluator {
 
     /// -1, 0 or 1; nil where a value is missing.
     private func order(
-        _ left: MemoryValue, _ right: MemoryValue, _ options: ObjectGraph.Predicate.TextOptions
+        _ left: MemoryValue, _ right: MemoryValue, _ options: FetchPredicate.TextOptions
     ) -> Int? {
         if left.isNull || right.isNull { return nil }
         return Self.order(left, right) { Self.folded($0, options) }
@@ -196,7 +196,7 @@ struct ReferenceEvaluator {
         "A": "a", "B": "b", "E": "e", "É": "é", "ß": "ss", "S": "s", "Ø": "ø", "Ü": "ü",
     ]
 
-    static func folded(_ text: String, _ options: ObjectGraph.Predicate.TextOptions) -> String {
+    static func folded(_ text: String, _ options: FetchPredicate.TextOptions) -> String {
         var text = text
         if options.contains(.diacriticInsensitive) { text = text.map { unmarked[$0] ?? String($0) }.joined() }
         if options.contains(.caseInsensitive) {
@@ -206,8 +206,8 @@ struct ReferenceEvaluator {
     }
 
     private func textual(
-        _ relation: ObjectGraph.Predicate.Relation, _ text: String, _ part: String,
-        _ options: ObjectGraph.Predicate.TextOptions
+        _ relation: FetchPredicate.Relation, _ text: String, _ part: String,
+        _ options: FetchPredicate.TextOptions
     ) -> Bool {
         let (folded, foldedPart) = (Self.folded(text, options), Self.folded(part, options))
         let (characters, partCharacters) = (Array(folded), Array(foldedPart))

@@ -108,7 +108,7 @@ import class Foundation.ProcessInfo
         let hasHistory = try graph.store.read { [request] in try $0.hasHistory(request) }
         #expect(!hasHistory)
         request.entity = "Nobody"
-        #expect(throws: PredicateError.self) { try graph.store.history(request) }
+        #expect(throws: FetchPredicateError.self) { try graph.store.history(request) }
     }
 
     @Test func `an embedded program writes as its process unless it says otherwise`() throws {
@@ -204,8 +204,8 @@ import class Foundation.ProcessInfo
 
     @Test func anUnknownEntityIsRefused() throws {
         let graph = try Self.graph()
-        #expect(throws: PredicateError.self) { try lines(graph) { $0.entity = "Nothing" } }
-        #expect(throws: PredicateError.self) { try lines(graph) { $0.identity = "a" } }
+        #expect(throws: FetchPredicateError.self) { try lines(graph) { $0.entity = "Nothing" } }
+        #expect(throws: FetchPredicateError.self) { try lines(graph) { $0.identity = "a" } }
     }
 
     // MARK: Ranges, as batch requests write them

@@ -117,7 +117,7 @@ import Testing
         #expect(second?.sections.map(\.value) == ["cancelled", "open"])
         #expect(second?.sectionDifference?.deletions == [0])
         #expect(second?.sectionDifference?.insertions == [0])
-        #expect(throws: PredicateError.self) { try graph.store.results(of: request, section: "checklist") }
+        #expect(throws: FetchPredicateError.self) { try graph.store.results(of: request, section: "checklist") }
     }
 
     @Test func commitsThroughAnotherHandleAreNoticedByPolling() async throws {

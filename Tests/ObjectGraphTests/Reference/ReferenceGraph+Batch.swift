@@ -71,7 +71,7 @@ extension ReferenceGraph {
     }
 
     /// Applies rows one after the other; returns how many were stale, or nil where a rule refuses one.
-    mutating func insertAll(_ rows: [ObjectGraph.Operation], matching: Attribute?) -> Int? {
+    mutating func insertAll(_ rows: [ObjectOperation], matching: Attribute?) -> Int? {
         let before = self
         var known: [Value: Value] = [:]
         if let matching {
@@ -85,7 +85,7 @@ extension ReferenceGraph {
             var row = row
             let given = row.attributes.first { $0.slot == matching?.slot }?.value ?? .null
             if !given.isNull {
-                row = ObjectGraph.Operation(row, identity: known[given] ?? row.identity)
+                row = ObjectOperation(row, identity: known[given] ?? row.identity)
                 known[given] = row.identity
             }
             let words = apply(GraphEvent(row))
@@ -150,9 +150,9 @@ enum BatchAssignment {
     }
 }
 
-extension ObjectGraph.Operation {
+extension ObjectOperation {
     /// The same for another object.
-    init(_ other: ObjectGraph.Operation, identity: Value) {
+    init(_ other: ObjectOperation, identity: Value) {
         self.init(other.kind, entity: other.entity, identity: identity)
         (version, time) = (other.version, other.time)
         (attributes, relationships) = (other.attributes, other.relationships)

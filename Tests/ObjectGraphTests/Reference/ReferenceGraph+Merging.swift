@@ -3,7 +3,7 @@
 /// Merge policies of events once more, from docs/semantics.md and docs/events.md.
 extension ReferenceGraph {
     /// Returns an operation as the policy of its entity lets it through, or nil where it changes nothing.
-    mutating func met(_ operation: ObjectGraph.Operation) throws -> ObjectGraph.Operation? {
+    mutating func met(_ operation: ObjectOperation) throws -> ObjectOperation? {
         let entity = model.entities[operation.entity]
         guard let policy = entity.mergePolicy, policy != "error" else { return operation }
         var operation = operation
@@ -25,7 +25,7 @@ extension ReferenceGraph {
         return operation
     }
 
-    private func effective(_ policy: String, _ operation: ObjectGraph.Operation, _ holder: Key) -> String {
+    private func effective(_ policy: String, _ operation: ObjectOperation, _ holder: Key) -> String {
         guard policy == "lastWriterWins" else { return policy }
         let held = version(of: holder)
         let isLater = !operation.version.isNull && (held.isNull || isBefore(held, operation.version))
@@ -43,7 +43,7 @@ extension ReferenceGraph {
     // MARK: Collisions
 
     /// The object as the operation will leave it, but for its to-many relationships.
-    private func future(_ operation: ObjectGraph.Operation, _ entity: Entity) -> Object {
+    private func future(_ operation: ObjectOperation, _ entity: Entity) -> Object {
         let known = objects[key(operation)]
         var object =
             known ?? Object(life: 0, entity: entity, attributes: [Value](repeating: .null, count: entity.slotCount))
@@ -64,7 +64,7 @@ extension ReferenceGraph {
     }
 
     private func names(
-        _ operation: ObjectGraph.Operation, _ entity: Entity, one constraint: UniquenessConstraint
+        _ operation: ObjectOperation, _ entity: Entity, one constraint: UniquenessConstraint
     ) -> Bool {
         operation.attributes.contains { constraint.slots.contains($0.slot) }
             || operation.relationships.contains { given in
@@ -83,8 +83,8 @@ extension ReferenceGraph {
     // MARK: What becomes of the operation
 
     private func without(
-        _ constraint: UniquenessConstraint, _ operation: ObjectGraph.Operation, _ entity: Entity
-    ) -> ObjectGraph.Operation {
+        _ constraint: UniquenessConstraint, _ operation: ObjectOperation, _ entity: Entity
+    ) -> ObjectOperation {
         var rest = operation
         rest.attributes.removeAll { constraint.slots.contains($0.slot) }
         rest.relationships.removeAll { given in
@@ -95,9 +95,9 @@ extension ReferenceGraph {
 
     /// The holder gets what it lacks; lists are added to.
     private func filling(
-        _ holder: Key, _ operation: ObjectGraph.Operation, _ entity: Entity
-    ) -> ObjectGraph.Operation {
-        var merged = ObjectGraph.Operation(operation, identity: holder.identity)
+        _ holder: Key, _ operation: ObjectOperation, _ entity: Entity
+    ) -> ObjectOperation {
+        var merged = ObjectOperation(operation, identity: holder.identity)
         merged.version = .null
         merged.attributes.removeAll { objects[holder]?.attributes[$0.slot].isNull != true }
         merged.relationships.removeAll { given in
@@ -115,9 +115,9 @@ extension ReferenceGraph {
 
     /// The holder gets everything, but no older version.
     private func taking(
-        _ holder: Key, _ operation: ObjectGraph.Operation, _ entity: Entity
-    ) -> ObjectGraph.Operation {
-        var merged = ObjectGraph.Operation(operation, identity: holder.identity)
+        _ holder: Key, _ operation: ObjectOperation, _ entity: Entity
+    ) -> ObjectOperation {
+        var merged = ObjectOperation(operation, identity: holder.identity)
         if isBefore(operation.version, version(of: holder)) {
             merged.version = .null
             merged.attributes.removeAll { $0.slot == entity.versionSlot }

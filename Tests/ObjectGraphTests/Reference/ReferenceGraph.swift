@@ -93,7 +93,7 @@ struct ReferenceGraph {
         }
     }
 
-    func key(_ operation: ObjectGraph.Operation) -> Key {
+    func key(_ operation: ObjectOperation) -> Key {
         key(operation.entity, operation.identity)
     }
 
@@ -103,7 +103,7 @@ struct ReferenceGraph {
 
     func entity(_ key: Key) -> Entity { objects[key]?.entity ?? model.entities[key.entity] }
 
-    func isStale(_ operation: ObjectGraph.Operation) -> Bool {
+    func isStale(_ operation: ObjectOperation) -> Bool {
         let entity = model.entities[operation.entity]
         if let object = objects[key(operation)], !object.isPlaceholder {
             guard let slot = entity.versionSlot else { return false }
@@ -145,7 +145,7 @@ struct ReferenceGraph {
         }
     }
 
-    private mutating func upsert(_ operation: ObjectGraph.Operation) throws {
+    private mutating func upsert(_ operation: ObjectOperation) throws {
         let key = key(operation)
         let entity = model.entities[operation.entity]
         if objects[key] == nil { make(key, entity) }
@@ -175,7 +175,7 @@ struct ReferenceGraph {
     }
 
     private mutating func change(
-        _ relationship: Relationship, of key: Key, _ change: RelationshipChange, _ operation: ObjectGraph.Operation
+        _ relationship: Relationship, of key: Key, _ change: RelationshipChange, _ operation: ObjectOperation
     ) throws {
         switch change {
         case .one(.null): setOne(relationship, of: key, nil)
@@ -204,7 +204,7 @@ struct ReferenceGraph {
 
     /// Makes a placeholder where need be; returns the tombstone where the destination is gone.
     private mutating func find(
-        _ destination: Key, _ relationship: Relationship, _ operation: ObjectGraph.Operation
+        _ destination: Key, _ relationship: Relationship, _ operation: ObjectOperation
     ) throws -> Tombstone? {
         if objects[destination] != nil {
             try name(destination, model.entities[relationship.destinationIndex])
@@ -219,7 +219,7 @@ struct ReferenceGraph {
     }
 
     private mutating func existing(
-        _ identities: [Value], _ relationship: Relationship, _ operation: ObjectGraph.Operation
+        _ identities: [Value], _ relationship: Relationship, _ operation: ObjectOperation
     ) throws -> [Key] {
         var found: [Key] = []
         for identity in identities {
@@ -341,7 +341,7 @@ struct ReferenceGraph {
 
     // MARK: Deletions
 
-    private mutating func delete(_ operation: ObjectGraph.Operation) throws {
+    private mutating func delete(_ operation: ObjectOperation) throws {
         if let known = objects[key(operation)] {
             let entity = model.entities[operation.entity]
             guard known.entity.isKind(of: entity) || entity.isKind(of: known.entity) else {

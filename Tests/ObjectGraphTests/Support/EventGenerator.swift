@@ -50,10 +50,10 @@ struct EventGenerator {
         return GraphEvent((0..<count).map { _ in operation(time: time) })
     }
 
-    mutating func operation(time: Int64?) -> ObjectGraph.Operation {
+    mutating func operation(time: Int64?) -> ObjectOperation {
         let entity = model.entities[Int.random(in: 0..<model.entities.count, using: &random)]
         let isDeletion = random.chance(deletions)
-        var operation = ObjectGraph.Operation(
+        var operation = ObjectOperation(
             isDeletion ? .delete : .upsert, entity: entity.index, identity: identity(entity))
         operation.time = time
         if entity.versionSlot != nil, random.chance(60) {
@@ -63,11 +63,11 @@ struct EventGenerator {
         for attribute in entity.attributes where !attribute.isDerived && attribute.slot != entity.identitySlot {
             if attribute.slot == entity.versionSlot || !random.chance(attribute.isOptional ? 50 : 80) { continue }
             let value = random.chance(attribute.isOptional ? 15 : 4) ? Value.null : value(attribute)
-            operation.attributes.append(ObjectGraph.Operation.AttributeValue(slot: attribute.slot, value: value))
+            operation.attributes.append(ObjectOperation.AttributeValue(slot: attribute.slot, value: value))
         }
         for relationship in entity.relationships where random.chance(relationship.isOptional ? 35 : 92) {
             operation.relationships.append(
-                ObjectGraph.Operation.RelationshipValue(relationship: relationship.index, change: change(relationship)))
+                ObjectOperation.RelationshipValue(relationship: relationship.index, change: change(relationship)))
         }
         return operation
     }

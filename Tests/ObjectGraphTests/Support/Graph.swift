@@ -136,18 +136,18 @@ extension EventOutcome {
 extension ObjectModel {
     /// Makes an operation; the version is taken from the property that is the entity's version, as decoders do.
     func upsert(_ entity: String, _ identity: Value, _ properties: [(String, Property)], time: Int64? = nil)
-        -> ObjectGraph.Operation
+        -> ObjectOperation
     {
         let entity = required(entity)
-        var operation = ObjectGraph.Operation(.upsert, entity: entity.index, identity: identity)
+        var operation = ObjectOperation(.upsert, entity: entity.index, identity: identity)
         operation.time = time
         for (name, property) in properties {
             if let attribute = entity.attribute(named: name), case .value(let value) = property {
-                operation.attributes.append(ObjectGraph.Operation.AttributeValue(slot: attribute.slot, value: value))
+                operation.attributes.append(ObjectOperation.AttributeValue(slot: attribute.slot, value: value))
                 if attribute.slot == entity.versionSlot { operation.version = value }
             } else if let relationship = entity.relationship(named: name) {
                 operation.relationships.append(
-                    ObjectGraph.Operation.RelationshipValue(relationship: relationship.index, change: property.change))
+                    ObjectOperation.RelationshipValue(relationship: relationship.index, change: property.change))
             } else {
                 preconditionFailure("\(entity.name) has no property \(name)")
             }
@@ -156,9 +156,9 @@ extension ObjectModel {
     }
 
     func delete(_ entity: String, _ identity: Value, version: Value = .null, time: Int64? = nil)
-        -> ObjectGraph.Operation
+        -> ObjectOperation
     {
-        var operation = ObjectGraph.Operation(.delete, entity: required(entity).index, identity: identity)
+        var operation = ObjectOperation(.delete, entity: required(entity).index, identity: identity)
         operation.version = version
         operation.time = time
         return operation

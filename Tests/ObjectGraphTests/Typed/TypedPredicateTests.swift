@@ -4,12 +4,10 @@ import Testing
 @testable import ObjectGraph
 
 // Foundation has names like these.
-private typealias Predicate = ObjectGraph.Predicate
-private typealias PredicateError = ObjectGraph.PredicateError
 
 @Suite struct TypedPredicateTests {
     private func expect(_ condition: TypedPredicate<Typed.Chat>, is text: String) throws {
-        let (built, expected) = (try condition.predicate, try Predicate.parse(text))
+        let (built, expected) = (try condition.predicate, try FetchPredicate.parse(text))
         #expect(built == expected, "\(built)")
     }
 
@@ -40,10 +38,10 @@ private typealias PredicateError = ObjectGraph.PredicateError
     @Test func pathsLeadOverToOneRelationships() throws {
         let condition: TypedPredicate<Typed.Message> = \.chat?.title == "a" && \.sender?.age > 17 && \.sender == nil
         let built = try condition.predicate
-        let expected = try Predicate.parse("chat.title = 'a' AND sender.age > 17 AND sender = nil")
+        let expected = try FetchPredicate.parse("chat.title = 'a' AND sender.age > 17 AND sender = nil")
         #expect(built == expected)
         let counted: TypedPredicate<Typed.Message> = \.chat?.messages.count == 2
-        let (builtCount, expectedCount) = (try counted.predicate, try Predicate.parse("chat.messages.@count = 2"))
+        let (builtCount, expectedCount) = (try counted.predicate, try FetchPredicate.parse("chat.messages.@count = 2"))
         #expect(builtCount == expectedCount)
     }
 
@@ -68,7 +66,7 @@ private typealias PredicateError = ObjectGraph.PredicateError
             \.pinned?.isUnread == true, \.title == "a" && !(\.heading != "b"),
         ]
         for condition in wrong {
-            let error = #expect(throws: PredicateError.self) { try condition.predicate }
+            let error = #expect(throws: FetchPredicateError.self) { try condition.predicate }
             #expect(error?.code == .unsupported)
             #expect(error?.message.contains("Chat leads to no declared property") == true)
         }
@@ -89,7 +87,7 @@ private typealias PredicateError = ObjectGraph.PredicateError
             var typed = PredicateChecker(model: model, entity: entity.index)
             var written = PredicateChecker(model: model, entity: entity.index)
             #expect(
-                "\(try typed.check(try condition.predicate))" == "\(try written.check(try Predicate.parse(text)))")
+                "\(try typed.check(try condition.predicate))" == "\(try written.check(try FetchPredicate.parse(text)))")
         }
     }
 
@@ -100,7 +98,7 @@ private typealias PredicateError = ObjectGraph.PredicateError
             limit: 3, offset: 1)
         #expect(request.sort == ["chat.title[c] desc", "chat.messages.@count", "id"])
         #expect(request.limit == 3 && request.offset == 1 && request.entity == "Message")
-        #expect(throws: PredicateError.self) {
+        #expect(throws: FetchPredicateError.self) {
             try FetchRequest(Typed.Chat.self, sort: [.ascending(\.heading)])
         }
     }

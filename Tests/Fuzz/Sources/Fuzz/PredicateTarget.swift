@@ -35,11 +35,11 @@ struct PredicateTarget: FuzzTarget {
         request.sort = [entity.identity.name]
         let checked: CheckedFetchRequest
         do {
-            let predicate = try ObjectGraph.Predicate.parse(text)
-            let again = try ObjectGraph.Predicate.parse(predicate.description)
+            let predicate = try FetchPredicate.parse(text)
+            let again = try FetchPredicate.parse(predicate.description)
             if again != predicate { throw Broken("it prints otherwise: \(predicate)") }
             checked = try request.checked(with: store.model)
-        } catch let error as ObjectGraph.PredicateError {
+        } catch let error as FetchPredicateError {
             if error.description.isEmpty { throw Broken("an error without words") }
             return
         }
@@ -49,7 +49,7 @@ struct PredicateTarget: FuzzTarget {
             }
             if found != judged { throw Broken("the store finds \(found), memory \(judged): \(text)") }
         } catch let error as StoreError where error.code == .tooComplex {
-        } catch let error as ObjectGraph.PredicateError where error.code == .tooComplex {
+        } catch let error as FetchPredicateError where error.code == .tooComplex {
         }
     }
 

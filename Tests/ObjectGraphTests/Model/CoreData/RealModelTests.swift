@@ -138,11 +138,11 @@ import Testing
         for index in 0..<3 {
             for entity in model.entities where !entity.isAbstract {
                 var isBound = false
-                var operation = ObjectGraph.Operation(
+                var operation = ObjectOperation(
                     .upsert, entity: entity.index, identity: value(entity.identity, entity, index))
                 for attribute in entity.attributes where !attribute.isDerived && attribute.slot != entity.identitySlot {
                     operation.attributes.append(
-                        ObjectGraph.Operation.AttributeValue(
+                        ObjectOperation.AttributeValue(
                             slot: attribute.slot, value: value(attribute, entity, index)))
                 }
                 for relationship in entity.relationships {
@@ -167,7 +167,7 @@ import Testing
                         change = .edit(add: becomesOne ? [near] : [near, next], remove: [])
                     }
                     operation.relationships.append(
-                        ObjectGraph.Operation.RelationshipValue(relationship: relationship.index, change: change))
+                        ObjectOperation.RelationshipValue(relationship: relationship.index, change: change))
                 }
                 let outcome = try graph.apply(GraphEvent(operation))[0]
                 // Who needs a destination that the next version takes away has no objects that could migrate.

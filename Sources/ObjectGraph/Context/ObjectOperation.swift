@@ -1,5 +1,5 @@
 /// What an event asks of one object. Positions are those of the model's entities, slots and relationships.
-public struct Operation: Sendable {
+public struct ObjectOperation: Sendable {
     /// What is to be done with the object.
     public enum Kind: Sendable {
         /// Creates the object or changes the named properties; the others stay as they are.
@@ -96,16 +96,16 @@ public enum RelationshipChange: Sendable {
 /// The operations of one record: all have their effect, or none.
 public struct GraphEvent: Sendable {
     /// The operations; nested objects come first, the object that the event is about last.
-    public var operations: [Operation]
+    public var operations: [ObjectOperation]
 
     /// Makes an event of operations, in the order in which they apply.
-    public init(_ operations: [Operation]) { self.operations = operations }
+    public init(_ operations: [ObjectOperation]) { self.operations = operations }
 
     /// Makes an event of one operation.
-    public init(_ operation: Operation) { operations = [operation] }
+    public init(_ operation: ObjectOperation) { operations = [operation] }
 
     /// The operation that empties an entity, where that is what the event asks.
-    var truncation: Operation? {
+    var truncation: ObjectOperation? {
         operations.count == 1 && operations[0].kind == .truncate ? operations[0] : nil
     }
 }

@@ -1,4 +1,4 @@
-extension Predicate {
+extension FetchPredicate {
     /// What a side of a comparison, a sort key or a fetched property computes for each object.
     public indirect enum Expression: Sendable, Hashable {
         /// A value.
@@ -94,13 +94,13 @@ extension Predicate {
         /// The name that stands for an object of the collection, without its `$`.
         public var variable: String
         /// Which of the objects count.
-        public var predicate: Predicate
+        public var predicate: FetchPredicate
         /// What is computed over them: the names lead from such an object to a value.
         public var aggregate: PropertyPath
 
         /// Makes the number of the objects that a predicate is true of.
         public init(
-            _ collection: PropertyPath, _ variable: String, _ predicate: Predicate,
+            _ collection: PropertyPath, _ variable: String, _ predicate: FetchPredicate,
             aggregate: PropertyPath = PropertyPath(names: [], function: "count")
         ) {
             self.collection = collection

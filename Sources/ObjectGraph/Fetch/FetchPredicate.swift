@@ -6,20 +6,20 @@
 ///
 /// For example:
 ///
-///     let work = try Predicate.parse("title BEGINSWITH[c] 'work' AND ANY members.name IN {'Ada', 'Grace'}")
-///     let recent = Predicate("updatedAt", .greater, .date(microseconds))
+///     let work = try FetchPredicate.parse("title BEGINSWITH[c] 'work' AND ANY members.name IN {'Ada', 'Grace'}")
+///     let recent = FetchPredicate("updatedAt", .greater, .date(microseconds))
 ///     let request = FetchRequest("Chat", matching: work && !recent)
 ///
 /// Source of the language: Apple's Predicate Format String Syntax; docs/fetching.md states ours.
-public indirect enum Predicate: Sendable, Hashable {
+public indirect enum FetchPredicate: Sendable, Hashable {
     /// True of all objects, or of none.
     case constant(Bool)
     /// True where all are; without any it is true.
-    case and([Predicate])
+    case and([FetchPredicate])
     /// True where one is; without any it is false.
-    case or([Predicate])
+    case or([FetchPredicate])
     /// True where the other is not.
-    case not(Predicate)
+    case not(FetchPredicate)
     /// True where two sides compare.
     case comparison(Comparison)
 
@@ -33,13 +33,13 @@ public indirect enum Predicate: Sendable, Hashable {
     }
 
     /// Returns a predicate that is true where both are.
-    public static func && (left: Predicate, right: Predicate) -> Predicate { .and([left, right]) }
+    public static func && (left: FetchPredicate, right: FetchPredicate) -> FetchPredicate { .and([left, right]) }
 
     /// Returns a predicate that is true where one of both is.
-    public static func || (left: Predicate, right: Predicate) -> Predicate { .or([left, right]) }
+    public static func || (left: FetchPredicate, right: FetchPredicate) -> FetchPredicate { .or([left, right]) }
 
     /// Returns a predicate that is true where the other is not.
-    public static prefix func ! (predicate: Predicate) -> Predicate { .not(predicate) }
+    public static prefix func ! (predicate: FetchPredicate) -> FetchPredicate { .not(predicate) }
 
     /// A comparison of two sides.
     public struct Comparison: Sendable, Hashable {

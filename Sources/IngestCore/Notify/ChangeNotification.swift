@@ -1,7 +1,7 @@
 import ObjectGraph
 
 /// A notification as it is sent.
-public struct Notification: Sendable, Equatable {
+public struct ChangeNotification: Sendable, Equatable {
     /// The history token that it tells of.
     public let token: Int64
     /// The record's key, the object's entity and identity; nil for a notification of a transaction.
@@ -36,7 +36,7 @@ public struct NotificationBuilder: Sendable {
     public func notifications(
         for transaction: HistoryTransaction, firstPart: Int = 1,
         values: (HistoryChange) throws -> String? = { _ in nil }, isWanted: (HistoryChange) -> Bool = { _ in true }
-    ) rethrows -> [Notification] {
+    ) rethrows -> [ChangeNotification] {
         switch granularity {
         case .transaction: byTransaction(transaction, firstPart, isWanted)
         case .object: try byObject(transaction, isWanted, values)
@@ -48,7 +48,7 @@ public struct NotificationBuilder: Sendable {
     /// One event, or several with consecutive parts where one would be larger than the broker takes.
     private func byTransaction(
         _ transaction: HistoryTransaction, _ firstPart: Int, _ isWanted: (HistoryChange) -> Bool
-    ) -> [Notification] {
+    ) -> [ChangeNotification] {
         // What stands around the changes; 128 bytes are for the identifier, the part's numbers and punctuation.
         let frame = envelope(transaction, id: "", data: head(transaction)).utf8.count + 128
         let room = max(1024, maximumBytes - frame)
@@ -73,7 +73,7 @@ public struct NotificationBuilder: Sendable {
             let part = isSplit ? ",\"part\":\(number),\"last\":\(isLast)" : ""
             let data = "{\(head(transaction))\(part),\"changes\":[\(changes.joined(separator: ","))]}"
             let id = isSplit ? "\(transaction.token).\(number)" : "\(transaction.token)"
-            return Notification(
+            return ChangeNotification(
                 token: transaction.token, key: nil, value: envelope(transaction, id: id, data: data))
         }
     }
@@ -83,8 +83,8 @@ public struct NotificationBuilder: Sendable {
     private func byObject(
         _ transaction: HistoryTransaction, _ isWanted: (HistoryChange) -> Bool,
         _ values: (HistoryChange) throws -> String?
-    ) rethrows -> [Notification] {
-        var notifications: [Notification] = []
+    ) rethrows -> [ChangeNotification] {
+        var notifications: [ChangeNotification] = []
         for (index, change) in transaction.changes.enumerated() where isWanted(change) {
             let current = try values(change).map { ",\"values\":\($0)" } ?? ""
             let id = "\(transaction.token).\(transaction.firstIndex + index + 1)"
@@ -93,10 +93,10 @@ public struct NotificationBuilder: Sendable {
             if value.utf8.count + key.utf8.count > maximumBytes {
                 value = objectEvent(transaction, id: id, json(change, isShortened: true), "")
             }
-            notifications.append(Notification(token: transaction.token, key: key, value: value))
+            notifications.append(ChangeNotification(token: transaction.token, key: key, value: value))
             // Compaction keeps the last record of a key for good, unless its value is null.
             if change.kind == .delete {
-                notifications.append(Notification(token: transaction.token, key: key, value: nil))
+                notifications.append(ChangeNotification(token: transaction.token, key: key, value: nil))
             }
         }
         return notifications

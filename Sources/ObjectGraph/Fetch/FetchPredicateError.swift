@@ -1,5 +1,5 @@
 /// Why a fetch request cannot be carried out: a stable code, the place in the text, and what to do.
-public struct PredicateError: Error, Sendable, Equatable, CustomStringConvertible {
+public struct FetchPredicateError: Error, Sendable, Equatable, CustomStringConvertible {
     /// The kinds of mistake; the raw values are stable and meant for scripts and logs.
     public enum Code: String, Sendable {
         /// The text does not follow the grammar.
@@ -59,7 +59,7 @@ public struct PredicateError: Error, Sendable, Equatable, CustomStringConvertibl
     }
 
     /// Returns the error as one of another part's text.
-    func located(in part: Part, _ number: Int = 1) -> PredicateError {
+    func located(in part: Part, _ number: Int = 1) -> FetchPredicateError {
         var error = self
         error.part = part
         error.number = number
