@@ -60,7 +60,7 @@ enum ExitStatus {
         case .busy, .full, .fenced, .positionConflict: tryAgain
         case .tooComplex: usage
         case .leased, .inputOutput, .corrupt, .unavailable: unavailable
-        case .constraint, .database: internalError
+        case .constraint, .value, .database: internalError
         }
     }
 

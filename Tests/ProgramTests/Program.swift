@@ -171,7 +171,8 @@ enum Foreign {
 
     /// Asks the `sqlite3` program, which a worker that starts need not wait for unless it writes.
     static func sqlite(_ path: String, _ sql: String, writing: Bool = false) throws -> String {
-        try run("sqlite3", ["-batch"] + (writing ? [] : ["-readonly"]) + [path, sql])
+        // A worker that was killed leaves a log, and the next to open the store locks it while it reads that.
+        try run("sqlite3", ["-batch", "-cmd", ".timeout 30000"] + (writing ? [] : ["-readonly"]) + [path, sql])
             .trimmingCharacters(in: .whitespacesAndNewlines)
     }
 

@@ -31,7 +31,8 @@ public struct BatchUpdateRequest: Sendable {
         }
     }
 
-    /// Which objects; its sort, limit, offset and properties have no meaning here.
+    /// Which objects; its sort, limit, offset and properties have no meaning here. Objects of the entities below are
+    /// among them unless ``FetchRequest/includesSubentities`` is false.
     public var objects: FetchRequest
     /// What is set, by attribute.
     public var assignments: [String: Assignment] = [:]
@@ -52,7 +53,8 @@ public struct BatchUpdateRequest: Sendable {
 /// Deletes many objects inside the store, and what hangs on them: the delete rules hold, and a rule that refuses makes
 /// the request fail as a whole.
 public struct BatchDeleteRequest: Sendable {
-    /// Which objects; its sort, limit, offset and properties have no meaning here.
+    /// Which objects; its sort, limit, offset and properties have no meaning here. Objects of the entities below are
+    /// among them unless ``FetchRequest/includesSubentities`` is false.
     public var objects: FetchRequest
     /// What is returned.
     public var resultKind = BatchResultKind.count

@@ -6,7 +6,8 @@ extension WriterContext {
     ///   ``StoreError``. Nothing is changed then.
     public func execute(_ request: BatchUpdateRequest) throws -> BatchResult {
         let checked = try request.objects.checked(with: store.model)
-        let entities = concreteEntities(checked.entity)
+        // An abstract entity has no objects but placeholders, which an update leaves alone.
+        let entities = checked.entities.filter { !$0.isAbstract }
         var mayPassValuesOn = false
         do {
             return try update(request, checked, entities, vacates: false, &mayPassValuesOn)
@@ -54,6 +55,7 @@ extension WriterContext {
     /// Deletes many objects inside the store, and what hangs on them, in a transaction of its own; what was applied
     /// before is committed first.
     ///
+    /// Objects of the entities below the request's go too, unless its `objects.includesSubentities` is false.
     /// Each deleted object leaves a tombstone with the time of the request: events that are older change nothing.
     ///
     /// - Throws: ``FetchPredicateError`` where the request does not fit the model, ``BatchError`` where a delete rule or a
@@ -61,7 +63,7 @@ extension WriterContext {
     public func execute(_ request: BatchDeleteRequest) throws -> BatchResult {
         let checked = try request.objects.checked(with: store.model)
         // A placeholder may be of an abstract entity as yet.
-        let entities = allEntities(checked.entity)
+        let entities = checked.entities
         return try batch(resultKind: request.resultKind, entities: entities) { history, tally in
             let selections = try entities.map { entity throws(FetchPredicateError) in
                 let selection = try BatchSelection(
@@ -108,13 +110,6 @@ extension WriterContext {
             let own = insertion.entity.index
             return (tally.count(.insert, entity: own) + tally.count(.update, entity: own), staleCount)
         }
-    }
-
-    /// The entity and those below it that have objects other than placeholders.
-    private func concreteEntities(_ entity: Entity) -> [Entity] { allEntities(entity).filter { !$0.isAbstract } }
-
-    private func allEntities(_ entity: Entity) -> [Entity] {
-        [entity] + entity.subentityIndexes.map { store.model.entities[$0] }
     }
 
     // MARK: The transaction

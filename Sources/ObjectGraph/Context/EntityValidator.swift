@@ -1,8 +1,10 @@
 /// Checks of a program's own on the objects of an entity and its sub-entities, at the end of each event that touches
 /// them; a failure makes the event fail whole.
 ///
-/// Register them in ``WriterContext/Options/validators``. They run on the writer's thread, once an object and event, and
-/// see the object as the event leaves it, before derived values are computed. Placeholders are not validated.
+/// Register them in ``WriterContext/Options/validators``. They run while the writer is held, once an object and event,
+/// and see the object as the event leaves it, before derived values are computed. Placeholders are not validated.
+/// ``EditingContext/validate()`` asks them too, and so does a save twice: before the will-save hooks, with the context's
+/// values, and after them, with the store's.
 /// Source: NSManagedObject.h, validateForInsert, validateForUpdate and validateForDelete.
 public struct EntityValidator {
     /// Called for an object whose own event has come for the first time.
@@ -41,7 +43,8 @@ public struct ObjectValidation {
     /// The object's identity.
     public var identity: Value { values[entity.identitySlot] }
 
-    /// The value of an attribute, or the primary key of a to-one relationship's destination; null for any other name.
+    /// The value of an attribute, or the primary key of a to-one relationship's destination, a negative one where it is
+    /// not saved yet; null for any other name.
     public func value(_ property: String) -> Value { value(property, in: values) }
 
     /// The value before the event; null for an object that was not there.
@@ -68,6 +71,18 @@ public struct ObjectValidation {
         _ property: String? = nil, _ limit: String, reason: ValidationFailure.Reason = .generic
     ) {
         failures.append(ValidationFailure(reason: reason, entity: entity.name, property: property, limit: limit))
+    }
+
+    /// Refuses the object with a code of the program's own.
+    ///
+    /// - Parameters:
+    ///   - property: the name of the property whose rule is broken, or nil for the whole object.
+    ///   - limit: what is allowed, as for ``fail(_:_:reason:)``.
+    ///   - code: the number; a dead letter's code is `validation.` and this number. The numbers from 1550 to 1699 are
+    ///     Core Data's.
+    public mutating func fail(_ property: String? = nil, _ limit: String, code: Int) {
+        failures.append(
+            ValidationFailure(reason: .generic, entity: entity.name, property: property, limit: limit, code: code))
     }
 }
 

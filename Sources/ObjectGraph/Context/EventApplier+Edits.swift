@@ -53,31 +53,34 @@ extension EventApplier {
         var failures: [ValidationFailure] = []
         for object in objects where object.isAlive && !object.state.isPlaceholder {
             let entity = object.entity
+            func report(_ failure: ValidationFailure) { failures.append(failure.about(object)) }
             let values = object.state.values
             for limits in entity.limits {
                 let value = values[limits.slot]
                 if !object.isNew, object.original[limits.slot] == value { continue }
-                limits.check(value, of: entity) { failures.append($0) }
+                limits.check(value, of: entity, report: report)
             }
             if !object.state.transients.isEmpty {
                 for (slot, value) in object.state.transients.sorted(by: { $0.key < $1.key }) {
-                    entity.transientAttributes[slot].check(value, entity: entity.name) { failures.append($0) }
+                    entity.transientAttributes[slot].check(value, entity: entity.name, report: report)
                 }
             }
             for slot in entity.requiredSlots where registry.readsNull(object, slot) {
-                failures.append(
+                report(
                     ValidationFailure(
                         reason: .missingMandatory, entity: entity.name, property: entity.slotNames[slot],
                         limit: "is required and has no value"))
             }
             if !checksUniqueness || entity.uniquenessConstraints.isEmpty { continue }
-            failures += try uniquenessFailures(of: object)
+            for failure in try uniquenessFailures(of: object) { report(failure) }
         }
         var seen: Set<CountCheck> = []
         for check in counts where check.object.isAlive && !check.object.state.isPlaceholder {
             let key = CountCheck(object: ObjectKey(check.object), relationship: check.relationship.index)
             guard seen.insert(key).inserted else { continue }
-            if let failure = try countFailure(of: check.object, check.relationship) { failures.append(failure) }
+            if let failure = try countFailure(of: check.object, check.relationship) {
+                failures.append(failure.about(check.object))
+            }
         }
         return failures + (try DeletePropagation(registry: registry).refusals(of: deleted))
     }

@@ -4,7 +4,7 @@ extension EventApplier {
     func note(_ failure: ValidationFailure, of object: ContextObject) {
         let key = FailedRule(
             entity: object.entity.index, identity: object.identity, property: failure.property, reason: failure.reason)
-        if failedRules.insert(key).inserted { failures.add(failure) }
+        if failedRules.insert(key).inserted { failures.add(failure.about(object)) }
     }
 
     struct FailedRule: Hashable {
@@ -119,7 +119,7 @@ extension EventApplier {
             if !before.isPlaceholder {
                 let failures = validators.failures(
                     object.entity, values: before.values, oldValues: before.values, \.validateForDelete)
-                self.failures.add(failures)
+                self.failures.add(failures.map { $0.about(object) })
             }
         } else if before.isPlaceholder {
             if !object.state.isPlaceholder { call(\.validateForInsert, object, nil) }
@@ -132,7 +132,7 @@ extension EventApplier {
         _ hook: KeyPath<EntityValidator, ((inout ObjectValidation) -> Void)?>, _ object: ContextObject,
         _ oldValues: [Value]?
     ) {
-        failures.add(
-            validators.failures(object.entity, values: object.state.values, oldValues: oldValues, hook))
+        let found = validators.failures(object.entity, values: object.state.values, oldValues: oldValues, hook)
+        failures.add(found.map { $0.about(object) })
     }
 }

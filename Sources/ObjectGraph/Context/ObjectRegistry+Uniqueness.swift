@@ -71,9 +71,12 @@ extension ObjectRegistry {
         try loadPlaces(in: relationship, of: [owner])
         let key = linkKey(owner, relationship)
         let place = nextPlaces[key] ?? 0
-        nextPlaces[key] = place + 1
+        nextPlaces[key] = Self.behind(place)
         return place
     }
+
+    /// Returns the next place. Whoever wrote the greatest number into a store has several objects share it.
+    private static func behind(_ place: Int64) -> Int64 { place == .max ? .max : place + 1 }
 
     /// Notes that places below a number are taken: a new one comes behind them.
     func noteTaken(below place: Int64, in relationship: Relationship, of owner: ContextObject) {
@@ -88,7 +91,7 @@ extension ObjectRegistry {
         let stored = unknown.filter { !$0.isNew }.map(\.pk)
         if stored.isEmpty { return }
         func note(_ pk: Int64, _ greatest: Int64) {
-            nextPlaces[LinkKey(relationship, of: pk)] = greatest + 1
+            nextPlaces[LinkKey(relationship, of: pk)] = Self.behind(greatest)
         }
         switch relationship.storage {
         case .column: return

@@ -76,7 +76,8 @@ extension WriterContext {
     /// The number of objects that a chunk's events may have read beyond those that were foreseen.
     private static let maximumGrowth = 5000
 
-    /// Applies one event under a savepoint of its own; a rule of the schema that it breaks is its failure.
+    /// Applies one event under a savepoint of its own; a rule of the schema that it breaks, or a stored
+    /// value that nothing can be done with, is its failure.
     private func applyAlone(
         _ event: ArraySlice<GraphEvent>, _ history: HistoryWriter, _ tally: inout ChangeTally, _ run: inout ChunkRun
     ) throws {
@@ -88,7 +89,7 @@ extension WriterContext {
             try applyTogether(event, history, &ownTally, &run)
             try connection.run("RELEASE event")
             tally.add(ownTally)
-        } catch let error as StoreError where error.code == .constraint {
+        } catch let error as StoreError where error.isOfOneEvent {
             try connection.run("ROLLBACK TO event")
             try connection.run("RELEASE event")
             try restart()

@@ -184,8 +184,9 @@ public final class WriterContext: @unchecked Sendable {
                 let result = try save(chunk, deadLetter, isolatesEvents: false)
                 try connection.releaseSavepoint()
                 return result
-            } catch let error as StoreError where error.code == .constraint {
-                // A rule of the schema that the checks in memory do not know: find the event that breaks it.
+            } catch let error as StoreError where error.isOfOneEvent {
+                // A rule of the schema that the checks in memory do not know, or a stored value that nothing can be
+                // done with: find the event that meets it.
                 try connection.rollbackToSavepoint()
                 try restart()
                 return try save(chunk, deadLetter, isolatesEvents: true)

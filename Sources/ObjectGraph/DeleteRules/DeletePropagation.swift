@@ -90,7 +90,8 @@ struct DeletePropagation {
             if remaining.isEmpty { return nil }
             return ValidationFailure(
                 reason: .deniedDelete, entity: object.entity.name, property: relationship.name,
-                limit: "forbids the deletion while there are objects in it")
+                limit: "forbids the deletion while there are objects in it"
+            ).about(object)
         }
     }
 

@@ -172,14 +172,20 @@ extension EditingContext {
         try callWillSaveHooks()
         try checkRefusals()
         let held = heldObjects()
-        let outcome = try writer.save(
-            try editSet(), author: options.author, name: options.name)
+        let edits = try editSet()
+        let outcome: EditOutcome
+        do {
+            outcome = try writer.save(edits, author: options.author, name: options.name)
+        } catch {
+            throw named(error)
+        }
         rebuild(outcome, held)
         callDidSaveHooks(outcome.result)
         return outcome.result
     }
 
-    /// Checks all changes against the model, as far as that can be done without asking others.
+    /// Checks all changes against the model, as far as that can be done without asking others, and asks the writer's
+    /// ``EntityValidator``s.
     ///
     /// - Throws: ``EditingError`` with code `editing.validation` and all failures; ``StoreError``.
     public func validate() throws {
@@ -190,10 +196,51 @@ extension EditingContext {
                 (object: $0, relationship: check.relationship)
             }
         }
-        let failures = try applier.failures(
-            of: changed, counts: checks, deleted: changedRows { $0.state.deletion != nil && !$0.state.isVoid },
-            checksUniqueness: false)
+        let failures =
+            try applier.failures(
+                of: changed, counts: checks, deleted: changedRows { $0.state.deletion != nil && !$0.state.isVoid },
+                checksUniqueness: false) + validatorFailures()
         if !failures.isEmpty { throw EditingError(failures) }
+    }
+
+    /// Returns what the program's validators say of the changes, as the context sees them.
+    private func validatorFailures() -> [ValidationFailure] {
+        let validators = writer.applier.validators
+        if validators.isEmpty { return [] }
+        return writer.exclusively {
+            changedRows { _ in true }.flatMap { row -> [ValidationFailure] in
+                let hook: KeyPath<EntityValidator, ((inout ObjectValidation) -> Void)?>
+                let isArriving = row.isNew || row.wasPlaceholder
+                if !row.isAlive {
+                    if isArriving { return [] }
+                    hook = \.validateForDelete
+                } else if row.state.isPlaceholder {
+                    return []
+                } else if isArriving {
+                    hook = \.validateForInsert
+                } else if isChanged(row) {
+                    hook = \.validateForUpdate
+                } else {
+                    return []
+                }
+                return validators.failures(
+                    row.entity, values: row.isAlive ? row.state.values : row.original,
+                    oldValues: isArriving ? nil : row.original, hook
+                ).map { $0.about(row) }
+            }
+        }
+    }
+
+    /// Gives failures that the writer found the ids that the objects have in this context.
+    private func named(_ error: any Error) -> any Error {
+        guard var error = error as? EditingError else { return error }
+        for (index, failure) in error.failures.enumerated() {
+            guard let identity = failure.identity, let entity = model.entity(named: failure.entity),
+                let row = registry.known(entity.index, identity)
+            else { continue }
+            error.failures[index].objectID = ManagedObjectID(row)
+        }
+        return error
     }
 
     private func callWillSaveHooks() throws {

@@ -44,12 +44,13 @@ extension EditingContext {
         let held = heldObjects()
         clearPending()
         registry.reset()
+        for object in held { object.deletedRow = nil }
         keepHandles(held)
     }
 
     func clearPending() {
         pending = Pending()
-        refusals = []
+        refusals = Refusals()
         undoStack.clear()
     }
 
@@ -61,6 +62,7 @@ extension EditingContext {
     ///   ``StoreError``.
     public func refresh(_ object: ManagedObject, mergeChanges: Bool) throws {
         let id = object.objectID
+        refusals.settle(object)
         if id.isTemporary { return }
         undoStack.clear()
         registry.forgetLists()
@@ -82,6 +84,9 @@ extension EditingContext {
     }
 
     /// Takes up what another context has saved: objects known here are read anew, with changes kept on top.
+    ///
+    /// An object that was deleted and has no changes here stays readable as it was for those who hold it, until
+    /// ``reset()``. It says ``ManagedObject/isDeleted``, and setting a property of it throws `editing.object_gone`.
     ///
     /// - Throws: ``StoreError``.
     public func mergeChanges(from result: SaveResult) throws {
@@ -115,7 +120,13 @@ extension EditingContext {
     private func takeUp(_ ids: [ManagedObjectID]) throws {
         undoStack.clear()
         registry.forgetLists()
-        _ = try refresh(ids.filter { registry.known($0.entityIndex, pk: $0.pk) != nil }, mergeChanges: true)
+        let known = Dictionary(
+            ids.compactMap { id in registry.known(id.entityIndex, pk: id.pk).map { (id.key, $0) } }
+        ) { first, _ in first }
+        // What somebody still holds stays readable, as it was.
+        for id in try refresh(ids.filter { known[$0.key] != nil }, mergeChanges: true) {
+            heldObject(id)?.deletedRow = known[id.key]
+        }
     }
 
     /// Reads rows anew and returns the ids of those that are gone and have no changes here.

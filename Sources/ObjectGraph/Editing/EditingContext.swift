@@ -57,8 +57,8 @@ public final class EditingContext {
 
     var pending = Pending()
     var undoStack = UndoStack()
-    /// What properties of typed objects have refused since the last save.
-    var refusals: [any Error] = []
+    /// What properties of typed objects have refused and nothing has settled since.
+    var refusals = Refusals()
     /// Counts edits, so that hooks are known to have changed nothing.
     var editCount = 0
 
@@ -90,6 +90,9 @@ public final class EditingContext {
 
     func handle(_ object: ContextObject) -> ManagedObject { handle(ManagedObjectID(object)) }
 
+    /// Returns the handle of an object, if somebody holds it.
+    func heldObject(_ id: ManagedObjectID) -> ManagedObject? { handles[id.key] }
+
     /// Returns the handles that somebody holds.
     func heldObjects() -> [ManagedObject] { handles.held() }
 
@@ -106,8 +109,10 @@ public final class EditingContext {
         if let known = registry.known(id.entityIndex, pk: id.pk) {
             if known.state.isVoid { throw EditingError.gone(id) }
             object.isOf(known.entity)
+            object.deletedRow = nil
             return known
         }
+        if let deleted = object.deletedRow { return deleted }
         if id.isTemporary { throw EditingError.gone(id) }
         try registry.load(
             entity: id.entityIndex, primaryKeys: object.batch.map { Array($0.neighbours(of: id.pk)) } ?? [id.pk])
@@ -120,7 +125,7 @@ public final class EditingContext {
     /// Returns an object's row in order to change it.
     func changeableRow(of object: ManagedObject) throws -> ContextObject {
         let row = try row(of: object)
-        if !row.isAlive { throw EditingError.gone(object.objectID) }
+        if !row.isAlive || row === object.deletedRow { throw EditingError.gone(object.objectID) }
         return row
     }
 
@@ -248,6 +253,7 @@ public final class EditingContext {
         }
         let attribute = try row.entity.attributeToSet(name)
         try assign(try storedValue(value, of: attribute, row.entity), to: attribute, of: row)
+        refusals.settle(attribute.name, of: object)
     }
 
     private func assign(_ stored: Value, to attribute: Attribute, of row: ContextObject) throws {
@@ -299,6 +305,7 @@ public final class EditingContext {
             if let slot = relationship.slot { note(slot, of: row) }
             try applier.setDestination(target, relationship, of: row)
         }
+        refusals.settle(relationship.name, of: object)
     }
 
     func add(_ destination: ManagedObject, to relationship: Relationship, of object: ManagedObject) throws {
@@ -313,6 +320,8 @@ public final class EditingContext {
     func remove(_ destination: ManagedObject, from relationship: Relationship, of object: ManagedObject) throws {
         let row = try changeableRow(of: object)
         let target = try self.row(of: destination)
+        // Its links went with it.
+        if target === destination.deletedRow { return }
         try checkKind(of: target, relationship)
         try perform {
             try touch(row)
@@ -331,6 +340,7 @@ public final class EditingContext {
             for target in targets { try applier.link(row, relationship, target) }
             if relationship.isOrdered { try applier.order(row, relationship, targets) }
         }
+        refusals.settle(relationship.name, of: object)
     }
 
     func currentDestinations(of row: ContextObject, _ relationship: Relationship) throws -> [ContextObject] {
@@ -356,8 +366,11 @@ public final class EditingContext {
     /// - Throws: ``EditingError``, ``StoreError``.
     public func delete(_ object: ManagedObject) throws {
         let row = try row(of: object)
+        if row === object.deletedRow { return }
         let key = ObjectKey(row)
         if !row.isAlive || pending.deletions.contains(key) { return }
+        // What a deleted object refused is missing from no save.
+        refusals.settle(object)
         try perform { pending.deletions.append(key) }
     }
 }
@@ -381,9 +394,4 @@ extension Attribute {
         default: nil
         }
     }
-}
-
-extension ManagedObjectID {
-    /// Temporary keys grow from here and stay negative.
-    static let firstTemporaryKey: Int64 = -(1 << 40)
 }

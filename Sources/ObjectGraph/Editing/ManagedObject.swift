@@ -8,6 +8,8 @@ public final class ManagedObject {
     /// The object's name in the store; temporary until its first save.
     public internal(set) var objectID: ManagedObjectID
     var batch: FaultBatch?
+    /// The row as it was last known, where the context has taken up that somebody else deleted it.
+    var deletedRow: ContextObject?
     /// The typed view on the object, as long as somebody holds it.
     weak var typedObject: TypedObject?
 
@@ -17,7 +19,7 @@ public final class ManagedObject {
     }
 
     /// The object's own entity; of a fault, as far as it is known.
-    public var entity: Entity { known?.entity ?? context.model.entities[objectID.entityIndex] }
+    public var entity: Entity { (known ?? deletedRow)?.entity ?? context.model.entities[objectID.entityIndex] }
 
     /// Takes up that the object is of a more special entity than was known.
     func isOf(_ entity: Entity) {
@@ -27,15 +29,15 @@ public final class ManagedObject {
     // MARK: State
 
     /// Tells whether the object's values are still to be read.
-    public var isFault: Bool { known == nil }
+    public var isFault: Bool { known == nil && deletedRow == nil }
     /// Tells whether the next save inserts the object.
     public var isInserted: Bool { known.map { $0.isNew && $0.isAlive } ?? false }
     /// Tells whether the next save changes the object.
     public var isUpdated: Bool { known.map { !$0.isNew && $0.isAlive && context.isChanged($0) } ?? false }
-    /// Tells whether the next save deletes the object.
-    public var isDeleted: Bool { known.map { context.isDoomed($0) } ?? false }
+    /// Tells whether the next save deletes the object, or the context has taken up that somebody else did.
+    public var isDeleted: Bool { known.map { context.isDoomed($0) } ?? (deletedRow != nil) }
     /// Tells whether the object has changes that are not saved.
-    public var hasChanges: Bool { isInserted || isUpdated || isDeleted }
+    public var hasChanges: Bool { isInserted || isUpdated || known != nil && isDeleted }
     /// Tells whether the object was mentioned, but has not arrived; setting a property completes it.
     public var isPlaceholder: Bool { get throws { try context.row(of: self).state.isPlaceholder } }
 

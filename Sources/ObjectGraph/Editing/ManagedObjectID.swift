@@ -4,6 +4,9 @@
 /// that it is of a more special one.
 /// Ids may be passed between threads and contexts; objects may not.
 public struct ManagedObjectID: Sendable, Hashable, CustomStringConvertible {
+    /// Temporary keys grow from here and stay negative.
+    static let firstTemporaryKey: Int64 = -(1 << 40)
+
     private let kind: Entity
     /// The primary key in the entity's table; negative while the object is not saved.
     public let pk: Int64

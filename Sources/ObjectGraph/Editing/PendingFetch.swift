@@ -59,7 +59,7 @@ struct PendingFetch {
         }
         var entries: [Entry] = []
         for (pk, row) in pending where row.isAlive && !context.isDoomed(row) {
-            if !row.entity.isKind(of: request.entity) { continue }
+            if !request.includes(row.entity) { continue }
             if row.state.isPlaceholder, !request.includesPlaceholders { continue }
             if let predicate = request.predicate, try !evaluator.isTrue(predicate, of: row) { continue }
             let entry = Entry(pk: pk, values: try evaluator.order(request.sort, of: row))

@@ -47,6 +47,10 @@ public struct FetchRequest: Sendable {
     public var after: String?
     /// Tells whether objects that have not arrived, but were mentioned, are read too.
     public var includesPlaceholders = true
+    /// Tells whether objects of the entities below the request's are read too.
+    ///
+    /// Source: NSFetchRequest.h, includesSubentities.
+    public var includesSubentities = true
     /// The properties to read; nil for all attributes and to-one relationships.
     ///
     /// A to-many relationship that is named comes as the list of its destinations' identities. Key paths and
@@ -135,6 +139,7 @@ public struct CheckedFetchRequest: Sendable {
     var offset: Int
     fileprivate(set) var after: FetchCursor?
     let includesPlaceholders: Bool
+    let includesSubentities: Bool
     var now: Int64?
     /// Tells this request's cursors from those of others.
     let fingerprint: UInt64
@@ -166,6 +171,16 @@ public struct CheckedFetchRequest: Sendable {
                 .cursor, "A cursor and an offset exclude each other", at: nil, remedy: "Leave the offset out")
         }
         return try FetchCursor(text, fingerprint: fingerprint, count: sort.count)
+    }
+
+    /// The entities whose objects the request is for.
+    var entities: [Entity] {
+        includesSubentities ? [entity] + entity.subentityIndexes.map { model.entities[$0] } : [entity]
+    }
+
+    /// Tells whether the request is for objects of an entity.
+    func includes(_ other: Entity) -> Bool {
+        includesSubentities ? other.isKind(of: entity) : other === entity
     }
 
     /// Tells whether a row of the result stands for several objects.

@@ -34,7 +34,8 @@ struct FetchRequestChecker {
             model: model, entity: entity, predicate: predicate, sort: sort.map(\.checked),
             shape: FetchShape(entity: entity, columns: columns, hasRowAggregates: isGrouped && groupBy.isEmpty),
             groupBy: groupBy, having: having, isDistinct: request.isDistinct, limit: nil, offset: 0, after: nil,
-            includesPlaceholders: request.includesPlaceholders, now: nil, fingerprint: fingerprint)
+            includesPlaceholders: request.includesPlaceholders, includesSubentities: request.includesSubentities,
+            now: nil, fingerprint: fingerprint)
     }
 
     private var isOfRows: Bool { isGrouped || request.isDistinct }
@@ -214,7 +215,8 @@ struct FetchRequestChecker {
     private func fingerprint(_ condition: FetchPredicate?, _ sort: [SortKey]) -> UInt64 {
         let parts =
             [entity.name, condition?.description ?? "", request.includesPlaceholders ? "placeholders" : ""]
-            + sort.map(\.text)
+            // Cursors of before stay good: they are of requests with sub-entities.
+            + sort.map(\.text) + (request.includesSubentities ? [] : ["", "without sub-entities"])
         return FetchCursor.fingerprint(parts)
     }
 }

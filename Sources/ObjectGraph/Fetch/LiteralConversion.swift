@@ -7,9 +7,7 @@ extension AttributeType {
         switch content {
         case .null: return .null
         case .stored(let value): return self.value(stored: value)
-        case .text(let text):
-            if self == .transformable, text.isEmpty { return nil }
-            return value(fromText: text)
+        case .text(let text): return value(fromText: text)
         case .boolean(let flag): return self == .boolean ? .integer(flag ? 1 : 0) : nil
         case .number(let text):
             if self == .boolean { return text == "0" || text == "1" ? .integer(text == "1" ? 1 : 0) : nil }
@@ -47,8 +45,8 @@ extension AttributeType {
 enum LiteralConversion {
     /// Returns the stored form, or nil where the type has none.
     static func value(_ content: Literal.Content, as type: AttributeType) -> Value? {
-        // The empty text compares with every text.
-        if case .text(let text) = content { return type.value(fromText: text) }
+        // A condition may look for any text in JSON, not for whole JSON only.
+        if case .text(let text) = content { return type == .transformable ? .text(text) : type.value(fromText: text) }
         if let value = type.value(of: content) { return value }
         // A whole number compares with a fraction, and with one that its type has no room for.
         guard case .number(let text) = content, type.isNumeric, type != .decimal else { return nil }

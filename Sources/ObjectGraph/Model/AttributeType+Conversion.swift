@@ -2,7 +2,8 @@ extension AttributeType {
     /// Returns the stored form of a value written as text (a model's defaults, CSV fields, conditions), or nil.
     public func value(fromText text: String) -> Value? {
         switch self {
-        case .string, .uri, .transformable: .text(text)
+        case .string, .uri: .text(text)
+        case .transformable: JSONSyntax.isValid(text) ? .text(text) : nil
         case .integer16, .integer32, .integer64: Int64(text).flatMap(value(fromInteger:))
         case .double, .float: Double(text).flatMap(value(fromDouble:))
         case .decimal: DecimalText.canonical(text).map { .text($0) }

@@ -32,6 +32,9 @@ public enum JSONText {
 
 extension AttributeType {
     /// Appends a stored value as JSON: numbers and booleans as themselves, decimals too, the rest as strings.
+    ///
+    /// A value that is none of the type, which only another program can have stored, is a string: the result is JSON
+    /// whatever the store holds.
     public func appendJSON(_ value: Value, to output: inout String) {
         switch (self, value) {
         case (_, .null): output += "null"
@@ -39,7 +42,9 @@ extension AttributeType {
         case (.date, .integer): JSONText.append(text(of: value), to: &output)
         case (_, .integer(let number)): output += String(number)
         case (_, .double(let number)): output += number.isFinite ? "\(number)" : "null"
-        case (.decimal, .text(let text)), (.transformable, .text(let text)): output += text
+        case (.decimal, .text(let text)) where JSONSyntax.isValid(text),
+            (.transformable, .text(let text)) where JSONSyntax.isValid(text):
+            output += text
         default: JSONText.append(text(of: value), to: &output)
         }
     }

@@ -26,20 +26,42 @@ public struct ValidationFailure: Error, Sendable, Equatable, CustomStringConvert
     public let reason: Reason
     /// The name of the object's entity.
     public let entity: String
+    /// The object's identity, or nil where the failure is of no single object. ``description`` does not show it.
+    public internal(set) var identity: Value?
+    /// The object's id, or nil where the failure is of no single object, or of one that an event would have made.
+    ///
+    /// Source: CoreDataErrors.h, NSValidationObjectErrorKey.
+    public internal(set) var objectID: ManagedObjectID?
     /// The name of the attribute or relationship whose rule is broken, or nil where the whole object is meant.
     public let property: String?
     /// What is allowed, without the value that broke it.
     public let limit: String
 
-    init(reason: Reason, entity: String, property: String?, limit: String) {
+    /// Core Data's code of the failure, or the one that a validator gave.
+    public let code: Int
+
+    init(reason: Reason, entity: String, property: String?, limit: String, code: Int? = nil) {
         self.reason = reason
+        self.code = code ?? reason.rawValue
         self.entity = entity
         self.property = property
         self.limit = limit
     }
 
-    /// Core Data's code of the failure.
-    public var code: Int { reason.rawValue }
+    /// Returns the failure with the object that it is of.
+    func about(_ object: ContextObject) -> ValidationFailure {
+        // The key of an object that the writer would have made is another's after the failure.
+        let isNamed = !object.isNew || object.pk < 0
+        return about(object.identity, isNamed ? ManagedObjectID(object) : nil)
+    }
+
+    /// Returns the failure with the object that it is of.
+    func about(_ identity: Value, _ objectID: ManagedObjectID?) -> ValidationFailure {
+        var failure = self
+        failure.identity = identity
+        failure.objectID = objectID
+        return failure
+    }
 
     /// The property, what is allowed and the code, without the value that broke it.
     public var description: String {

@@ -41,7 +41,7 @@ public struct TextPattern: @unchecked Sendable {
 
 extension Attribute {
     /// Tells whether a value of the type may be refused.
-    var hasLimits: Bool { !constraints.isEmpty || type == .uri || type == .date }
+    var hasLimits: Bool { !constraints.isEmpty || type == .uri || type == .date || type == .transformable }
 
     /// Checks a value against the attribute's type and limits, and reports each that it breaks; null passes.
     func check(_ value: Value, entity: String, report: (ValidationFailure) -> Void) {
@@ -52,6 +52,7 @@ extension Attribute {
         if type == .uri, let text = value.text, !URIText.isReference(text) {
             report(failure(.invalidURI, "has to be a URI or a relative reference", entity))
         }
+        if type == .transformable, !type.holds(value) { report(failure(.generic, "has to be JSON", entity)) }
         checkRange(value, entity, report)
         if constraints.minimumLength != nil || constraints.maximumLength != nil { checkLength(value, entity, report) }
         if let pattern = constraints.pattern, let text = value.text, !pattern.matches(text) {

@@ -125,11 +125,16 @@ struct BatchUpdate {
             if attribute.constraints.isEmpty, attribute.isOptional { continue }
             let statement = try PreparedStatement(
                 store.connection,
-                sql: "SELECT \(sql.value) FROM \(selection.source) WHERE \(selection.condition)")
+                sql: """
+                    SELECT \(sql.value), \(selection.alias).pk, \
+                    \(selection.alias).\(SQLText.quoted(entity.identity.columnName)) \
+                    FROM \(selection.source) WHERE \(selection.condition)
+                    """)
             bindSelection(statement)
             while try statement.step() {
                 if let failure = BatchAssignments.failure(of: statement.value(0), attribute, entity) {
-                    throw BatchError(ValidationFailures(failure))
+                    let id = ManagedObjectID(entity, statement.integer(1))
+                    throw BatchError(ValidationFailures(failure.about(statement.value(2), id)))
                 }
             }
         }

@@ -101,7 +101,11 @@ public struct DeadLetterSelection: Sendable {
 
 extension ReadContext {
     private static let columns =
-        "id, time, topic, partition, offset, line, stage, code, reason, key, value, valueBytes, headers, attempts"
+        """
+        id, CAST(time AS INTEGER), CAST(topic AS TEXT), max(min(CAST(partition AS INTEGER), 2147483647), 0), \
+        CAST(offset AS INTEGER), CAST(line AS INTEGER), CAST(stage AS TEXT), CAST(code AS TEXT), \
+        CAST(reason AS TEXT), key, value, CAST(valueBytes AS INTEGER), CAST(headers AS TEXT), CAST(attempts AS INTEGER)
+        """
 
     /// Returns the number of dead letters.
     public func deadLetterCount(_ selection: DeadLetterSelection = DeadLetterSelection()) throws -> Int {

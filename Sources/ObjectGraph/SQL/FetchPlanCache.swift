@@ -15,6 +15,7 @@ final class FetchPlanCache {
         let having: String?
         let isDistinct: Bool
         let includesPlaceholders: Bool
+        let includesSubentities: Bool
 
         init?(_ request: FetchRequest) {
             if !request.boundVariables.isEmpty { return nil }
@@ -28,6 +29,7 @@ final class FetchPlanCache {
             groupBy = request.groupBy
             isDistinct = request.isDistinct
             includesPlaceholders = request.includesPlaceholders
+            includesSubentities = request.includesSubentities
         }
     }
 

@@ -212,7 +212,11 @@ private struct FetchQueryBuilder {
 
     private mutating func conditions() throws(FetchPredicateError) -> [String] {
         var terms: [String] = []
-        if let kind = compiler.kind(0) { terms.append(kind) }
+        if !request.includesSubentities, request.entity.sharesTable {
+            terms.append("\(root)._entity = \(SQLText.literal(request.entity.name))")
+        } else if let kind = compiler.kind(0) {
+            terms.append(kind)
+        }
         if let predicate = request.predicate { terms.append("(\(try compiler.condition(predicate)))") }
         if !request.includesPlaceholders { terms.append("\(root)._placeholder = 0") }
         return terms

@@ -92,7 +92,7 @@ final class PreparedStatement {
         if code == SQLITE_DONE { return false }
         let failure = sqlite3_extended_errcode(connection)
         throw StoreError(
-            resultCode: failure == SQLITE_OK ? (reset == SQLITE_OK ? code : reset) : failure, action: "run a statement",
+            steppingCode: failure == SQLITE_OK ? (reset == SQLITE_OK ? code : reset) : failure,
             detail: StoreError.detail(code, String(cString: sqlite3_errmsg(connection))),
             path: sqlite3_db_filename(connection, "main").map { String(cString: $0) })
     }
@@ -135,6 +135,15 @@ final class PreparedStatement {
         guard let start = sqlite3_column_text(statement, column) else { return "" }
         let count = Int(sqlite3_column_bytes(statement, column))
         return String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self)
+    }
+
+    /// Tells whether a column holds a text whose bytes are no UTF-8; ``value(_:)`` mends such a text.
+    func isMalformedText(_ column: Int) -> Bool {
+        let column = Int32(column)
+        guard sqlite3_column_type(statement, column) == SQLITE_TEXT, let start = sqlite3_column_text(statement, column)
+        else { return false }
+        let count = Int(sqlite3_column_bytes(statement, column))
+        return String(validating: UnsafeBufferPointer(start: start, count: count), as: UTF8.self) == nil
     }
 
     private func bytes(_ column: Int32) -> [UInt8] {

@@ -84,8 +84,12 @@ extension ReadContext {
 
     // MARK: Rows of changes
 
+    // Other programs may have put anything there, and GRDB ends the process where a value is of another class.
     static let changeColumns =
-        "c.id, c.token, c.entity, c.object, c.identity, c.change, c.properties, c.tombstone"
+        """
+        c.id, CAST(c.token AS INTEGER), CAST(c.entity AS TEXT), CAST(c.object AS INTEGER), c.identity, \
+        CAST(c.change AS INTEGER), CAST(c.properties AS TEXT), CAST(c.tombstone AS TEXT)
+        """
 
     static func change(_ row: Row) -> HistoryChange {
         HistoryChange(
@@ -98,7 +102,10 @@ extension ReadContext {
     }
 
     static let rangeColumns =
-        "r.id, r.token, r.entity, r.first, r.last, r.count, r.objects, r.change, r.properties"
+        """
+        r.id, CAST(r.token AS INTEGER), CAST(r.entity AS TEXT), CAST(r.first AS INTEGER), CAST(r.last AS INTEGER), \
+        CAST(r.count AS INTEGER), CAST(r.objects AS TEXT), CAST(r.change AS INTEGER), CAST(r.properties AS TEXT)
+        """
 
     /// Returns the changes that a range stands for, with their ids.
     func expand(_ row: Row) throws -> [(id: Int64, HistoryChange)] {
@@ -108,7 +115,11 @@ extension ReadContext {
             range = HistoryRange(
                 first: row[3], last: row[4], count: row[5], objects: objects, kind: kind, properties: row[8])
         } else {
-            range = HistoryRange(first: row[3], last: row[4], kind: kind, properties: row[8])
+            let (first, last): (Int64, Int64) = (row[3], row[4])
+            let (distance, overflow) = last.subtractingReportingOverflow(first)
+            // What was never written here is no range; the verifier tells of it.
+            if overflow || distance < 0 || distance >= HistoryRange.maximumCount { return [] }
+            range = HistoryRange(first: first, last: last, kind: kind, properties: row[8])
         }
         let (id, token, entity): (Int64, Int64, String) = (row[0], row[1], row[2])
         let identities = try identities(of: range, entity: entity, after: id)
@@ -124,7 +135,8 @@ extension ReadContext {
     /// The identities of a range's objects: of those that are there from their table, of others from their deletion.
     private func identities(of range: HistoryRange, entity name: String, after id: Int64) throws -> [Int64: Value] {
         var identities: [Int64: Value] = [:]
-        identities.reserveCapacity(Int(range.count))
+        let keys = range.keys
+        identities.reserveCapacity(keys.count)
         func add(_ sql: String, _ arguments: StatementArguments) throws {
             let rows = try Row.fetchCursor(try database.cachedStatement(sql: sql), arguments: arguments)
             while let row = try rows.next() { identities[row[0]] = Value(row[1] as DatabaseValue) }
@@ -132,7 +144,9 @@ extension ReadContext {
         if let entity = model.entity(named: name) {
             let identity = SQLText.quoted(entity.identity.columnName)
             let selection = "SELECT e.pk, e.\(identity) FROM"
-            if let objects = range.objects {
+            if range.objects != nil {
+                // The list as it was read: SQLite fails at a text that is no JSON.
+                let objects = HistoryRange.list(keys[...])
                 let sql =
                     "\(selection) json_each(?) o CROSS JOIN \(SQLText.quoted(entity.viewName)) e ON e.pk = o.value"
                 try add(sql, [objects])
@@ -141,7 +155,7 @@ extension ReadContext {
                 try add(sql, [range.first, range.last])
             }
         }
-        if identities.count < Int(range.count) {
+        if identities.count < keys.count {
             let sql = """
                 SELECT object, identity FROM _history_change \
                 WHERE change = 2 AND entity = ? AND object BETWEEN ? AND ? AND id > ?

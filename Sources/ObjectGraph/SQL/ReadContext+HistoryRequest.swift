@@ -256,7 +256,7 @@ private struct HistoryQuery {
         let choices = keys.map { key in
             """
             (r.first <= \(key) AND r.last >= \(key) AND (r.objects IS NULL \
-            OR EXISTS (SELECT 1 FROM json_each(r.objects) o WHERE o.value = \(key))))
+            OR EXISTS (SELECT 1 FROM json_each(iif(json_valid(r.objects), r.objects, '[]')) o WHERE o.value = \(key))))
             """
         }
         return changeConditions("r") + [choices.isEmpty ? "0" : "(\(choices.joined(separator: " OR ")))"]

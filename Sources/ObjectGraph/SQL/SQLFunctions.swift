@@ -22,6 +22,7 @@ enum SQLFunctions {
             ("objectgraph_lowercase", 1, { SQLFunctions.apply(.lowercase, $0, $2) }),
             ("objectgraph_uppercase", 1, { SQLFunctions.apply(.uppercase, $0, $2) }),
             ("objectgraph_matches", 3, { SQLFunctions.matches($0, $2) }),
+            ("objectgraph_json", 2, { SQLFunctions.json($0, $2) }),
             ("objectgraph_decimal", 1, { SQLFunctions.decimal($0, $2) }),
             ("objectgraph_decimal_arithmetic", 3, { SQLFunctions.arithmetic($0, $2) }),
         ]
@@ -96,6 +97,16 @@ enum SQLFunctions {
         }
     }
 
+    /// Writes a stored value as JSON; the first argument is the name of the attribute's type.
+    private static func json(_ context: OpaquePointer?, _ arguments: UnsafeMutablePointer<OpaquePointer?>?) {
+        guard let name = text(arguments?[0]),
+            let type = AttributeType(rawValue: String(decoding: name, as: UTF8.self))
+        else { return sqlite3_result_null(context) }
+        var output = ""
+        type.appendJSON(anyValue(arguments?[1]), to: &output)
+        give(output, context)
+    }
+
     // MARK: Decimals
 
     private static func decimal(_ context: OpaquePointer?, _ arguments: UnsafeMutablePointer<OpaquePointer?>?) {
@@ -166,6 +177,13 @@ enum SQLFunctions {
     private static func text(_ value: OpaquePointer?) -> UnsafeBufferPointer<UInt8>? {
         guard sqlite3_value_type(value) == SQLITE_TEXT, let start = sqlite3_value_text(value) else { return nil }
         return UnsafeBufferPointer(start: start, count: Int(sqlite3_value_bytes(value)))
+    }
+
+    /// A value of any storage class, a blob too.
+    private static func anyValue(_ value: OpaquePointer?) -> Value {
+        guard sqlite3_value_type(value) == SQLITE_BLOB else { return self.value(value) }
+        let bytes = UnsafeRawBufferPointer(start: sqlite3_value_blob(value), count: Int(sqlite3_value_bytes(value)))
+        return .blob([UInt8](bytes))
     }
 
     private static func value(_ value: OpaquePointer?) -> Value {

@@ -53,22 +53,16 @@ extension SetDeletion {
     }
 
     /// The values that stay readable after the deletion, as the JSON text that ``Entity/preservedValues(_:)`` writes.
+    ///
+    /// Each value is written by the same function as in memory: SQLite's own JSON functions fail at what is no JSON.
     private func preservedSelection(_ entity: Entity) -> String {
         let preserved = entity.attributes.filter(\.isPreservedAfterDeletion)
         if preserved.isEmpty { return "NULL" }
         let fields = preserved.map { attribute in
-            let column = SQLText.quoted(attribute.columnName)
-            let value: String
-            switch attribute.type {
-            case .boolean: value = "json(CASE \(column) WHEN 0 THEN 'false' WHEN 1 THEN 'true' ELSE 'null' END)"
-            case .date: value = Schema.isoDate(column)
-            case .uuid: value = Schema.hyphenated(column)
-            case .decimal, .transformable: value = "json(coalesce(\(column), 'null'))"
-            case .binary: value = "hex(\(column))"
-            default: value = column
-            }
-            return "\(SQLText.literal(attribute.name)), \(value)"
+            let name = SQLText.literal(JSONText.string(attribute.name) + ":")
+            let type = SQLText.literal(attribute.type.rawValue)
+            return "\(name) || objectgraph_json(\(type), \(SQLText.quoted(attribute.columnName)))"
         }
-        return "json_object(\(fields.joined(separator: ", ")))"
+        return "'{' || \(fields.joined(separator: " || ',' || ")) || '}'"
     }
 }

@@ -184,14 +184,17 @@ struct SetDeletion {
     ) throws(StoreError) {
         let most = ValidationFailures.maximumDetailCount
         for (own, kind) in kinds(entity) {
-            let keys =
-                kind.isEmpty ? query : "SELECT 1 FROM \(table(own.index)) WHERE pk IN (\(query))\(kind)"
             let statement = try PreparedStatement(
-                store.connection, sql: "SELECT count(*) FROM (\(keys) LIMIT \(most))")
-            let count = try statement.step() ? statement.integer(0) : 0
+                store.connection,
+                sql: """
+                    SELECT pk, \(SQLText.quoted(own.identity.columnName)) FROM \(table(own.index)) \
+                    WHERE pk IN (\(query))\(kind) ORDER BY pk LIMIT \(most)
+                    """)
             let failure = ValidationFailure(
                 reason: reason, entity: own.name, property: relationship.name, limit: limit)
-            failures.list.add(failure, times: Int(count))
+            while try statement.step() {
+                failures.list.add(failure.about(statement.value(1), ManagedObjectID(own, statement.integer(0))))
+            }
         }
     }
 
@@ -210,8 +213,10 @@ struct SetDeletion {
                 guard let end = keys.last else { break }
                 try store.entities[entity.index].rows(primaryKeys: keys) { row in
                     if row.isPlaceholder { return }
-                    failures.list.add(
-                        validators.failures(row.entity, values: row.values, oldValues: row.values, \.validateForDelete))
+                    let found = validators.failures(
+                        row.entity, values: row.values, oldValues: row.values, \.validateForDelete)
+                    let (identity, id) = (row.values[row.entity.identitySlot], ManagedObjectID(row.entity, row.pk))
+                    failures.list.add(found.map { $0.about(identity, id) })
                 }
                 last = end
             }

@@ -39,6 +39,8 @@ public struct StoreError: Error, Sendable, Equatable, CustomStringConvertible {
         case olderFormat = "store.older_format"
         /// A regular expression of a request needs too many steps.
         case tooComplex = "store.too_complex"
+        /// A stored value cannot be worked with: another program put there what its type does not allow.
+        case value = "store.value"
         /// Anything else that SQLite reports.
         case database = "store.database"
     }
@@ -121,6 +123,31 @@ extension StoreError {
                 remedy: "Report this with the log")
         }
     }
+
+    /// Makes an error of a code that a running statement ended with.
+    ///
+    /// A statement that could be prepared and then fails with an error of the language met a value that its functions
+    /// do not take. That is no fault of the store as a whole: whoever applies events can leave one out.
+    init(steppingCode code: Int32, detail: String, path: String? = nil) {
+        let isOfValue: Bool
+        switch code & 0xff {
+        case SQLITE_MISMATCH: isOfValue = true
+        case SQLITE_TOOBIG: isOfValue = detail != SQLFunctions.exhausted
+        // A statement is prepared anew where the schema was changed.
+        case SQLITE_ERROR: isOfValue = !detail.contains("no such ")
+        default: isOfValue = false
+        }
+        guard isOfValue else {
+            self.init(resultCode: code, action: "run a statement", detail: detail, path: path)
+            return
+        }
+        self.init(
+            .value, "A stored value cannot be worked with (\(detail.isEmpty ? "code \(code)" : detail))",
+            remedy: "Run 'verify' to find the value, and correct it")
+    }
+
+    /// Tells whether another event may do where this one failed: what it met, and not the store, is at fault.
+    var isOfOneEvent: Bool { code == .constraint || code == .value || code == .tooComplex }
 
     /// Makes the error of a regular expression that would take too long.
     static func tooManySteps(action: String) -> StoreError {

@@ -1,15 +1,69 @@
 // The rules of the model on single values and on numbers of destinations, which events are held to one by one.
 extension StoreVerifier {
+    /// Values have the stored form of their types; other programs may have put anything there.
+    func checkValues(_ check: inout VerificationReport.Check) throws(StoreError) {
+        for entity in model.entities {
+            let attributes = entity.ownAttributes
+            let relationships = entity.ownRelationships.filter { $0.slot != nil }
+            if attributes.isEmpty, relationships.isEmpty { continue }
+            let names = attributes.map(\.columnName) + relationships.map(\.columnName)
+            let columns = ([entity.identity.columnName] + names).map(SQLText.quoted).joined(separator: ", ")
+            try rows("SELECT \(columns) FROM \(table(entity)) WHERE \(kind(entity))") { row in
+                func report(_ property: String, _ what: String) {
+                    check.report(entity.name, identity(row.value(0), entity), property, what)
+                }
+                for (position, attribute) in attributes.enumerated() {
+                    check.checkedCount += 1
+                    let value = row.value(position + 1)
+                    if !value.isNull, !attribute.type.holds(value) {
+                        report(attribute.name, "is not \(attribute.type.expectation) in stored form")
+                    } else if row.isMalformedText(position + 1) {
+                        report(attribute.name, "is a text that is no UTF-8")
+                    }
+                }
+                for (position, relationship) in relationships.enumerated() {
+                    check.checkedCount += 1
+                    let value = row.value(attributes.count + 1 + position)
+                    if !value.isNull, value.integer == nil { report(relationship.name, "is no primary key") }
+                }
+            }
+        }
+        try checkTexts(&check)
+    }
+
+    /// Columns of the store's own tables that hold JSON.
+    private func checkTexts(_ check: inout VerificationReport.Check) throws(StoreError) {
+        let columns = [
+            ("_history_change", "tombstone"), ("_dead_letter", "headers"), ("_conflict", "local"),
+            ("_conflict", "stored"),
+        ]
+        for (table, column) in columns {
+            // A store that nobody has opened for writing since has no table of conflicts yet.
+            if try integer("SELECT 1 FROM sqlite_master WHERE name = ?", [.text(table)]) == nil { continue }
+            try rows("SELECT id, \(column) FROM \(table) WHERE \(column) IS NOT NULL") { row in
+                check.checkedCount += 1
+                if AttributeType.transformable.holds(row.value(1)), !row.isMalformedText(1) { return }
+                check.report(table, String(row.integer(0)), column, "is no JSON")
+            }
+        }
+    }
+
+    /// The condition that rows are of an entity or one below it.
+    private func kind(_ entity: Entity) -> String {
+        entity.parentIndex == nil ? "1" : Schema.kindCondition(entity, model)
+    }
+
     /// Values keep to the limits that the model sets today; they may have been stored under wider ones.
     func checkLimits(_ check: inout VerificationReport.Check) throws(StoreError) {
         for entity in model.entities {
-            let limited = entity.ownAttributes.filter {
-                !$0.isDerived && (!$0.constraints.isEmpty || $0.type == .date || $0.type == .uri)
-            }
+            let limited = entity.ownAttributes.filter { !$0.isDerived && $0.hasLimits && $0.type != .transformable }
             if limited.isEmpty { continue }
             let columns = ([entity.identity.columnName] + limited.map(\.columnName)).map(SQLText.quoted)
             try rows(
-                "SELECT \(columns.joined(separator: ", ")) FROM \(table(entity)) WHERE _placeholder = 0"
+                """
+                SELECT \(columns.joined(separator: ", ")) FROM \(table(entity)) \
+                WHERE _placeholder = 0 AND \(kind(entity))
+                """
             ) { row in
                 for (position, attribute) in limited.enumerated() {
                     check.checkedCount += 1

@@ -30,7 +30,7 @@ struct StoreVerifier {
     func verify(progress: (String) -> Void) throws -> VerificationReport {
         let checks: [(name: String, body: (inout Check) throws -> Void)] = [
             ("integrity", checkIntegrity), ("foreignKeys", checkForeignKeys), ("identities", checkIdentities),
-            ("required", checkRequired), ("limits", checkLimits), ("counts", checkCounts),
+            ("values", checkValues), ("required", checkRequired), ("limits", checkLimits), ("counts", checkCounts),
             ("references", checkReferences), ("links", checkLinks), ("inverses", checkInverses),
             ("entities", checkEntities), ("order", checkOrder), ("derived", checkDerived), ("history", checkHistory),
             ("tombstones", checkTombstones), ("positions", checkPositions), ("keys", checkKeys),
@@ -41,7 +41,7 @@ struct StoreVerifier {
             var check = Check(name: name)
             do {
                 try body(&check)
-            } catch let error as StoreError where error.code == .corrupt || error.code == .database {
+            } catch let error as StoreError where [.corrupt, .value, .database].contains(error.code) {
                 // The rest can still tell how far the damage goes.
                 check.report("store", nil, nil, "could not be read: \(error.message)")
             }

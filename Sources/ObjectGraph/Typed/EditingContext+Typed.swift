@@ -77,51 +77,68 @@ extension EditingContext {
     ///   - sort: the order, the first key most important.
     ///   - limit: the greatest number of objects.
     ///   - offset: how many objects are passed over.
+    ///   - includesSubentities: whether objects of subclasses are among them.
     ///   - batchSize: nil to read all rows at once; otherwise touching an object reads this many.
     ///   - prefetch: relationships whose objects are read with one query each.
     /// - Throws: ``ModelError`` where the class does not fit the model, ``FetchPredicateError`` where a key path leads to no
     ///   declared property, ``StoreError``.
     public func fetch<Object: TypedObject>(
         _ type: Object.Type, where condition: TypedPredicate<Object> = .constant(true),
-        sort: [TypedSort<Object>] = [], limit: Int? = nil, offset: Int = 0, batchSize: Int? = nil,
-        prefetch: [PartialKeyPath<Object>] = []
+        sort: [TypedSort<Object>] = [], limit: Int? = nil, offset: Int = 0, includesSubentities: Bool = true,
+        batchSize: Int? = nil, prefetch: [PartialKeyPath<Object>] = []
     ) throws -> [Object] {
         try model.use(type)
-        let request = try FetchRequest(type, where: condition, sort: sort, limit: limit, offset: offset)
+        let request = try FetchRequest(
+            type, where: condition, sort: sort, limit: limit, offset: offset, includesSubentities: includesSubentities)
         let paths = try prefetch.map { try KeyPathProbe.path($0, of: type).names.joined(separator: ".") }
         return try fetch(request, batchSize: batchSize, prefetch: paths).map { typed(type, $0) }
     }
 
     // MARK: Refusals
 
-    /// Carries out a reading or setting of a property and keeps what it throws.
-    func noting<Result>(_ fallback: @autoclosure () -> Result, _ body: () throws -> Result) -> Result {
+    /// Carries out the reading of a property and keeps what it throws.
+    func reading<Result>(
+        _ name: String, of object: ManagedObject, else fallback: @autoclosure () -> Result,
+        _ body: () throws -> Result
+    ) -> Result {
         do {
             return try body()
         } catch {
-            refusals.append(error)
+            refusals.note(error, .read, name, of: object)
             return fallback()
         }
     }
 
-    /// Throws what reading or setting properties of typed objects has refused, the first of it, and forgets it.
+    /// Carries out the setting of a property and keeps what it throws.
+    func setting(_ name: String, of object: ManagedObject, _ body: () throws -> Void) {
+        do {
+            try body()
+        } catch {
+            refusals.note(error, .set, name, of: object)
+        }
+    }
+
+    /// Throws the first of what reading or setting properties of typed objects has refused.
+    ///
+    /// A refused setting is kept, and each later call and each ``save()`` throws it again, until the property is set to
+    /// a value that it takes, the object is refreshed or deleted, or the context is rolled back or reset. A refused
+    /// reading is forgotten once it was thrown: it loses no change.
     ///
     /// - Throws: ``EditingError``, ``StoreError``.
     public func checkRefusals() throws {
-        guard let first = refusals.first else { return }
-        refusals = []
-        throw first
+        if let first = refusals.take() { throw first }
     }
 
     /// Calls `body` and throws at once what reading or setting properties of typed objects refuses in it.
     ///
-    /// What `body` has done until then stays, as one step for ``undo()``.
+    /// What `body` has done until then stays, as one step for ``undo()``. What is thrown here is forgotten, as that of
+    /// ``ManagedObject/set(_:_:)`` is: no later save throws it again.
     ///
     /// - Throws: ``EditingError``, ``StoreError``; what `body` throws.
     public func checking<Result>(_ body: () throws -> Result) throws -> Result {
         try checkRefusals()
         let result = try undoGroup(body)
-        try checkRefusals()
+        if let first = refusals.takeAll() { throw first }
         return result
     }
 }

@@ -4,7 +4,7 @@ extension FetchRequest {
     /// - Throws: ``FetchPredicateError`` where a key path leads to no declared property.
     public init<Object: TypedObject>(
         _ type: Object.Type, where condition: TypedPredicate<Object> = .constant(true),
-        sort: [TypedSort<Object>] = [], limit: Int? = nil, offset: Int = 0
+        sort: [TypedSort<Object>] = [], limit: Int? = nil, offset: Int = 0, includesSubentities: Bool = true
     ) throws(FetchPredicateError) {
         let predicate = try condition.predicate
         self.init(type.entityName)
@@ -14,6 +14,7 @@ extension FetchRequest {
         self.sort = keys
         self.limit = limit
         self.offset = offset
+        self.includesSubentities = includesSubentities
     }
 }
 
@@ -25,28 +26,28 @@ extension ReadContext {
     ///   declared property, ``StoreError``.
     public func fetch<Object: TypedObject>(
         _ type: Object.Type, where condition: TypedPredicate<Object> = .constant(true),
-        sort: [TypedSort<Object>] = [], limit: Int? = nil, offset: Int = 0
+        sort: [TypedSort<Object>] = [], limit: Int? = nil, offset: Int = 0, includesSubentities: Bool = true
     ) throws -> [Snapshot<Object>] {
         try model.use(type)
-        return try fetch(try FetchRequest(type, where: condition, sort: sort, limit: limit, offset: offset)).map {
-            Snapshot($0)
-        }
+        let request = try FetchRequest(
+            type, where: condition, sort: sort, limit: limit, offset: offset, includesSubentities: includesSubentities)
+        return try fetch(request).map { Snapshot($0) }
     }
 
     /// Returns how many objects of a class a condition is true of.
     ///
-    /// - Throws: as ``fetch(_:where:sort:limit:offset:)``.
+    /// - Throws: as ``fetch(_:where:sort:limit:offset:includesSubentities:)``.
     public func count<Object: TypedObject>(
-        _ type: Object.Type, where condition: TypedPredicate<Object> = .constant(true)
+        _ type: Object.Type, where condition: TypedPredicate<Object> = .constant(true), includesSubentities: Bool = true
     ) throws -> Int {
         try model.use(type)
-        return try count(try FetchRequest(type, where: condition))
+        return try count(try FetchRequest(type, where: condition, includesSubentities: includesSubentities))
     }
 
     /// Returns the object that an identity addresses, or nil.
     ///
-    /// - Throws: as ``fetch(_:where:sort:limit:offset:)``; ``FetchPredicateError`` with code `predicate.type` where the
-    ///   identity is of another type.
+    /// - Throws: as ``fetch(_:where:sort:limit:offset:includesSubentities:)``; ``FetchPredicateError`` with code
+    ///   `predicate.type` where the identity is of another type.
     public func object<Object: TypedObject>(
         _ type: Object.Type, id: some AttributeValue
     ) throws -> Snapshot<Object>? {
@@ -56,7 +57,7 @@ extension ReadContext {
 
     /// Returns the object that a to-one relationship leads to, or nil.
     ///
-    /// - Throws: as ``fetch(_:where:sort:limit:offset:)``.
+    /// - Throws: as ``fetch(_:where:sort:limit:offset:includesSubentities:)``.
     public func destination<Object: TypedObject, Destination: TypedObject>(
         of object: Snapshot<Object>, _ path: KeyPath<Object, Destination?>
     ) throws -> Snapshot<Destination>? {
@@ -77,8 +78,8 @@ extension ReadContext {
     ///   - condition: which of them; without it all.
     ///   - sort: the order; an ordered relationship's own is not regarded.
     ///   - limit: the greatest number of objects.
-    /// - Throws: as ``fetch(_:where:sort:limit:offset:)``; ``FetchPredicateError`` with code `predicate.unsupported` where the
-    ///   relationship has no inverse.
+    /// - Throws: as ``fetch(_:where:sort:limit:offset:includesSubentities:)``; ``FetchPredicateError`` with code
+    ///   `predicate.unsupported` where the relationship has no inverse.
     public func destinations<Object: TypedObject, Destination: TypedObject>(
         of object: Snapshot<Object>, _ path: KeyPath<Object, [Destination]>,
         where condition: TypedPredicate<Destination> = .constant(true), sort: [TypedSort<Destination>] = [],

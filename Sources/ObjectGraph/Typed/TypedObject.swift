@@ -17,8 +17,9 @@
 ///     }
 ///
 /// A typed object is a view on a ``ManagedObject``; there is one of it as long as somebody holds it. What reading or
-/// setting a property refuses cannot be thrown there: the context keeps it, and its next ``EditingContext/save()``
-/// throws it and saves nothing. ``EditingContext/checking(_:)`` throws it at once.
+/// setting a property refuses cannot be thrown there: the context keeps it, and ``EditingContext/save()`` throws it and
+/// saves nothing. A refused setting is kept until it is settled; see ``EditingContext/checkRefusals()``.
+/// ``EditingContext/checking(_:)`` throws it at once.
 open class TypedObject {
     /// What an object is a view on. Only the library makes one.
     public struct Backing {
@@ -73,7 +74,7 @@ open class TypedObject {
         case .fetched(let object):
             return object[property.name].flatMap { Content(storedValue: $0) } ?? .placeholder
         case .managed(let object):
-            return object.context.noting(.placeholder) {
+            return object.context.reading(property.name, of: object, else: .placeholder) {
                 let stored = try object[property.name]
                 if let value = Content(storedValue: stored) { return value }
                 // A placeholder has no values yet.
@@ -86,7 +87,7 @@ open class TypedObject {
 
     func write<Content: AttributeValue>(_ property: PropertyDeclaration?, _ value: Content) {
         guard let property, case .managed(let object) = backing else { return }
-        object.context.noting(()) { try object.set(property.name, value) }
+        object.context.setting(property.name, of: object) { try object.set(property.name, value) }
     }
 
     // MARK: Relationships
@@ -97,7 +98,7 @@ open class TypedObject {
         case .declarations, .fetched: return nil
         case .probe(let probe): return Destination(Backing(content: .probe(probe.step(property))))
         case .managed(let object):
-            return object.context.noting(nil) {
+            return object.context.reading(property.name, of: object, else: nil) {
                 try object.object(property.name).map { object.context.typed(Destination.self, $0) }
             }
         }
@@ -105,7 +106,9 @@ open class TypedObject {
 
     func writeObject(_ property: PropertyDeclaration?, _ destination: TypedObject?) {
         guard let property, case .managed(let object) = backing else { return }
-        object.context.noting(()) { try object.setObject(property.name, try destination?.managed()) }
+        object.context.setting(property.name, of: object) {
+            try object.setObject(property.name, try destination?.managed())
+        }
     }
 
     func readObjects<Destination: TypedObject>(_ property: PropertyDeclaration?) -> [Destination] {
@@ -116,7 +119,7 @@ open class TypedObject {
             let step = probe.step(property)
             return (0..<KeyPathProbe.destinationCount).map { _ in Destination(Backing(content: .probe(step))) }
         case .managed(let object):
-            return object.context.noting([]) {
+            return object.context.reading(property.name, of: object, else: []) {
                 try object.objects(property.name).map { object.context.typed(Destination.self, $0) }
             }
         }
@@ -124,7 +127,7 @@ open class TypedObject {
 
     func writeObjects(_ property: PropertyDeclaration?, _ destinations: [TypedObject]) {
         guard let property, case .managed(let object) = backing else { return }
-        object.context.noting(()) {
+        object.context.setting(property.name, of: object) {
             try object.setObjects(property.name, try destinations.map { try $0.managed() })
         }
     }

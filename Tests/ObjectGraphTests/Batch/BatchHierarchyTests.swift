@@ -43,6 +43,25 @@ import Testing
         #expect(try graph.store.verify().isSound)
     }
 
+    @Test func `an update without sub-entities leaves their objects alone`() throws {
+        let graph = try graph()
+        var request = BatchUpdateRequest("Party", set: ["level": .value(2)])
+        request.objects.includesSubentities = false
+        #expect(try graph.writer.execute(request).count == 1)
+        #expect(try graph.column("SELECT id FROM Party WHERE level = 2") == ["a"])
+    }
+
+    @Test func `a deletion takes objects of sub-entities unless it is told not to`() throws {
+        let graph = try graph()
+        var request = BatchDeleteRequest("Party")
+        request.objects.includesSubentities = false
+        #expect(try graph.writer.execute(request).count == 1)
+        #expect(try graph.column("SELECT id FROM Party ORDER BY id") == ["b", "c"])
+        #expect(try graph.writer.execute(BatchDeleteRequest("Party")).count == 2)
+        #expect(try graph.column("SELECT id FROM Party") == [])
+        #expect(try graph.damage() == "")
+    }
+
     @Test func eachEntityComputesItsOwnDerivedValues() throws {
         let graph = try Graph(
             yaml: """

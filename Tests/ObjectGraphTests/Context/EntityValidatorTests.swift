@@ -101,11 +101,75 @@ import Testing
         let context = try EditingContext(graph.writer, options: EditingContext.Options())
         let message = try context.insert("Message", identity: "m", ["size": 5])
         try context.save()
-        #expect(calls.lines == ["insert m null→5"])
+        // Before the will-save hooks, and after them.
+        #expect(calls.lines == ["insert m null→5", "insert m null→5"])
         try message.set("size", 4)
         let error = #expect(throws: EditingError.self) { try context.save() }
         #expect(error?.failures.map(\.code) == [1550])
         #expect(try graph.column("SELECT size FROM Message") == [5])
+    }
+
+    @Test func `validate asks the validators and names the objects`() throws {
+        let calls = Calls()
+        let graph = try graph(calls)
+        try graph.apply(graph.upsert("Message", "m", ["size": 5]), graph.upsert("Message", "k", ["size": 7]))
+        let context = try EditingContext(graph.writer)
+        let message = try #require(try context.object("Message", identity: "m"))
+        let kept = try #require(try context.object("Message", identity: "k"))
+        let new = try context.insert("Message", identity: "n", ["size": 10])
+        try message.set("size", 4)
+        try context.delete(kept)
+        calls.lines = []
+        let error = #expect(throws: EditingError.self) { try context.validate() }
+        #expect(calls.lines.sorted() == ["delete k 7→7", "insert n null→10", "update m 5→4"])
+        let failures = try #require(error?.failures).sorted { $0.code < $1.code }
+        #expect(failures.map(\.code) == [1550, 1600, 1610])
+        #expect(failures.map(\.entity) == ["Message", "Message", "Message"])
+        #expect(failures.map(\.identity) == ["m", "k", "n"])
+        #expect(failures.map(\.objectID) == [message.objectID, kept.objectID, new.objectID])
+    }
+
+    @Test func `validators see what the will-save hooks have changed`() throws {
+        let calls = Calls()
+        let graph = try graph(calls)
+        try graph.apply(graph.upsert("Message", "m", ["size": 5]))
+        calls.lines = []
+        var options = EditingContext.Options()
+        options.hooks.willSave = { if try $0["size"] != 3 { try $0.set("size", 3) } }
+        let context = try EditingContext(graph.writer, options: options)
+        let message = try #require(try context.object("Message", identity: "m"))
+        try message.set("size", 6)
+        let error = #expect(throws: EditingError.self) { try context.save() }
+        #expect(calls.lines == ["update m 5→6", "update m 5→3"])
+        #expect(error?.failures.first?.objectID == message.objectID)
+    }
+
+    @Test func `a validator may give a code of its own`() throws {
+        var options = WriterContext.Options()
+        options.validators["Message"] = EntityValidator(validateForInsert: { $0.fail("size", "is odd", code: 9001) })
+        let graph = try Graph(ObjectModel.parse(Self.yaml), options: options)
+        let result = try graph.apply([graph.upsert("Message", "m")])
+        guard case .failed(let failure) = result.outcomes[0] else {
+            Issue.record("it was applied")
+            return
+        }
+        #expect(failure.code == "validation.9001" && failure.description.contains("(9001)"))
+        #expect(failure.details.first?.identity == "m" && failure.details.first?.objectID == nil)
+        let context = try EditingContext(graph.writer)
+        let message = try context.insert("Message", identity: "n")
+        let error = #expect(throws: EditingError.self) { try context.save() }
+        #expect(error?.coreDataCode == 9001 && error?.failures.first?.objectID == message.objectID)
+    }
+
+    @Test(arguments: [0, 1000]) func `failures of a deletion name the objects`(_ threshold: Int) throws {
+        let graph = try graph(Calls(), setDeletionThreshold: threshold)
+        try graph.apply(graph.upsert("Message", "m", ["size": 7, "chat": "c"]), graph.upsert("Chat", "c"))
+        let result = try graph.apply([graph.delete("Chat", "c")])
+        guard case .failed(let failure) = result.outcomes[0] else {
+            Issue.record("it was applied")
+            return
+        }
+        #expect(failure.details.map(\.identity) == ["m"] && failure.details.first?.objectID?.entity == "Message")
     }
 
     @Test func validatorOfAnUnknownEntityIsRefused() throws {

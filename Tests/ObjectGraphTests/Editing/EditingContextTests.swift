@@ -223,6 +223,42 @@ import Testing
         #expect(try fixture.value("Message", "m1", "body") == "mine")
     }
 
+    @Test func `an object whose deletion is taken up stays readable and says so`() throws {
+        try fixture.seed()
+        let context = try fixture.context()
+        let (message, chat) = (try context.require("Message", "m1"), try context.require("Chat", "c"))
+        let sender = try message.object("sender")
+        let two = try fixture.context()
+        try two.delete(try two.require("Message", "m1"))
+        try context.mergeChanges(from: try two.save())
+        #expect(message.isDeleted && !message.isFault && !message.hasChanges && !context.hasChanges)
+        #expect(try message["body"] == "hello" && message.identity == "m1" && message.object("sender") === sender)
+        #expect(try context.ids(chat.objects("messages")) == ["m2", "m3"])
+        #expect(editingError { try message.set("body", "mine") }?.code == .objectGone)
+        #expect(editingError { try chat.setObjects("messages", [message]) }?.code == .objectGone)
+        try context.delete(message)
+        try chat.remove(message, from: "messages")
+        try chat.set("topic", "mine")
+        try context.save()
+        #expect(try message.isDeleted && message["body"] == "hello")
+        context.reset()
+        #expect(!message.isDeleted && editingError { _ = try message["body"] }?.code == .objectGone)
+    }
+
+    @Test func `batch results and the history let deleted objects stay readable too`() throws {
+        try fixture.seed()
+        let context = try fixture.context()
+        let (first, second) = (try context.require("Message", "m1"), try context.require("Message", "m2"))
+        let writer = fixture.graph.writer
+        try context.mergeChanges(from: try writer.execute(BatchDeleteRequest("Message", where: "id = 'm1'")))
+        #expect(try first.isDeleted && first["body"] == "hello" && !second.isDeleted)
+        var request = HistoryRequest()
+        request.after = try fixture.store.read { try $0.historyToken() }
+        try fixture.deleteElsewhere("Message", "m2")
+        try context.mergeChanges(from: try fixture.store.read { [request] in try $0.history(request) })
+        #expect(try second.isDeleted && second["body"] == "hello")
+    }
+
     @Test func whatTheHistoryTellsOfIsTakenUp() throws {
         try fixture.seed()
         let context = try fixture.context()

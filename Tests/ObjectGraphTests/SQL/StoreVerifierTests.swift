@@ -86,7 +86,7 @@ struct StoreVerifierTests {
             let report = try fixture.store.verify { names.append($0) }
             #expect(report.isSound, "\(report.text)")
             #expect(names == report.checks.map(\.name))
-            #expect(report.checks.count == 16)
+            #expect(report.checks.count == 17)
         }
         let report = try Self.workOrders().store.verify()
         #expect(report.check(named: "derived")?.checkedCount == 79)

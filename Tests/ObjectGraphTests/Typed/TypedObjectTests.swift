@@ -155,9 +155,59 @@ import Testing
         member.age = 100_000
         #expect(member.age == nil)
         #expect(editingError { try context.save() }?.code == .type)
+        #expect(editingError { try context.save() }?.code == .type)
         #expect(try graph.store.read { try $0.count(Typed.Member.self) } == 0)
+        member.age = 30
         try context.save()
         #expect(try graph.store.read { try $0.count(Typed.Member.self) } == 1)
+    }
+
+    @Test func `a refused setter is kept until the property is set to a value it takes`() throws {
+        let context = try context()
+        let (ada, bob) = (try context.insert(Typed.Member.self), try context.insert(Typed.Member.self))
+        (ada.age, bob.age) = (100_000, 100_000)
+        for _ in 0..<3 { #expect(editingError { try context.save() }?.code == .type) }
+        ada.name = "Ada"
+        #expect(editingError { try context.save() }?.code == .type)
+        ada.age = 30
+        #expect(editingError { try context.checkRefusals() }?.code == .type)
+        try bob.managedObject?.set("age", 31)
+        try context.save()
+        #expect(try graph.column("SELECT age FROM Member ORDER BY age") == [30, 31])
+    }
+
+    @Test(arguments: ["rollback", "reset", "delete"])
+    func `a refused setter is forgotten with the changes that it belongs to`(_ way: String) throws {
+        let context = try context()
+        let member = try context.insert(Typed.Member.self)
+        member.age = 100_000
+        #expect(editingError { try context.save() }?.code == .type)
+        switch way {
+        case "rollback": context.rollback()
+        case "reset": context.reset()
+        default: try context.delete(member)
+        }
+        try context.save()
+    }
+
+    @Test func `a refresh forgets what that object refused and nothing else`() throws {
+        let context = try context()
+        let (ada, bob) = (try context.insert(Typed.Member.self), try context.insert(Typed.Member.self))
+        try context.save()
+        (ada.age, bob.age) = (100_000, 100_000)
+        try context.refresh(ada, mergeChanges: false)
+        #expect(editingError { try context.save() }?.code == .type)
+        try context.refresh(bob, mergeChanges: true)
+        try context.save()
+    }
+
+    @Test func `a refused reading is thrown once`() throws {
+        let context = try context()
+        try context.insert("Chat", identity: "c", ["priority": 9])
+        let chat = try #require(try context.object(Typed.Chat.self, id: "c"))
+        #expect(chat.priority == .low)
+        #expect(editingError { try context.save() }?.code == .type)
+        try context.save()
     }
 
     @Test func checkingThrowsARefusalAtOnce() throws {
