@@ -47,7 +47,7 @@ struct SharedOptions: ParsableArguments {
 
     /// Has the store's writer carry a request out: the worker that runs, or this process where none does.
     ///
-    /// - Parameter onNote: called with each line that is told before the end.
+    /// - Parameter onNote: called with each line of progress.
     func carryOut(_ request: ControlRequest, onNote: @escaping (String) -> Void = { _ in }) throws -> ControlResult {
         let configuration = try load().configuration
         var requests = StoreRequests(

@@ -1,10 +1,10 @@
 import ObjectGraph
 
-/// What is written between chunks beside records: cursors, and what people ask of the store's writer.
+/// The writer's work between chunks: cursors, and requests over the control socket.
 extension ConsumerWorker {
     /// Does a step of what was asked over the control socket.
     ///
-    /// What is open is saved before, so that positions and chunks are as without it.
+    /// The worker saves the open chunk first, so that a request changes neither positions nor chunks.
     func serveRequests(_ writer: WriterContext) throws {
         guard let control, control.hasWork else { return }
         try control.serve(writer) {

@@ -25,7 +25,7 @@ extension ConsumerWorker {
     /// Reads partitions again that were not read for a while, each from the store's last record: brokers close idle
     /// connections, and another log may answer on the next one.
     func goOn(_ partitions: [TopicPartition], _ consumer: Consumer) throws {
-        // What is open is saved first, so that going back to the store's positions repeats nothing.
+        // The worker saves the open chunk first, so that going back to the store's positions repeats nothing.
         try saveOrDrop()
         try consumer.resume(partitions)
         try rewind(consumer)

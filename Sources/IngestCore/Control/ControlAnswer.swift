@@ -6,7 +6,7 @@ enum ControlAnswer: Sendable, Equatable {
     case waiting
     /// A line for the person who asks.
     case note(String)
-    /// What was done.
+    /// The result of a request.
     case result(ControlResult)
     /// Why nothing, or no more, was done.
     case failure(ControlError)

@@ -17,7 +17,7 @@ final class ControlDesk: @unchecked Sendable {
     private let mark: String
     private let logger: Logger
     private let state = Mutex(State())
-    /// What is under way for the first ticket; the worker's thread only.
+    /// The work of the first ticket; only the worker's thread uses it.
     private var work: ControlWork?
 
     /// Makes a desk for the writer of a store.

@@ -14,14 +14,14 @@ struct ControlLimits: Sendable {
 ///
 /// Times are in seconds of one monotonic clock.
 struct ControlExchange {
-    /// What is to be done next.
+    /// The server's next step.
     enum Action: Equatable {
         case wait
         /// The request has arrived.
         case submit([UInt8])
         /// Nothing more is to be heard of it, or said to it.
         case close
-        /// It is told why, and closed then.
+        /// The server answers with the reason, then closes the connection.
         case refuse(ControlError)
         /// A sign of life is due.
         case reassure
@@ -43,7 +43,7 @@ struct ControlExchange {
     /// Whether a request is still to come.
     var isReading: Bool { !isAnswering }
 
-    /// Takes what the client sent. What follows its request is passed over.
+    /// Takes bytes that the client sent. It ignores bytes behind the request.
     mutating func received(_ bytes: [UInt8], at time: Double) -> Action {
         guard isReading else { return .wait }
         if let end = bytes.firstIndex(of: 0x0A) {

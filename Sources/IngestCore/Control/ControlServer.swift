@@ -72,7 +72,7 @@ final class ControlServer: @unchecked Sendable {
         while true {
             let isStopping = stopRequested.load(ordering: .acquiring)
             if isStopping {
-                // Who asks from now on waits for the lease; who has asked is told how it ended.
+                // A later client waits for the lease; earlier clients get their answers.
                 close()
                 if end == nil { end = now() + Self.graceSeconds }
                 for index in clients.indices where clients[index].exchange.isReading { drop(&clients[index]) }

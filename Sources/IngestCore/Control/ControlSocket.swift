@@ -25,7 +25,7 @@ struct ControlSocket: Sendable {
 
     let descriptor: Int32
 
-    /// What is added to a store's path.
+    /// The suffix of the socket's path behind the store's.
     private static let suffix = ".control"
     /// The longest path in an address, in bytes: one is for the zero at its end.
     private static let maximumPathBytes = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1

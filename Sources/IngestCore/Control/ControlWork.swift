@@ -9,7 +9,7 @@ public final class ControlWork {
     private var letters: LetterBatches?
     private var purged = PurgeResult()
     private let limits: ChunkConfiguration
-    /// Called with what the person who asks is told before the end, a line each.
+    /// Called with each line of progress for the client.
     public var onNote: (String) -> Void = { _ in }
 
     /// Makes the work of a request through a context that holds the store's lease.

@@ -53,7 +53,7 @@ public struct DeadLetterCodes: Sendable {
         public fileprivate(set) var count = 0
         /// Where the first one stood.
         public let place: String
-        /// Why the first one was put aside, with the remedy.
+        /// The first letter's reason, with the remedy.
         public let reason: String
     }
 

@@ -75,7 +75,7 @@ extension ObjectRegistry {
         return place
     }
 
-    /// Returns the next place. Whoever wrote the greatest number into a store has several objects share it.
+    /// Returns the next place. Behind the greatest number, which only another program writes, objects share a place.
     private static func behind(_ place: Int64) -> Int64 { place == .max ? .max : place + 1 }
 
     /// Notes that places below a number are taken: a new one comes behind them.

@@ -50,7 +50,7 @@ extension ModelBuilder {
                     : "Declare it in \(destination.name), or write 'inverse: none'")
             return false
         }
-        // Its own mistake is told where it stands.
+        // The builder reports the other side's mistake at its own line.
         if positions[inverse.destination.content] == nil { return false }
         if inverse.isTransient != relationship.isTransient {
             report(

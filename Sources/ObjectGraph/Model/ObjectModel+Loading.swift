@@ -42,7 +42,7 @@ extension ObjectModel {
         return try build(declaration, file: file.contents, reader.problems)
     }
 
-    /// Builds the model of a file, whose mistakes in form are known; what else can be told is told with them.
+    /// Builds a file's model and reports its mistakes together with those that the reader found.
     private static func build(
         _ declaration: ModelDeclaration, file: String, _ problems: [ModelError.Problem]
     ) throws(ModelError) -> ObjectModel {

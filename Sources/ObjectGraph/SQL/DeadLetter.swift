@@ -28,7 +28,7 @@ public struct DeadLetter: Sendable {
     public var valueBytes: Int
     /// The record's headers as a JSON array of `[name, base64]`, or nil.
     public var headers: String?
-    /// How often it was tried: put aside, again from the same place with the same bytes, or retried.
+    /// How often the record failed: at first, again from the same place with the same bytes, and in retries.
     public var attempts: Int = 1
 
     /// Makes a letter to be saved; the store numbers it. The properties say what each value means.

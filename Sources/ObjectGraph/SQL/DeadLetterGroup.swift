@@ -10,9 +10,9 @@ public struct DeadLetterGroup: Sendable {
     public let entity: String?
     /// The number of dead letters.
     public internal(set) var count: Int
-    /// When the first of them was put aside, in microseconds since 1970 UTC.
+    /// When the first of them was saved, in microseconds since 1970 UTC.
     public internal(set) var firstTime: Int64
-    /// When the last of them was put aside, in microseconds since 1970 UTC.
+    /// When the last of them was saved, in microseconds since 1970 UTC.
     public internal(set) var lastTime: Int64
 }
 

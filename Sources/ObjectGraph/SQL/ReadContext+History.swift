@@ -117,7 +117,7 @@ extension ReadContext {
         } else {
             let (first, last): (Int64, Int64) = (row[3], row[4])
             let (distance, overflow) = last.subtractingReportingOverflow(first)
-            // What was never written here is no range; the verifier tells of it.
+            // Another program wrote this row: it is no range, and the verifier reports it.
             if overflow || distance < 0 || distance >= HistoryRange.maximumCount { return [] }
             range = HistoryRange(first: first, last: last, kind: kind, properties: row[8])
         }

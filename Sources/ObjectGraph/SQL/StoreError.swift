@@ -127,7 +127,7 @@ extension StoreError {
     /// Makes an error of a code that a running statement ended with.
     ///
     /// A statement that could be prepared and then fails with an error of the language met a value that its functions
-    /// do not take. That is no fault of the store as a whole: whoever applies events can leave one out.
+    /// do not take. The store as a whole is sound: the writer can leave one event out.
     init(steppingCode code: Int32, detail: String, path: String? = nil) {
         let isOfValue: Bool
         switch code & 0xff {

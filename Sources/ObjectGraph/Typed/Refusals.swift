@@ -1,7 +1,7 @@
 /// What properties of typed objects have refused, which their accessors cannot throw.
 ///
 /// A refused setting is a change that would be missing from a save, so it is kept until something settles it: a value
-/// that the property takes, or that the object's changes are dropped. A refused reading is told once.
+/// that the property takes, or that the object's changes are dropped. A save throws a refused reading once.
 struct Refusals {
     enum Access {
         case read, set
@@ -18,7 +18,7 @@ struct Refusals {
     private var list: [Refusal] = []
 
     mutating func note(_ error: any Error, _ access: Access, _ property: String, of object: ManagedObject) {
-        // What is refused again says why anew.
+        // A second refusal replaces the first.
         if access == .set { settle(property, of: object) }
         list.append(Refusal(error: error, access: access, property: property, object: object))
     }

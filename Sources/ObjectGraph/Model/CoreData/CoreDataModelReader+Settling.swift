@@ -1,4 +1,4 @@
-// What stands in a model and cannot be as it stands: Core Data loads it, so it is given the nearest meaning and noted.
+// Settings that Core Data loads and this store cannot keep: the reader takes the nearest meaning and notes it.
 
 extension CoreDataModelReader {
     // MARK: Attributes

@@ -8,7 +8,7 @@ struct CoreDataModelReader {
     /// How often each setting without effect was met.
     private var kept: [String: Int] = [:]
     private var remarks: [String] = []
-    /// What was read in another way than it stands there: how, with the places.
+    /// Settings that the reader took in another meaning, with their places.
     private var readings: [(text: String, places: [String])] = []
 
     init(_ file: CoreDataModelFile) { self.file = file }
