@@ -4,8 +4,37 @@ import ObjectGraph
 
 struct ModelCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "model", abstract: "Describes a model, draws it, writes it as YAML or compares two.",
-        subcommands: [Describe.self, Diagram.self, YAML.self, Diff.self])
+        commandName: "model", abstract: "Checks a model, describes it, draws it, writes it as YAML or compares two.",
+        subcommands: [Check.self, Describe.self, Diagram.self, YAML.self, Diff.self])
+
+    struct Check: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Checks models: all problems of each file, with line and remedy.",
+            discussion: "Exits with 0 where all of them load, else with 78. "
+                + "Example: ingest-worker model check config/models/chat.yaml Shop.xcdatamodeld")
+
+        @OptionGroup var options: SharedOptions
+
+        @Argument(help: "The models: YAML, .xcdatamodel or .xcdatamodeld; the configured one if none is named.")
+        var paths: [String] = []
+
+        func run() throws {
+            let paths = paths.isEmpty ? [try options.load().configuration.model] : paths
+            var refused = 0
+            for path in paths {
+                do {
+                    let counts = try ModelCommand.load(path, options).counts
+                    Console.print(
+                        "\(path): \(counts.entities) entities, \(counts.attributes) attributes, "
+                            + "\(counts.relationships) relationships")
+                } catch let error as ModelError {
+                    refused += 1
+                    for problem in error.problems { Console.note("\(problem)") }
+                }
+            }
+            if refused > 0 { throw ExitCode(ExitStatus.configuration) }
+        }
+    }
 
     struct Describe: ParsableCommand {
         static let configuration = CommandConfiguration(

@@ -154,6 +154,31 @@ import Testing
         #expect(drawn.output.hasPrefix("erDiagram"))
     }
 
+    @Test func `model check lists the problems of every stage of each file at once`() throws {
+        let good = try run(["model", "check", "config/models/chat.yaml", "config/models/work-orders.yaml"])
+        #expect(good.status == 0 && good.output.split(separator: "\n").count == 2)
+        #expect(good.output.contains("work-orders.yaml: 6 entities"))
+        let bad = try workspace.write(
+            """
+            model: shop
+            entities:
+              Item:
+                identity: id
+                colour: red
+                attributes:
+                  id: { type: string }
+                  count: { type: integer32, default: many }
+                relationships:
+                  box: { to: Crate, inverse: items }
+
+            """, to: "bad.yaml")
+        let refused = try run(["model", "check", bad, "config/models/chat.yaml", workspace.path("none.yaml")])
+        #expect(refused.status == 78 && refused.output.contains("chat.yaml: "))
+        for problem in ["bad.yaml:5: ", "bad.yaml:8: ", "bad.yaml:10: ", "none.yaml: "] {
+            #expect(refused.errors.contains(problem), "\(refused.errors)")
+        }
+    }
+
     @Test func listsHistory() throws {
         let store = try replaySample()
         let history = try run(["history", "list", "--json", "--limit", "1", "--set", "store.path=\(store)"])

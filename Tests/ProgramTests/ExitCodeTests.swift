@@ -57,6 +57,32 @@ import Testing
         }
     }
 
+    @Test func `a replay that is interrupted ends with 75, and the same command completes it`() throws {
+        let lines = (0..<60_000).map { "{\"type\":\"member.created\",\"data\":{\"id\":\"u\($0)\",\"name\":\"Ann\"}}" }
+        let file = try workspace.write(lines.joined(separator: "\n"), to: "members.jsonl")
+        let store = workspace.path("s.sqlite")
+        let arguments = ["replay", file, "--set", "store.path=\(store)"]
+        let program = try Program(arguments)
+        try program.wait(for: "the first commit") {
+            (try? Foreign.sqlite(store, "SELECT count(*) FROM _position")) == "1"
+        }
+        program.send(SIGTERM)
+        let interrupted = try program.wait()
+        #expect(interrupted.status == 75 && interrupted.errors.contains("Interrupted"), "\(interrupted.errors)")
+        #expect(try Program.run(arguments).status == 0)
+        #expect(try Foreign.sqlite(store, "SELECT count(*) FROM Member") == "60000")
+    }
+
+    @Test func `a fault that nobody foresaw ends with 70 and asks for a report`() throws {
+        let store = workspace.path("s.sqlite")
+        let settings = ["--set", "store.path=\(store)"]
+        #expect(
+            try Program.run(["replay", "samples/work-orders.jsonl", "--allow-dead-letters"] + settings).status == 0)
+        _ = try Foreign.run("sqlite3", [store, "DROP TABLE _dead_letter"])
+        let result = try Program.run(["dead-letters", "list"] + settings)
+        #expect(result.status == 70 && result.errors.contains("Report this with the log [store.database]"))
+    }
+
     @Test func `a replay with dead letters ends with 65 and shows each code with an example`() throws {
         let file = try workspace.write("{\n{\"type\":\"x\"}\n{\n", to: "bad.jsonl")
         func replay(_ name: String, _ more: [String]) throws -> Program.Result {
