@@ -30,9 +30,12 @@ final class ObjectRegistry {
     var orderedLists: Set<LinkKey> = []
     /// The changed objects in the order of their first change.
     var listed: [ContextObject] = []
+    let changedNames = ChangedNames()
     var tombstones: [[Value: TombstoneEntry]]
     var pairs: [PairRegistry]
     var nextKeys: [Int64]
+    /// The keys after those of the rows that were there at the start.
+    private let firstKeys: [Int64]
     var storeHasTombstones: Bool
     var placeholderCount = 0
     /// The number of objects that were read from the store.
@@ -88,8 +91,15 @@ final class ObjectRegistry {
         byKey = Array(repeating: [:], count: model.entities.count)
         tombstones = Array(repeating: [:], count: model.entities.count)
         pairs = model.joinTables.map { PairRegistry($0) }
-        nextKeys = try store.primaryKeySequences()
+        firstKeys = try store.keysAfterRows()
+        nextKeys = []
         storeHasTombstones = try store.hasTombstones()
+        try readSequences()
+    }
+
+    /// Takes the next keys from the store: at the start, and after a rollback.
+    func readSequences() throws(StoreError) {
+        nextKeys = zip(try store.primaryKeySequences(), firstKeys).map { max($0, $1) }
     }
 
     /// Forgets all objects; what is remembered does not grow with the stream.

@@ -182,11 +182,7 @@ struct Saver {
     }
 
     private func changedNames(_ object: ContextObject) -> String {
-        let columns = changedSlots(object).filter { $0 < object.entity.propertySlotCount }.map {
-            object.entity.slotNames[$0]
-        }
-        let links = object.changedLinks.sorted().map { object.entity.relationships[$0].name }
-        return (columns + links).joined(separator: ",")
+        registry.changedNames.text(object.entity, slots: changedSlots(object), links: object.changedLinks)
     }
 
     // MARK: Tombstones and sequences

@@ -274,7 +274,7 @@ public final class WriterContext: @unchecked Sendable {
     func restart() throws {
         registry.reset()
         applier.notes = []
-        registry.nextKeys = try connection.primaryKeySequences()
+        try registry.readSequences()
         registry.storeHasTombstones = try connection.hasTombstones()
         nextChange = try connection.nextChangeID()
     }

@@ -23,7 +23,7 @@ extension StoreVerifier {
             if first != next { report("begins with change \(first), the one before it ends before \(next)") }
             if count < 1, row.text(4) != HistoryTransaction.migrationAuthor { report("has no changes") }
             if found != count { report("has \(found) of its \(count) changes") }
-            next = first + count
+            next = first &+ count
             last = token
         }
         check.checkedCount = transactionCount

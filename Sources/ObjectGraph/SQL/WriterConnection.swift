@@ -99,13 +99,35 @@ final class WriterConnection {
     // MARK: Primary keys
 
     /// Returns the next primary key of each entity; keys are never used twice in a hierarchy.
+    ///
+    /// - Throws: ``StoreError`` with the code `value` where another program left no room for keys.
     func primaryKeySequences() throws(StoreError) -> [Int64] {
         var next: [Int64] = []
         for entity in model.entities {
             let known = try integer("SELECT next FROM _sequence WHERE entity = ?") { $0.bind(1, entity.rootName) }
-            next.append(known ?? 1)
+            next.append(try Self.counted(known ?? 1, in: "_sequence"))
         }
         return next
+    }
+
+    /// Returns for each entity the key after the greatest in its table; another program may have inserted rows.
+    ///
+    /// - Throws: as ``primaryKeySequences()``.
+    func keysAfterRows() throws(StoreError) -> [Int64] {
+        var next: [Int64] = []
+        for entity in model.entities {
+            let used = try integer("SELECT max(pk) FROM \(SQLText.quoted(entity.tableName))") ?? 0
+            next.append(try Self.counted(used, in: entity.tableName) + 1)
+        }
+        return next
+    }
+
+    /// Returns a counter of the store, which no worker brings near the end of 64 bits.
+    private static func counted(_ number: Int64, in table: String) throws(StoreError) -> Int64 {
+        if number < 1 << 62 { return number }
+        throw StoreError(
+            .value, "The table \(table) has the number \(number), which another program wrote",
+            remedy: "Restore a copy of the store, or rebuild it")
     }
 
     func putSequence(entity: String, next: Int64) throws(StoreError) {
@@ -273,11 +295,16 @@ extension WriterConnection {
     }
 
     /// Returns the id that the next change gets; the ids of purged changes are passed over.
+    ///
+    /// - Throws: ``StoreError`` with the code `value` where another program left no room for changes or tokens.
     func nextChangeID() throws(StoreError) -> Int64 {
+        let token = try integer("SELECT max(seq) FROM sqlite_sequence WHERE name = '_history_transaction'") ?? 0
+        _ = try Self.counted(token, in: "_history_transaction")
         let change = try integer("SELECT max(id) FROM _history_change") ?? 0
         let transaction = try integer(
             "SELECT firstChange + changeCount - 1 FROM _history_transaction ORDER BY token DESC LIMIT 1")
         let purged = try integer("SELECT CAST(value AS INTEGER) FROM _metadata WHERE key = 'nextChange'") ?? 1
-        return max(max(change, transaction ?? 0) + 1, purged)
+        let last = try Self.counted(max(change, transaction ?? 0), in: "_history_change")
+        return max(last + 1, try Self.counted(purged, in: "_metadata"))
     }
 }

@@ -129,6 +129,34 @@ import Testing
         #expect(planted > 30)
     }
 
+    /// Numbers of the store's own: the next writer applies all events, or says at its start what is wrong.
+    @Test(arguments: [
+        "_sequence", "_history_transaction", "_history_change", "_tombstone", "_metadata", "sqlite_sequence",
+    ])
+    func `no number in the own tables stops an event without a word`(_ table: String) throws {
+        let names = try columns(try graph(1000), table).filter { $0 != "entity" && $0 != "key" && $0 != "name" }
+        var (planted, refused) = (0, 0)
+        for name in names {
+            for literal in Self.literals {
+                let graph = try graph(1000)
+                try graph.apply([graph.delete("Message", "n", time: 3)])
+                let rows = table == "_metadata" ? " WHERE key = 'nextChange'" : ""
+                guard (try? graph.rows("UPDATE \(table) SET \"\(name)\" = \(literal)\(rows)")) != nil else { continue }
+                planted += 1
+                do {
+                    try graph.restart()
+                    try applyAll(graph)
+                } catch let error as StoreError {
+                    refused += 1
+                    #expect(error.code == .value, "\(table).\(name) = \(literal): \(error)")
+                    #expect(error.message.contains("which another program wrote"), "\(error)")
+                }
+                _ = try graph.store.verify()
+            }
+        }
+        #expect(planted > 5 && refused < planted / 4)
+    }
+
     private static let ownRows = [
         "INSERT INTO _dead_letter (time, topic, partition, offset, stage, code, reason, headers) "
             + "VALUES (0, 't', 0, 0, 's', 'c', 'r', '[]')",
