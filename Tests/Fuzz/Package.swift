@@ -11,6 +11,7 @@ let package = Package(
             dependencies: [
                 .product(name: "ObjectGraph", package: "ingest-worker"),
                 .product(name: "IngestCore", package: "ingest-worker"),
+                .product(name: "KafkaClient", package: "ingest-worker"),
             ])
     ],
     swiftLanguageModes: [.v6]

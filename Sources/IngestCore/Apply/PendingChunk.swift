@@ -1,3 +1,4 @@
+import KafkaClient
 import ObjectGraph
 
 /// The open chunk: decoded events, the bytes of their records in case they fail, dead letters, positions.
@@ -5,17 +6,19 @@ struct PendingChunk {
     /// A record whose event waits in the chunk.
     private struct Entry {
         let place: RecordPlace
-        let headers: [SourceHeader]
+        let headers: [RecordHeader]
         /// Where the key and the value stand in `bytes`; nil for null.
         let key: Range<Int>?
         let value: Range<Int>?
         let valueBytes: Int
+        let timestampMilliseconds: Int64?
     }
 
     private struct Progress {
         let offset: Int64
         let detail: String?
-        let fingerprint: RecordFingerprint?
+        /// The entry of the last record, whose fingerprint is made when the chunk is saved.
+        var lastEntry: Int?
     }
 
     private(set) var events: [GraphEvent] = []
@@ -40,7 +43,7 @@ struct PendingChunk {
         entries.append(
             Entry(
                 place: record.place, headers: record.headers, key: keep(record.key), value: keep(record.value),
-                valueBytes: record.totalBytes))
+                valueBytes: record.totalBytes, timestampMilliseconds: record.timestampMilliseconds))
     }
 
     private mutating func keep(_ content: UnsafeRawBufferPointer?) -> Range<Int>? {
@@ -80,15 +83,21 @@ struct PendingChunk {
     ///
     /// - Parameter place: where the source's position is kept.
     mutating func advance(past record: SourceRecord, at place: RecordPlace, nextOffset: Int64, detail: String?) {
+        var progress = Progress(offset: nextOffset, detail: detail)
         // A file has its own fingerprint; a partition is known again by its last record.
-        let fingerprint = place.line == nil ? RecordFingerprint(record) : nil
-        next[SourceKey(topic: place.topic, partition: place.partition)] = Progress(
-            offset: nextOffset, detail: detail, fingerprint: fingerprint)
+        if detail == nil, place.line == nil {
+            if entries.last?.place == record.place {
+                progress.lastEntry = entries.count - 1
+            } else {
+                progress = Progress(offset: nextOffset, detail: RecordFingerprint(record).description)
+            }
+        }
+        next[SourceKey(topic: place.topic, partition: place.partition)] = progress
     }
 
     /// Notes that reading goes on elsewhere; what stands before that offset is not known.
     mutating func move(_ key: SourceKey, to offset: Int64) {
-        next[key] = Progress(offset: offset, detail: nil, fingerprint: nil)
+        next[key] = Progress(offset: offset, detail: nil)
     }
 
     /// The positions after the chunk; they follow anything.
@@ -96,8 +105,17 @@ struct PendingChunk {
         next.map { key, progress in
             SourcePosition(
                 topic: key.topic, partition: key.partition, nextOffset: progress.offset,
-                detail: progress.detail ?? progress.fingerprint?.description)
+                detail: progress.detail ?? progress.lastEntry.map { fingerprint(entries[$0]).description })
         }.sorted { ($0.topic, $0.partition) < ($1.topic, $1.partition) }
+    }
+
+    private func fingerprint(_ entry: Entry) -> RecordFingerprint {
+        bytes.withUnsafeBytes { bytes in
+            func part(_ range: Range<Int>?) -> UnsafeRawBufferPointer? {
+                range.map { UnsafeRawBufferPointer(rebasing: bytes[$0]) }
+            }
+            return RecordFingerprint(entry.timestampMilliseconds, key: part(entry.key), value: part(entry.value))
+        }
     }
 
     /// Where the chunk's first event comes from, for the history.
@@ -105,7 +123,7 @@ struct PendingChunk {
         entries.first.map { "\($0.place.topic)/\($0.place.partition)@\($0.place.offset)" }
     }
 
-    private static func text(_ headers: [SourceHeader]) -> String? {
+    private static func text(_ headers: [RecordHeader]) -> String? {
         if headers.isEmpty { return nil }
         let pairs = headers.map { header in
             let value = header.value.map { JSONText.string(Base64Text.text($0)) } ?? "null"

@@ -9,9 +9,12 @@ struct RecordFingerprint: Sendable, Hashable, LosslessStringConvertible {
     let checksum: UInt32
 
     init(_ record: SourceRecord) {
-        timestampMilliseconds = record.timestampMilliseconds
-        let sum = Self.add(record.value, to: Self.add(record.key, to: crc32(0, nil, 0)))
-        checksum = UInt32(truncatingIfNeeded: sum)
+        self.init(record.timestampMilliseconds, key: record.key, value: record.value)
+    }
+
+    init(_ timestampMilliseconds: Int64?, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?) {
+        self.timestampMilliseconds = timestampMilliseconds
+        checksum = UInt32(truncatingIfNeeded: Self.add(value, to: Self.add(key, to: crc32(0, nil, 0))))
     }
 
     private static func add(_ bytes: UnsafeRawBufferPointer?, to sum: UInt) -> UInt {

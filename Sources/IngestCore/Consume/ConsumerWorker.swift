@@ -274,7 +274,7 @@ public final class ConsumerWorker: @unchecked Sendable {
             place: RecordPlace(topic: partition.topic, partition: partition.partition, offset: record.offset),
             key: record.key, value: record.value)
         source.timestampMilliseconds = record.timestampMilliseconds
-        source.headers = record.headers.map { SourceHeader(name: $0.name, value: $0.value) }
+        source.headers = record.headers
         return source
     }
 

@@ -1,3 +1,4 @@
+import KafkaClient
 import Logging
 import ObjectGraph
 
@@ -142,21 +143,21 @@ extension DeadLetter {
     }
 
     /// The headers that the store keeps as JSON pairs of a name and base64.
-    public var recordHeaders: [SourceHeader] {
+    public var recordHeaders: [RecordHeader] {
         guard let headers, let parser = try? JSONParser(), let root = try? parser.parse(Array(headers.utf8)).root else {
             return []
         }
-        return withExtendedLifetime(parser) { SourceHeader.list(root) }
+        return withExtendedLifetime(parser) { RecordHeader.list(root) }
     }
 }
 
-extension SourceHeader {
+extension RecordHeader {
     /// Reads headers from an array of pairs of a name and base64, as dead letters keep them.
-    static func list(_ json: JSONValue) -> [SourceHeader] {
+    static func list(_ json: JSONValue) -> [RecordHeader] {
         json.elements.compactMap { pair in
             let parts = Array(pair.elements)
             guard parts.count == 2, let name = parts[0].string else { return nil }
-            return SourceHeader(name: name, value: parts[1].string.flatMap { Base64Text.bytes($0) })
+            return RecordHeader(name, parts[1].string.flatMap { Base64Text.bytes($0) })
         }
     }
 }

@@ -2,33 +2,26 @@ import ObjectGraph
 
 /// Records without a value, and what their keys say.
 extension EventDecoder {
-    /// A null value deletes the object that its key names, where one route says which entity that is.
-    func decodeTombstone(_ record: SourceRecord) throws(DecodeError) -> GraphEvent {
-        // Debezium's follow a deletion, for compaction alone.
-        if format == .debezium { return skipped(.tombstone) }
-        guard let key = record.key, !key.isEmpty else {
-            throw DecodeError(
-                code: "decode.null", "The record has neither a value nor a key, so it says nothing. Check its producer")
-        }
-        guard format != .cloudevents, let route = tombstoneRoute(record) else {
-            throw DecodeError(
-                code: "decode.null",
-                "The record has no value, and its key alone does not tell which entity it deletes. Give the topic "
-                    + "'format: json' and one route, or send an event that says so")
-        }
+    /// Decodes the deletion of the object that the key of a record without value names.
+    ///
+    /// - Parameter identity: reads the key, as the format of the one route that fits has it.
+    func decodeDeletionByKey(
+        _ record: SourceRecord, identity: (UnsafeRawBufferPointer, Route) throws(DecodeError) -> Value
+    ) throws(DecodeError) -> GraphEvent {
+        guard let key = record.key, !key.isEmpty else { throw Self.noKey }
+        guard let route = tombstoneRoute(record) else { throw Self.unclearKey }
         if route.isDrop { return skipped(.drop) }
-        let identity: Value
-        if format == .connect {
-            identity = try keyIdentity(key, route.entity, route, route.properties)
-        } else {
-            let text = String(validating: key, as: UTF8.self)
-            guard let text, let value = route.identityValue(text: text, integer: Int64(text)) else {
-                throw wrongKey(route.entity)
-            }
-            identity = value
-        }
+        let identity = try identity(key, route)
         return GraphEvent(ObjectOperation(.delete, entity: route.entity.index, identity: identity))
     }
+
+    static let noKey = DecodeError(
+        code: "decode.null", "The record has neither a value nor a key, so it says nothing. Check its producer")
+
+    static let unclearKey = DecodeError(
+        code: "decode.null",
+        "The record has no value, and its key alone does not tell which entity it deletes. Give the topic "
+            + "'format: json' and one route, or send an event that says so")
 
     /// The only route that takes a record by its topic and headers; others look at fields that a null value has not.
     private func tombstoneRoute(_ record: SourceRecord) -> Route? {
@@ -50,10 +43,10 @@ extension EventDecoder {
         } else {
             text = String(validating: content, as: UTF8.self)
         }
-        guard let text, !text.isEmpty else { throw wrongKey(entity) }
+        guard let text, !text.isEmpty else { throw Self.wrongKey(entity) }
         let identity =
             route.map { $0.identityValue(text: text, integer: Int64(text)) } ?? entity.identityValue(fromText: text)
-        guard let identity else { throw wrongKey(entity) }
+        guard let identity else { throw Self.wrongKey(entity) }
         return identity
     }
 
@@ -70,7 +63,7 @@ extension EventDecoder {
         return payload.count == 1 ? only : nil
     }
 
-    private func wrongKey(_ entity: Entity) -> DecodeError {
+    static func wrongKey(_ entity: Entity) -> DecodeError {
         DecodeError(
             code: "decode.identity",
             "The record's key names the \(entity.name) to delete; it has to be \(entity.identity.type.expectation)")

@@ -22,18 +22,6 @@ extension EventDecoder {
         throw DecodeError(code: "decode.no_route", "No route takes this record. Add a route for its type")
     }
 
-    /// Decodes a record of Kafka Connect's JSON converter, with its schema or without.
-    func decodeConnect(_ root: JSONValue, _ record: SourceRecord) throws(DecodeError) -> GraphEvent {
-        let (payload, schema) = Self.unwrapped(root)
-        if payload.isNull { return try decodeTombstone(record) }
-        guard payload.kind == .object else {
-            throw DecodeError(
-                code: "decode.envelope",
-                "The record's 'payload' has to be an object, not \(ObjectDecoder.article(payload))")
-        }
-        return try decodeRouted(payload, record, schema: schema)
-    }
-
     /// Takes the schema wrapper of Kafka Connect's JSON converter off, where there is one.
     static func unwrapped(_ root: JSONValue) -> (payload: JSONValue, schema: JSONValue?) {
         guard root.count == 2, let schema = root.member("schema"), let payload = root.member("payload") else {
@@ -64,7 +52,7 @@ extension EventDecoder {
         let verb = route.verb ?? type.flatMap { EventType.verb(of: $0)?.verb } ?? .upsert
         var circumstances = ObjectDecoder.Circumstances(time: time, values: route.values)
         let identity = try routedIdentity(route, root ?? data, record, subject)
-        if route.isPlain, format != .connect {
+        if route.isPlain, !format.takesNumbersForTexts {
             var event = GraphEvent([])
             _ = try objects.decode(
                 data, entity: route.entity, kind: verb, circumstances, table: route.properties, identity: identity,
@@ -72,7 +60,7 @@ extension EventDecoder {
             complete(&event, route)
             return event
         }
-        circumstances.takesNumbersForTexts = format == .connect
+        circumstances.takesNumbersForTexts = format.takesNumbersForTexts
         let row = ObjectDecoder.Row(
             entity: route.entity, kind: verb, circumstances: circumstances, table: route.properties,
             schema: SchemaFields(schema))

@@ -15,7 +15,7 @@ public final class EventDecoder {
     }
 
     let model: ObjectModel
-    let format: EventFormat
+    let format: any RecordFormat
     let routes: [Route]
     let parser: JSONParser
     let objects: ObjectDecoder
@@ -42,15 +42,16 @@ public final class EventDecoder {
         model: ObjectModel, format: EventFormat, routes: [RouteConfiguration], place: String,
         position: ConfigurationPlace = ConfigurationPlace(), limits: LimitConfiguration = LimitConfiguration()
     ) throws {
-        if format == .json || format == .connect, routes.isEmpty {
+        let recordFormat = format.recordFormat
+        if recordFormat.needsRoutes, routes.isEmpty {
             throw RouteError(
                 description: position.prefix
                     + "The format '\(format.rawValue)' of \(place) needs routes that name the entity. "
                     + "Add 'routes: [{entity: …}]'.")
         }
         self.model = model
-        self.format = format
-        let takesColumns = format == .debezium
+        self.format = recordFormat
+        let takesColumns = recordFormat.takesColumns
         self.routes = try routes.map { try Route($0, model: model, place: place, takesColumns: takesColumns) }
         maximumRecordBytes = limits.maxRecordBytes
         parser = try JSONParser(depthLimit: limits.maxDepth, maximumBytes: limits.maxRecordBytes)
@@ -75,10 +76,10 @@ public final class EventDecoder {
                 "The record has \(record.totalBytes) bytes, more than limits.maxRecordBytes (\(maximumRecordBytes)). Send it in "
                     + "parts, or raise the limit. Only its beginning is kept here")
         }
-        guard let value = record.value else { return try decodeTombstone(record) }
+        guard let value = record.value else { return try format.decodeTombstone(record, self) }
         if RegistryFormat.matches(value) { return try decodeRegistered(value, record) }
         do throws(DecodeError) {
-            return try decode(value, record)
+            return try format.decode(value, record, self)
         } catch {
             if error.code.hasPrefix("json."), RegistryFormat.isNamed(by: record.headers) {
                 throw RegistryFormat.refusal(value)
@@ -87,22 +88,11 @@ public final class EventDecoder {
         }
     }
 
-    private func decode(_ value: UnsafeRawBufferPointer, _ record: SourceRecord) throws(DecodeError) -> GraphEvent {
-        if format == .cloudevents, let envelope = try binaryEnvelope(record) {
-            return try decodeData(try parse(value), envelope, record)
-        }
-        let root = try parse(value)
-        if root.isNull, format == .debezium || format == .connect { return try decodeTombstone(record) }
-        guard root.kind == .object else {
-            throw DecodeError(
-                code: "decode.type", "The record has to be a JSON object, not \(ObjectDecoder.article(root))")
-        }
-        switch format {
-        case .cloudevents: return try decodeStructured(root, record)
-        case .json: return try decodeRouted(root, record)
-        case .connect: return try decodeConnect(root, record)
-        case .debezium: return try decodeDebezium(root, record)
-        }
+    /// Returns the record's value, which has to be an object.
+    func object(_ root: JSONValue) throws(DecodeError) -> JSONValue {
+        if root.kind == .object { return root }
+        throw DecodeError(
+            code: "decode.type", "The record has to be a JSON object, not \(ObjectDecoder.article(root))")
     }
 
     /// Decodes what the schema registry's serialiser wrote, where that is JSON.
@@ -113,7 +103,7 @@ public final class EventDecoder {
         guard let root = try? parser.parse(content).root, root.kind == .object else {
             throw RegistryFormat.refusal(value)
         }
-        return try decode(content, record)
+        return try format.decode(content, record, self)
     }
 
     func parse(_ bytes: UnsafeRawBufferPointer) throws(DecodeError) -> JSONValue {
@@ -128,95 +118,6 @@ public final class EventDecoder {
     func skipped(_ reason: SkipReason) -> GraphEvent {
         skipReason = reason
         return GraphEvent([])
-    }
-
-    // MARK: CloudEvents
-
-    /// What a CloudEvent says besides its data.
-    private struct Envelope {
-        var type: String
-        var time: Int64?
-        var subject: String?
-    }
-
-    private func decodeStructured(_ root: JSONValue, _ record: SourceRecord) throws(DecodeError) -> GraphEvent {
-        guard let type = root.member("type")?.string else {
-            throw DecodeError(
-                code: "decode.envelope",
-                "This is no CloudEvent: it has no text 'type'. Send CloudEvents, or give the topic 'format: json' with a route"
-            )
-        }
-        var envelope = Envelope(type: type, subject: root.member("subject")?.string)
-        if let time = root.member("time"), !time.isNull {
-            guard let bytes = time.utf8, let microseconds = Timestamp.microseconds(utf8: bytes) else {
-                throw DecodeError(
-                    code: "decode.envelope", "The event's 'time' has to be \(AttributeType.date.expectation)")
-            }
-            envelope.time = microseconds
-        }
-        if root.member("data_base64") != nil {
-            throw DecodeError(
-                code: "decode.envelope", "'data_base64' is not supported; send the data as JSON in 'data'")
-        }
-        guard let data = root.member("data") else {
-            if let deletion = try deletion(envelope, record) { return deletion }
-            throw DecodeError(code: "decode.envelope", "The event has no 'data'; send the object's properties there")
-        }
-        return try decodeData(data, envelope, record)
-    }
-
-    /// A deletion needs no data where the subject names the object and no route takes the event.
-    private func deletion(_ envelope: Envelope, _ record: SourceRecord) throws(DecodeError) -> GraphEvent? {
-        if routes.contains(where: { $0.takes(type: envelope.type) && $0.takes(record, fields: nil) }) { return nil }
-        let type = try types.resolve(envelope.type)
-        let entity = model.entities[type.entity]
-        guard type.verb == .delete, let subject = envelope.subject,
-            let identity = entity.identityValue(fromText: subject)
-        else { return nil }
-        var operation = ObjectOperation(.delete, entity: entity.index, identity: identity)
-        operation.time = envelope.time
-        try objects.finish(&operation, entity: entity, ObjectDecoder.Circumstances(time: envelope.time))
-        return GraphEvent(operation)
-    }
-
-    /// Returns the envelope of the binary mode, where the headers hold it, or nil in structured mode.
-    private func binaryEnvelope(_ record: SourceRecord) throws(DecodeError) -> Envelope? {
-        var envelope: Envelope?
-        for header in record.headers where header.name == "ce_type" {
-            envelope = header.value.map { Envelope(type: String(decoding: $0, as: UTF8.self)) }
-        }
-        guard var envelope else { return nil }
-        for header in record.headers {
-            guard let value = header.value.map({ String(decoding: $0, as: UTF8.self) }) else { continue }
-            if header.name == "ce_time" {
-                // Without its time a late event would overwrite newer ones, so a bad one is no event.
-                guard let microseconds = Timestamp.microseconds(value) else {
-                    throw DecodeError(
-                        code: "decode.envelope", "The header 'ce_time' has to be \(AttributeType.date.expectation)")
-                }
-                envelope.time = microseconds
-            }
-            if header.name == "ce_subject" { envelope.subject = value }
-        }
-        return envelope
-    }
-
-    private func decodeData(
-        _ data: JSONValue, _ envelope: Envelope, _ record: SourceRecord
-    ) throws(DecodeError) -> GraphEvent {
-        if let route = routes.first(where: { $0.takes(type: envelope.type) && $0.takes(record, fields: data) }) {
-            return try decode(
-                data, route, type: envelope.type, time: envelope.time, record, subject: envelope.subject)
-        }
-        let type = try types.resolve(envelope.type)
-        let entity = model.entities[type.entity]
-        // The subject names the object where the data does not.
-        let identity = envelope.subject.flatMap { entity.identityValue(fromText: $0) } ?? .null
-        var event = GraphEvent([])
-        _ = try objects.decode(
-            data, entity: entity, kind: type.verb, ObjectDecoder.Circumstances(time: envelope.time),
-            identity: identity, into: &event.operations)
-        return event
     }
 
     // MARK: CSV

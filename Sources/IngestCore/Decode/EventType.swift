@@ -27,12 +27,15 @@ struct EventType: Sendable {
 /// Finds what event types mean by the convention, remembering the few types that a stream uses.
 struct EventTypeResolver {
     private let entities: [String: Int]
+    /// Where names differ by case only, the exact one is meant.
+    private let exactNames: [String: Int]
     private let names: [String]
     private var known: [String: EventType] = [:]
 
     init(_ model: ObjectModel) {
         entities = Dictionary(
             model.entities.map { (EventType.folded($0.name), $0.index) }, uniquingKeysWith: { first, _ in first })
+        exactNames = Dictionary(uniqueKeysWithValues: model.entities.map { ($0.name, $0.index) })
         names = model.entities.map(\.name)
     }
 
@@ -45,8 +48,8 @@ struct EventTypeResolver {
                     + EventType.verbs.keys.sorted().joined(separator: ", ") + ", or add a route")
         }
         // Types may carry a reverse domain name before the entity.
-        let name = subject.split(separator: ".").last.map { EventType.folded($0) } ?? ""
-        guard let entity = entities[name] else {
+        let name = subject.split(separator: ".").last.map(String.init) ?? ""
+        guard let entity = exactNames[name] ?? entities[EventType.folded(name)] else {
             throw DecodeError(
                 code: "decode.unknown_entity",
                 "The event type \(DecodeError.shown(type)) names no entity of the model (\(names.joined(separator: ", "))); "

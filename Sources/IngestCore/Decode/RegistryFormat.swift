@@ -1,3 +1,5 @@
+import KafkaClient
+
 /// The wire format of Confluent's schema registry: a zero byte, four bytes of the schema's number, then the content.
 ///
 /// Of the registry's serialisers only the one for JSON Schema writes JSON behind them.
@@ -14,7 +16,7 @@ enum RegistryFormat {
     }
 
     /// Tells whether a header holds the schema's number, as newer serialisers write it.
-    static func isNamed(by headers: [SourceHeader]) -> Bool { headers.contains { $0.name == "__value_schema_id" } }
+    static func isNamed(by headers: [RecordHeader]) -> Bool { headers.contains { $0.name == "__value_schema_id" } }
 
     /// Why bytes of the wire format are no event.
     static func refusal(_ bytes: UnsafeRawBufferPointer) -> DecodeError {

@@ -1,3 +1,5 @@
+import KafkaClient
+
 /// Where a record comes from: a partition's offset, or a file's record.
 public struct RecordPlace: Sendable, Hashable, CustomStringConvertible {
     /// The topic's name, or `file:` and the file's path.
@@ -27,20 +29,6 @@ public struct RecordPlace: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// A header of a record.
-public struct SourceHeader: Sendable, Hashable {
-    /// The header's name; several headers may share one.
-    public let name: String
-    /// The header's bytes, or nil for a null value.
-    public let value: [UInt8]?
-
-    /// Makes a header; nil stands for a null value.
-    public init(name: String, value: [UInt8]?) {
-        self.name = name
-        self.value = value
-    }
-}
-
 /// A record as a source delivers it; its bytes are valid only during the call that passes it.
 public struct SourceRecord {
     /// Where the record comes from.
@@ -50,7 +38,7 @@ public struct SourceRecord {
     /// The value's bytes, or nil for a null value.
     public var value: UnsafeRawBufferPointer?
     /// The headers in the record's order; empty for files.
-    public var headers: [SourceHeader] = []
+    public var headers: [RecordHeader] = []
     /// When the record was made or appended, in milliseconds since 1970 UTC, or nil where the source does not say.
     public var timestampMilliseconds: Int64?
     /// The value's full size; greater than `value.count` where the source cut an oversized record.

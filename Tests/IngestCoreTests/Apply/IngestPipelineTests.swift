@@ -1,3 +1,4 @@
+import KafkaClient
 import ObjectGraph
 import TestSupport
 import Testing
@@ -116,7 +117,7 @@ import Testing
         let fixture = try PipelineFixture()
         let marker = "S3CRET-marker"
         var broken = TestRecord("{\"type\":\"message.created\",\"data\":{\"id\":\"\(marker)", key: "key-1", offset: 1)
-        broken.headers = [SourceHeader(name: "trace", value: [1, 2, 255]), SourceHeader(name: "none", value: nil)]
+        broken.headers = [RecordHeader("trace", [1, 2, 255]), RecordHeader("none", nil)]
         broken.partition = 3
         var invalid = TestRecord(
             Events.event("member.created", "{\"id\":\"u1\",\"email\":\"\(marker)\"}"), key: "key-2",

@@ -1,3 +1,4 @@
+import KafkaClient
 import ObjectGraph
 import Testing
 
@@ -130,7 +131,7 @@ import Testing
         let original = try #require(letters.first { $0.offset == 1 })
         #expect((left.topic, left.partition, left.offset) == ("events", 0, 1))
         #expect((left.key, left.value, left.headers) == (original.key, original.value, original.headers))
-        #expect(left.recordHeaders == [SourceHeader(name: "h", value: Array("v".utf8))])
+        #expect(left.recordHeaders == [RecordHeader("h", Array("v".utf8))])
         // The file's own position counts, and no topic's.
         #expect(try second.positions().map(\.topic) == [ReplayEngine.topic(path)])
         #expect(try engine.replay(path: path).records == 0)

@@ -1,3 +1,4 @@
+import KafkaClient
 import ObjectGraph
 
 @testable import IngestCore
@@ -9,13 +10,13 @@ struct TestRecord {
     var offset: Int64 = 0
     var key: [UInt8]?
     var value: [UInt8]?
-    var headers: [SourceHeader] = []
+    var headers: [RecordHeader] = []
 
     init(_ json: String?, key: String? = nil, headers: KeyValuePairs<String, String?> = [:], offset: Int64 = 0) {
         self.offset = offset
         self.key = key.map { Array($0.utf8) }
         value = json.map { Array($0.utf8) }
-        self.headers = headers.map { SourceHeader(name: $0.key, value: $0.value.map { Array($0.utf8) }) }
+        self.headers = headers.map { RecordHeader($0.key, $0.value.map { Array($0.utf8) }) }
     }
 
     init(bytes: [UInt8], offset: Int64 = 0) {

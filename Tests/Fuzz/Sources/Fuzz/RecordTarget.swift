@@ -1,4 +1,5 @@
 import IngestCore
+import KafkaClient
 import ObjectGraph
 
 /// Records of each format are decoded and applied: whatever comes ends as an event or as an error with a code, and what
@@ -50,10 +51,10 @@ struct RecordTarget: FuzzTarget {
         var record = SourceRecord(place: place, key: key, value: first & 8 == 0 ? value : nil)
         if first & 16 != 0 {
             record.headers = [
-                SourceHeader(name: "ce_specversion", value: Array("1.0".utf8)),
-                SourceHeader(name: "ce_type", value: Array("message.upserted".utf8)),
-                SourceHeader(name: "ce_id", value: Array("e".utf8)),
-                SourceHeader(name: "ce_source", value: Array("/fuzz".utf8)),
+                RecordHeader("ce_specversion", Array("1.0".utf8)),
+                RecordHeader("ce_type", Array("message.upserted".utf8)),
+                RecordHeader("ce_id", Array("e".utf8)),
+                RecordHeader("ce_source", Array("/fuzz".utf8)),
             ]
         }
         let event: GraphEvent

@@ -3,7 +3,9 @@ import ObjectGraph
 /// Debezium's change events: an envelope with the row before and after, the operation, and where it comes from.
 ///
 /// Source: Debezium's documentation of its connectors, "Data change events".
-extension EventDecoder {
+struct DebeziumFormat: RecordFormat {
+    let takesColumns = true
+
     /// What an envelope says besides its rows, copied out of the parser's memory.
     private struct Change {
         var isDeletion: Bool
@@ -16,68 +18,80 @@ extension EventDecoder {
         func isOf(_ wanted: String) -> Bool { table == wanted || qualifiedTables.contains(wanted) }
     }
 
-    func decodeDebezium(_ root: JSONValue, _ record: SourceRecord) throws(DecodeError) -> GraphEvent {
-        let (envelope, schema) = Self.unwrapped(root)
+    /// A null value follows a deletion, for compaction alone.
+    func decodeTombstone(_ record: SourceRecord, _ decoder: EventDecoder) throws(DecodeError) -> GraphEvent {
+        decoder.skipped(.tombstone)
+    }
+
+    func decode(
+        _ value: UnsafeRawBufferPointer, _ record: SourceRecord, _ decoder: EventDecoder
+    ) throws(DecodeError) -> GraphEvent {
+        let root = try decoder.parse(value)
+        if root.isNull { return decoder.skipped(.tombstone) }
+        let (envelope, schema) = EventDecoder.unwrapped(try decoder.object(root))
         // A null payload is a null value in the wrapper: the tombstone behind a deletion.
-        if envelope.isNull { return skipped(.tombstone) }
+        if envelope.isNull { return decoder.skipped(.tombstone) }
         var change = try Self.change(envelope)
         let side: StaticString = change.isDeletion ? "before" : "after"
         let row = envelope.member(side).flatMap { $0.isNull ? nil : $0 }
         let fields = row?.kind == .object ? row : nil
-        let route = routes.first { route in
+        let route = decoder.routes.first { route in
             route.table.map(change.isOf) ?? true && route.takes(type: change.table)
                 && route.takes(record, fields: fields)
         }
         if let route {
-            if route.isDrop { return skipped(.drop) }
+            if route.isDrop { return decoder.skipped(.drop) }
             // Of a deleted row the database may tell no more than the key, so a deletion meets no filter.
             if !change.isDeletion, let filter = route.filter, let fields, !filter.holds(for: fields) {
-                return skipped(.filter)
+                return decoder.skipped(.filter)
             }
-            if let time = try time(of: envelope, route) { change.time = time }
+            if let time = try decoder.time(of: envelope, route) { change.time = time }
         }
         if change.isTruncation {
-            var operation = ObjectOperation(.truncate, entity: try entity(of: change, route).index, identity: .null)
+            var operation = ObjectOperation(
+                .truncate, entity: try entity(of: change, route, decoder).index, identity: .null)
             operation.time = change.time
             return GraphEvent(operation)
         }
         guard let fields else {
             guard change.isDeletion, row == nil else { throw Self.noRow(side) }
-            return try decodeDeletionByKey(change, route, record)
+            return try decodeDeletionByKey(change, route, record, decoder)
         }
         let rowSchema = SchemaFields(SchemaFields.schema(of: side, in: schema))
-        return try decode(fields, change, route, envelope, record, rowSchema)
+        return try decode(fields, change, route, envelope, record, rowSchema, decoder)
     }
 
     private func decode(
         _ fields: JSONValue, _ change: Change, _ route: Route?, _ envelope: JSONValue, _ record: SourceRecord,
-        _ schema: SchemaFields?
+        _ schema: SchemaFields?, _ decoder: EventDecoder
     ) throws(DecodeError) -> GraphEvent {
-        let entity = try entity(of: change, route)
+        let entity = try entity(of: change, route, decoder)
         let circumstances = ObjectDecoder.Circumstances(
             time: change.time, values: route?.values ?? ValueDecoding(), takesNumbersForTexts: true)
         let row = ObjectDecoder.Row(
             entity: entity, kind: change.isDeletion ? .delete : route?.verb ?? .upsert, circumstances: circumstances,
-            table: route?.properties ?? columns[entity.index], schema: schema, leavesOutUnavailable: true)
+            table: route?.properties ?? decoder.columns[entity.index], schema: schema, leavesOutUnavailable: true)
         if let route {
-            let identity = try routedIdentity(route, fields, record, nil)
-            return try decode(fields, row, route, root: envelope, identity: identity)
+            let identity = try decoder.routedIdentity(route, fields, record, nil)
+            return try decoder.decode(fields, row, route, root: envelope, identity: identity)
         }
         var event = GraphEvent([])
-        var (operation, _) = try objects.read(fields, row, connect: connect, into: &event.operations)
-        try objects.finish(&operation, entity: entity, circumstances)
+        var (operation, _) = try decoder.objects.read(fields, row, connect: decoder.connect, into: &event.operations)
+        try decoder.objects.finish(&operation, entity: entity, circumstances)
         event.operations.append(operation)
         return event
     }
 
-    private func entity(of change: Change, _ route: Route?) throws(DecodeError) -> Entity {
+    private func entity(
+        of change: Change, _ route: Route?, _ decoder: EventDecoder
+    ) throws(DecodeError) -> Entity {
         if let route { return route.entity }
         guard let table = change.table else {
             throw DecodeError(
                 code: "decode.envelope",
                 "The change event's 'source' names no table and no route takes it. Add a route with 'entity'")
         }
-        return model.entities[try tables.resolve(table)]
+        return decoder.model.entities[try decoder.tables.resolve(table)]
     }
 
     private static func noRow(_ side: StaticString) -> DecodeError {
@@ -130,14 +144,14 @@ extension EventDecoder {
 
     /// The key names what a deletion deletes where the event does not hold the row.
     private func decodeDeletionByKey(
-        _ change: Change, _ route: Route?, _ record: SourceRecord
+        _ change: Change, _ route: Route?, _ record: SourceRecord, _ decoder: EventDecoder
     ) throws(DecodeError) -> GraphEvent {
         guard let key = record.key, !key.isEmpty else { throw Self.noRow("before") }
-        let entity = try entity(of: change, route)
-        let identity = try keyIdentity(key, entity, route, route?.properties ?? columns[entity.index])
+        let entity = try entity(of: change, route, decoder)
+        let identity = try decoder.keyIdentity(key, entity, route, route?.properties ?? decoder.columns[entity.index])
         var operation = ObjectOperation(.delete, entity: entity.index, identity: identity)
         operation.time = change.time
-        try objects.finish(&operation, entity: entity, ObjectDecoder.Circumstances(time: change.time))
+        try decoder.objects.finish(&operation, entity: entity, ObjectDecoder.Circumstances(time: change.time))
         return GraphEvent(operation)
     }
 }

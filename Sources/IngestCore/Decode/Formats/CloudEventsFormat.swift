@@ -1,0 +1,114 @@
+import ObjectGraph
+
+/// CloudEvents in JSON, structured or binary mode. The type names entity and verb, unless a route takes it.
+///
+/// Source: CloudEvents 1.0, JSON event format and Kafka protocol binding.
+struct CloudEventsFormat: RecordFormat {
+    func decode(
+        _ value: UnsafeRawBufferPointer, _ record: SourceRecord, _ decoder: EventDecoder
+    ) throws(DecodeError) -> GraphEvent {
+        if let envelope = try binaryEnvelope(record) {
+            return try decodeData(try decoder.parse(value), envelope, record, decoder)
+        }
+        return try decodeStructured(try decoder.object(try decoder.parse(value)), record, decoder)
+    }
+
+    /// A CloudEvent says in its data what it deletes.
+    func decodeTombstone(_ record: SourceRecord, _ decoder: EventDecoder) throws(DecodeError) -> GraphEvent {
+        throw record.key?.isEmpty ?? true ? EventDecoder.noKey : EventDecoder.unclearKey
+    }
+
+    /// What a CloudEvent says besides its data.
+    private struct Envelope {
+        var type: String
+        var time: Int64?
+        var subject: String?
+    }
+
+    private func decodeStructured(
+        _ root: JSONValue, _ record: SourceRecord, _ decoder: EventDecoder
+    ) throws(DecodeError) -> GraphEvent {
+        guard let type = root.member("type")?.string else {
+            throw DecodeError(
+                code: "decode.envelope",
+                "This is no CloudEvent: it has no text 'type'. Send CloudEvents, or give the topic 'format: json' with a route"
+            )
+        }
+        var envelope = Envelope(type: type, subject: root.member("subject")?.string)
+        if let time = root.member("time"), !time.isNull {
+            guard let bytes = time.utf8, let microseconds = Timestamp.microseconds(utf8: bytes) else {
+                throw DecodeError(
+                    code: "decode.envelope", "The event's 'time' has to be \(AttributeType.date.expectation)")
+            }
+            envelope.time = microseconds
+        }
+        if root.member("data_base64") != nil {
+            throw DecodeError(
+                code: "decode.envelope", "'data_base64' is not supported; send the data as JSON in 'data'")
+        }
+        guard let data = root.member("data") else {
+            if let deletion = try deletion(envelope, record, decoder) { return deletion }
+            throw DecodeError(code: "decode.envelope", "The event has no 'data'; send the object's properties there")
+        }
+        return try decodeData(data, envelope, record, decoder)
+    }
+
+    /// A deletion needs no data where the subject names the object and no route takes the event.
+    private func deletion(
+        _ envelope: Envelope, _ record: SourceRecord, _ decoder: EventDecoder
+    ) throws(DecodeError) -> GraphEvent? {
+        if decoder.routes.contains(where: { $0.takes(type: envelope.type) && $0.takes(record, fields: nil) }) {
+            return nil
+        }
+        let type = try decoder.types.resolve(envelope.type)
+        let entity = decoder.model.entities[type.entity]
+        guard type.verb == .delete, let subject = envelope.subject,
+            let identity = entity.identityValue(fromText: subject)
+        else { return nil }
+        var operation = ObjectOperation(.delete, entity: entity.index, identity: identity)
+        operation.time = envelope.time
+        try decoder.objects.finish(&operation, entity: entity, ObjectDecoder.Circumstances(time: envelope.time))
+        return GraphEvent(operation)
+    }
+
+    /// Returns the envelope of the binary mode, where the headers hold it, or nil in structured mode.
+    private func binaryEnvelope(_ record: SourceRecord) throws(DecodeError) -> Envelope? {
+        var envelope: Envelope?
+        for header in record.headers where header.name == "ce_type" {
+            envelope = header.value.map { Envelope(type: String(decoding: $0, as: UTF8.self)) }
+        }
+        guard var envelope else { return nil }
+        for header in record.headers {
+            guard let value = header.value.map({ String(decoding: $0, as: UTF8.self) }) else { continue }
+            if header.name == "ce_time" {
+                // Without its time a late event would overwrite newer ones, so a bad one is no event.
+                guard let microseconds = Timestamp.microseconds(value) else {
+                    throw DecodeError(
+                        code: "decode.envelope", "The header 'ce_time' has to be \(AttributeType.date.expectation)")
+                }
+                envelope.time = microseconds
+            }
+            if header.name == "ce_subject" { envelope.subject = value }
+        }
+        return envelope
+    }
+
+    private func decodeData(
+        _ data: JSONValue, _ envelope: Envelope, _ record: SourceRecord, _ decoder: EventDecoder
+    ) throws(DecodeError) -> GraphEvent {
+        if let route = decoder.routes.first(where: { $0.takes(type: envelope.type) && $0.takes(record, fields: data) })
+        {
+            return try decoder.decode(
+                data, route, type: envelope.type, time: envelope.time, record, subject: envelope.subject)
+        }
+        let type = try decoder.types.resolve(envelope.type)
+        let entity = decoder.model.entities[type.entity]
+        // The subject names the object where the data does not.
+        let identity = envelope.subject.flatMap { entity.identityValue(fromText: $0) } ?? .null
+        var event = GraphEvent([])
+        _ = try decoder.objects.decode(
+            data, entity: entity, kind: type.verb, ObjectDecoder.Circumstances(time: envelope.time),
+            identity: identity, into: &event.operations)
+        return event
+    }
+}

@@ -1,0 +1,30 @@
+import ObjectGraph
+
+/// Records of Kafka Connect's JSON converter, with the schema wrapper or without.
+///
+/// Source: Kafka's `JsonConverter`.
+struct ConnectFormat: RecordFormat {
+    let needsRoutes = true
+    let takesNumbersForTexts = true
+
+    func decode(
+        _ value: UnsafeRawBufferPointer, _ record: SourceRecord, _ decoder: EventDecoder
+    ) throws(DecodeError) -> GraphEvent {
+        let root = try decoder.parse(value)
+        if root.isNull { return try decodeTombstone(record, decoder) }
+        let (payload, schema) = EventDecoder.unwrapped(try decoder.object(root))
+        if payload.isNull { return try decodeTombstone(record, decoder) }
+        guard payload.kind == .object else {
+            throw DecodeError(
+                code: "decode.envelope",
+                "The record's 'payload' has to be an object, not \(ObjectDecoder.article(payload))")
+        }
+        return try decoder.decodeRouted(payload, record, schema: schema)
+    }
+
+    func decodeTombstone(_ record: SourceRecord, _ decoder: EventDecoder) throws(DecodeError) -> GraphEvent {
+        try decoder.decodeDeletionByKey(record) { key, route throws(DecodeError) in
+            try decoder.keyIdentity(key, route.entity, route, route.properties)
+        }
+    }
+}

@@ -1,0 +1,23 @@
+import ObjectGraph
+
+/// JSON objects whose meaning the routes alone know.
+struct RoutedFormat: RecordFormat {
+    let needsRoutes = true
+
+    func decode(
+        _ value: UnsafeRawBufferPointer, _ record: SourceRecord, _ decoder: EventDecoder
+    ) throws(DecodeError) -> GraphEvent {
+        try decoder.decodeRouted(try decoder.object(try decoder.parse(value)), record)
+    }
+
+    /// The key is the identity as text.
+    func decodeTombstone(_ record: SourceRecord, _ decoder: EventDecoder) throws(DecodeError) -> GraphEvent {
+        try decoder.decodeDeletionByKey(record) { key, route throws(DecodeError) in
+            let text = String(validating: key, as: UTF8.self)
+            guard let text, let value = route.identityValue(text: text, integer: Int64(text)) else {
+                throw EventDecoder.wrongKey(route.entity)
+            }
+            return value
+        }
+    }
+}
