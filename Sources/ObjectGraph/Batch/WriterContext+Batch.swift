@@ -79,7 +79,7 @@ extension WriterContext {
                 for (entity, selection) in selections {
                     try connection.runOnce(
                         """
-                        INSERT INTO temp.\(deletion.doomed(entity.index)) (pk, round) \
+                        INSERT INTO temp.\(deletion.tableToDelete(entity.index)) (pk, round) \
                         SELECT \(selection.alias).pk, 0 FROM \(selection.source) WHERE \(selection.condition)
                         """
                     ) { selection.bind(to: $0) }

@@ -50,7 +50,7 @@ extension EventApplier {
     func carryOut(
         _ plan: DeletePropagation.Plan, rootCount: Int, at time: Int64?, version: Value = .null
     ) throws {
-        for effect in plan.letGo { try unlinkOrClear(effect) }
+        for effect in plan.nullified { try unlinkOrClear(effect) }
         for (index, object) in plan.deleted.enumerated() {
             let isRoot = index < rootCount
             let tombstone = Tombstone(
@@ -61,7 +61,7 @@ extension EventApplier {
         }
     }
 
-    private func unlinkOrClear(_ effect: DeletePropagation.LettingGo) throws {
+    private func unlinkOrClear(_ effect: DeletePropagation.Nullification) throws {
         if effect.relationship.isToMany {
             try unlink(effect.deleted, effect.relationship, effect.destination)
         } else if let inverse = inverse(of: effect.relationship) {

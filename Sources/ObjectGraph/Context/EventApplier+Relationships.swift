@@ -89,16 +89,16 @@ extension EventApplier {
     /// Does to an object that refers to a deleted one what the deletion would have done, had the event come in time.
     func lead(_ object: ContextObject, _ relationship: Relationship, toGone tombstone: Tombstone) throws {
         let destination = registry.model.entities[relationship.destinationIndex]
-        switch relationship.inverseIndex.map({ destination.relationships[$0].deleteRule }) {
-        case .cascade:
+        switch relationship.inverseIndex.map({ destination.relationships[$0].deleteRule.lateReference }) {
+        case .deletesSource:
             if isCreatedByThisEvent(object) { throw Stale() }
             try delete([object], at: tombstone.time)
-        case .deny:
+        case .refuses:
             throw EventFailure(
                 code: "reference.deleted",
                 "\(relationship.name) refers to a deleted \(destination.name), whose deletion the rule 'deny' would have "
                     + "refused; send the \(destination.name) again first")
-        case .nullify, .noAction, nil:
+        case .clears, nil:
             try setDestination(nil, relationship, of: object)
         }
     }

@@ -170,7 +170,7 @@ struct Prefetch {
                     guard try loadDestinations(of: objects, relationship, limit: registry.setDeletionThreshold) else {
                         continue
                     }
-                    guard relationship.deleteRule == .cascade else { continue }
+                    guard relationship.deleteRule.deletesDestinations else { continue }
                     for object in objects {
                         let found = (try? registry.destinations(of: object, relationship)) ?? []
                         level += found.filter { seen.insert(ObjectIdentifier($0)).inserted }

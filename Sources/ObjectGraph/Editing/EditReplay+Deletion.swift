@@ -27,7 +27,7 @@ extension EditReplay {
         let going = edits.origins.going(edits.deleted.map { ObjectKey($0.object) }, staying: staying)
         for verdict in verdicts {
             let goes = going.contains(ObjectKey(verdict.edit.object))
-            if goes { doomed.append(verdict.row) }
+            if goes { toDelete.append(verdict.row) }
             guard let winner = verdict.winner else { continue }
             if !goes, let values = verdict.values { updates.append(Update(verdict.edit, verdict.row, values)) }
             try noteDeletedInContext(verdict.edit, verdict.row, goes ? .context : winner == .custom ? .custom : .store)
@@ -69,8 +69,8 @@ extension EditReplay {
 
     func deleteObjects() throws {
         let propagation = DeletePropagation(registry: registry)
-        deleted = try propagation.closure(of: doomed.filter(\.isAlive))
-        let plan = DeletePropagation.Plan(deleted: deleted, letGo: try propagation.lettingGo(of: deleted))
+        deleted = try propagation.closure(of: toDelete.filter(\.isAlive))
+        let plan = DeletePropagation.Plan(deleted: deleted, nullified: try propagation.nullifications(of: deleted))
         try applier.carryOut(plan, rootCount: deleted.count, at: time)
         if deleted.isEmpty, registry.tombstones.allSatisfy(\.isEmpty) { return }
         // An object made here lives, whatever had its identity before.

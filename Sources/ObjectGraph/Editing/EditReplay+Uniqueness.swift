@@ -39,7 +39,7 @@ extension EditReplay {
         let object = edit.object
         let own = ownPlaceholder(of: object, known)
         var found: [Collision] = []
-        if own == nil, let holder = known, holder.isAlive, !isDoomed(holder) {
+        if own == nil, let holder = known, holder.isAlive, !willBeDeleted(holder) {
             found.append(Collision(holder: holder, slots: [object.entity.identitySlot]))
         }
         if object.entity.uniquenessConstraints.isEmpty { return found }
@@ -49,7 +49,7 @@ extension EditReplay {
     /// Returns the placeholder that stands for a new object: it is the object itself, which has arrived now.
     private func ownPlaceholder(of object: ContextObject, _ known: ContextObject?) -> ContextObject? {
         guard let known, known.isAlive, known.state.isPlaceholder, canBeOne(object.entity, known.entity),
-            !isDoomed(known)
+            !willBeDeleted(known)
         else { return nil }
         return known
     }
@@ -104,7 +104,7 @@ extension EditReplay {
             guard let key = registry.uniqueKey(values, constraint) else { return nil }
             try registry.loadHolders([key])
             let holder = ((registry.byUnique[key] ?? []) + (claimed[key] ?? [])).first {
-                $0 !== own && $0.isAlive && !isDoomed($0) && registry.uniqueKey(expected($0), constraint) == key
+                $0 !== own && $0.isAlive && !willBeDeleted($0) && registry.uniqueKey(expected($0), constraint) == key
             }
             return holder.map { Collision(holder: $0, slots: constraint.slots) }
         }

@@ -13,7 +13,7 @@ final class EditReplay {
     /// The changes of objects that the store has, after the conflicts were resolved.
     var updates: [Update] = []
     /// The objects to delete.
-    var doomed: [ContextObject] = []
+    var toDelete: [ContextObject] = []
     /// The objects that were deleted, with those that delete rules took along.
     var deleted: [ContextObject] = []
     private var links: [(object: ContextObject, slot: Int, value: Value)] = []
@@ -225,7 +225,7 @@ final class EditReplay {
     }
 
     private func isLedToByDanglingReferences(_ object: ContextObject) throws(StoreError) -> Bool {
-        for relationship in object.entity.relationships where relationship.deleteRule == .noAction {
+        for relationship in object.entity.relationships where relationship.deleteRule.leavesDanglingReferences {
             guard case .column(let slot)? = model.inverse(of: relationship)?.storage else { continue }
             var isFound = false
             try registry.store.entities[relationship.destinationIndex].rows(
@@ -294,9 +294,9 @@ final class EditReplay {
     }
 
     /// Deletes an object that another one displaces.
-    func displace(_ object: ContextObject) { doomed.append(object) }
+    func displace(_ object: ContextObject) { toDelete.append(object) }
 
-    func isDoomed(_ object: ContextObject) -> Bool { doomed.contains { $0 === object } }
+    func willBeDeleted(_ object: ContextObject) -> Bool { toDelete.contains { $0 === object } }
 
     /// The changes of objects of the store that are to be written.
     var plannedUpdates: [Update] { updates }

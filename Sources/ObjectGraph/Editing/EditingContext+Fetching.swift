@@ -29,7 +29,7 @@ extension EditingContext {
             let row = registry.known(checked.entity.index, pk: pk)
             // A row that went between the two looks is left out.
             if row == nil, batch == nil || !paths.isEmpty { return nil }
-            if let row, isDoomed(row) || !row.isAlive { return nil }
+            if let row, willBeDeleted(row) || !row.isAlive { return nil }
             let object = handle(ManagedObjectID(row?.entity ?? entity, pk))
             if row == nil { object.batch = batch }
             return object

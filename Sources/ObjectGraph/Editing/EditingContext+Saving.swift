@@ -29,13 +29,13 @@ extension EditingContext {
     }
 
     private func deletedRows() -> [ContextObject] {
-        let doomed = pending.deletions.compactMap { registry.known($0.entity, pk: $0.pk) }.filter {
+        let toDelete = pending.deletions.compactMap { registry.known($0.entity, pk: $0.pk) }.filter {
             !$0.isNew && $0.isAlive
         }
-        return changedRows { !$0.isNew && !$0.isAlive } + doomed
+        return changedRows { !$0.isNew && !$0.isAlive } + toDelete
     }
 
-    func isDoomed(_ row: ContextObject) -> Bool {
+    func willBeDeleted(_ row: ContextObject) -> Bool {
         row.state.deletion != nil && !row.isNew || pending.deletions.contains(ObjectKey(row))
     }
 
@@ -135,8 +135,8 @@ extension EditingContext {
                 try hook(handle(row))
             }
         } while true
-        let letGo = try propagation.lettingGo(of: closure)
-        let plan = DeletePropagation.Plan(deleted: closure, letGo: letGo)
+        let nullified = try propagation.nullifications(of: closure)
+        let plan = DeletePropagation.Plan(deleted: closure, nullified: nullified)
         let entries = try applier.edit { try applier.carryOut(plan, rootCount: closure.count, at: nil) }
         for check in applier.countChecks {
             pending.countChecks.append(CountCheck(object: ObjectKey(check.object), relationship: check.relationship))

@@ -75,10 +75,10 @@ extension EditingContext {
     public func refreshAll() {
         undoStack.clear()
         let linked = linkedKeys()
-        let doomed = Set(pending.deletions)
+        let toDelete = Set(pending.deletions)
         registry.forgetUnchanged {
             $0.isNew || !$0.isAlive || hasChangedValues($0) || hasMoved($0) || linked.contains(ObjectKey($0))
-                || doomed.contains(ObjectKey($0))
+                || toDelete.contains(ObjectKey($0))
         }
         keepHandles(heldObjects())
     }

@@ -35,7 +35,7 @@ public final class ManagedObject {
     /// Tells whether the next save changes the object.
     public var isUpdated: Bool { known.map { !$0.isNew && $0.isAlive && context.isChanged($0) } ?? false }
     /// Tells whether the next save deletes the object, or the context has taken up that somebody else did.
-    public var isDeleted: Bool { known.map { context.isDoomed($0) } ?? (deletedRow != nil) }
+    public var isDeleted: Bool { known.map { context.willBeDeleted($0) } ?? (deletedRow != nil) }
     /// Tells whether the object has changes that are not saved.
     public var hasChanges: Bool { isInserted || isUpdated || known != nil && isDeleted }
     /// Tells whether the object was mentioned, but has not arrived; setting a property completes it.

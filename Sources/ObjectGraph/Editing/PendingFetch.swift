@@ -55,10 +55,10 @@ struct PendingFetch {
     /// The touched objects that the request asks for.
     private func unsaved() throws -> [Entry] {
         let evaluator = PredicateEvaluator(registry: context.registry, now: now) { object, relationship in
-            try context.currentDestinations(of: object, relationship).filter { !context.isDoomed($0) }
+            try context.currentDestinations(of: object, relationship).filter { !context.willBeDeleted($0) }
         }
         var entries: [Entry] = []
-        for (pk, row) in pending where row.isAlive && !context.isDoomed(row) {
+        for (pk, row) in pending where row.isAlive && !context.willBeDeleted(row) {
             if !request.includes(row.entity) { continue }
             if row.state.isPlaceholder, !request.includesPlaceholders { continue }
             if let predicate = request.predicate, try !evaluator.isTrue(predicate, of: row) { continue }

@@ -49,8 +49,8 @@ extension ModelComparison {
             relationship.isOrdered ? "ordered" : "unordered", .inferred)
         compareInverse(relationship, before, declaring)
         compareOptionality(relationship, before, declaring)
-        // Only the rule 'no action' shows in a column's declaration.
-        let touchesColumn = (before.deleteRule == .noAction) != (relationship.deleteRule == .noAction)
+        let touchesColumn =
+            before.deleteRule.leavesDanglingReferences != relationship.deleteRule.leavesDanglingReferences
         compare(
             .deleteRuleChanged, declaring, name, before.deleteRule.rawValue, relationship.deleteRule.rawValue,
             touchesColumn ? .checked("no reference may dangle") : .unneeded)

@@ -16,7 +16,7 @@ extension ObjectModel {
                 let inverse = inverse(of: relationship)
                 return [
                     "r", relationship.name, relationship.isToMany ? "many" : "one", destination.name,
-                    inverse?.name ?? "none", inverse?.deleteRule == .noAction ? "loose" : "",
+                    inverse?.name ?? "none", inverse?.deleteRule.leavesDanglingReferences == true ? "loose" : "",
                 ].joined(separator: " ") + (relationship.isOrdered ? " ordered" : "")
                     + suffix(relationship.hashModifier)
             }

@@ -52,18 +52,6 @@ enum RelationshipStorage: Sendable, Equatable {
     case join(table: Int, isOwner: Bool)
 }
 
-/// What deleting an object does to the objects that a relationship leads to.
-public enum DeleteRule: String, Sendable, CaseIterable {
-    /// Lets the destinations forget the deleted object.
-    case nullify
-    /// Deletes the destinations too.
-    case cascade
-    /// Refuses the deletion while there is a destination that stays.
-    case deny
-    /// Leaves the destinations as they are, dangling references included.
-    case noAction
-}
-
 /// What becomes of a reference to an object that has not arrived.
 public enum MissingDestination: String, Sendable, CaseIterable {
     /// An object with nothing but its identity stands in until its event comes.

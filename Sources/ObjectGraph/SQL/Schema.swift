@@ -159,8 +159,7 @@ struct Schema {
             // Nobody clears the column of a relationship without inverse, so SQLite does: it later reads null.
             return name + reference + " ON DELETE SET NULL DEFERRABLE INITIALLY DEFERRED"
         }
-        // The rule 'no action' leaves references dangling by the model's own word: no key can be declared.
-        if destination.relationships[inverse].deleteRule == .noAction { return name }
+        if destination.relationships[inverse].deleteRule.leavesDanglingReferences { return name }
         return name + reference + " DEFERRABLE INITIALLY DEFERRED"
     }
 

@@ -6,13 +6,13 @@ extension SetDeletion {
             let relationship = model.entities[node.entity].attributes[node.slot].derivation?.aggregatedRelationship
                 .map { model.entities[node.entity].relationships[$0] }
             guard let relationship, !reach.takesOwners(of: relationship, model) else { continue }
-            let gone = "SELECT pk FROM temp.\(doomed(relationship.destinationIndex))"
+            let gone = "SELECT pk FROM temp.\(tableToDelete(relationship.destinationIndex))"
             try propagation.mark(
                 node, selection: staying(propagation.owners(of: node, among: gone), node.entity))
         }
         for (index, path) in plan.paths.enumerated() {
             for (position, step) in path.steps.enumerated() {
-                let gone = "SELECT pk FROM temp.\(doomed(step.destination))"
+                let gone = "SELECT pk FROM temp.\(tableToDelete(step.destination))"
                 let readers = propagation.readers(path: index, depth: position + 1, among: gone)
                 try propagation.mark(path.node, selection: staying(readers, path.node.entity))
             }
@@ -20,7 +20,7 @@ extension SetDeletion {
     }
 
     private func staying(_ keys: String, _ entity: Int) -> String {
-        "WITH keys(k) AS (\(keys)) SELECT k FROM keys WHERE k NOT IN (SELECT pk FROM temp.\(doomed(entity)))"
+        "WITH keys(k) AS (\(keys)) SELECT k FROM keys WHERE k NOT IN (SELECT pk FROM temp.\(tableToDelete(entity)))"
     }
 
     /// Sets the times of change of survivors that a query gives, and marks what reads them.

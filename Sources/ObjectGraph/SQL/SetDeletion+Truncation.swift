@@ -20,7 +20,7 @@ extension SetDeletion {
                 }
                 try store.runOnce(
                     """
-                    INSERT INTO temp.\(deletion.doomed(entity.index)) (pk, round) \
+                    INSERT INTO temp.\(deletion.tableToDelete(entity.index)) (pk, round) \
                     SELECT pk, 0 FROM \(deletion.table(entity.index)) WHERE \(condition)
                     """
                 ) { statement in

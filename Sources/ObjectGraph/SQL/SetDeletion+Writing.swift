@@ -14,7 +14,7 @@ extension SetDeletion {
         for entity in ReferenceOrder(model).referringFirst {
             let bound = try PreparedStatement(
                 store.connection,
-                sql: "SELECT pk FROM temp.\(doomed(entity.index)) WHERE pk >= ? ORDER BY pk LIMIT 1 OFFSET ?")
+                sql: "SELECT pk FROM temp.\(tableToDelete(entity.index)) WHERE pk >= ? ORDER BY pk LIMIT 1 OFFSET ?")
             guard var first = try bound.key(from: .min, offset: 0) else { continue }
             while true {
                 let next = try bound.key(from: first, offset: Self.windowLength)
@@ -30,7 +30,7 @@ extension SetDeletion {
         _ entity: Entity, from first: Int64, before next: Int64?, _ tombstone: Tombstone, into tally: inout ChangeTally
     ) throws(StoreError) {
         let range = "pk >= \(first)\(next.map { " AND pk < \($0)" } ?? "")"
-        let keys = "SELECT pk AS _key FROM temp.\(doomed(entity.index)) WHERE \(range)"
+        let keys = "SELECT pk AS _key FROM temp.\(tableToDelete(entity.index)) WHERE \(range)"
         // Where the keys have no gaps, the range is all of them.
         let isRange = next == first &+ Int64(Self.windowLength)
         let name = table(entity.index)

@@ -1,6 +1,6 @@
 /// Deletes objects inside the store, by sets of rows, where a deletion reaches more than memory should hold.
 ///
-/// The rules are those of ``DeletePropagation``; temporary tables hold the keys: `doomed_N` of entity N what goes,
+/// The rules are those of ``DeletePropagation``; temporary tables hold the keys: `to_delete_N` of entity N what goes,
 /// `round` telling when it was reached; `forgets_N_S` what has to forget a deleted object in slot S.
 struct SetDeletion {
     let store: WriterConnection
@@ -30,7 +30,7 @@ struct SetDeletion {
         entity: Entity, pk: Int64, tombstone: Tombstone, into tally: inout ChangeTally
     ) throws {
         try delete(tombstone: tombstone, root: (entity.index, pk), into: &tally) { deletion throws(StoreError) in
-            try store.runOnce("INSERT INTO temp.\(deletion.doomed(entity.index)) (pk, round) VALUES (?, 0)") {
+            try store.runOnce("INSERT INTO temp.\(deletion.tableToDelete(entity.index)) (pk, round) VALUES (?, 0)") {
                 $0.bind(1, pk)
             }
         }
@@ -40,7 +40,7 @@ struct SetDeletion {
     ///
     /// - Parameters:
     ///   - root: the object whose tombstone gets the version of the deletion, or nil.
-    ///   - seed: puts the keys of the objects into the table of ``doomed(_:)``, with round 0.
+    ///   - seed: puts the keys of the objects into the table of ``tableToDelete(_:)``, with round 0.
     /// - Throws: ``ValidationFailures`` where rules refuse, after which the caller rolls back; ``StoreError``.
     func delete(
         tombstone: Tombstone, root: (entity: Int, pk: Int64)?, into tally: inout ChangeTally,
@@ -53,9 +53,9 @@ struct SetDeletion {
         try callValidators()
         let propagation = DerivedPropagation(store: store, plan: plan, time: history.time)
         try markReaders(propagation, reach)
-        try letGoColumns(propagation, into: &tally)
+        try clearReferences(propagation, into: &tally)
         try checkColumnMinimums()
-        try letGoJoins(propagation, into: &tally)
+        try clearLinks(propagation, into: &tally)
         try failures.list.check()
         try writeDeletions(root: root, tombstone, into: &tally)
         try propagation.run()
@@ -64,7 +64,7 @@ struct SetDeletion {
     }
 
     /// A table of keys for each table of objects: what is above and below each other shares them.
-    func doomed(_ entity: Int) -> String { "doomed_\(model.entities[entity].rootIndex)" }
+    func tableToDelete(_ entity: Int) -> String { "to_delete_\(model.entities[entity].rootIndex)" }
 
     func table(_ entity: Int) -> String { SQLText.quoted(model.entities[entity].tableName) }
 
@@ -80,23 +80,25 @@ struct SetDeletion {
         try drop()
         for entity in model.rootEntities {
             try store.runOnce(
-                "CREATE TEMP TABLE \(doomed(entity.index)) (pk INTEGER PRIMARY KEY, round INTEGER NOT NULL)")
+                "CREATE TEMP TABLE \(tableToDelete(entity.index)) (pk INTEGER PRIMARY KEY, round INTEGER NOT NULL)")
             // A deep cascade has many rounds, and each asks for its own keys only, where any are asked for.
             if !cascades(entity) { continue }
             try store.runOnce(
-                "CREATE INDEX temp.\(doomed(entity.index))_round ON \(doomed(entity.index)) (round)")
+                "CREATE INDEX temp.\(tableToDelete(entity.index))_round ON \(tableToDelete(entity.index)) (round)")
         }
     }
 
     /// Tells whether a deletion goes on from the objects in an entity's table.
     private func cascades(_ entity: Entity) -> Bool {
         model.entities.contains { other in
-            other.rootIndex == entity.rootIndex && other.relationships.contains { $0.deleteRule == .cascade }
+            other.rootIndex == entity.rootIndex && other.relationships.contains { $0.deleteRule.deletesDestinations }
         }
     }
 
     private func drop() throws(StoreError) {
-        for entity in model.rootEntities { try store.runOnce("DROP TABLE IF EXISTS temp.\(doomed(entity.index))") }
+        for entity in model.rootEntities {
+            try store.runOnce("DROP TABLE IF EXISTS temp.\(tableToDelete(entity.index))")
+        }
     }
 
     // MARK: The deleted set
@@ -104,7 +106,7 @@ struct SetDeletion {
     /// Follows the rule 'cascade', a round at a time, until a round reaches nothing new.
     private func close() throws(StoreError) -> CascadeReach {
         var reach = CascadeReach()
-        for entity in model.rootEntities where try exists("SELECT 1 FROM temp.\(doomed(entity.index)) LIMIT 1") {
+        for entity in model.rootEntities where try exists("SELECT 1 FROM temp.\(tableToDelete(entity.index)) LIMIT 1") {
             reach.noteSeed(of: entity.index)
         }
         var round: Int64 = 0
@@ -112,10 +114,10 @@ struct SetDeletion {
         while hasGrown {
             hasGrown = false
             for entity in model.entities {
-                for relationship in entity.ownRelationships where relationship.deleteRule == .cascade {
+                for relationship in entity.ownRelationships where relationship.deleteRule.deletesDestinations {
                     try store.runOnce(
                         """
-                        INSERT OR IGNORE INTO temp.\(doomed(relationship.destinationIndex)) (pk, round) \
+                        INSERT OR IGNORE INTO temp.\(tableToDelete(relationship.destinationIndex)) (pk, round) \
                         SELECT destination, ?1 + 1 FROM (\(links(relationship, where: "x.round = ?1")))
                         """
                     ) { $0.bind(1, round) }
@@ -129,9 +131,9 @@ struct SetDeletion {
         return reach
     }
 
-    /// A query of the links from doomed objects: columns `source` and `destination`.
+    /// A query of the links from objects to delete: columns `source` and `destination`.
     private func links(_ relationship: Relationship, where condition: String = "1") -> String {
-        let near = doomed(relationship.entityIndex)
+        let near = tableToDelete(relationship.entityIndex)
         switch relationship.storage {
         case .column(let slot):
             let column = SQLText.quoted(model.entities[relationship.entityIndex].columnNames[slot])
@@ -161,13 +163,13 @@ struct SetDeletion {
     private func survivors(_ relationship: Relationship) -> String {
         """
         SELECT l.source, l.destination FROM (\(links(relationship))) l \
-        WHERE l.destination NOT IN (SELECT pk FROM temp.\(doomed(relationship.destinationIndex)))
+        WHERE l.destination NOT IN (SELECT pk FROM temp.\(tableToDelete(relationship.destinationIndex)))
         """
     }
 
     private func deny() throws {
         for entity in model.entities {
-            for relationship in entity.ownRelationships where relationship.deleteRule == .deny {
+            for relationship in entity.ownRelationships where relationship.deleteRule.refusesWhileDestinationsStay {
                 try fail(
                     .deniedDelete, entity, relationship, "forbids the deletion while there are objects in it",
                     of: "SELECT DISTINCT source FROM (\(survivors(relationship)))")
@@ -206,7 +208,7 @@ struct SetDeletion {
             while true {
                 let statement = try PreparedStatement(
                     store.connection,
-                    sql: "SELECT pk FROM temp.\(doomed(entity.index)) WHERE pk > ? ORDER BY pk LIMIT 512")
+                    sql: "SELECT pk FROM temp.\(tableToDelete(entity.index)) WHERE pk > ? ORDER BY pk LIMIT 512")
                 statement.bind(1, last)
                 var keys: [Int64] = []
                 while try statement.step() { keys.append(statement.integer(0)) }
@@ -230,15 +232,14 @@ struct SetDeletion {
     // MARK: Survivors
 
     /// Clears the columns in which survivors refer to deleted objects.
-    private func letGoColumns(_ propagation: DerivedPropagation, into tally: inout ChangeTally) throws {
+    private func clearReferences(_ propagation: DerivedPropagation, into tally: inout ChangeTally) throws {
         for entity in model.entities {
-            for relationship in entity.ownRelationships
-            where relationship.deleteRule == .nullify || relationship.deleteRule == .cascade {
+            for relationship in entity.ownRelationships where relationship.deleteRule.clearsReferences {
                 guard let inverse = inverse(of: relationship), case .column(let slot) = inverse.storage else {
                     continue
                 }
                 // What refers to a deleted object by the inverse of a cascade is deleted too.
-                if relationship.deleteRule == .cascade, case .inverseColumn = relationship.storage { continue }
+                if relationship.deleteRule.deletesDestinations, case .inverseColumn = relationship.storage { continue }
                 try clear(inverse, slot, forgetting: relationship, propagation, into: &tally)
             }
         }
@@ -256,8 +257,8 @@ struct SetDeletion {
         let column = SQLText.quoted(entity.columnNames[slot])
         let name = table(entity.index)
         let condition = """
-            \(column) IN (SELECT pk FROM temp.\(doomed(forgetting.entityIndex))) \
-            AND pk NOT IN (SELECT pk FROM temp.\(doomed(entity.index)))
+            \(column) IN (SELECT pk FROM temp.\(tableToDelete(forgetting.entityIndex))) \
+            AND pk NOT IN (SELECT pk FROM temp.\(tableToDelete(entity.index)))
             """
         if !inverse.isOptional {
             try fail(
@@ -277,8 +278,7 @@ struct SetDeletion {
     /// Checks the minimum counts of survivors that deleted objects referred to in columns.
     private func checkColumnMinimums() throws {
         for entity in model.entities {
-            for relationship in entity.ownRelationships
-            where relationship.deleteRule == .nullify || relationship.deleteRule == .cascade {
+            for relationship in entity.ownRelationships where relationship.deleteRule.clearsReferences {
                 guard case .column(let slot) = relationship.storage, let inverse = inverse(of: relationship),
                     inverse.isToMany, inverse.minimumCount > 0
                 else { continue }
@@ -291,7 +291,7 @@ struct SetDeletion {
     }
 
     /// Notes the survivors whose links in join tables go; the links themselves go with the rows.
-    private func letGoJoins(_ propagation: DerivedPropagation, into tally: inout ChangeTally) throws {
+    private func clearLinks(_ propagation: DerivedPropagation, into tally: inout ChangeTally) throws {
         for entity in model.entities {
             for relationship in entity.ownRelationships {
                 guard case .join(let index, _) = relationship.storage else { continue }
@@ -325,13 +325,13 @@ struct SetDeletion {
         try store.runOnce(
             """
             DELETE FROM \(SQLText.quoted(join.name)) \
-            WHERE \(near) IN (SELECT pk FROM temp.\(doomed(relationship.entityIndex)))
+            WHERE \(near) IN (SELECT pk FROM temp.\(tableToDelete(relationship.entityIndex)))
             """)
         if join.isOwnInverse {
             try store.runOnce(
                 """
                 DELETE FROM \(SQLText.quoted(join.name)) \
-                WHERE destination IN (SELECT pk FROM temp.\(doomed(relationship.entityIndex)))
+                WHERE destination IN (SELECT pk FROM temp.\(tableToDelete(relationship.entityIndex)))
                 """)
         }
     }
@@ -347,7 +347,7 @@ struct SetDeletion {
             "needs at least \(inverse.minimumCount) objects and would keep fewer",
             of: """
                 SELECT DISTINCT destination FROM (SELECT s.destination, (SELECT count(*) FROM \(remaining) NOT IN \
-                (SELECT pk FROM temp.\(doomed(relationship.entityIndex)))) AS remaining \
+                (SELECT pk FROM temp.\(tableToDelete(relationship.entityIndex)))) AS remaining \
                 FROM (\(survivors(relationship))) s \
                 JOIN \(table(survivor.index)) o ON o.pk = s.destination WHERE o._placeholder = 0) \
                 WHERE remaining < \(inverse.minimumCount) \(floor)

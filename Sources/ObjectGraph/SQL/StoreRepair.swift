@@ -112,7 +112,7 @@ private struct StoreRepair {
 
     /// Clears references to rows that are not there, but for those that the model lets dangle.
     private mutating func clearDangling(_ relationship: Relationship, of entity: Entity) throws(StoreError) {
-        if model.inverse(of: relationship)?.deleteRule == .noAction { return }
+        if model.inverse(of: relationship)?.deleteRule.leavesDanglingReferences == true { return }
         guard let slot = relationship.slot else { return }
         let plan = plan
         let destination = table(model.entities[relationship.destinationIndex])

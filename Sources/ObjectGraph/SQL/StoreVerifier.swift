@@ -158,7 +158,7 @@ struct StoreVerifier {
         for entity in model.entities {
             for (relationship, column) in columns(entity) {
                 check.checkedCount += try integer("SELECT count(\(column)) FROM \(table(entity))") ?? 0
-                if inverse(of: relationship)?.deleteRule == .noAction { continue }
+                if inverse(of: relationship)?.deleteRule.leavesDanglingReferences == true { continue }
                 let destination = model.entities[relationship.destinationIndex]
                 try rows(
                     """

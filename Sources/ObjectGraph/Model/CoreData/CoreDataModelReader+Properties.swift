@@ -195,10 +195,6 @@ extension CoreDataModelReader {
         "destinationEntity", "inverseName", "inverseEntity", "elementID", "versionHashModifier",
     ]
 
-    private static let deleteRules: [String: DeleteRule] = [
-        "Nullify": .nullify, "Cascade": .cascade, "Deny": .deny, "No Action": .noAction,
-    ]
-
     mutating func readRelationship(_ element: XMLElement, of entity: String) -> RelationshipDeclaration? {
         guard let name = element.attribute("name") else {
             report(element.line, "A relationship of \(entity) has no name", "Give it one")
@@ -241,13 +237,17 @@ extension CoreDataModelReader {
 
     private mutating func deleteRule(_ element: XMLElement) -> DeleteRule {
         guard let rule = located(element, "deletionRule") else { return .nullify }
-        if let known = Self.deleteRules[rule.content] { return known }
-        if let other = Self.deleteRules.first(where: { Self.folded($0.key) == Self.folded(rule.content) }) {
-            note("the delete rule '\(rule.content)' is read as \(other.value.rawValue)", at: "line \(rule.line ?? 0)")
-            return other.value
+        guard
+            let known = DeleteRule.allCases.first(where: { Self.folded($0.coreDataName) == Self.folded(rule.content) })
+        else {
+            let names = DeleteRule.allCases.map(\.coreDataName).joined(separator: ", ")
+            report(rule.line, "'\(rule.content)' is no delete rule", "Use one of: \(names)")
+            return .nullify
         }
-        report(rule.line, "'\(rule.content)' is no delete rule", "Use Nullify, Cascade, Deny or No Action")
-        return .nullify
+        if known.coreDataName != rule.content {
+            note("the delete rule '\(rule.content)' is read as \(known.rawValue)", at: "line \(rule.line ?? 0)")
+        }
+        return known
     }
 
     private mutating func readInverse(
