@@ -39,8 +39,9 @@ sanitize: libraries test-tools brokers ## Runs the tests in which threads meet u
 bench: libraries test-tools ## Compares with a C ceiling; COUNT=1000000 ROUNDS=3 by default.
 	Benchmarks/run
 
-lint: ## Checks the format of all sources.
+lint: ## Checks the format of all sources, the pages' English and their links.
 	swift format lint --strict --recursive Package.swift Sources Tests
+	Tests/Prose/lint --self-test
 
 format: ## Formats all sources.
 	swift format --in-place --recursive Package.swift Sources Tests
