@@ -6,7 +6,7 @@ struct FetchCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "fetch", abstract: "Shows objects of the store.",
         discussion: """
-            Conditions are written as NSPredicate's; docs/fetching.md has the whole language. Examples:
+            Conditions are written as NSPredicate's; docs/reference/fetching.md has the whole language. Examples:
 
               ingest-worker fetch Message --where "chat.title CONTAINS[cd] 'pump' AND seq > 10" --sort -sentAt
               ingest-worker fetch Message --where "sentAt > now() - 86400 AND sender != nil" --count

@@ -19,7 +19,7 @@ def blocks(path, language):
 def records():
     for line in lines("samples/chat-events.jsonl"):
         yield b"\x00" + line
-    for block in blocks("docs/formats.md", "json"):
+    for block in blocks("docs/reference/formats.md", "json"):
         yield b"\x01" + block
         yield b"\x02" + block
         yield b"\x05id\x00" + block
@@ -42,7 +42,7 @@ def files():
 def models():
     for path in sorted((root / "config/models").glob("*.yaml")):
         yield path.read_bytes()
-    yield from blocks("docs/model.md", "yaml")
+    yield from blocks("docs/reference/model.md", "yaml")
 
 
 def coredata():
@@ -60,7 +60,7 @@ def coredata():
 
 def predicates():
     conditions = set()
-    for path in ("docs/fetching.md", "Tests/ObjectGraphTests/Fetch/PredicateFuzzTests.swift"):
+    for path in ("docs/reference/fetching.md", "Tests/ObjectGraphTests/Fetch/PredicateFuzzTests.swift"):
         text = (root / path).read_text()
         conditions.update(re.findall(r"`([^`\n]{3,200})`", text))
         conditions.update(re.findall(r'"((?:[^"\\\n]|\\.){3,200})"', text))
@@ -72,7 +72,7 @@ def predicates():
 def configuration():
     yield (root / "config/worker.yaml").read_bytes()
     yield (root / "samples/worker.yaml").read_bytes()
-    for path in ("docs/routes.md", "docs/formats.md", "docs/security.md", "docs/operations.md"):
+    for path in ("docs/reference/routes.md", "docs/reference/formats.md", "docs/how-to/security.md", "docs/how-to/operations.md"):
         yield from blocks(path, "yaml")
 
 

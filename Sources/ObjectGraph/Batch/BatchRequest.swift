@@ -16,7 +16,7 @@ public enum BatchResultKind: Sendable, CaseIterable {
 ///     request.assignments = ["seq": .value(0), "weight": .expression("weight * 2")]
 ///     let result = try writer.execute(request)
 ///
-/// Objects that hold the values already are left alone, and so are placeholders. The rules are in docs/batch.md.
+/// Objects that hold the values already are left alone, and so are placeholders. The rules are in docs/reference/batch.md.
 public struct BatchUpdateRequest: Sendable {
     /// What an attribute is set to.
     public enum Assignment: Sendable {

@@ -6,7 +6,7 @@ extension EditingContext {
     /// count: objects that this context inserted or changed are judged and sorted by the values that they have in it, and
     /// those it deletes are left out. Of all others the store's values count, also of those that a key path leads to from
     /// an object that is not changed itself. Derived values are those of the last save. The request's `properties` have no
-    /// effect. See docs/fetching.md.
+    /// effect. See docs/reference/fetching.md.
     ///
     /// - Parameters:
     ///   - request: which objects, in which order.

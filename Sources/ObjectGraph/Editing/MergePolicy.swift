@@ -1,7 +1,7 @@
 /// Who wins where a context and the store have both changed an object, or where two objects claim one unique value.
 ///
 /// Source: NSMergePolicy.h; the outcomes of uniqueness conflicts and what the sources leave open are stated in
-/// `docs/semantics.md`.
+/// `docs/explanation/semantics.md`.
 public enum MergePolicy: Sendable {
     /// The save fails with the list of conflicts, and the context keeps its changes.
     case error

@@ -10,7 +10,7 @@
 ///     let recent = FetchPredicate("updatedAt", .greater, .date(microseconds))
 ///     let request = FetchRequest("Chat", matching: work && !recent)
 ///
-/// Source of the language: Apple's Predicate Format String Syntax; docs/fetching.md states ours.
+/// Source of the language: Apple's Predicate Format String Syntax; docs/reference/fetching.md states ours.
 public indirect enum FetchPredicate: Sendable, Hashable {
     /// True of all objects, or of none.
     case constant(Bool)

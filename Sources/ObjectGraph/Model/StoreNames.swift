@@ -1,7 +1,7 @@
 /// Gives tables, views and columns their names: SQLite's know no case, and the store has names of its own.
 ///
 /// What has to be told apart gets a suffix with `$`, which no name of a model holds and which needs no quotes. The names
-/// follow from the model alone, whatever the order of its lines. The rules are in docs/store.md, "Names".
+/// follow from the model alone, whatever the order of its lines. The rules are in docs/reference/store.md, "Names".
 struct StoreNames {
     /// Names that have been given, without case.
     private var taken: Set<String>

@@ -33,7 +33,7 @@ struct YAMLModelReader {
     private mutating func compose(_ text: String) -> Node? {
         do {
             if let node = try Yams.compose(yaml: text) { return node }
-            report(nil, "The file is empty", "Write a model; docs/model.md shows one")
+            report(nil, "The file is empty", "Write a model; docs/reference/model.md shows one")
         } catch let error as YamlError {
             report(line(of: error), "This is not YAML: \(summary(of: error))", "Mend the syntax at that line")
         } catch {

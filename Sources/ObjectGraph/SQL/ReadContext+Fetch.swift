@@ -64,7 +64,7 @@ extension ReadContext {
     /// Returns one page of objects, and the position after it.
     ///
     /// The position holds while objects come and go: the next page begins behind the last object of this one, whatever
-    /// happened before it. See docs/fetching.md.
+    /// happened before it. See docs/reference/fetching.md.
     ///
     /// - Throws: as `fetch(_:)`.
     public func page(_ request: FetchRequest) throws -> FetchedPage {

@@ -189,7 +189,7 @@ public final class Store: Sendable {
     private static func prepareWriter(
         _ database: Database, _ options: Options, _ checkpoints: LogCheckpoints
     ) throws {
-        // Measured: docs/performance.md.
+        // Measured: docs/evidence/performance.md.
         try database.execute(
             sql: """
                 PRAGMA cache_size = \(-1000 * max(1, options.cacheMegabytes));

@@ -55,7 +55,7 @@ extension EntityOptions {
     ///
     ///     EntityOptions.Index("recent", on: [.ascending(\Chat.title), .descending(\Chat.updatedAt)], where: \Chat.title != nil)
     ///
-    /// What such an index serves is said in docs/model.md.
+    /// What such an index serves is said in docs/reference/model.md.
     public struct Index: ExpressibleByArrayLiteral {
         /// What rows are ordered by.
         public struct Element {

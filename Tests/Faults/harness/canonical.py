@@ -1,4 +1,4 @@
-"""The canonical text of a state: of the oracle's, and of a store file read with sqlite3 by docs/store.md.
+"""The canonical text of a state: of the oracle's, and of a store file read with sqlite3 by docs/reference/store.md.
 
 It is the text of `ingest-worker verify --dump`, made a second and a third time, so that all three can be compared byte
 for byte.

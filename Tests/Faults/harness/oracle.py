@@ -1,4 +1,4 @@
-"""An independent replay of a log of events, written from docs/events.md and docs/model.md only.
+"""An independent replay of a log of events, written from docs/reference/events.md and docs/reference/model.md only.
 
 One event after the other, no chunks, no store: what an event does, all of it or nothing, and which record is put aside
 under which code.

@@ -140,7 +140,7 @@ import Testing
     @Test func `each code is told in the manual`() throws {
         let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().deletingLastPathComponent()
-        let page = try String(contentsOf: root.appending(path: "docs/operations.md"), encoding: .utf8)
+        let page = try String(contentsOf: root.appending(path: "docs/how-to/operations.md"), encoding: .utf8)
         for code in ControlError.Code.allCases { #expect(page.contains("`\(code.rawValue)`"), "\(code)") }
     }
 

@@ -73,7 +73,7 @@ import Testing
     }
 
     @Test func eachSymbolThatTheTableNamesIsThere() throws {
-        let model = try PackageFiles.text("docs/model.md")
+        let model = try PackageFiles.text("docs/reference/model.md")
         #expect(Self.declared.types.contains("EditingContext") && !Self.declared.types.contains("Nothing"))
         for (_, here) in Self.rows {
             for match in here.matches(of: /``(\w+)``/) {
@@ -88,7 +88,7 @@ import Testing
                     for part in name.prefix(while: { $0 != "(" }).split(separator: ".") {
                         #expect(
                             Self.declared.all.contains(String(part)) || model.contains("`\(part)`"),
-                            "'\(name)' is neither public nor a word of docs/model.md")
+                            "'\(name)' is neither public nor a word of docs/reference/model.md")
                     }
                 }
             }

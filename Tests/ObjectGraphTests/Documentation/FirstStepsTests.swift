@@ -11,7 +11,9 @@ import Testing
         #expect(said.dropFirst() == ["saved 2", "updated 1, conflicts 0", "It ran again.", "update Remark"])
     }
 
-    @Test(arguments: ["README.md", "Sources/ObjectGraph/ObjectGraph.docc/ObjectGraph.md", "docs/embedding.md"])
+    @Test(arguments: [
+        "README.md", "Sources/ObjectGraph/ObjectGraph.docc/ObjectGraph.md", "docs/reference/embedding.md",
+    ])
     func `the first pages show the program as it is`(_ page: String) throws {
         let program = try PackageFiles.text("Tests/ObjectGraphTests/Documentation/FirstSteps.swift")
         #expect(try PackageFiles.text(page).contains("```swift\n\(program)```"))

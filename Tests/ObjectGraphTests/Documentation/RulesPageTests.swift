@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What the pages say of tests is so: each test that they name is there, and each rule of `docs/rules.md` names one.
+/// What the pages say of tests is so: each test that they name is there, and each rule of `docs/reference/rules.md` names one.
 @Suite struct RulesPageTests {
     /// The names of the tests by suite, from the sources' text.
     private static let suites: [String: Set<String>] = {
@@ -49,7 +49,8 @@ import Testing
     }
 
     @Test(arguments: [
-        "ARCHITECTURE.md", "README.md", "CONTRIBUTING.md", "docs/rules.md", "docs/semantics.md", "docs/testing.md",
+        "ARCHITECTURE.md", "README.md", "CONTRIBUTING.md", "docs/reference/rules.md", "docs/explanation/semantics.md",
+        "docs/evidence/testing.md",
     ])
     func eachTestThatAPageNamesIsThere(_ path: String) throws {
         for (suite, test) in Self.named(in: try PackageFiles.text(path)) {
@@ -63,7 +64,7 @@ import Testing
 
     /// A row of a table is a rule; its last cell names the tests.
     @Test func eachRuleNamesItsTest() throws {
-        let page = try PackageFiles.text("docs/rules.md")
+        let page = try PackageFiles.text("docs/reference/rules.md")
         let rows = page.split(separator: "\n").filter { $0.hasPrefix("| ") && !$0.hasPrefix("| rule |") }
         #expect(rows.count > 190)
         for row in rows {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import ObjectGraph
 
-/// The differences from Core Data that docs/semantics.md states and no other suite looks at.
+/// The differences from Core Data that docs/explanation/semantics.md states and no other suite looks at.
 @Suite struct DifferencesTests {
     let fixture: EditingFixture
 

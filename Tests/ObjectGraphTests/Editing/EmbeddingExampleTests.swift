@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The program in docs/embedding.md compiles, for it is a file of these tests, and does what it says.
+/// The program in docs/reference/embedding.md compiles, for it is a file of these tests, and does what it says.
 @Suite struct EmbeddingExampleTests {
     @Test func itRuns() throws {
         let folder = try TemporaryFolder()
@@ -13,7 +13,7 @@ import Testing
             .appendingPathComponent("EmbeddingExample.swift")
         var root = URL(fileURLWithPath: #filePath)
         for _ in 0..<4 { root.deleteLastPathComponent() }
-        let page = try String(contentsOf: root.appendingPathComponent("docs/embedding.md"), encoding: .utf8)
+        let page = try String(contentsOf: root.appendingPathComponent("docs/reference/embedding.md"), encoding: .utf8)
         let program = try String(contentsOf: source, encoding: .utf8)
         #expect(page.contains("```swift\n\(program)```"))
     }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ObjectGraph
 
-/// What docs/fetching.md says: its tables, its examples with what they find, its programs.
+/// What docs/reference/fetching.md says: its tables, its examples with what they find, its programs.
 struct FetchingPage {
     /// A line of an example: what stands before the mark, and behind it.
     struct Example: Sendable, CustomTestStringConvertible {
@@ -18,7 +18,7 @@ struct FetchingPage {
     init() throws {
         var root = URL(fileURLWithPath: #filePath)
         for _ in 0..<4 { root.deleteLastPathComponent() }
-        text = try String(contentsOf: root.appendingPathComponent("docs/fetching.md"), encoding: .utf8)
+        text = try String(contentsOf: root.appendingPathComponent("docs/reference/fetching.md"), encoding: .utf8)
     }
 
     private var lines: [String] { text.split(separator: "\n", omittingEmptySubsequences: false).map { String($0) } }

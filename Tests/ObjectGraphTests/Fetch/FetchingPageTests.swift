@@ -5,7 +5,7 @@ import Testing
 
 // Foundation has names like these.
 
-/// Every example of docs/fetching.md, carried out.
+/// Every example of docs/reference/fetching.md, carried out.
 @Suite struct FetchingPageTests {
     private static let page = Result { try FetchingPage() }
     private let page: FetchingPage

@@ -19,7 +19,7 @@ struct MemoryGraph {
     var now: Int64 = 0
 }
 
-/// A value as the rules of docs/fetching.md see it.
+/// A value as the rules of docs/reference/fetching.md see it.
 indirect enum MemoryValue {
     case null
     case text(String)
@@ -53,7 +53,7 @@ indirect enum MemoryValue {
     }
 }
 
-/// Evaluates predicates over objects in memory, written from docs/fetching.md, not from the sources.
+/// Evaluates predicates over objects in memory, written from docs/reference/fetching.md, not from the sources.
 struct ReferenceEvaluator {
     let graph: MemoryGraph
     let root: MemoryGraph.Key

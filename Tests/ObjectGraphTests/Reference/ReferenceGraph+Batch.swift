@@ -2,7 +2,7 @@ import Foundation
 
 @testable import ObjectGraph
 
-/// Batch requests once more, from the rules in docs/batch.md.
+/// Batch requests once more, from the rules in docs/reference/batch.md.
 extension ReferenceGraph {
     /// The objects of an entity, those below it included, that a condition is true of.
     func matching(_ condition: BatchCondition, _ entity: Entity, includesPlaceholders: Bool) -> Set<Key> {

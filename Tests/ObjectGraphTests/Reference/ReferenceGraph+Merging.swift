@@ -1,6 +1,6 @@
 @testable import ObjectGraph
 
-/// Merge policies of events once more, from docs/semantics.md and docs/events.md.
+/// Merge policies of events once more, from docs/explanation/semantics.md and docs/reference/events.md.
 extension ReferenceGraph {
     /// Returns an operation as the policy of its entity lets it through, or nil where it changes nothing.
     mutating func met(_ operation: ObjectOperation) throws -> ObjectOperation? {

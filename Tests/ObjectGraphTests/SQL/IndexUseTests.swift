@@ -112,7 +112,7 @@ import Testing
         #expect(try !self.plan(try self.graph(""), request).sql.contains("lower("))
     }
 
-    /// What docs/model.md says no expression index serves.
+    /// What docs/reference/model.md says no expression index serves.
     @Test(arguments: [
         "lowercase:(title) = 'kelvin'", "lowercase:(title) = 'über'", "canonical:(title) = 'pump'",
         "title =[c] 'pump'", "lowercase:(title) != 'pump'", "lowercase:(title) IN {'pump', 'kelvin'}",

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ObjectGraph
 
-/// Names of tables, views and columns: docs/store.md, "Names".
+/// Names of tables, views and columns: docs/reference/store.md, "Names".
 @Suite struct StoreNameTests {
     private static let siblings = """
         entities:

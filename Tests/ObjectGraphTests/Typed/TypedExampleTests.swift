@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The program in docs/typed.md compiles, for it is a file of these tests, and does what it says.
+/// The program in docs/reference/typed.md compiles, for it is a file of these tests, and does what it says.
 @Suite struct TypedExampleTests {
     @Test func itRuns() throws {
         let folder = try TemporaryFolder()
@@ -14,7 +14,7 @@ import Testing
             .appendingPathComponent("TypedExample.swift")
         var root = URL(fileURLWithPath: #filePath)
         for _ in 0..<4 { root.deleteLastPathComponent() }
-        let page = try String(contentsOf: root.appendingPathComponent("docs/typed.md"), encoding: .utf8)
+        let page = try String(contentsOf: root.appendingPathComponent("docs/reference/typed.md"), encoding: .utf8)
         let program = try String(contentsOf: source, encoding: .utf8)
         #expect(page.contains("```swift\n\(program)```"))
     }

@@ -1,6 +1,6 @@
 /// Reads the XML of a Core Data model into a declaration, noting every mistake with its line.
 ///
-/// What has no meaning here is kept under `info` and counted, to be reported once. The rules are in docs/model.md,
+/// What has no meaning here is kept under `info` and counted, to be reported once. The rules are in docs/reference/model.md,
 /// "Models from Core Data". Source: the files that Xcode writes, and NSManagedObjectModel's headers for their meaning.
 struct CoreDataModelReader {
     let file: CoreDataModelFile
