@@ -6,6 +6,7 @@ from pathlib import Path
 FENCE = re.compile(r"^\s*(```|~~~)")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 PAGE = re.compile(r"(?<![\w/.-])docs/[\w/.-]*\.md(?:#[\w-]+)?")
+SOURCE = re.compile(r"`((?:Sources|Tests|Benchmarks|config|deploy|samples)/[\w/.+-]+)`")
 OUTSIDE = re.compile(r"^(?:https?:|mailto:|doc:)")
 
 
@@ -55,11 +56,15 @@ def problem(path, target):
 
 
 def targets(path, text, root):
-    """Yields (line, target, file that it is relative to): a Markdown file's links, and the pages that any file names."""
+    """Yields (line, target, file that it is relative to).
+
+    Targets are the pages that any file names, and the links and paths of sources in a Markdown file.
+    """
     for number, line in enumerate(text.splitlines(), 1):
         yield from ((number, match[0], root / "README.md") for match in PAGE.finditer(line))
     if path.suffix == ".md":
         for number, line in text_lines(text):
+            yield from ((number, match[1], root / "README.md") for match in SOURCE.finditer(line))
             links = LINK.finditer(re.sub(r"`[^`]*`", "", line))
             yield from ((number, match[1], path) for match in links if not OUTSIDE.match(match[1]))
 
