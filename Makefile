@@ -42,6 +42,7 @@ bench: libraries test-tools ## Compares with a C ceiling; COUNT=1000000 ROUNDS=3
 lint: ## Checks the format of all sources, the pages' English and their links.
 	swift format lint --strict --recursive Package.swift Sources Tests
 	Tests/Prose/lint --self-test
+	Tests/Prose/lint
 
 format: ## Formats all sources.
 	swift format --in-place --recursive Package.swift Sources Tests

@@ -9,7 +9,7 @@ struct CheckCommand: ParsableCommand {
         commandName: "check",
         abstract: "Checks configuration, model, routes, store and broker, without writing anything.",
         discussion: """
-            With --sample it only says what each record of a file would do, or why it would be put aside.
+            With --sample it prints the effect of each record of a file, or why the record would become a dead letter.
             Example: ingest-worker check --offline
             Example: ingest-worker check --sample samples/chat-events.jsonl --json
             """)
@@ -22,13 +22,13 @@ struct CheckCommand: ParsableCommand {
     @Flag(help: "Prints every setting with its origin; secrets are redacted.")
     var settings = false
 
-    @Option(help: "Shows what each record of this file would do, by configuration, routes and model alone.")
+    @Option(help: "Shows the effect of each record of this file, from configuration, routes and model alone.")
     var sample: String?
 
     @Option(help: "With --sample: reads the file as records of this topic, not by its name.")
     var topic: String?
 
-    @Flag(help: "With --sample: prints one JSON object a record.")
+    @Flag(help: "With --sample: prints one JSON object per record.")
     var json = false
 
     func run() throws {

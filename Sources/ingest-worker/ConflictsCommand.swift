@@ -9,18 +9,18 @@ struct ConflictsCommand: ParsableCommand {
 
     struct List: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Lists resolved conflicts with both values and what was decided.",
+            abstract: "Lists resolved conflicts with both values and the decision.",
             discussion: "Example: ingest-worker conflicts list --limit 20")
 
         @OptionGroup var options: SharedOptions
 
-        @Option(help: "Only those after this number.")
+        @Option(help: "Only conflicts after this number.")
         var after: Int64 = 0
 
-        @Option(help: "The greatest number of conflicts.")
+        @Option(help: "The maximum number of conflicts.")
         var limit = 100
 
-        @Flag(help: "Prints one JSON object a line.")
+        @Flag(help: "Prints one JSON object per line.")
         var json = false
 
         func run() throws {
@@ -33,13 +33,14 @@ struct ConflictsCommand: ParsableCommand {
 
     struct Drop: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Removes conflicts that were reviewed.",
+            abstract: "Removes reviewed conflicts.",
             discussion:
-                "A worker that runs does it, and goes on reading. Example: ingest-worker conflicts drop --through 12")
+                "A running worker carries this out and keeps reading. Example: ingest-worker conflicts drop --through 12"
+        )
 
         @OptionGroup var options: SharedOptions
 
-        @Option(help: "Removes those up to this number.")
+        @Option(help: "Removes conflicts up to this number.")
         var through: Int64
 
         func run() throws {

@@ -6,14 +6,14 @@ extension DeadLettersCommand {
         static let configuration = CommandConfiguration(
             abstract: "Counts dead letters by code, topic and entity, with the first and the last time.",
             discussion: """
-                The entity is the one that the reason begins with; - where it begins with none.
+                The entity is the one at the beginning of the reason; - stands for none.
                 Example: ingest-worker dead-letters summary --since 2026-03-01
                 """)
 
         @OptionGroup var options: SharedOptions
         @OptionGroup var conditions: LetterConditions
 
-        @Flag(help: "Prints one JSON object a line.")
+        @Flag(help: "Prints one JSON object per line.")
         var json = false
 
         func run() throws {

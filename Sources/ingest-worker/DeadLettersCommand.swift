@@ -20,13 +20,13 @@ struct DeadLettersCommand: ParsableCommand {
         @OptionGroup var options: SharedOptions
         @OptionGroup var conditions: LetterConditions
 
-        @Option(help: "Only those after this number.")
+        @Option(help: "Only dead letters after this number.")
         var after: Int64 = 0
 
-        @Option(help: "The greatest number of dead letters.")
+        @Option(help: "The maximum number of dead letters.")
         var limit = 100
 
-        @Flag(help: "Prints one JSON object a line, with the original bytes in base64.")
+        @Flag(help: "Prints one JSON object per line, with the original bytes in base64.")
         var json = false
 
         func run() throws {
@@ -59,7 +59,7 @@ struct DeadLettersCommand: ParsableCommand {
                 throw CommandError(
                     code: ExitStatus.badData,
                     description:
-                        "There is no dead letter \(id). 'ingest-worker dead-letters list' shows which there are")
+                        "There is no dead letter \(id). 'ingest-worker dead-letters list' lists them")
             }
             Console.print(json ? letter.json : letter.details)
         }
@@ -67,11 +67,11 @@ struct DeadLettersCommand: ParsableCommand {
 
     struct Retry: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Applies dead letters again, through the model and the routes of now.",
+            abstract: "Applies dead letters again, with the current model and routes.",
             discussion: """
-                They go in the order of their original positions. Those that pass are removed; the others stay with \
-                their attempts counted, and the command ends with 65. A worker that runs does it between two chunks, with \
-                the configuration that it was started with, and goes on reading.
+                Dead letters are applied in the order of their original positions. The store drops each one that \
+                succeeds. The others stay, with one more attempt, and the command ends with 65. A running worker carries \
+                this out between two chunks, with its own configuration, and keeps reading.
                 Example: ingest-worker dead-letters retry --code decode.unknown_property
                 """)
 
@@ -90,16 +90,16 @@ struct DeadLettersCommand: ParsableCommand {
                 throw CommandError(
                     code: ExitStatus.badData,
                     description:
-                        "\(summary.failed) of \(summary.tried) dead letters stay. Mend their cause, or drop them")
+                        "\(summary.failed) of \(summary.tried) dead letters stay. Correct their cause, or drop them")
             }
         }
     }
 
     struct Drop: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Removes dead letters for good.",
+            abstract: "Removes dead letters permanently.",
             discussion: """
-                Needs numbers or a condition; --all drops every one. A worker that runs does it, and goes on reading.
+                Give numbers or a condition; --all drops every dead letter. A running worker carries this out and keeps reading.
                 Example: ingest-worker dead-letters drop 3 5 8
                 Example: ingest-worker dead-letters drop --topic chat-events --before 2026-01-01
                 """)
@@ -121,7 +121,7 @@ struct DeadLettersCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Prints dead letters as JSON lines that 'replay' reads again.",
             discussion: """
-                Each line has the original key, value and headers in base64. They stay in the store.
+                Each line has the original key, value and headers in base64. The dead letters stay in the store.
                 Example: ingest-worker dead-letters export > letters.jsonl
                 """)
 
@@ -142,7 +142,7 @@ struct DeadLettersCommand: ParsableCommand {
 
 /// The options that select dead letters.
 struct LetterOptions: ParsableArguments {
-    @Argument(help: "The numbers of dead letters; all that the conditions leave when none is given.")
+    @Argument(help: "The numbers of dead letters; without numbers, all that match the conditions.")
     var ids: [Int64] = []
 
     @OptionGroup var conditions: LetterConditions
@@ -161,25 +161,25 @@ struct LetterOptions: ParsableArguments {
 
 /// The conditions on dead letters.
 struct LetterConditions: ParsableArguments {
-    @Option(help: "Only those of this topic, or of a file as in file:/path.")
+    @Option(help: "Only dead letters of this topic, or of a file as in file:/path.")
     var topic: String?
 
-    @Option(help: "Only those of this partition.")
+    @Option(help: "Only dead letters of this partition.")
     var partition: Int32?
 
-    @Option(help: "Only those of this stage: decode or apply.")
+    @Option(help: "Only dead letters of this stage: decode or apply.")
     var stage: String?
 
-    @Option(help: "Only those with this code, as in decode.type.")
+    @Option(help: "Only dead letters with this code, as in decode.type.")
     var code: String?
 
-    @Option(help: "Only those put aside before this time, as in 2026-01-02T03:04:05Z.")
+    @Option(help: "Only dead letters from before this time, as in 2026-01-02T03:04:05Z.")
     var before: String?
 
-    @Option(help: "Only those put aside at this time or later, as in 2026-01-02T03:04:05Z.")
+    @Option(help: "Only dead letters from this time or later, as in 2026-01-02T03:04:05Z.")
     var since: String?
 
-    @Option(help: "Only those whose reason holds this text.")
+    @Option(help: "Only dead letters whose reason contains this text.")
     var reason: String?
 
     var isEmpty: Bool {

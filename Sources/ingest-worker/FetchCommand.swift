@@ -6,7 +6,7 @@ struct FetchCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "fetch", abstract: "Shows objects of the store.",
         discussion: """
-            Conditions are written as NSPredicate's; docs/reference/fetching.md has the whole language. Examples:
+            Conditions use the syntax of NSPredicate; docs/reference/fetching.md describes the whole language. Examples:
 
               ingest-worker fetch Message --where "chat.title CONTAINS[cd] 'pump' AND seq > 10" --sort -sentAt
               ingest-worker fetch Message --where "sentAt > now() - 86400 AND sender != nil" --count
@@ -17,7 +17,7 @@ struct FetchCommand: ParsableCommand {
                 --group-by chat.title --having "messages > 10" --sort -messages
               ingest-worker fetch Message --fields sender.name --distinct --sort sender.name
 
-            Where more objects follow than --limit shows, standard error names the option --after for the next page.
+            If more objects follow, standard error names the option --after for the next page.
             """)
 
     @OptionGroup var options: SharedOptions
@@ -32,42 +32,44 @@ struct FetchCommand: ParsableCommand {
     @Option(
         parsing: .unconditionalSingleValue,
         help: """
-            What to sort by, the most important first, with commas between: 'chat.title[cd], -sentAt'. \
-            -property sorts downwards, [cd] disregards case and diacritics. May be repeated.
+            The properties to sort by, the most important first, separated by commas: 'chat.title[cd], -sentAt'. \
+            -property sorts in descending order; [cd] ignores case and diacritics. May be repeated.
             """)
     var sort: [String] = []
 
-    @Option(help: "The greatest number of objects; 100 unless --count is given.")
+    @Option(help: "The maximum number of objects; 100 unless --count is given.")
     var limit: Int?
 
-    @Option(help: "How many objects to pass over.")
+    @Option(help: "The number of objects to skip.")
     var offset = 0
 
-    @Option(help: "Begins behind the page that named this position.")
+    @Option(help: "Begins after the page that named this position.")
     var after: String?
 
-    @Option(help: "The properties to show, with commas between: key paths, or expressions as in 'cost * 2 AS twice'.")
+    @Option(help: "The properties to show, separated by commas: key paths, or expressions as in 'cost * 2 AS twice'.")
     var fields: String?
 
-    @Option(help: "Makes a row of the objects with equal values of these properties, with commas between.")
+    @Option(help: "Makes one row of all objects with equal values of these properties, separated by commas.")
     var groupBy: String?
 
-    @Option(help: "Which groups to show: a condition on what --group-by and --fields name.")
+    @Option(help: "The groups to show: a condition on the names in --group-by and --fields.")
     var having: String?
 
-    @Flag(help: "Leaves out rows that repeat another.")
+    @Flag(help: "Leaves out repeated rows.")
     var distinct = false
 
-    @Flag(help: "Prints the number of objects or rows only.")
+    @Flag(help: "Prints only the number of objects or rows.")
     var count = false
 
-    @Flag(help: "Leaves out objects that were mentioned and have not arrived.")
+    @Flag(help: "Leaves out placeholders: objects that events refer to and that have not arrived.")
     var withoutPlaceholders = false
 
-    @Flag(help: "Prints the statement, with --count that which counts, and how indexes serve it; reads nothing.")
+    @Flag(
+        help: "Prints the SQL statement and its use of indexes, and reads nothing; with --count the counting statement."
+    )
     var explain = false
 
-    @Flag(help: "Prints one JSON object a line.")
+    @Flag(help: "Prints one JSON object per line.")
     var json = false
 
     func run() throws {

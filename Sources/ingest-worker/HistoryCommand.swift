@@ -4,7 +4,7 @@ import ObjectGraph
 
 struct HistoryCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "history", abstract: "Shows or purges what changed, and who has read how far.",
+        commandName: "history", abstract: "Shows or purges the history of changes, and the cursors of its readers.",
         subcommands: [List.self, Cursors.self, Purge.self], defaultSubcommand: List.self)
 
     struct List: ParsableCommand {
@@ -17,7 +17,7 @@ struct HistoryCommand: ParsableCommand {
 
         @OptionGroup var options: SharedOptions
 
-        @Option(help: "Only what came after this token: a number, or STORE:NUMBER.")
+        @Option(help: "Only transactions after this token: a number, or STORE:NUMBER.")
         var after: String?
 
         @Option(help: "Only transactions saved at this time or later, such as 2026-03-01 or 2026-03-01T08:00:00Z.")
@@ -29,22 +29,22 @@ struct HistoryCommand: ParsableCommand {
         @Option(help: "Only changes of the object with this identity; needs --entity.")
         var object: String?
 
-        @Option(help: "Only what this author saved.")
+        @Option(help: "Only transactions by this author.")
         var author: String?
 
-        @Option(help: "Only what the context of this name saved.")
+        @Option(help: "Only transactions of the context with this name.")
         var context: String?
 
         @Option(help: "Only changes of this kind: insert, update or delete. May be repeated.")
         var kind: [String] = []
 
-        @Option(help: "The greatest number of transactions.")
+        @Option(help: "The maximum number of transactions.")
         var limit = 20
 
-        @Flag(help: "Prints one JSON object a line, as notifications have it.")
+        @Flag(help: "Prints one JSON object per line, in the form of notifications.")
         var json = false
 
-        @Flag(help: "Prints the number of changes only.")
+        @Flag(help: "Prints only the number of changes.")
         var count = false
 
         func run() throws {
@@ -123,8 +123,8 @@ struct HistoryCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Lists the named readers of the history, or changes one by hand.",
             discussion: """
-                The purge keeps what a cursor has not read. A worker that runs does put and remove, but for the cursor \
-                that it moves itself.
+                A purge keeps the transactions that a cursor has not read. A running worker carries out put and remove, \
+                except for its own cursor.
                 Example: ingest-worker history cursors remove notifications:old-topic
                 """,
             subcommands: [Show.self, Put.self, Remove.self], defaultSubcommand: Show.self)
@@ -135,7 +135,7 @@ struct HistoryCommand: ParsableCommand {
 
             @OptionGroup var options: SharedOptions
 
-            @Flag(help: "Prints one JSON object a line.")
+            @Flag(help: "Prints one JSON object per line.")
             var json = false
 
             func run() throws {
@@ -147,7 +147,7 @@ struct HistoryCommand: ParsableCommand {
             }
 
             private static func text(_ cursor: HistoryCursor, _ now: Int64) -> String {
-                let expired = cursor.isExpired ? ", expired: transactions were purged that it had not read" : ""
+                let expired = cursor.isExpired ? ", expired: a purge removed transactions that it had not read" : ""
                 let lag =
                     cursor.lag == 0
                     ? "has read everything"
@@ -174,7 +174,7 @@ struct HistoryCommand: ParsableCommand {
             @Argument(help: "The cursor's name.")
             var name: String
 
-            @Argument(help: "The last token that its reader has finished.")
+            @Argument(help: "The last token that the cursor's reader has finished.")
             var token: Int64
 
             func run() throws {
@@ -184,7 +184,7 @@ struct HistoryCommand: ParsableCommand {
 
         struct Remove: ParsableCommand {
             static let configuration = CommandConfiguration(
-                abstract: "Forgets a cursor: it holds nothing back any more.")
+                abstract: "Removes a cursor, so that purges no longer wait for it.")
 
             @OptionGroup var options: SharedOptions
 
@@ -203,19 +203,20 @@ struct HistoryCommand: ParsableCommand {
 
     struct Purge: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Removes old history; what a named cursor has not read stays.",
+            abstract: "Removes old history, except transactions that a named cursor has not read.",
             discussion:
-                "A worker that runs does it, and goes on reading. Example: ingest-worker history purge --keep-days 7")
+                "A running worker carries this out and keeps reading. Example: ingest-worker history purge --keep-days 7"
+        )
 
         @OptionGroup var options: SharedOptions
 
-        @Option(help: "Removes what is older than this many days; history.keepDays if not given.")
+        @Option(help: "Removes transactions older than this many days; history.keepDays if not given.")
         var keepDays: Int?
 
-        @Option(help: "Removes what comes before this token; its own transaction stays.")
+        @Option(help: "Removes transactions before this token; the token's own transaction stays.")
         var before: Int64?
 
-        @Flag(help: "Removes also what cursors have not read, and says which cursors those are.")
+        @Flag(help: "Also removes transactions that cursors have not read, and names these cursors.")
         var passCursors = false
 
         func run() throws {
@@ -227,11 +228,11 @@ struct HistoryCommand: ParsableCommand {
             guard case .purged(let result) = try options.carryOut(.purgeHistory(purge)) else { return }
             Console.print("\(result.transactionCount) transactions removed")
             for (name, token) in result.holdingCursors.sorted(by: { $0.key < $1.key }) {
-                Console.print("The cursor \(name) stands at token \(token) and holds what is after it")
+                Console.print("The cursor \(name) is at token \(token) and keeps later transactions")
             }
             for (name, token) in result.passedCursors.sorted(by: { $0.key < $1.key }) {
                 Console.print(
-                    "The cursor \(name) stood at token \(token): what it had not read is gone, read the store anew")
+                    "The cursor \(name) was at token \(token): unread transactions are gone, so read the store again")
             }
         }
     }

@@ -8,7 +8,7 @@ import ObjectGraph
 struct IngestWorker: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "ingest-worker",
-        abstract: "Imports Kafka events into an object graph in SQLite, and tells what changed.",
+        abstract: "Imports Kafka events into an object graph in SQLite, and publishes the changes.",
         discussion: """
             Exit codes: 0 done, 64 usage, 65 bad data, 69 broker or store unavailable, 70 internal, 75 try again, \
             78 configuration.

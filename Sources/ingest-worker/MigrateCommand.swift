@@ -5,34 +5,34 @@ import ObjectGraph
 struct MigrateCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "migrate",
-        abstract: "Migrates the store to the configured model, or says what that would do.",
+        abstract: "Migrates the store to the configured model, or shows the plan.",
         discussion: """
-            The store is either migrated wholly or left as it was. Stop the worker first. A file of --stages names the \
-            models to go through, each with a mapping where one is needed. \
+            The store is either migrated as a whole or left as it was. Stop the worker first. A --stages file names \
+            the models to go through, each with a mapping if it needs one. \
             Example: ingest-worker migrate --dry-run --set model=config/models/chat-2.yaml
             """)
 
     @OptionGroup var options: SharedOptions
 
-    @Flag(help: "Shows the plan with the numbers of rows, and what stands against it; changes nothing.")
+    @Flag(help: "Shows the plan with the numbers of rows and the obstacles; changes nothing.")
     var dryRun = false
 
-    @Option(help: "A YAML file with expressions for what cannot be inferred.")
+    @Option(help: "A YAML file with expressions for values that cannot be inferred.")
     var mapping: String?
 
     @Option(help: "A YAML file with the models to go through, the configured one last.")
     var stages: String?
 
-    @Option(help: "The model that the store was made with, for stores that do not hold it.")
+    @Option(help: "The model that the store was made with, for stores that do not contain it.")
     var from: String?
 
     @Flag(help: "Keeps the copy of the old store beside it.")
     var keepBackup = false
 
-    @Flag(help: "Migrates also to a model that the store has left behind; what only the newer one has is lost.")
+    @Flag(help: "Also migrates back to an earlier model of the store; values that only the newer model has are lost.")
     var allowOlder = false
 
-    @Option(help: "The number of rows from which on new files are made, a stage each, which can be resumed.")
+    @Option(help: "From this number of rows on, the migration writes a new file per stage and can be resumed.")
     var copyFrom: Int64 = 5_000_000
 
     @Flag(help: "Prints JSON.")
@@ -59,7 +59,7 @@ struct MigrateCommand: ParsableCommand {
         if !plan.problems.isEmpty {
             throw CommandError(
                 code: ExitStatus.badData,
-                description: "Rows stand against the migration. Mend them, or give a default or a --mapping")
+                description: "Rows prevent the migration. Correct them, or give a default or a --mapping")
         }
         if let backup = plan.backup { Console.note("The old store is \(backup)") }
     }
@@ -73,7 +73,7 @@ struct MigrateCommand: ParsableCommand {
             throw CommandError(
                 code: ExitStatus.configuration,
                 description: "The stages lead to \(last.name) \(last.version), which is not the configured model "
-                    + "\(model.name) \(model.version). Let the last stage name that model, or set 'model'")
+                    + "\(model.name) \(model.version). Name that model in the last stage, or set 'model'")
         }
         return list
     }

@@ -92,8 +92,8 @@ struct ModelCommand: ParsableCommand {
 
     struct Diff: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Compares two models: what changed, and what of it a migration can infer.",
-            discussion: "Exits with 0 where they are equal, else with 65. "
+            abstract: "Compares two models: lists the changes, and says which of them a migration can infer.",
+            discussion: "Ends with 0 if they are equal, else with 65. "
                 + "Example: ingest-worker model diff 'Shop.xcdatamodeld/Shop.xcdatamodel' Shop.xcdatamodeld")
 
         @Argument(help: "The old model.")

@@ -10,9 +10,9 @@ struct ReplayCommand: ParsableCommand {
         commandName: "replay",
         abstract: "Reads record files (JSON lines, JSON arrays, CSV; plain or gzip), or a topic, into the store.",
         discussion: """
-            A second run goes on where the first one stopped, and changes nothing if that was the end.
-            It ends with 65 where records of this run became dead letters, unless --allow-dead-letters is given.
-            A topic is read up to the end that it has at the start, without joining the group and without committing.
+            A second run continues where the first one stopped. If that was the end, it changes nothing.
+            It ends with 65 if records of this run became dead letters, unless --allow-dead-letters is given.
+            It reads a topic up to the end that the topic has at the start. It neither joins the group nor commits.
             Example: ingest-worker replay samples/chat-events.jsonl --allow-dead-letters --set store.path=data/chat.sqlite
             Example: ingest-worker replay --topic chat-events --from-timestamp 2026-03-01 --set store.path=data/new.sqlite
             """)
@@ -36,13 +36,13 @@ struct ReplayCommand: ParsableCommand {
     @Option(help: "With --topic: ends before this offset of each partition; 'end' is where the topic ends now.")
     var toOffset = "end"
 
-    @Flag(help: "Begins each file anew instead of where an earlier run stopped.")
+    @Flag(help: "Reads each file from its beginning, not from where an earlier run stopped.")
     var restart = false
 
     @Option(help: "Sends the records to a Kafka topic instead of applying them.")
     var toKafka: String?
 
-    @Flag(help: "Ends with 0 though records became dead letters; without it, with 65.")
+    @Flag(help: "Ends with 0 although records became dead letters; without this flag, with 65.")
     var allowDeadLetters = false
 
     @Flag(help: "Prints the summary as JSON.")
@@ -154,14 +154,14 @@ struct ReplayCommand: ParsableCommand {
         Console.print(json ? summary.json : summary.text)
         if interruption.isRequested {
             throw CommandError(
-                code: ExitStatus.tryAgain, description: "Interrupted; run the same command again to go on")
+                code: ExitStatus.tryAgain, description: "Interrupted; run the same command again to continue")
         }
         let letters = pipeline.summary.deadLetters
         if letters > 0, !allowDeadLetters {
             throw CommandError(
                 code: ExitStatus.badData,
                 description: "\(letters) \(letters == 1 ? "record is a dead letter" : "records are dead letters"); the "
-                    + "others are applied. Mend the cause and run 'ingest-worker dead-letters retry', or pass "
+                    + "others are applied. Correct the cause and run 'ingest-worker dead-letters retry', or pass "
                     + "--allow-dead-letters")
         }
     }

@@ -37,7 +37,7 @@ struct ReplaySummary {
             for (code, tally) in summary.deadLetterCodes.sorted {
                 lines.append("  \(code): \(tally.count), the first at \(tally.place): \(tally.reason)")
             }
-            lines.append("See 'ingest-worker dead-letters list' for what was put aside and why.")
+            lines.append("'ingest-worker dead-letters list' shows the dead letters with places and reasons.")
         }
         return lines.joined(separator: "\n")
     }

@@ -5,20 +5,21 @@ import ObjectGraph
 
 struct RunCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "run", abstract: "Consumes the configured topics until it is told to stop (SIGTERM, SIGINT).",
+        commandName: "run", abstract: "Consumes the configured topics until SIGTERM or SIGINT.",
         discussion: """
-            With --rebuild it first builds a new store beside the old one, from the beginning of the topics, and puts it in \
-            the old one's place when it has caught up. Killed and run again it goes on; when it has rebuilt, it runs as ever.
+            With --rebuild it first builds a new store beside the old one, from the beginning of the topics. When the new \
+            store has caught up, it replaces the old one, and the worker runs as usual. A killed rebuild continues at the \
+            next run.
             Example: ingest-worker run --config config/worker.yaml --set store.path=data/store.sqlite
             Example: ingest-worker run --rebuild --set http.port=8081
             """)
 
     @OptionGroup var options: SharedOptions
 
-    @Flag(help: "Builds the store anew before running; the old one stays readable, and then as STORE.before-rebuild.")
+    @Flag(help: "Rebuilds the store before running; the old store stays readable, afterwards as STORE.before-rebuild.")
     var rebuild = false
 
-    @Flag(help: "With --rebuild: goes on though the topics do not hold everything that the old store was made of.")
+    @Flag(help: "With --rebuild: continues even if the topics lack records that the old store has read.")
     var allowPartial = false
 
     func validate() throws {

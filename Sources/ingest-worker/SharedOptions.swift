@@ -7,13 +7,13 @@ import Synchronization
 
 /// The options that every command takes.
 struct SharedOptions: ParsableArguments {
-    @Option(name: .long, help: "The configuration file; config/worker.yaml if it is there and none is named.")
+    @Option(name: .long, help: "The configuration file; by default config/worker.yaml, if it exists.")
     var config: String?
 
     @Option(name: .long, help: "Sets a configuration key, as in --set store.path=data/store.sqlite. May be repeated.")
     var set: [String] = []
 
-    @Option(name: .long, help: "The lowest level that is logged: trace, debug, info, notice, warning, error, critical.")
+    @Option(name: .long, help: "The lowest level to log: trace, debug, info, notice, warning, error, critical.")
     var logLevel: String?
 
     /// Reads the configuration: flags go before the environment, that before the file.

@@ -7,7 +7,7 @@ struct VerifyCommand: ParsableCommand {
         commandName: "verify",
         abstract: "Checks a store: the file, foreign keys, inverses, values, counts, derived values, history.",
         discussion: """
-            Exits with 65 where something is wrong, or was left wrong by --repair, which needs the store's lease: stop \
+            Ends with 65 if the store has problems, or if --repair leaves some. --repair needs the store's lease: stop \
             the worker first.
             Example: ingest-worker verify --set store.path=data/chat.sqlite
             """)
@@ -17,10 +17,10 @@ struct VerifyCommand: ParsableCommand {
     @Flag(help: "Prints the report as JSON.")
     var json = false
 
-    @Flag(help: "Prints the store's canonical dump instead: the same text for equal contents.")
+    @Flag(help: "Prints the store's canonical dump instead: equal contents give equal text.")
     var dump = false
 
-    @Flag(help: "Mends derived values, references and links that lead nowhere, with history, then checks.")
+    @Flag(help: "Repairs derived values, and references and links that lead nowhere, with history; then checks.")
     var repair = false
 
     func validate() throws {
@@ -52,7 +52,9 @@ struct VerifyCommand: ParsableCommand {
         } else {
             Console.print(report.text)
         }
-        try judge(report.remaining, remedy: "What is left cannot be mended: restore a copy, or rebuild it by replay")
+        try judge(
+            report.remaining,
+            remedy: "The remaining problems cannot be repaired: restore a copy, or rebuild it by replay")
     }
 
     private func judge(_ report: VerificationReport, remedy: String) throws {

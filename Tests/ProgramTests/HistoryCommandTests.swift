@@ -35,7 +35,7 @@ import Testing
         let purged = try history("purge", "--before", "\(last)")
         #expect(purged.status == 0, "\(purged.errors)")
         #expect(purged.output.contains("1 transactions removed"), "\(purged.output)")
-        #expect(purged.output.contains("The cursor feed stands at token 1 and holds what is after it"))
+        #expect(purged.output.contains("The cursor feed is at token 1 and keeps later transactions"))
         #expect(try tokens() == Array(2...last))
         #expect(try history("cursors", "--json").output.contains(#""expired":false"#))
         #expect(try history("list", "--after", "1").status == 0)
@@ -47,12 +47,12 @@ import Testing
         #expect(purged.output.contains("\(last - 1) transactions removed"), "\(purged.output)")
         #expect(
             purged.output.contains(
-                "The cursor feed stood at token 1: what it had not read is gone, read the store anew"))
-        #expect(!purged.output.contains("holds what is after it"))
+                "The cursor feed was at token 1: unread transactions are gone, so read the store again"))
+        #expect(!purged.output.contains("keeps later transactions"))
         #expect(try tokens() == [last])
         let cursors = try history("cursors", "--json")
         #expect(cursors.output.contains(#""name":"feed","token":1"#) && cursors.output.contains(#""expired":true"#))
-        #expect(try history("cursors").output.contains("expired: transactions were purged that it had not read"))
+        #expect(try history("cursors").output.contains("expired: a purge removed transactions that it had not read"))
         let refused = try history("list", "--after", "1", "--kind", "insert")
         #expect(refused.status == 65 && refused.errors.contains("history.expired"), "\(refused.errors)")
         // One that has read everything loses nothing, and is not named.

@@ -13,10 +13,10 @@ struct DemoCommand: AsyncParsableCommand {
 
     @OptionGroup var options: SharedOptions
 
-    @Option(help: "How long events are sent, in seconds; it takes a few more to start and to stop.")
+    @Option(help: "How long to send events, in seconds; start and stop take a few more.")
     var seconds = 15
 
-    @Option(help: "Events a second.")
+    @Option(help: "Events per second.")
     var rate = 400
 
     @Option(help: "The seed of the made-up events.")

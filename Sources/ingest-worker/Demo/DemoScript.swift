@@ -92,7 +92,7 @@ struct DemoScript {
             "events         \(counts.sent) sent, \(runtime.metrics.records.value) read",
             "store          \(runtime.metrics.commits.value) commits, token \(Int(runtime.metrics.historyToken.value))",
             "notifications  \(counts.notifications) received with \(counts.changes) changes",
-            "put aside      \(counts.deadLetters.values.reduce(0, +)) dead letters, \(runtime.metrics.stale.value) stale",
+            "failed         \(counts.deadLetters.values.reduce(0, +)) dead letters, \(runtime.metrics.stale.value) stale",
             "health         \(failing.isEmpty ? "ready" : failing.joined(separator: "; "))  \(port)",
         ]
     }
