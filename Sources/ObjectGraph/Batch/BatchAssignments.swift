@@ -1,28 +1,28 @@
 /// The assignments of a batch update, checked against the model: which columns get which values.
 struct BatchAssignments {
-    /// What one column is set to.
+    /// The source of a column's new value.
     enum Source {
         case constant(Value)
         case computed(ArithmeticExpression)
-        /// Follows from other values of the same object.
+        /// A derived value of the same object.
         case derived
     }
 
     struct Column {
         let attribute: Attribute
         let source: Source
-        /// Tells whether the store sees to the value.
+        /// Tells whether the store computes the value.
         let isDerived: Bool
     }
 
     let entity: Entity
-    /// In an order in which derived columns come after those they read.
+    /// The columns, each derived one after the columns that it reads.
     private(set) var columns: [Column] = []
 
     /// The slots of all columns that may change.
     var slots: Set<Int> { Set(columns.map(\.attribute.slot)) }
 
-    /// What the history says of the objects.
+    /// The changed properties, as the history records them.
     var properties: String { columns.map(\.attribute.name).joined(separator: ",") }
 
     /// - Parameter time: the time of the save, for `now()`, in microseconds since 1970 UTC.
@@ -88,7 +88,7 @@ struct BatchAssignments {
         return value
     }
 
-    /// Returns why an object may not have a value, or nil.
+    /// Returns the rule that forbids a value, or nil.
     static func failure(of value: Value, _ attribute: Attribute, _ entity: Entity) -> ValidationFailure? {
         if value.isNull {
             if attribute.isOptional || attribute.isDerived { return nil }
@@ -139,7 +139,7 @@ struct BatchAssignments {
         }
     }
 
-    /// Adds the times of change, and the derived attributes of the same object that read what is assigned.
+    /// Adds the times of change, and the derived attributes of the same object that read assigned attributes.
     private mutating func addDerived(_ plan: DerivedPlan, _ time: Int64) {
         for slot in plan.timeSlots[entity.index] {
             columns.append(

@@ -1,14 +1,14 @@
-/// What a batch request returns.
+/// The result that a batch request asks for.
 public enum BatchResultKind: Sendable, CaseIterable {
-    /// Nothing but that it was carried out.
+    /// Only the outcome.
     case status
     /// The number of objects.
     case count
-    /// Which objects: all of them are in memory then.
+    /// The objects, all of them in memory at once.
     case objects
 }
 
-/// Sets attributes of many objects inside the store: none of them is read into memory.
+/// Sets attributes of many objects inside the store, without reading the objects into memory.
 ///
 /// For example:
 ///
@@ -16,13 +16,13 @@ public enum BatchResultKind: Sendable, CaseIterable {
 ///     request.assignments = ["seq": .value(0), "weight": .expression("weight * 2")]
 ///     let result = try writer.execute(request)
 ///
-/// Objects that hold the values already are left alone, and so are placeholders. The rules are in docs/reference/batch.md.
+/// The request leaves placeholders alone, and objects that already have the values. docs/reference/batch.md has the rules.
 public struct BatchUpdateRequest: Sendable {
-    /// What an attribute is set to.
+    /// The new value of an attribute.
     public enum Assignment: Sendable {
-        /// A value as an expression: a literal; null clears the attribute.
+        /// A literal; null clears the attribute.
         case constant(FetchPredicate.Expression)
-        /// Arithmetic over attributes of the same object, as derived attributes have it: `price * 1.1`.
+        /// Arithmetic over attributes of the same object, in the syntax of derived attributes: `price * 1.1`.
         case expression(String)
 
         /// Assigns a Swift value; nil clears the attribute.
@@ -31,16 +31,16 @@ public struct BatchUpdateRequest: Sendable {
         }
     }
 
-    /// Which objects; its sort, limit, offset and properties have no meaning here. Objects of the entities below are
-    /// among them unless ``FetchRequest/includesSubentities`` is false.
+    /// The objects; sort, limit, offset and properties have no meaning here. Objects of sub-entities are among them
+    /// unless ``FetchRequest/includesSubentities`` is false.
     public var objects: FetchRequest
-    /// What is set, by attribute.
+    /// The assignments by attribute.
     public var assignments: [String: Assignment] = [:]
-    /// What is returned.
+    /// The result to return.
     public var resultKind = BatchResultKind.count
 
-    /// Makes a request for the objects of an entity that a condition is true of, with the values of the condition's
-    /// placeholders; without a condition, for all.
+    /// Makes a request for the objects of an entity that match a condition; without a condition, for all objects.
+    /// `arguments` are the values of the condition's placeholders.
     public init(
         _ entity: String, where text: String? = nil, _ arguments: (any PropertyValue)?...,
         set assignments: [String: Assignment] = [:]
@@ -50,33 +50,31 @@ public struct BatchUpdateRequest: Sendable {
     }
 }
 
-/// Deletes many objects inside the store, and what hangs on them: the delete rules hold, and a rule that refuses makes
-/// the request fail as a whole.
+/// Deletes many objects inside the store by the delete rules. If a rule refuses, the whole request fails.
 public struct BatchDeleteRequest: Sendable {
-    /// Which objects; its sort, limit, offset and properties have no meaning here. Objects of the entities below are
-    /// among them unless ``FetchRequest/includesSubentities`` is false.
+    /// The objects; sort, limit, offset and properties have no meaning here. Objects of sub-entities are among them
+    /// unless ``FetchRequest/includesSubentities`` is false.
     public var objects: FetchRequest
-    /// What is returned.
+    /// The result to return.
     public var resultKind = BatchResultKind.count
 
-    /// Makes a request for the objects of an entity that a condition is true of, with the values of the condition's
-    /// placeholders; without a condition, for all.
+    /// Makes a request for the objects of an entity that match a condition; without a condition, for all objects.
+    /// `arguments` are the values of the condition's placeholders.
     public init(_ entity: String, where text: String? = nil, _ arguments: (any PropertyValue)?...) {
         objects = FetchRequest(entity, where: text, arguments: arguments)
     }
 }
 
-/// Inserts many objects, a few at a time in memory.
+/// Inserts many objects, with only a few of them in memory at a time.
 ///
-/// A row that meets an object with its identity, or with the same value of ``matching``, changes that object: only the
-/// attributes that the row names. Source of the trap that this avoids: NSBatchInsertRequest resets the others to their
-/// defaults.
+/// A row matches a stored object by its identity, or by its value of ``matching``. It then changes only the attributes
+/// that it names. NSBatchInsertRequest resets the others to their defaults.
 public struct BatchInsertRequest {
-    /// What a row gives a property.
+    /// The content of a property in a row.
     public enum Content: Sendable {
-        /// An attribute's value, or what addresses a to-one relationship's destination.
+        /// An attribute's value, or the identity of a to-one relationship's destination.
         case literal(FetchPredicate.Expression)
-        /// What addresses the destinations of a to-many relationship.
+        /// The identities of a to-many relationship's destinations.
         case list([FetchPredicate.Expression])
 
         /// An attribute's value; of a to-one relationship, the destination or its identity.
@@ -92,53 +90,53 @@ public struct BatchInsertRequest {
 
     /// The entity's name.
     public var entity: String
-    /// Returns the next row, or nil at the end: contents by property. A to-one relationship takes the destination's
-    /// identity as its value.
+    /// Returns the next row, contents by property, or nil at the end. The content of a to-one relationship is the
+    /// destination's identity.
     public var nextRow: () throws -> [String: Content]?
-    /// The unique attribute by which a row meets an object; nil for the identity.
+    /// The unique attribute by which a row matches an object; nil for the identity.
     public var matching: String?
-    /// What is returned.
+    /// The result to return.
     public var resultKind = BatchResultKind.count
 
-    /// Makes a request of a closure that returns one row after the other.
+    /// Makes a request from a closure that returns one row after the other.
     public init(_ entity: String, nextRow: @escaping () throws -> [String: Content]?) {
         self.entity = entity
         self.nextRow = nextRow
     }
 
-    /// Makes a request of a sequence of rows.
+    /// Makes a request from a sequence of rows.
     public init(_ entity: String, rows: some Sequence<[String: Content]>) {
         var iterator = rows.makeIterator()
         self.init(entity) { iterator.next() }
     }
 
-    /// Makes a request of a sequence of rows that name attributes and to-one relationships only, all of one Swift type.
+    /// Makes a request from a sequence of rows that name attributes and to-one relationships only, all of one Swift type.
     public init<Given: PropertyValue>(_ entity: String, values rows: some Sequence<[String: Given]>) {
         self.init(entity, values: rows.lazy.map { row -> [String: (any PropertyValue)?] in row })
     }
 
-    /// Makes a request of a sequence of rows that name attributes and to-one relationships only.
+    /// Makes a request from a sequence of rows that name attributes and to-one relationships only.
     public init(_ entity: String, values rows: some Sequence<[String: (any PropertyValue)?]>) {
         var iterator = rows.makeIterator()
         self.init(entity) { iterator.next()?.mapValues { .value($0) } }
     }
 }
 
-/// What a batch request did.
+/// The result of a batch request.
 public struct BatchResult: Sendable {
-    /// The number of objects that were asked for and that changed; of a deletion, what hung on them aside.
+    /// The number of requested objects that changed, without objects that delete rules changed.
     public let count: Int
-    /// How many objects were inserted, updated and deleted in all: what delete rules and derived attributes changed too.
+    /// The numbers of inserted, updated and deleted objects, with those that delete rules and derived values changed.
     public let changes: ChangeTally
-    /// The history transaction, or nil where nothing changed.
+    /// The history transaction, or nil if nothing changed.
     public let token: Int64?
-    /// The objects of the request's entity that changed, where they were asked for.
+    /// The changed objects of the request's entity, if the request asked for them.
     public let objects: [ObjectReference]
-    /// The number of rows of an insertion that were older than the object they met, and changed nothing.
+    /// The number of rows of an insertion that were older than their objects, and so changed nothing.
     public let staleCount: Int
 }
 
-/// Why a batch request was refused as a whole; the store is as it was.
+/// The refusal of a whole batch request. The store is unchanged.
 public struct BatchError: Error, Sendable, CustomStringConvertible {
     /// The kinds of refusal; the raw values are stable and meant for scripts and logs.
     public enum Code: String, Sendable {
@@ -150,25 +148,25 @@ public struct BatchError: Error, Sendable, CustomStringConvertible {
 
     /// The kind of refusal.
     public let code: Code
-    /// What is wrong, without any value of an object.
+    /// The problem, without any value of an object.
     public let message: String
-    /// What to do.
+    /// The remedy.
     public let remedy: String
-    /// The rules of the model that would be broken, the first hundred; none where the refusal is of another kind.
+    /// The broken rules of the model, at most a hundred; empty for a refusal of another kind.
     public let failures: [ValidationFailure]
-    /// The number of the row that was refused, from 1; of an insertion only.
+    /// The number of the refused row of an insertion, from 1.
     public let row: Int?
 
-    /// A request does not mend itself.
+    /// False: trying again does not help.
     public var isRetriable: Bool { false }
 
-    /// Core Data's code where rules were broken. Source: CoreDataErrors.h, NSBatchDeleteRequest.h.
+    /// Core Data's code for broken rules. Source: CoreDataErrors.h, NSBatchDeleteRequest.h.
     public var coreDataCode: Int? { code == .refused ? 134_050 : nil }
 
-    /// The first rule that would be broken.
+    /// The first broken rule.
     public var failure: ValidationFailure? { failures.first }
 
-    /// Tells whether SQLite refused what was written, and not a check of ours before.
+    /// Tells whether SQLite refused the write, and not an earlier check.
     var isRefusedBySchema: Bool { code == .refused && failures.isEmpty }
 
     /// Everything in one line.

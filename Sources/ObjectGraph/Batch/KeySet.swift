@@ -1,4 +1,4 @@
-/// A set of primary keys in little memory: two bytes a key, or 8 KB for 65,536 keys that stand close together.
+/// A set of primary keys in little memory: two bytes per key, or 8 KB for 65,536 neighbouring keys.
 struct KeySet {
     private enum Container {
         case list([UInt16])
@@ -8,14 +8,14 @@ struct KeySet {
     private var containers: [Int64: Container] = [:]
     private(set) var count = 0
 
-    /// A list of this length takes as much room as bits do.
+    /// A list of this length takes as much memory as a bit set.
     private static let longestList = 4096
 
-    /// Adds a key, which may be there already.
+    /// Adds a key, unless the set has it.
     mutating func insert(_ key: Int64) {
         let high = key >> 16
         let low = UInt16(truncatingIfNeeded: key)
-        // Taken out while it changes, so that it is not copied.
+        // The container is removed while it changes, so that it is not copied.
         switch containers.removeValue(forKey: high) {
         case nil:
             containers[high] = .list([low])

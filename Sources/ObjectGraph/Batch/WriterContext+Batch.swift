@@ -1,9 +1,9 @@
 extension WriterContext {
-    /// Sets attributes of many objects inside the store, in a transaction of its own; what was applied before is
-    /// committed first.
+    /// Sets attributes of many objects inside the store, in a transaction of its own. It first commits the applied
+    /// chunks.
     ///
-    /// - Throws: ``FetchPredicateError`` where the request does not fit the model, ``BatchError`` where a rule refuses,
-    ///   ``StoreError``. Nothing is changed then.
+    /// - Throws: ``FetchPredicateError`` if the request does not fit the model, ``BatchError`` if a rule refuses,
+    ///   ``StoreError``. The store is then unchanged.
     public func execute(_ request: BatchUpdateRequest) throws -> BatchResult {
         let checked = try request.objects.checked(with: store.model)
         // An abstract entity has no objects but placeholders, which an update leaves alone.
@@ -12,14 +12,14 @@ extension WriterContext {
         do {
             return try update(request, checked, entities, vacates: false, &mayPassValuesOn)
         } catch let error as BatchError where mayPassValuesOn && error.isRefusedBySchema {
-            // Whether values collide at the end, and not on the way only, is seen where none is in another's way.
+            // Objects may collide only on the way to their final values; clearing all values first shows which.
             return try update(request, checked, entities, vacates: true, &mayPassValuesOn)
         }
     }
 
     /// - Parameters:
-    ///   - vacates: whether unique values are given up by all objects before any gets its own.
-    ///   - mayPassValuesOn: becomes true where a collision may be one of the way only.
+    ///   - vacates: whether all objects lose their unique values before any gets its new one.
+    ///   - mayPassValuesOn: becomes true if a collision may disappear in the final state.
     private func update(
         _ request: BatchUpdateRequest, _ checked: CheckedFetchRequest, _ entities: [Entity], vacates: Bool,
         _ mayPassValuesOn: inout Bool
@@ -37,7 +37,7 @@ extension WriterContext {
                     plan: plan, propagation: propagation, function: function)
             }
             mayPassValuesOn = updates.contains(where: \.mayPassValuesOn)
-            // Which objects change, and to what, is decided before the first of them does, of whatever entity.
+            // All entities' objects and new values are chosen before the first object changes.
             let keys = try updates.map { try $0.keys(mustList: vacates || updates.count > 1) }
             if vacates {
                 for case (let update, let keys?) in zip(updates, keys) { try update.vacate(keys) }
@@ -52,17 +52,17 @@ extension WriterContext {
         }
     }
 
-    /// Deletes many objects inside the store, and what hangs on them, in a transaction of its own; what was applied
-    /// before is committed first.
+    /// Deletes many objects inside the store by the delete rules, in a transaction of its own. It first commits the
+    /// applied chunks.
     ///
-    /// Objects of the entities below the request's go too, unless its `objects.includesSubentities` is false.
-    /// Each deleted object leaves a tombstone with the time of the request: events that are older change nothing.
+    /// Objects of sub-entities are deleted too, unless `objects.includesSubentities` is false. Each deleted object leaves
+    /// a tombstone with the time of the request, so older events change nothing.
     ///
-    /// - Throws: ``FetchPredicateError`` where the request does not fit the model, ``BatchError`` where a delete rule or a
-    ///   minimum count refuses, ``StoreError``. Nothing is changed then.
+    /// - Throws: ``FetchPredicateError`` if the request does not fit the model, ``StoreError``, ``BatchError`` if a delete
+    ///   rule or a minimum count refuses. The store is then unchanged.
     public func execute(_ request: BatchDeleteRequest) throws -> BatchResult {
         let checked = try request.objects.checked(with: store.model)
-        // A placeholder may be of an abstract entity as yet.
+        // A placeholder may still be of an abstract entity.
         let entities = checked.entities
         return try batch(resultKind: request.resultKind, entities: entities) { history, tally in
             let selections = try entities.map { entity throws(FetchPredicateError) in
@@ -90,14 +90,14 @@ extension WriterContext {
         }
     }
 
-    /// Inserts rows, or changes the objects that they meet, in a transaction of its own; what was applied before is
-    /// committed first. A few hundred rows are in memory at a time.
+    /// Inserts rows, or changes the objects that they match, in a transaction of its own. It first commits the applied
+    /// chunks. A few hundred rows are in memory at a time.
     ///
-    /// Rows are checked like events: defaults, limits, uniqueness, relationships and their inverses, derived attributes.
-    /// The first row that breaks a rule refuses the request.
+    /// The rules of events apply: defaults, limits, uniqueness, relationships and their inverses, derived attributes.
+    /// The first row that breaks a rule refuses the whole request.
     ///
-    /// - Throws: ``FetchPredicateError`` where the request does not fit the model, ``BatchError`` with the number of a row
-    ///   where a rule refuses it, ``StoreError``, and what the rows throw. Nothing is changed then.
+    /// - Throws: ``FetchPredicateError`` if the request does not fit the model, ``StoreError``, errors of the rows'
+    ///   closure, ``BatchError`` with the number of a refused row. The store is then unchanged.
     public func execute(_ request: BatchInsertRequest) throws -> BatchResult {
         var insertion = try BatchInsertion(request, model: store.model)
         return try batch(resultKind: request.resultKind, entities: [insertion.entity]) { history, tally in
@@ -122,7 +122,7 @@ extension WriterContext {
         var refusal: (any Error)?
         var counts = (count: 0, staleCount: 0)
         var token: Int64?
-        // Nobody else writes between: neither a chunk of events nor an editing context.
+        // No chunk of events and no editing context writes between.
         try exclusively {
             try commitChunks()
             do {
@@ -146,7 +146,7 @@ extension WriterContext {
             staleCount: counts.staleCount)
     }
 
-    /// Returns the token of what was written, or nil.
+    /// Returns the token of the written transaction, or nil.
     private func carryOut(
         _ body: (HistoryWriter, inout ChangeTally) throws -> (count: Int, staleCount: Int),
         _ counts: inout (count: Int, staleCount: Int), _ tally: inout ChangeTally
@@ -162,7 +162,7 @@ extension WriterContext {
         return token
     }
 
-    /// The error that the caller is to see; the store's own errors pass as they are.
+    /// The error for the caller; the store's own errors pass unchanged.
     private static func refusal(_ error: any Error) -> any Error {
         switch error {
         case let failures as ValidationFailures: return BatchError(failures)
@@ -193,7 +193,7 @@ struct BatchInsertion {
     let entity: Entity
     private let model: ObjectModel
     private let nextRow: () throws -> [String: BatchInsertRequest.Content]?
-    /// The attribute by which rows meet objects, and the entity whose objects have no value of it in common.
+    /// The attribute by which rows match objects, and the entity within which its values are unique.
     private let matching: (attribute: Attribute, holders: Entity)?
     private var rowCount = 0
 
@@ -242,7 +242,7 @@ struct BatchInsertion {
         return events
     }
 
-    /// Returns how many rows were stale.
+    /// Returns the number of stale rows.
     ///
     /// - Throws: ``BatchError`` for the first row that a rule refused.
     func staleCount(_ outcomes: [EventOutcome]) throws -> Int {
@@ -292,8 +292,11 @@ struct BatchInsertion {
         return operation
     }
 
-    /// Whom a row is about: who has its value of the matching attribute, else whom it names, else a new object with a
-    /// random UUID; null where the identity is of another type, for a row that names none may have lost it.
+    /// Returns the identity of a row's object: the object with the row's value of the matching attribute, or the
+    /// identity in the row.
+    ///
+    /// A row without an identity gets a random UUID if the identity is a UUID. Otherwise the result is null, because the
+    /// row may have lost its identity.
     private func identity(
         _ row: [String: BatchInsertRequest.Content], known: [Value: Value], seen: inout [Value: Value]
     ) -> Value {
@@ -330,7 +333,7 @@ struct BatchInsertion {
         }
     }
 
-    /// The stored form of a row's value of an attribute, or nil where it has none of the type.
+    /// The stored form of a row's value of an attribute, or nil if the value does not have the type.
     private func stored(_ row: [String: BatchInsertRequest.Content], _ attribute: Attribute) -> Value? {
         guard case .literal(let given)? = row[attribute.name] else { return nil }
         return attribute.type.value(given: given)

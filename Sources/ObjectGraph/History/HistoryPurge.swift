@@ -1,4 +1,4 @@
-/// What one bite of a purge did.
+/// The result of one batch of a purge.
 public struct PurgeResult: Sendable, Equatable {
     /// The number of transactions that were removed.
     public var transactionCount = 0
@@ -6,13 +6,13 @@ public struct PurgeResult: Sendable, Equatable {
     public var changeRowCount = 0
     /// The cursors that held older transactions back, by name with their tokens.
     public var holdingCursors: [String: Int64] = [:]
-    /// The cursors whose unread transactions were removed, by name with their tokens: their next read is told that
-    /// the history expired.
+    /// The cursors whose unread transactions were removed, by name with their tokens. Their next read throws
+    /// `history.expired`.
     public var passedCursors: [String: Int64] = [:]
-    /// Tells whether nothing is left for another bite.
+    /// Tells whether no further batch is needed.
     public var isFinished = true
 
-    /// Makes the result of a bite that found nothing to do, but for what is given.
+    /// Makes a result; without arguments, that of a batch that removed nothing.
     public init(
         transactionCount: Int = 0, changeRowCount: Int = 0, holdingCursors: [String: Int64] = [:],
         passedCursors: [String: Int64] = [:], isFinished: Bool = true
@@ -24,7 +24,7 @@ public struct PurgeResult: Sendable, Equatable {
         self.isFinished = isFinished
     }
 
-    /// Adds what another bite did.
+    /// Adds the result of the next batch.
     public mutating func add(_ other: PurgeResult) {
         transactionCount += other.transactionCount
         changeRowCount += other.changeRowCount
@@ -34,39 +34,39 @@ public struct PurgeResult: Sendable, Equatable {
     }
 }
 
-/// Which history to remove.
+/// A request to remove old history.
 public struct HistoryPurge: Sendable {
-    /// The end of what is removed; it is itself kept.
+    /// The end of the removed part; the transaction at the end is kept.
     public enum Bound: Sendable {
         /// Transactions saved before this time, in microseconds since 1970 UTC. Tokens order the history, not the
-        /// clock: everything before the first transaction that is young enough.
+        /// clock: the purge ends before the first transaction, by token, that is not older.
         case time(Int64)
         /// Transactions before this token; its own transaction is kept.
         case token(Int64)
     }
 
-    /// The end of what is removed; it is itself kept.
+    /// The end of the removed part; the transaction at the end is kept.
     public var bound: Bound
-    /// The greatest number of transactions of a bite.
+    /// The maximum number of transactions in a batch.
     public var transactionLimit = 1000
-    /// The greatest number of rows of changes of a bite; a larger transaction takes several.
+    /// The maximum number of rows of changes in a batch; a larger transaction takes several batches.
     public var changeLimit = 20_000
-    /// Cursors that were last saved before this time, in microseconds since 1970 UTC, hold nothing back; nil lets every
-    /// cursor hold what it has not read.
+    /// The purge passes cursors that were last saved before this time, in microseconds since 1970 UTC. With nil it keeps
+    /// the transactions that any cursor has not read.
     public var passesCursorsSavedBefore: Int64?
 
-    /// Makes a purge that no cursor is passed by.
+    /// Makes a purge that passes no cursor.
     public init(before bound: Bound) { self.bound = bound }
 }
 
 extension WriterContext {
-    /// Removes old history in small bites: transactions before a time (exclusive), at most `limit` of them.
+    /// Removes one batch of old history: at most `limit` transactions from before a time, that time excluded.
     ///
-    /// A transaction that a named cursor has not read stays, and the result names the cursor.
+    /// Transactions that a named cursor has not read stay, and the result names the cursor.
     ///
     /// - Parameters:
     ///   - time: microseconds since 1970 UTC.
-    ///   - limit: the greatest number of transactions to remove in this bite.
+    ///   - limit: the maximum number of transactions to remove in this batch.
     /// - Throws: ``StoreError``.
     public func purgeHistory(before time: Int64, limit: Int = 1000) throws(StoreError) -> PurgeResult {
         var purge = HistoryPurge(before: .time(time))
@@ -74,7 +74,7 @@ extension WriterContext {
         return try purgeHistory(purge)
     }
 
-    /// Removes one bite of old history in a transaction of its own; call it until ``PurgeResult/isFinished``.
+    /// Removes one batch of old history in a transaction of its own; call it until ``PurgeResult/isFinished``.
     ///
     /// - Throws: ``StoreError``.
     public func purgeHistory(_ purge: HistoryPurge) throws(StoreError) -> PurgeResult {
@@ -85,8 +85,8 @@ extension WriterContext {
 
 /// Removes history on the writing connection.
 ///
-/// A transaction is gone for readers once its row is; its changes may follow in later bites, up to the change that
-/// `nextChange` names.
+/// Readers no longer see a transaction once its row is removed. Its changes may follow in later batches, up to the
+/// change that `nextChange` names.
 struct HistoryRemoval {
     let store: WriterConnection
 
@@ -101,7 +101,7 @@ struct HistoryRemoval {
 
     private func removeTransactions(_ purge: HistoryPurge, _ result: inout PurgeResult) throws(StoreError) -> Int64 {
         let pending = try metadata("nextChange") ?? 1
-        // What an earlier bite left goes first.
+        // Changes that an earlier batch left go first.
         if try store.integer("SELECT 1 FROM _history_change WHERE id < ? LIMIT 1", { $0.bind(1, pending) }) != nil {
             result.isFinished = false
             return pending

@@ -1,10 +1,10 @@
 /// Many changes of one kind in one row of the history: what a batch request did to objects of one entity.
 ///
-/// Without a list the objects are all primary keys from `first` to `last`. Identities are not kept here: a reader finds
-/// them in the entity's table, or, where an object is gone, in the history of its deletion, which comes later and is
-/// therefore kept for at least as long.
+/// Without a list the objects are all primary keys from `first` to `last`. A range holds no identities. A reader finds
+/// the identity of an object in the entity's table. The identity of a deleted object is in the history of its deletion,
+/// which is newer than the range and so is purged later.
 struct HistoryRange: Equatable {
-    /// The greatest number of objects of a range, so that a reader may expand any of them in memory.
+    /// The maximum number of objects in a range, so that a reader can expand any range in memory.
     static let maximumCount = 8192
 
     let first: Int64

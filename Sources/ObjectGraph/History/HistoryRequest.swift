@@ -7,16 +7,16 @@
 ///     request.kinds = [.delete]
 ///     let page = try store.history(request)
 ///
-/// Everything comes in the order of the saves, never by the clock. A page is bounded by ``limit``;
+/// The changes come in the order of the saves, never by the clock. ``limit`` bounds a page, and
 /// ``HistoryResult/next`` is the request of the next page.
 public struct HistoryRequest: Sendable {
-    /// Where to begin: what comes after it is read. Nil begins with what the history still holds.
+    /// The token to begin after; nil begins with the oldest transaction that the history still holds.
     public var after: HistoryToken?
-    /// The least time of a transaction, in microseconds since 1970 UTC; that time itself counts.
+    /// The earliest time of a transaction, inclusive, in microseconds since 1970 UTC.
     public var since: Int64?
-    /// The time of a transaction has to be less than this, in microseconds since 1970 UTC.
+    /// The end of the times of transactions, exclusive, in microseconds since 1970 UTC.
     public var before: Int64?
-    /// Who saved.
+    /// The author of the transactions.
     public var author: String?
     /// The name of the context that saved.
     public var context: String?
@@ -24,9 +24,9 @@ public struct HistoryRequest: Sendable {
     public var entity: String?
     /// The identity of the changed object, in stored form; needs ``entity``.
     public var identity: Value?
-    /// What happened to the objects; all kinds where it is nil.
+    /// The kinds of changes; nil for all kinds.
     public var kinds: Set<ChangeKind>?
-    /// The greatest number of changes of a page; of transactions where only those are asked for.
+    /// The maximum number of changes on a page; of transactions for a request without changes.
     public var limit = 1000
     /// The first change of a page within the history; kept by ``HistoryResult/next``.
     var firstChange: Int64 = 0
@@ -37,7 +37,7 @@ public struct HistoryRequest: Sendable {
     /// The limit as a page has it: at least one, and no more than a statement can count.
     var pageLimit: Int { min(max(1, limit), Int(Int32.max)) }
 
-    /// Tells whether some changes of a transaction may not be asked for.
+    /// Tells whether the request may leave out changes of a transaction.
     var filtersChanges: Bool { entity != nil || identity != nil || kinds != nil }
 }
 
@@ -45,17 +45,17 @@ public struct HistoryRequest: Sendable {
 public struct HistoryResult: Sendable {
     /// The transactions, each with those of its changes that are on this page.
     public let transactions: [HistoryTransaction]
-    /// The token that is reached once this page is worked off: where there is a next page, the one before the
-    /// transaction that is not finished.
+    /// The token to remember after this page. If the page ends within a transaction, it is the token before that
+    /// transaction.
     public let token: HistoryToken
-    /// The request of the next page, or nil where this is the last.
+    /// The request of the next page, or nil for the last page.
     public let next: HistoryRequest?
 
     /// The changes of all transactions on this page, in their order.
     public var changes: [HistoryChange] { transactions.flatMap(\.changes) }
     /// The number of changes on this page.
     public var count: Int { transactions.reduce(0) { $0 + $1.changes.count } }
-    /// Tells whether there is anything of what was asked for on this page.
+    /// Tells whether this page has a requested change.
     public var hasChanges: Bool { !transactions.isEmpty }
 
     /// The objects that changed, in the order of their first change on the page.
@@ -67,31 +67,31 @@ public struct HistoryResult: Sendable {
 
 /// A page of the history's transactions without their changes.
 public struct HistoryTransactions: Sendable {
-    /// A transaction, and how many changes it has.
+    /// A transaction and its number of changes.
     public struct Head: Sendable {
         /// The transaction's number.
         public let token: Int64
-        /// When it was saved, in microseconds since 1970 UTC.
+        /// The time of the save, in microseconds since 1970 UTC.
         public let time: Int64
-        /// Who saved.
+        /// The author of the save.
         public let author: String
-        /// The name of the context that saved, or nil where it has none.
+        /// The name of the context that saved, or nil for a context without a name.
         public let context: String?
-        /// Where the events came from, or nil.
+        /// The place of the first event, or nil.
         public let source: String?
         /// The number of the transaction's changes.
         public let changeCount: Int
     }
 
-    /// The transactions that have a change that was asked for, in their order.
+    /// The transactions with a requested change, in their order.
     public let transactions: [Head]
-    /// The token that is reached once this page is worked off.
+    /// The token to remember after this page.
     public let token: HistoryToken
-    /// The request of the next page, or nil where this is the last.
+    /// The request of the next page, or nil for the last page.
     public let next: HistoryRequest?
 }
 
-/// Which object a change is of.
+/// The object of a change.
 public struct ObjectReference: Sendable, Hashable {
     /// The name of the object's entity.
     public let entity: String

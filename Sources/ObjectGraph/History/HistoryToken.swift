@@ -1,9 +1,9 @@
-/// A place in the history of one store: everything up to a transaction, that one included.
+/// A place in the history of one store: everything up to and including a transaction.
 ///
-/// As text it is the store's identity, a colon and the transaction's number, so that it can be kept in a file and given
-/// back later: `6f0c1c9e-…:42`. The number 0 is the beginning.
+/// Its text is the store's identity, a colon and the transaction's number, as in `6f0c1c9e-…:42`. The number 0 is the
+/// beginning of the history.
 public struct HistoryToken: Sendable, Hashable, CustomStringConvertible {
-    /// The identity of the store whose history it is; see ``Store/identity()``.
+    /// The identity of the token's store; see ``Store/identity()``.
     public let store: String
     /// The transaction's number, ``HistoryTransaction/token``.
     public let number: Int64

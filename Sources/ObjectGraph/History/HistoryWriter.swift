@@ -1,7 +1,7 @@
-/// Writes the history of one save: opened with its first change, so that a save without changes leaves no trace.
+/// Writes the history of one save. The first change opens the transaction, so a save without changes leaves no trace.
 final class HistoryWriter {
     private let store: WriterConnection
-    /// When the save is made, in microseconds since 1970 UTC.
+    /// The time of the save, in microseconds since 1970 UTC.
     let time: Int64
     private let author: String
     private let context: String?
@@ -21,7 +21,7 @@ final class HistoryWriter {
         self.nextChange = nextChange
     }
 
-    /// Returns the token, opening the transaction if need be.
+    /// Returns the token, and opens the transaction if necessary.
     func openToken() throws(StoreError) -> Int64 {
         if let token { return token }
         let opened = try store.openHistoryTransaction(
@@ -46,13 +46,13 @@ final class HistoryWriter {
         nextChange += range.count
     }
 
-    /// Counts changes that a statement wrote by itself, with the ids from `nextChange` on.
+    /// Counts changes that a statement wrote with ids from `nextChange` on.
     func noteAppended(_ count: Int64) { nextChange += count }
 
-    /// Forgets the changes from an id on; their rows were rolled back.
+    /// Drops the changes from an id on, after a rollback of their rows.
     func rewind(to change: Int64) {
         nextChange = change
-        // The rollback may have taken the transaction's row with it.
+        // The rollback may have removed the transaction's row.
         if change == firstChange { token = nil }
     }
 

@@ -8,7 +8,7 @@ extension Store {
         try read { try $0.history(request) }
     }
 
-    /// Returns the number of changes that a request asks for, whatever its limit.
+    /// Returns the number of requested changes, without regard to the request's limit.
     ///
     /// - Throws: ``StoreError``, ``FetchPredicateError``.
     public func historyCount(_ request: HistoryRequest = HistoryRequest()) throws -> Int {

@@ -7,28 +7,27 @@ public struct TombstoneSweep: Sendable, Equatable {
     public init() {}
 }
 
-/// What one bite of a purge of tombstones did.
+/// The result of one batch of a purge of tombstones.
 public struct TombstonePurgeResult: Sendable, Equatable {
-    /// The number of tombstones that were looked at.
+    /// The number of examined tombstones.
     public let examinedCount: Int
-    /// The number of tombstones that were removed.
+    /// The number of removed tombstones.
     public let removedCount: Int
-    /// Where the next bite begins, or nil where the sweep has come to its end.
+    /// The place where the next batch begins, or nil at the end of the sweep.
     public let next: TombstoneSweep?
 }
 
 extension WriterContext {
-    /// Removes old tombstones in small bites: looks at the next `limit` of them, and removes those that were saved
-    /// before a time.
+    /// Examines one batch of tombstones, the next `limit` of them, and removes those that were saved before a time.
     ///
-    /// A tombstone keeps late events about a deleted object without effect. Once it is gone, a late event is as any
-    /// other: an upsert makes the object again, a reference makes a placeholder. So keep them for longer than an event
-    /// can be late, that is longer than the topics keep records, and than files are replayed.
+    /// A tombstone keeps late events about a deleted object without effect. After its removal a late event counts as any
+    /// other: an upsert makes the object again, and a reference makes a placeholder. So keep tombstones for longer than
+    /// an event can be late: longer than topics retain records, and than files are replayed.
     ///
     /// - Parameters:
     ///   - time: microseconds since 1970 UTC, by the clock of the save that wrote the tombstone.
-    ///   - sweep: where to begin; ``TombstonePurgeResult/next`` of the bite before.
-    ///   - limit: how many tombstones this bite looks at.
+    ///   - sweep: the place to begin; ``TombstonePurgeResult/next`` of the previous batch.
+    ///   - limit: the number of tombstones to examine.
     /// - Throws: ``StoreError``.
     public func purgeTombstones(
         savedBefore time: Int64, from sweep: TombstoneSweep = TombstoneSweep(), limit: Int = 10_000
@@ -49,7 +48,7 @@ extension WriterContext {
         }
     }
 
-    /// The last tombstone of a bite that others follow, or nil where the bite reaches the end.
+    /// The last tombstone of a batch, or nil if no tombstone follows it.
     private static func end(
         of sweep: TombstoneSweep, limit: Int, _ store: WriterConnection
     ) throws(StoreError) -> TombstoneSweep? {

@@ -1,5 +1,5 @@
 extension WriterContext {
-    /// Saves how far readers of the history have come, with the next commit.
+    /// Saves the progress of readers of the history, with the next commit.
     public func putCursors(_ cursors: [String: Int64]) throws(StoreError) {
         if cursors.isEmpty { return }
         try undoingOnFailure("save a cursor") {
@@ -11,7 +11,7 @@ extension WriterContext {
         }
     }
 
-    /// Forgets a reader of the history, so that it holds nothing back any more; commits what is applied with it.
+    /// Removes a reader's cursor, so that purges no longer wait for it, and commits the applied chunks.
     ///
     /// - Returns: whether there was a cursor of that name.
     /// - Throws: ``StoreError``.

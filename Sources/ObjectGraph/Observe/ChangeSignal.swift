@@ -1,12 +1,12 @@
 import Synchronization
 
-/// Wakes those who wait for changes when a writer of this process has committed.
+/// Wakes the tasks that wait for changes when a writer of this process has committed.
 public final class ChangeSignal: Sendable {
     private struct State {
         var generation: UInt64 = 0
         var nextWaiter: UInt64 = 0
         var waiters: [UInt64: CheckedContinuation<Void, Never>] = [:]
-        /// Waiters that were let go before they had begun to wait.
+        /// Waiters that were released before they began to wait.
         var released: Set<UInt64> = []
     }
 
@@ -15,7 +15,7 @@ public final class ChangeSignal: Sendable {
     /// A number that grows with each commit: read it before looking, and wait for a greater one.
     public var generation: UInt64 { state.withLock { $0.generation } }
 
-    /// Wakes everybody.
+    /// Wakes all waiters.
     func notify() {
         let waiters = state.withLock { state in
             state.generation += 1
@@ -48,7 +48,7 @@ public final class ChangeSignal: Sendable {
             release(id)
         }
         timer.cancel()
-        // The timer may let go of a waiter that is gone already.
+        // The timer may release a waiter that is already gone.
         await timer.value
         state.withLock { _ = $0.released.remove(id) }
     }

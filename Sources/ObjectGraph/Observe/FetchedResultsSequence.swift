@@ -1,6 +1,6 @@
-/// The objects of a fetch request at one commit, with what changed since the element before.
+/// The objects of a fetch request at one commit, with the changes since the previous element.
 public struct FetchedResults: Sendable {
-    /// Objects that follow one another and have the same value of the section's property.
+    /// Consecutive objects with the same value of the section's property.
     public struct Section: Sendable, Equatable {
         /// The common value, in stored form.
         public let value: Value
@@ -10,16 +10,16 @@ public struct FetchedResults: Sendable {
 
     /// The objects in the order of the request.
     public let objects: [FetchedObject]
-    /// The sections in their order; empty where none were asked for.
+    /// The sections in their order; empty if the request names no section's property.
     public let sections: [Section]
-    /// What leads here from the element before; nil of the first.
+    /// The difference from the previous element; nil for the first.
     public let difference: ResultsDifference?
-    /// What leads here from the sections before; nil of the first, and where none were asked for.
+    /// The difference from the previous sections; nil for the first element, and without sections.
     public let sectionDifference: ResultsDifference?
     /// The history token of the commit.
     public let token: HistoryToken
 
-    /// Returns the section and the place in it of the object at a position, or nil where there are no sections.
+    /// Returns the section of the object at a position, and its place there; nil without sections.
     public func place(of position: Int) -> (section: Int, item: Int)? {
         guard let section = sections.firstIndex(where: { $0.range.contains(position) }) else { return nil }
         return (section, position - sections[section].range.lowerBound)
@@ -28,10 +28,10 @@ public struct FetchedResults: Sendable {
 
 /// A fetch request's results, again each time a commit of this process or another changes them.
 ///
-/// The first element comes at once. The next one is read when it is asked for, and is always the newest state: a slow
-/// reader passes over states between, and the difference leads from the element it has seen. Ends with its task.
+/// The first element comes at once. Each next element is the newest state at the time of the call. So a slow reader
+/// skips states, and each difference is from the element that it received last. The sequence ends with its task.
 public struct FetchedResultsSequence: AsyncSequence, Sendable {
-    /// The objects with what changed.
+    /// The objects with the changes.
     public typealias Element = FetchedResults
 
     let store: Store
@@ -44,7 +44,7 @@ public struct FetchedResultsSequence: AsyncSequence, Sendable {
         AsyncIterator(store: store, request: request, section: section, options: options)
     }
 
-    /// Fetches once for each element, and after commits that turn out not to matter.
+    /// Fetches once for each element, and after commits that change nothing here.
     public struct AsyncIterator: AsyncIteratorProtocol {
         private let store: Store
         private let request: CheckedFetchRequest
@@ -59,7 +59,7 @@ public struct FetchedResultsSequence: AsyncSequence, Sendable {
             self.options = options
         }
 
-        /// Returns the next state, waiting for it; nil once the task is cancelled.
+        /// Waits for the next state and returns it, or nil once the task is cancelled.
         ///
         /// - Throws: ``StoreError``.
         public mutating func next() async throws -> FetchedResults? {
@@ -75,7 +75,7 @@ public struct FetchedResultsSequence: AsyncSequence, Sendable {
             return nil
         }
 
-        /// Fetches where there was a commit since the last time.
+        /// Fetches if there was a commit since the last fetch.
         private func read() async throws -> FetchedResults? {
             let (request, known) = (request, last?.token)
             let found = try await store.reading { context -> (token: HistoryToken, objects: [FetchedObject])? in
@@ -118,7 +118,7 @@ public struct FetchedResultsSequence: AsyncSequence, Sendable {
             return sections
         }
 
-        /// Values that come again, because the order is not that of the sections, are told apart by their count.
+        /// A number distinguishes repeated values, which occur if the request does not sort by the sections.
         private static func labels(_ sections: [FetchedResults.Section]) -> [SectionLabel] {
             var counts: [Value: Int] = [:]
             return sections.map { section in
@@ -135,13 +135,13 @@ public struct FetchedResultsSequence: AsyncSequence, Sendable {
 }
 
 extension Store {
-    /// Returns a request's results, those to come included.
+    /// Returns a request's present and future results.
     ///
     /// - Parameters:
-    ///   - request: which objects, in which order.
+    ///   - request: the objects and their order.
     ///   - section: the property whose value makes sections, one of those that are fetched; sort by it first.
     ///   - options: how often to look for other processes' commits.
-    /// - Throws: ``FetchPredicateError`` where the request does not fit the model, or the section's property is not fetched.
+    /// - Throws: ``FetchPredicateError`` if the request does not fit the model, or does not fetch the section's property.
     public func results(
         of request: FetchRequest, section: String? = nil, options: ObservationOptions = ObservationOptions()
     ) throws(FetchPredicateError) -> FetchedResultsSequence {

@@ -1,34 +1,35 @@
 import GRDB
 
-/// How a sequence learns of what writers commit.
+/// Options for noticing commits.
 public struct ObservationOptions: Sendable {
-    /// How long a commit of another process may go unnoticed; one of this process is noticed at once.
+    /// The maximum delay after a commit of another process; the sequence notices commits of this process at once.
     public var pollInterval: Duration = .milliseconds(250)
-    /// The least time between two elements of fetched results, so that a stream of commits becomes few of them.
+    /// The minimum time between two elements of fetched results, so that many commits make few elements.
     public var minimumInterval: Duration = .milliseconds(20)
 
     /// Makes options with their defaults.
     public init() {}
 }
 
-/// The changes after a token, as they are committed by this process or another: it ends only with its task.
+/// The changes after a token, as this process or another commits them. The sequence ends only with its task.
 ///
 ///     for try await page in store.changes(HistoryRequest(after: token)) {
 ///         for transaction in page.transactions { … }
 ///         save(page.token)
 ///     }
 ///
-/// Each element is a page of the history, bounded by the request's limit, and read when it is asked for: a slow reader
-/// holds nothing in memory. If the history is purged under it, it throws `history.expired`.
+/// Each element is a page of the history, with at most the request's limit of changes. The sequence reads a page only
+/// when the caller asks for it, so a slow reader costs no memory. If a purge removes unread history, the sequence throws
+/// `history.expired`.
 public struct HistorySequence: AsyncSequence, Sendable {
-    /// A page that is not empty.
+    /// A page with at least one change.
     public typealias Element = HistoryResult
 
     let store: Store
     let request: HistoryRequest
     let options: ObservationOptions
 
-    /// Makes the iterator, which begins after the request's token; without one, with what the history still holds.
+    /// Makes the iterator, which begins after the request's token, or with the oldest transaction in the history.
     public func makeAsyncIterator() -> AsyncIterator {
         AsyncIterator(store: store, request: request, options: options)
     }
@@ -45,9 +46,9 @@ public struct HistorySequence: AsyncSequence, Sendable {
             self.options = options
         }
 
-        /// Returns the next page, waiting for it; nil once the task is cancelled.
+        /// Waits for the next page and returns it, or nil once the task is cancelled.
         ///
-        /// - Throws: ``StoreError``: `history.expired` where the history was purged under the reader.
+        /// - Throws: ``StoreError``: `history.expired` if a purge removed unread history.
         public mutating func next() async throws -> HistoryResult? {
             while !Task.isCancelled {
                 let generation = store.signal.generation
@@ -68,10 +69,10 @@ public struct HistorySequence: AsyncSequence, Sendable {
 }
 
 extension Store {
-    /// Returns the changes that a request asks for, those to come included.
+    /// Returns the present and future changes that a request asks for.
     ///
     /// - Parameters:
-    ///   - request: which changes.
+    ///   - request: the changes.
     ///   - options: how often to look for other processes' commits.
     public func changes(
         _ request: HistoryRequest = HistoryRequest(), options: ObservationOptions = ObservationOptions()

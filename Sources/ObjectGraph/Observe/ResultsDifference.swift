@@ -1,9 +1,9 @@
-/// What leads from one ordered list of objects to another: a value, computed from nothing but the lists.
+/// The difference between two ordered lists of objects, computed from the lists alone.
 ///
-/// Deletions and the sources of moves are positions in the old list, insertions and the destinations of moves positions
-/// in the new one. Source of the kinds: NSFetchedResultsController.h.
+/// Deletions and the sources of moves are positions in the old list. Insertions and the destinations of moves are
+/// positions in the new one. Source of the kinds: NSFetchedResultsController.h.
 public struct ResultsDifference: Sendable, Equatable {
-    /// An object that is in both lists, at another place among those that stay.
+    /// An object that is in both lists, at another place among the remaining objects.
     public struct Move: Sendable, Equatable {
         /// The position in the old list.
         public let from: Int
@@ -23,15 +23,15 @@ public struct ResultsDifference: Sendable, Equatable {
     public private(set) var deletions: [Int] = []
     /// Positions in the new list, ascending.
     public private(set) var insertions: [Int] = []
-    /// In the order of the new list; as few as can be.
+    /// The moves in the order of the new list, as few as possible.
     public private(set) var moves: [Move] = []
-    /// In the order of the new list; a moved object may be among them.
+    /// The updates in the order of the new list; a moved object may be among them.
     public private(set) var updates: [Update] = []
 
     /// Tells whether the lists are the same and nothing changed.
     public var isEmpty: Bool { deletions.isEmpty && insertions.isEmpty && moves.isEmpty && updates.isEmpty }
 
-    /// Computes the difference of two lists in which no id comes twice.
+    /// Computes the difference of two lists without repeated ids.
     ///
     /// - Parameters:
     ///   - old: the ids before.
@@ -79,7 +79,7 @@ public struct ResultsDifference: Sendable, Equatable {
 
     /// Returns the new list, given the old one and the elements of the new one at positions.
     ///
-    /// Deleted and moved elements are taken out first, then inserted and moved ones put in from the front.
+    /// It first removes deleted and moved elements, then inserts new and moved ones from the front.
     public func applied<Element>(to old: [Element], element: (Int) -> Element) -> [Element] {
         var result = old
         for position in (deletions + moves.map(\.from)).sorted(by: >) { result.remove(at: position) }
