@@ -1,11 +1,11 @@
-/// A predicate whose names and values are those of a model: what a compiler needs, and nothing can be wrong with it.
+/// A predicate with names and values of a model, checked and ready for a compiler.
 indirect enum CheckedPredicate: Sendable {
     case constant(Bool)
     case and([CheckedPredicate])
     case or([CheckedPredicate])
     case not(CheckedPredicate)
     case comparison(CheckedComparison)
-    /// True where the predicate is of one object of the collection at least.
+    /// True if the predicate is true of at least one object of the collection.
     case exists(CheckedCollection, CheckedPredicate)
 }
 
@@ -22,13 +22,13 @@ struct CheckedComparison: Sendable {
     let options: FetchPredicate.TextOptions
 }
 
-/// What a value of an expression is.
+/// The type of an expression's values.
 enum ExpressionType: Sendable, Equatable {
     case value(AttributeType)
-    /// An object of the entity at a position; written as its identity.
+    /// An object of the entity at a position; a literal is the object's identity.
     case object(Int)
 
-    /// What values look like; of objects, their identities.
+    /// The attribute type of the values; for objects, of their identities.
     func attributeType(in model: ObjectModel) -> AttributeType {
         switch self {
         case .value(let type): type
@@ -55,37 +55,37 @@ struct TypedExpression: Sendable {
     let node: CheckedExpression
     let type: ExpressionType
 
-    /// The value as written, or nil where it has to be computed.
+    /// The literal value, or nil if the value has to be computed.
     var value: Value? {
         if case .value(let value) = node { return value }
         return nil
     }
 }
 
-/// What is computed for each object.
+/// A computation for each object.
 indirect enum CheckedExpression: Sendable {
     /// A value in the stored form of its type; of an object, its identity.
     case value(Value)
-    /// The time at which the request is carried out.
+    /// The time of the request.
     case now
     case path(ResolvedPath)
     case aggregate(CheckedAggregate)
     case negated(TypedExpression)
     case arithmetic(TypedExpression, FetchPredicate.ArithmeticOperator, TypedExpression)
     case text(TextTransformation, TypedExpression)
-    /// Computed over all rows of a request or group; without operand their number.
+    /// A function over all rows of a request or group; without operand, their number.
     case overRows(CollectionFunction, TypedExpression?)
 }
 
-/// What is computed over the objects of a to-many relationship, or over rows.
+/// A function over the objects of a to-many relationship, or over rows.
 enum CollectionFunction: String, Sendable {
     case count, sum, min, max
     case average = "avg"
 }
 
-/// The objects that a to-many relationship leads to, from the object at the end of to-one steps.
+/// The destinations of a to-many relationship of the object at the end of to-one steps.
 ///
-/// Scopes are the objects that paths begin at: 0 is the fetched object, each collection has one for its objects.
+/// Paths begin at scopes: scope 0 is the fetched object, and each collection has a scope for its objects.
 struct CheckedCollection: Sendable {
     let scope: Int
     let steps: [Relationship]
@@ -94,12 +94,12 @@ struct CheckedCollection: Sendable {
     let element: Int
 }
 
-/// An aggregate of a collection's objects: of those that the filter is true of, if there is one.
+/// An aggregate of a collection's objects, or of those that match the filter.
 struct CheckedAggregate: Sendable {
     let function: CollectionFunction
     let collection: CheckedCollection
     let filter: CheckedPredicate?
-    /// What is aggregated, begun at the collection's objects; nil for their number.
+    /// The aggregated expression, from the collection's objects; nil for their number.
     let operand: TypedExpression?
 }
 

@@ -1,6 +1,6 @@
-/// The position behind a fetched object in the order of its request: the values it is sorted by and its primary key.
+/// The position after a fetched object in the order of its request: the object's sort values and primary key.
 ///
-/// As text it is opaque: base64 for addresses, of a version byte, the request's fingerprint, the key and the values.
+/// Its text is opaque: URL-safe base64 of a version byte, the request's fingerprint, the key and the values.
 struct FetchCursor: Sendable, Equatable {
     private static let version: UInt8 = 1
     private static let maximumBytes = 1_000_000
@@ -15,12 +15,12 @@ struct FetchCursor: Sendable, Equatable {
         self.values = values
     }
 
-    /// Returns a number that other requests hardly share: 64-bit FNV-1a over the parts.
+    /// Returns a 64-bit FNV-1a hash of the parts, which other requests are unlikely to share.
     static func fingerprint(_ parts: [String]) -> UInt64 {
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
         for part in parts {
             for byte in part.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
-            // No text has this byte, so that parts do not run together.
+            // No text has this byte, so it separates the parts.
             hash = (hash ^ 0xff) &* 0x100_0000_01b3
         }
         return hash
@@ -64,8 +64,8 @@ struct FetchCursor: Sendable, Equatable {
 
     /// Reads a cursor.
     ///
-    /// - Parameter count: how many values the request's order has.
-    /// - Throws: ``FetchPredicateError`` with code `predicate.cursor` where it is broken or of another request.
+    /// - Parameter count: the number of values in the request's order.
+    /// - Throws: ``FetchPredicateError`` with code `predicate.cursor` if it is broken or of another request.
     init(_ text: String, fingerprint: UInt64, count: Int) throws(FetchPredicateError) {
         guard text.utf8.count <= Self.maximumBytes, let bytes = Self.bytes(text), bytes.first == Self.version else {
             throw Self.broken

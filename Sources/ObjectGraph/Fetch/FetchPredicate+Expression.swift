@@ -1,40 +1,40 @@
 extension FetchPredicate {
-    /// What a side of a comparison, a sort key or a fetched property computes for each object.
+    /// The computation of a side of a comparison, a sort key or a fetched property, for each object.
     public indirect enum Expression: Sendable, Hashable {
         /// A value.
         case literal(Literal)
-        /// A key path, `SELF`, or a `$variable` with or without a path behind it.
+        /// A key path, `SELF`, or a `$variable` with or without a path after it.
         case path(PropertyPath)
         /// Several values, for `IN` and `BETWEEN`.
         case list([Expression])
-        /// The number with its sign turned.
+        /// The negated number.
         case negated(Expression)
-        /// Two numbers, or a date and seconds, computed.
+        /// Arithmetic on two numbers, or on a date and seconds.
         case arithmetic(Expression, ArithmeticOperator, Expression)
         /// A function of values, such as `lowercase:(title)`.
         case function(FunctionCall)
-        /// Those objects of a to-many relationship that a predicate is true of, counted or summed up.
+        /// An aggregate of the objects of a to-many relationship that match a predicate.
         case subquery(Subquery)
 
-        /// Makes an expression of a path such as `chat.title`, `members.@count`, `SELF` or `$x.name`.
+        /// Makes an expression from a path such as `chat.title`, `members.@count`, `SELF` or `$x.name`.
         public static func path(_ text: String) -> Expression { .path(PropertyPath(text)) }
 
-        /// Makes an expression of a text, which a date, a uuid or a decimal may be stated by too.
+        /// Makes an expression from a text, which may also state a date, a UUID or a decimal.
         public static func text(_ text: String) -> Expression { .literal(Literal(.text(text))) }
 
-        /// Makes an expression of a whole number.
+        /// Makes an expression from a whole number.
         public static func number(_ number: Int64) -> Expression { .literal(Literal(.number(String(number)))) }
 
-        /// Makes an expression of a truth value.
+        /// Makes an expression from a Boolean.
         public static func boolean(_ flag: Bool) -> Expression { .literal(Literal(.boolean(flag))) }
 
-        /// Makes an expression of an instant in microseconds since 1970 UTC.
+        /// Makes an expression from an instant in microseconds since 1970 UTC.
         public static func date(_ microseconds: Int64) -> Expression { .literal(Literal(.date(microseconds))) }
 
         /// The absent value.
         public static var null: Expression { .literal(Literal(.null)) }
 
-        /// Where the expression begins in its text, counted in Unicode scalars from 1, or nil.
+        /// The column of the expression's first character, counted in Unicode scalars from 1, or nil.
         var column: Int? {
             switch self {
             case .path(let path): path.column
@@ -47,7 +47,7 @@ extension FetchPredicate {
             }
         }
 
-        /// Tells whether the expression is a value as written, which takes its type from what it is compared with.
+        /// Tells whether the expression is a literal, which takes its type from the other side of the comparison.
         var isLiteral: Bool {
             switch self {
             case .literal: true
@@ -57,7 +57,7 @@ extension FetchPredicate {
         }
     }
 
-    /// What arithmetic does; the raw value is its sign.
+    /// An arithmetic operator; the raw value is its sign.
     public enum ArithmeticOperator: String, Sendable, Hashable, CaseIterable {
         case add = "+"
         case subtract = "-"
@@ -69,11 +69,11 @@ extension FetchPredicate {
     public struct FunctionCall: Sendable, Hashable {
         /// The name without a colon, in lower case.
         public var name: String
-        /// The values it is given.
+        /// The arguments.
         public var arguments: [Expression]
         private var place: TextPlace
 
-        /// Where it stands in the text, or nil.
+        /// The column in the text, or nil.
         public var column: Int? {
             get { place.column }
             set { place.column = newValue }
@@ -87,18 +87,18 @@ extension FetchPredicate {
         }
     }
 
-    /// `SUBQUERY(collection, $variable, predicate).@count`, or another aggregate behind the point.
+    /// `SUBQUERY(collection, $variable, predicate).@count`, or another aggregate after the point.
     public struct Subquery: Sendable, Hashable {
         /// The to-many relationship, from the object or from a variable.
         public var collection: PropertyPath
-        /// The name that stands for an object of the collection, without its `$`.
+        /// The variable's name for an object of the collection, without its `$`.
         public var variable: String
-        /// Which of the objects count.
+        /// The condition on the objects.
         public var predicate: FetchPredicate
-        /// What is computed over them: the names lead from such an object to a value.
+        /// The aggregate of the matching objects; its names lead from such an object to a value.
         public var aggregate: PropertyPath
 
-        /// Makes the number of the objects that a predicate is true of.
+        /// Makes the number of the objects that match a predicate.
         public init(
             _ collection: PropertyPath, _ variable: String, _ predicate: FetchPredicate,
             aggregate: PropertyPath = PropertyPath(names: [], function: "count")
@@ -113,23 +113,23 @@ extension FetchPredicate {
     }
 }
 
-/// A way from an object to a value: relationships, then a property, then an aggregate of what they lead to.
+/// A path from an object to a value: relationships, then a property, then an aggregate of the values.
 public struct PropertyPath: Sendable, Hashable {
-    /// The `$variable` in which the path begins, without its `$`; nil for the object itself.
+    /// The `$variable` at the beginning of the path, without its `$`; nil for the object itself.
     public var root: String?
-    /// The names along the way; without any, the path is the object itself.
+    /// The names along the path; empty for the object itself.
     public var names: [String]
-    /// The aggregate of all that the names lead to (`count`, `sum`, `min`, `max` or `avg`), or nil.
+    /// The aggregate of the values at the end (`count`, `sum`, `min`, `max` or `avg`), or nil.
     public var function: String?
     private var place: TextPlace
 
-    /// Where it stands in the text, or nil.
+    /// The column in the text, or nil.
     public var column: Int? {
         get { place.column }
         set { place.column = newValue }
     }
 
-    /// Makes a path of its names.
+    /// Makes a path from its names.
     public init(names: [String], function: String? = nil, root: String? = nil, column: Int? = nil) {
         self.root = root
         self.names = names
@@ -137,7 +137,7 @@ public struct PropertyPath: Sendable, Hashable {
         place = TextPlace(column: column)
     }
 
-    /// Makes a path of a text such as `chat.title`, `members.@count`, `items.@sum.price` or `$x.name`.
+    /// Makes a path from a text such as `chat.title`, `members.@count`, `items.@sum.price` or `$x.name`.
     public init(_ text: String, column: Int? = nil) {
         var names = text.split(separator: ".", omittingEmptySubsequences: false).map { String($0) }
         var root: String?
@@ -156,7 +156,7 @@ public struct PropertyPath: Sendable, Hashable {
         self.init(names: names, function: function, root: root, column: column)
     }
 
-    /// Tells whether the path is a `$variable` and nothing else.
+    /// Tells whether the path is only a `$variable`.
     var isVariable: Bool { root != nil && names.isEmpty && function == nil }
 
     /// The path as text.
@@ -168,9 +168,9 @@ public struct PropertyPath: Sendable, Hashable {
     }
 }
 
-/// A value as a predicate states it, before what it is compared with gives it a type.
+/// A literal value of a predicate, before the other side of the comparison gives it a type.
 public struct Literal: Sendable, Hashable {
-    /// The forms that a value is written in.
+    /// The forms of literals.
     public enum Content: Sendable, Hashable {
         case null
         case boolean(Bool)
@@ -182,7 +182,7 @@ public struct Literal: Sendable, Hashable {
         /// 16 bytes.
         case uuid([UInt8])
         case binary([UInt8])
-        /// A value in stored form, whose type is that of what it is compared with.
+        /// A value in stored form, with the type of the other side of the comparison.
         case stored(Value)
     }
 
@@ -190,7 +190,7 @@ public struct Literal: Sendable, Hashable {
     public var content: Content
     private var place: TextPlace
 
-    /// Where it stands in the text, or nil.
+    /// The column in the text, or nil.
     public var column: Int? {
         get { place.column }
         set { place.column = newValue }
@@ -203,7 +203,7 @@ public struct Literal: Sendable, Hashable {
     }
 }
 
-/// A place in a text; predicates are equal wherever they stand.
+/// A place in a text. All places are equal, so that equal predicates may differ in their places.
 struct TextPlace: Sendable, Hashable {
     var column: Int?
 

@@ -1,8 +1,10 @@
-/// A condition on objects, as NSPredicate states them: read from text with ``parse(_:arguments:)`` or put together in
-/// code, and printed by ``description`` as text that reads the same.
+/// A condition on objects, in the language of NSPredicate.
 ///
-/// A condition is true or false, never unknown: a comparison with a missing value is false, `!=` and `NOT` are the
-/// opposites of `=` and of what they stand before.
+/// ``parse(_:arguments:)`` reads a condition from text, and ``description`` prints it as text that reads the same. Code
+/// can build conditions too.
+///
+/// A condition is true or false, never unknown. A comparison with a missing value is false; `!=` is the opposite of `=`,
+/// and `NOT` negates its operand.
 ///
 /// For example:
 ///
@@ -14,13 +16,13 @@
 public indirect enum FetchPredicate: Sendable, Hashable {
     /// True of all objects, or of none.
     case constant(Bool)
-    /// True where all are; without any it is true.
+    /// True if all conditions are true; an empty list is true.
     case and([FetchPredicate])
-    /// True where one is; without any it is false.
+    /// True if at least one condition is true; an empty list is false.
     case or([FetchPredicate])
-    /// True where the other is not.
+    /// True if the condition is false.
     case not(FetchPredicate)
-    /// True where two sides compare.
+    /// True if the relation holds between two sides.
     case comparison(Comparison)
 
     /// Makes a comparison of a property with a value, or with another expression.
@@ -32,26 +34,26 @@ public indirect enum FetchPredicate: Sendable, Hashable {
             Comparison(.path(path), relation, right, quantifier: quantifier, options: options))
     }
 
-    /// Returns a predicate that is true where both are.
+    /// Returns a predicate that is true if both are true.
     public static func && (left: FetchPredicate, right: FetchPredicate) -> FetchPredicate { .and([left, right]) }
 
-    /// Returns a predicate that is true where one of both is.
+    /// Returns a predicate that is true if at least one is true.
     public static func || (left: FetchPredicate, right: FetchPredicate) -> FetchPredicate { .or([left, right]) }
 
-    /// Returns a predicate that is true where the other is not.
+    /// Returns the opposite of a predicate.
     public static prefix func ! (predicate: FetchPredicate) -> FetchPredicate { .not(predicate) }
 
     /// A comparison of two sides.
     public struct Comparison: Sendable, Hashable {
-        /// How many objects of the left side's to-many relationship have to compare, or nil without one.
+        /// The quantifier for the left side's to-many relationship, or nil without one.
         public var quantifier: Quantifier?
         /// The left side.
         public var left: Expression
-        /// How the sides compare.
+        /// The relation between the sides.
         public var relation: Relation
         /// The right side; `between` takes a list of two, `contained` one of any length or a to-many path.
         public var right: Expression
-        /// What is disregarded when texts compare.
+        /// The differences between texts to ignore.
         public var options: TextOptions
 
         /// Makes a comparison of two sides.
@@ -67,31 +69,31 @@ public indirect enum FetchPredicate: Sendable, Hashable {
         }
     }
 
-    /// What is disregarded when texts compare or are sorted.
+    /// The differences between texts that comparisons and sort keys ignore.
     public struct TextOptions: OptionSet, Sendable, Hashable {
         /// The bits: 1 case, 2 diacritics.
         public let rawValue: Int
 
-        /// Makes options of their bits.
+        /// Makes options from their bits.
         public init(rawValue: Int) { self.rawValue = rawValue }
 
-        /// Upper and lower case are the same: `[c]`.
+        /// Ignores case: `[c]`.
         public static let caseInsensitive = TextOptions(rawValue: 1)
-        /// Letters are the same with and without their marks: `[d]`.
+        /// Ignores diacritics: `[d]`.
         public static let diacriticInsensitive = TextOptions(rawValue: 2)
     }
 
-    /// How many objects have to compare.
+    /// The number of objects for which a comparison has to be true.
     public enum Quantifier: String, Sendable, Hashable {
-        /// At least one; without objects it is false.
+        /// At least one object; false without objects.
         case any
-        /// All; without objects it is true.
+        /// All objects; true without objects.
         case all
-        /// Not one; without objects it is true.
+        /// No object; true without objects.
         case none
     }
 
-    /// How two sides compare; the raw value is the operator's text.
+    /// A relation between two sides; the raw value is the operator's text.
     public enum Relation: String, Sendable, Hashable, CaseIterable {
         case equal = "="
         case notEqual = "!="
@@ -107,7 +109,7 @@ public indirect enum FetchPredicate: Sendable, Hashable {
         case like = "LIKE"
         case matches = "MATCHES"
 
-        /// Tells whether the relation is one of texts only.
+        /// Tells whether the relation applies to texts only.
         var isTextual: Bool {
             switch self {
             case .beginsWith, .contains, .endsWith, .like, .matches: true
@@ -115,7 +117,7 @@ public indirect enum FetchPredicate: Sendable, Hashable {
             }
         }
 
-        /// Tells whether the relation asks which side comes first.
+        /// Tells whether the relation is one of order.
         var isOrdering: Bool {
             switch self {
             case .less, .lessOrEqual, .greater, .greaterOrEqual, .between: true
@@ -123,7 +125,7 @@ public indirect enum FetchPredicate: Sendable, Hashable {
             }
         }
 
-        /// The relation with its sides exchanged, or nil where it has none.
+        /// The relation for exchanged sides, or nil if there is none.
         var turned: Relation? {
             switch self {
             case .equal, .notEqual: self

@@ -1,4 +1,4 @@
-/// Why a fetch request cannot be carried out: a stable code, the place in the text, and what to do.
+/// A mistake in a fetch request: a stable code, the place in the text, and the remedy.
 public struct FetchPredicateError: Error, Sendable, Equatable, CustomStringConvertible {
     /// The kinds of mistake; the raw values are stable and meant for scripts and logs.
     public enum Code: String, Sendable {
@@ -10,9 +10,9 @@ public struct FetchPredicateError: Error, Sendable, Equatable, CustomStringConve
         case unknownProperty = "predicate.unknown_property"
         /// A value or an operator does not fit the property's type.
         case type = "predicate.type"
-        /// NSPredicate knows it, this language does not.
+        /// NSPredicate has it, and this language does not.
         case unsupported = "predicate.unsupported"
-        /// It is nested too deeply or too long.
+        /// The condition is nested too deeply or too long.
         case tooComplex = "predicate.too_complex"
         /// A limit or an offset is negative.
         case range = "predicate.range"
@@ -22,25 +22,25 @@ public struct FetchPredicateError: Error, Sendable, Equatable, CustomStringConve
         case cursor = "predicate.cursor"
     }
 
-    /// The part of a request in which the mistake is.
+    /// The part of a request with the mistake.
     public enum Part: String, Sendable {
         case condition, order, properties, grouping, having
     }
 
     /// The kind of mistake.
     public let code: Code
-    /// What is wrong.
+    /// The problem.
     public let message: String
-    /// Where in the text, counted in Unicode scalars from 1, or nil where no text was given.
+    /// The column in the text, counted in Unicode scalars from 1, or nil without a text.
     public let column: Int?
-    /// Which text the column counts in.
+    /// The part whose text the column is in.
     public private(set) var part = Part.condition
-    /// The number of the text in its part, counted from 1: of an order or a property, of which there may be several.
+    /// The number of the text in its part, from 1: an order and the properties may have several.
     public private(set) var number = 1
-    /// What to do.
+    /// The remedy.
     public let remedy: String
 
-    /// A request does not mend itself.
+    /// False: trying again does not help.
     public var isRetriable: Bool { false }
 
     /// Everything in one line.
@@ -58,7 +58,7 @@ public struct FetchPredicateError: Error, Sendable, Equatable, CustomStringConve
         }
     }
 
-    /// Returns the error as one of another part's text.
+    /// Returns the error for a text of another part.
     func located(in part: Part, _ number: Int = 1) -> FetchPredicateError {
         var error = self
         error.part = part
@@ -73,7 +73,7 @@ public struct FetchPredicateError: Error, Sendable, Equatable, CustomStringConve
         self.remedy = remedy
     }
 
-    /// Returns the text and below it a mark at the column, for terminals; empty where there is no column.
+    /// Returns the text with a mark below the column, for terminals; empty without a column.
     public func excerpt(of text: String) -> String {
         guard let column else { return "" }
         let line = String(String.UnicodeScalarView(text.unicodeScalars.map { $0.value < 0x20 ? " " : $0 }))
@@ -81,9 +81,9 @@ public struct FetchPredicateError: Error, Sendable, Equatable, CustomStringConve
     }
 }
 
-/// Finds the name that somebody may have meant.
+/// Finds the known name that is closest to a mistyped one.
 enum ClosestName {
-    /// Returns the known name nearest to `name`, or nil where none is near.
+    /// Returns the known name nearest to `name`, or nil if none is near.
     static func find(_ name: String, among known: [String]) -> String? {
         let wanted = Array(name.lowercased().unicodeScalars.prefix(64))
         let allowed = max(2, wanted.count / 3)

@@ -1,4 +1,4 @@
-/// What to read of a store: objects of one entity, which of them, in which order, and which of their properties.
+/// A request for objects of one entity: a condition, an order, a page and the properties to read.
 ///
 /// For example:
 ///
@@ -7,7 +7,7 @@
 ///     request.sort = ["-sentAt", "sender.name[cd]"]
 ///     request.limit = 20
 ///
-/// A request for rows instead of objects groups, aggregates or leaves out repeats:
+/// A request that groups, aggregates or leaves out repeats returns rows instead of objects:
 ///
 ///     var request = FetchRequest("Message")
 ///     request.properties = ["chat.title", "count() AS messages", "max(sentAt) AS last"]
@@ -25,7 +25,7 @@ public struct FetchRequest: Sendable {
 
     /// The entity's name.
     public var entity: String
-    /// Which objects, or nil for all.
+    /// The condition on the objects, or nil for all.
     public var condition: Condition?
     /// The values of the `$variables` of the conditions.
     public var variables: [String: (any PropertyValue)?] {
@@ -36,36 +36,36 @@ public struct FetchRequest: Sendable {
     private(set) var boundVariables: [String: FetchPredicate.Expression] = [:]
     /// The order, the first most important: `title`, `title desc`, `-sentAt`, `chat.title[cd]`, `members.@count`.
     ///
-    /// Missing values come before all others. Objects that are equal in it come in the order of their primary keys,
-    /// in the direction of the last sort key.
+    /// Missing values come before all others. Primary keys decide between equal objects, in the direction of the last
+    /// sort key.
     public var sort: [String] = []
-    /// The greatest number of objects, or nil.
+    /// The maximum number of objects, or nil.
     public var limit: Int?
-    /// How many objects are passed over.
+    /// The number of objects to skip.
     public var offset = 0
-    /// The position after which the objects begin, as ``FetchedPage/next`` states it, or nil for the beginning.
+    /// The position to begin after, from ``FetchedPage/next``; nil for the beginning.
     public var after: String?
-    /// Tells whether objects that have not arrived, but were mentioned, are read too.
+    /// Tells whether the request reads placeholders too: objects that events refer to and that have not arrived.
     public var includesPlaceholders = true
-    /// Tells whether objects of the entities below the request's are read too.
+    /// Tells whether the request reads objects of sub-entities too.
     ///
     /// Source: NSFetchRequest.h, includesSubentities.
     public var includesSubentities = true
     /// The properties to read; nil for all attributes and to-one relationships.
     ///
-    /// A to-many relationship that is named comes as the list of its destinations' identities. Key paths and
-    /// expressions may have a name: `chat.title`, `cost * 2 AS twice`, `count() AS messages`.
+    /// The content of a to-many relationship is the list of its destinations' identities. Key paths and expressions may
+    /// have a name: `chat.title`, `cost * 2 AS twice`, `count() AS messages`.
     public var properties: [String]?
-    /// The expressions whose equal values make a group; each row of the result is a group.
+    /// The expressions to group by; each row of the result is a group of objects with equal values.
     public var groupBy: [String] = []
-    /// Which groups, or nil for all.
+    /// The condition on the groups, or nil for all.
     public var having: Condition?
-    /// Tells whether rows that are equal in all properties come once.
+    /// Tells whether the result leaves out repeated rows.
     public var isDistinct = false
-    /// What `now()` is, in microseconds since 1970 UTC; nil for the time at which the request is carried out.
+    /// The value of `now()`, in microseconds since 1970 UTC; nil for the time of the request.
     public var now: Int64?
 
-    /// Makes a request for the objects of an entity that a condition's text is true of; without one, for all.
+    /// Makes a request for the objects of an entity that match a condition; without a condition, for all.
     ///
     ///     FetchRequest("Message", where: "sender = %@ AND sentAt > %@", member, date)
     ///
@@ -77,20 +77,20 @@ public struct FetchRequest: Sendable {
         self.init(entity, where: text, arguments: arguments)
     }
 
-    /// Makes a request for the objects of an entity that a condition's text is true of, with a list of arguments.
+    /// Makes a request for the objects of an entity that match a condition, with a list of arguments.
     public init(_ entity: String, where text: String?, arguments: [(any PropertyValue)?]) {
         self.entity = entity
         let values = arguments.map { $0?.predicateExpression ?? .null }
         condition = text.map { values.isEmpty ? .text($0) : .format($0, values) }
     }
 
-    /// Makes a request for the objects of an entity that a condition is true of.
+    /// Makes a request for the objects of an entity that match a condition.
     public init(_ entity: String, matching predicate: FetchPredicate) {
         self.entity = entity
         condition = .tree(predicate)
     }
 
-    /// Returns the request with everything looked up in a model, ready to be carried out any number of times.
+    /// Checks the request against a model. The result can be executed any number of times.
     ///
     /// - Throws: ``FetchPredicateError``.
     public func checked(with model: ObjectModel) throws(FetchPredicateError) -> CheckedFetchRequest {
@@ -141,15 +141,15 @@ public struct CheckedFetchRequest: Sendable {
     let includesPlaceholders: Bool
     let includesSubentities: Bool
     var now: Int64?
-    /// Tells this request's cursors from those of others.
+    /// Distinguishes this request's cursors from those of others.
     let fingerprint: UInt64
 
     /// Tells whether the result is rows rather than objects: groups, aggregates, or rows without repeats.
     public var isOfRows: Bool { isDistinct || isGrouped }
 
-    /// Returns the request with the page and the time of one that asks for the same.
+    /// Returns the checked request with the page and the time of an equal request.
     ///
-    /// - Throws: ``FetchPredicateError`` where limit, offset or cursor are none of this request's.
+    /// - Throws: ``FetchPredicateError`` if limit, offset or cursor do not fit this request.
     func at(_ request: FetchRequest) throws(FetchPredicateError) -> CheckedFetchRequest {
         try request.checkRange()
         var checked = self
@@ -173,7 +173,7 @@ public struct CheckedFetchRequest: Sendable {
         return try FetchCursor(text, fingerprint: fingerprint, count: sort.count)
     }
 
-    /// The entities whose objects the request is for.
+    /// The entities of the requested objects.
     var entities: [Entity] {
         includesSubentities ? [entity] + entity.subentityIndexes.map { model.entities[$0] } : [entity]
     }
@@ -194,7 +194,7 @@ struct CheckedSort: Sendable {
 }
 
 extension ReadContext {
-    /// Returns an object's values as a JSON object, or nil where it is gone.
+    /// Returns an object's values as a JSON object, or nil if the object is gone.
     ///
     /// - Throws: ``StoreError``.
     public func objectJSON(entity name: String, identity: Value) throws -> String? {

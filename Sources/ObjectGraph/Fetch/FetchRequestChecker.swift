@@ -1,4 +1,4 @@
-/// Looks everything that a fetch request names up in a model.
+/// Resolves all names of a fetch request in a model.
 struct FetchRequestChecker {
     static let maximumSortCount = 16
     static let maximumPropertyCount = 500
@@ -81,7 +81,7 @@ struct FetchRequestChecker {
         columnExpressions.append(property.expression)
     }
 
-    /// Lets orders and conditions on groups use a property's given name.
+    /// Registers a property's given name for orders and conditions on groups.
     private mutating func register(_ property: FetchedProperty, _ expression: TypedExpression)
         throws(FetchPredicateError)
     {
@@ -115,7 +115,7 @@ struct FetchRequestChecker {
         return checked
     }
 
-    /// In a request for rows each property has one value a row.
+    /// Refuses properties with several values per row.
     private func checkColumns() throws(FetchPredicateError) {
         guard isOfRows else { return }
         for (index, expression) in columnExpressions.enumerated() {
@@ -215,14 +215,14 @@ struct FetchRequestChecker {
     private func fingerprint(_ condition: FetchPredicate?, _ sort: [SortKey]) -> UInt64 {
         let parts =
             [entity.name, condition?.description ?? "", request.includesPlaceholders ? "placeholders" : ""]
-            // Cursors of before stay good: they are of requests with sub-entities.
+            // Cursors from before this option are for requests with sub-entities, and stay valid.
             + sort.map(\.text) + (request.includesSubentities ? [] : ["", "without sub-entities"])
         return FetchCursor.fingerprint(parts)
     }
 }
 
 extension TypedExpression {
-    /// The expression with the identity in the place of an object.
+    /// The expression with an object's identity instead of the object.
     func identified(in model: ObjectModel) -> TypedExpression {
         guard case .path(let path) = node else { return self }
         let identified: ResolvedPath

@@ -1,8 +1,8 @@
-/// The properties that fetched objects or rows of one request have.
+/// The properties of one request's objects or rows.
 public final class FetchShape: Sendable {
-    /// A property that is read.
+    /// A fetched property.
     public struct Column: Sendable {
-        /// What kind of property it is.
+        /// The kind of property.
         enum Source: Sendable {
             case attribute(Attribute)
             case toOne(Relationship)
@@ -12,7 +12,7 @@ public final class FetchShape: Sendable {
 
         /// The property's name.
         public let name: String
-        /// The type of the value; of a relationship, that of its destinations' identities.
+        /// The type of the value; for a relationship, the type of its destinations' identities.
         public let type: AttributeType
         let source: Source
 
@@ -23,13 +23,13 @@ public final class FetchShape: Sendable {
         }
     }
 
-    /// The entity whose properties these are.
+    /// The entity of the properties.
     public let entity: Entity
     /// The properties, in the order of the request or else of the model.
     public let columns: [Column]
-    /// For each column, whether it is a list: asked for each value, where a whole column would be copied.
+    /// Tells for each column whether it is a list. Each value asks for it, and reading a whole column would copy it.
     let areLists: [Bool]
-    /// Tells whether all objects make one row.
+    /// Tells whether an aggregate makes one row of all objects.
     let hasRowAggregates: Bool
     private let positions: [String: Int]
 
@@ -47,7 +47,7 @@ public final class FetchShape: Sendable {
             .compactMap { column(named: $0, entity, model) }
     }
 
-    /// Returns the column of a property of the entity itself, or nil where it has none of that name.
+    /// Returns the column of a property of the entity itself, or nil if the entity has no property of that name.
     static func column(named name: String, _ entity: Entity, _ model: ObjectModel) -> Column? {
         if let attribute = entity.attribute(named: name) {
             return Column(name: name, type: attribute.type, source: .attribute(attribute))

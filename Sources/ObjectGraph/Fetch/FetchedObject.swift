@@ -1,6 +1,6 @@
-/// What a fetch delivers: values of the properties of a shape, copied, not tied to the store.
+/// A result of a fetch: copies of property values, independent of the store.
 public protocol FetchedContents: Sendable, CustomStringConvertible {
-    /// Which properties were read.
+    /// The fetched properties.
     var shape: FetchShape { get }
     /// One content for each column of the shape.
     var contents: [FetchedContent] { get }
@@ -8,25 +8,25 @@ public protocol FetchedContents: Sendable, CustomStringConvertible {
     func appendJSON(to output: inout String)
 }
 
-/// What a property holds.
+/// The content of a property.
 public enum FetchedContent: Sendable, Hashable {
-    /// A value in stored form; of a to-one relationship, the destination's identity.
+    /// A value in stored form; for a to-one relationship, the destination's identity.
     case value(Value)
-    /// The identities of a to-many relationship's destinations: in their order where they have one, else sorted.
+    /// The identities of a to-many relationship's destinations, in their order or else sorted.
     case list([Value])
 }
 
 extension FetchedContents {
-    /// Returns a property's value in stored form, or nil where the property was not fetched or is a list.
+    /// Returns a property's value in stored form, or nil if the property was not fetched or is a list.
     public subscript(name: String) -> Value? {
         guard let position = shape.position(of: name), case .value(let value) = contents[position] else { return nil }
         return value
     }
 
-    /// Returns a property's value as a Swift type; nil where it has none.
+    /// Returns a property's value as a Swift type, or nil for a missing value.
     ///
-    /// - Throws: ``EditingError``: `editing.unknown_property` where the property was not fetched or is a list,
-    ///   `editing.type` where its values are none of the type.
+    /// - Throws: ``EditingError``: `editing.unknown_property` if the property was not fetched or is a list,
+    ///   `editing.type` if the property has another type.
     public func value<Content: AttributeValue>(_ name: String, as type: Content.Type) throws -> Content? {
         guard let position = shape.position(of: name), case .value(let stored) = contents[position] else {
             throw EditingError(
@@ -37,13 +37,13 @@ extension FetchedContents {
         return try shape.columns[position].type.read(stored, as: type, property: "\(shape.entity.name).\(name)")
     }
 
-    /// The properties as people read them: dates as ISO-8601, uuids with hyphens.
+    /// The properties in readable form: dates as ISO-8601, UUIDs with hyphens.
     public var description: String {
         let listing = AttributeType.listing(zip(shape.columns, contents).map { ($0.name, $0.type, $1) })
         return "\(shape.entity.name)(\(listing))"
     }
 
-    /// Returns the identities that a to-many relationship leads to, or nil where it was not fetched.
+    /// Returns the identities of a to-many relationship's destinations, or nil if it was not fetched.
     public func identities(of name: String) -> [Value]? {
         guard let position = shape.position(of: name), case .list(let values) = contents[position] else { return nil }
         return values
@@ -72,24 +72,24 @@ extension FetchedContents {
     }
 }
 
-/// An object as a fetch delivers it: a copy, not tied to the store.
+/// A fetched object: a copy, independent of the store.
 public struct FetchedObject: FetchedContents {
-    /// What a property holds.
+    /// The content of a property.
     public typealias Content = FetchedContent
 
-    /// Which properties were read.
+    /// The fetched properties.
     public let shape: FetchShape
-    /// The object's own entity: that of the request, or one below it.
+    /// The object's own entity: the request's entity or a sub-entity.
     public let entity: Entity
     /// The object's primary key in its table.
     public let pk: Int64
-    /// Tells whether the object was mentioned, but has not arrived.
+    /// Tells whether the object is a placeholder: events refer to it, and it has not arrived.
     public let isPlaceholder: Bool
     /// One content for each column of the shape.
     public let contents: [FetchedContent]
 
-    /// Appends the object as one JSON object: its properties in the order of the shape, and `"_placeholder": true`
-    /// where it is one.
+    /// Appends the object as one JSON object: its properties in the order of the shape, and `"_placeholder": true` for
+    /// a placeholder.
     public func appendJSON(to output: inout String) {
         output += "{"
         appendProperties(to: &output)
@@ -98,9 +98,9 @@ public struct FetchedObject: FetchedContents {
     }
 }
 
-/// A row as a fetch delivers it: what Core Data calls a dictionary result.
+/// A fetched row, which Core Data calls a dictionary result.
 public struct FetchedRow: FetchedContents {
-    /// Which properties were read.
+    /// The fetched properties.
     public let shape: FetchShape
     /// One content for each column of the shape.
     public let contents: [FetchedContent]
@@ -117,6 +117,6 @@ public struct FetchedRow: FetchedContents {
 public struct FetchedPage: Sendable {
     /// The objects, in the order of the request, at most as many as its limit.
     public let objects: [FetchedObject]
-    /// The position after the last object, for ``FetchRequest/after``; nil where no more objects follow.
+    /// The position after the last object, for ``FetchRequest/after``; nil on the last page.
     public let next: String?
 }

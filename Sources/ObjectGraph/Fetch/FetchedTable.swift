@@ -1,12 +1,12 @@
-/// Lays fetched objects out as a table for terminals.
+/// Formats fetched objects as a table for terminals.
 public struct FetchedTable {
-    /// The greatest width of a column; longer values end in `…`.
+    /// The maximum width of a column; longer values end in `…`.
     public var maximumColumnWidth = 40
 
     /// Makes a table with the standard widths.
     public init() {}
 
-    /// Returns the table, a line each for the heading, a rule and every object or row; empty without any.
+    /// Returns the table: a heading, a rule, and a line for each object or row; empty without objects.
     public func text(_ objects: [some FetchedContents]) -> String {
         guard let shape = objects.first?.shape else { return "" }
         var rows = [shape.columns.map { cell($0.name) }]
@@ -26,7 +26,7 @@ public struct FetchedTable {
         }
     }
 
-    /// Shortens a text, and shows control characters as what they are: a value may not steer the terminal.
+    /// Shortens a text and makes control characters visible, so that a value cannot control the terminal.
     private func cell(_ text: String) -> String {
         var visible = ""
         for scalar in text.unicodeScalars {

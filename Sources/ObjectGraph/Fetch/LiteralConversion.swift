@@ -1,8 +1,8 @@
 extension AttributeType {
-    /// Returns the stored form of a value that a program gives, or nil where it is none of the type.
+    /// Returns the stored form of a program's value, or nil if the value does not fit the type.
     ///
-    /// Texts are read as in a model file, so `"2026-01-02"` is a date and `"12.50"` a decimal; numbers are converted
-    /// where nothing is lost.
+    /// Texts have the syntax of a model file, so `"2026-01-02"` is a date and `"12.50"` a decimal. Numbers are converted
+    /// if the conversion is exact.
     func value(of content: Literal.Content) -> Value? {
         switch content {
         case .null: return .null
@@ -21,7 +21,7 @@ extension AttributeType {
         }
     }
 
-    /// Returns the stored form of a value that is in one already, or nearly so.
+    /// Returns the stored form of a value that is already in stored form, or in a related one.
     private func value(stored value: Value) -> Value? {
         switch (self, value) {
         case (.date, .integer): value
@@ -33,7 +33,7 @@ extension AttributeType {
         }
     }
 
-    /// Returns the stored form of what a property is given, or nil where it is none of the type.
+    /// Returns the stored form of a property's new value, or nil if the value does not fit the type.
     func value(given value: (any PropertyValue)?) -> Value? {
         guard let value else { return .null }
         guard case .literal(let literal) = value.predicateExpression else { return nil }
@@ -41,14 +41,14 @@ extension AttributeType {
     }
 }
 
-/// Brings a value as written in a predicate into the form that it is compared in.
+/// Converts a literal of a predicate to the form of the other side.
 enum LiteralConversion {
-    /// Returns the stored form, or nil where the type has none.
+    /// Returns the stored form, or nil if the type has none.
     static func value(_ content: Literal.Content, as type: AttributeType) -> Value? {
-        // A condition may look for any text in JSON, not for whole JSON only.
+        // A condition may search JSON for any text, not only for a whole JSON value.
         if case .text(let text) = content { return type == .transformable ? .text(text) : type.value(fromText: text) }
         if let value = type.value(of: content) { return value }
-        // A whole number compares with a fraction, and with one that its type has no room for.
+        // A whole number may be compared with a fraction, and with a number outside of its type.
         guard case .number(let text) = content, type.isNumeric, type != .decimal else { return nil }
         return number(text)
     }
@@ -58,7 +58,7 @@ enum LiteralConversion {
         return Double(text).flatMap { $0.isFinite ? .double($0) : nil }
     }
 
-    /// Returns the value with the type that it has by itself.
+    /// Returns the value with its own type.
     static func natural(_ content: Literal.Content) -> TypedExpression? {
         switch content {
         case .null, .stored(.null): return nil

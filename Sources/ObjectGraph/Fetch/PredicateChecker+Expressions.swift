@@ -1,7 +1,7 @@
 extension PredicateChecker {
     /// Returns an expression with its type.
     ///
-    /// - Parameter type: what a value as written becomes; nil for its own type.
+    /// - Parameter type: the type for literals; nil for a literal's own type.
     mutating func check(
         _ expression: FetchPredicate.Expression, expecting type: ExpressionType? = nil, depth: Int = 0
     ) throws(FetchPredicateError) -> TypedExpression {
@@ -44,7 +44,7 @@ extension PredicateChecker {
         _ right: FetchPredicate.Expression,
         depth: Int
     ) throws(FetchPredicateError) -> TypedExpression {
-        // A number as written is a decimal beside one.
+        // A numeric literal beside a decimal is a decimal.
         var first: TypedExpression
         var second: TypedExpression
         if left.isLiteral, !right.isLiteral {
@@ -120,7 +120,7 @@ extension PredicateChecker {
             .syntax, "\(call.name) takes \(wanted)", at: call.column, remedy: "Write as in lowercase:(title) or now()")
     }
 
-    /// A function over the rows; in a condition on objects, over the objects that its path leads to.
+    /// A function over the rows; in a condition on objects, over the destinations of its path.
     private mutating func aggregate(
         _ function: CollectionFunction, _ call: FetchPredicate.FunctionCall, depth: Int
     ) throws(FetchPredicateError) -> TypedExpression {

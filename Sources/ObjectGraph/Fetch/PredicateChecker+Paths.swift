@@ -1,5 +1,5 @@
 extension PredicateChecker {
-    /// Looks a path's names up in the model.
+    /// Resolves a path's names in the model.
     ///
     /// - Throws: ``FetchPredicateError`` with code `predicate.unknown_property`, `predicate.type`, `predicate.arguments` or
     ///   `predicate.unsupported`.
@@ -55,7 +55,7 @@ extension PredicateChecker {
 
     // MARK: To-many relationships
 
-    /// Resolves what follows a to-many relationship: an aggregate, or one object after the other behind ANY.
+    /// Resolves the rest of a path after a to-many relationship: an aggregate, or the objects of a quantifier.
     private mutating func many(
         _ path: PropertyPath, _ rest: ArraySlice<String>, _ scope: Int, _ steps: [Relationship],
         _ relationship: Relationship
@@ -101,7 +101,7 @@ extension PredicateChecker {
         return known
     }
 
-    /// Makes an aggregate; `names` lead from the collection's objects to what is aggregated.
+    /// Makes an aggregate; `names` lead from the collection's objects to the aggregated values.
     mutating func aggregate(
         _ path: PropertyPath, _ names: ArraySlice<String>, _ collection: CheckedCollection, filter: CheckedPredicate?
     ) throws(FetchPredicateError) -> TypedExpression {
@@ -152,7 +152,7 @@ extension PredicateChecker {
         return try toMany(path, from: try start(path).entity) != nil
     }
 
-    /// The first to-many relationship of a path, or nil where it has none; unknown names are left to ``resolve(_:)``.
+    /// The first to-many relationship of a path, or nil; ``resolve(_:)`` reports unknown names.
     private func toMany(
         _ path: PropertyPath, from origin: Int
     ) throws(FetchPredicateError) -> (steps: [Relationship], relationship: Relationship, rest: ArraySlice<String>)? {

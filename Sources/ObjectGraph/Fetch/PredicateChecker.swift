@@ -2,14 +2,14 @@
 ///
 /// One checker serves all texts of a request, so that its limits hold for the request as a whole.
 struct PredicateChecker {
-    /// How many comparisons a request may have.
+    /// The maximum number of comparisons in a request.
     static let maximumComparisonCount = 400
-    /// How many values a request may have; SQLite limits the number of parameters.
+    /// The maximum number of values in a request; SQLite limits the number of parameters.
     static let maximumValueCount = 10_000
-    /// How deep a tree may be nested. A parsed text is at most so deep; a tree made by code may be deeper.
+    /// The maximum depth of a tree. Code can build deeper trees than the parser does.
     static let maximumDepth = 200
 
-    /// An object that a variable stands for.
+    /// The object of a variable.
     struct Element {
         let scope: Int
         let entity: Int
@@ -18,18 +18,18 @@ struct PredicateChecker {
     let model: ObjectModel
     /// The position of the entity of the fetched objects.
     let entity: Int
-    /// What the fetched properties that have a name of their own compute; conditions on groups and orders may use them.
+    /// The expressions of named properties, which conditions on groups and orders may use.
     var names: [String: TypedExpression] = [:]
     /// Tells whether functions over all rows are allowed.
     var allowsRowAggregates = false
     var variables: [String: Element] = [:]
-    /// Takes up the to-many relationship of the left side of a quantified comparison; nil where there is none to take.
+    /// Receives the to-many relationship on the left side of a quantified comparison; nil outside of one.
     var capture: Capture?
     private var comparisonCount = 0
     private var valueCount = 0
     private var scopeCount = 1
 
-    /// The one to-many relationship that a quantified comparison leads through.
+    /// The to-many relationship of a quantified comparison.
     struct Capture {
         var collection: CheckedCollection?
     }
@@ -115,7 +115,7 @@ struct PredicateChecker {
         }
     }
 
-    /// Spells out that a collection holds a value: `x IN members.name` and `members CONTAINS x` are `ANY … = x`.
+    /// Rewrites a search in a collection: `x IN members.name` and `members CONTAINS x` become `ANY … = x`.
     private func spelledOut(_ comparison: FetchPredicate.Comparison) throws(FetchPredicateError)
         -> FetchPredicate.Comparison
     {
@@ -133,7 +133,7 @@ struct PredicateChecker {
         return comparison
     }
 
-    /// Turns a comparison whose property stands on the right, as in `3 < seq`.
+    /// Exchanges the sides of a comparison with its property on the right, as in `3 < seq`.
     private func turned(_ comparison: FetchPredicate.Comparison) -> FetchPredicate.Comparison {
         guard comparison.left.isLiteral, !comparison.right.isLiteral, let relation = comparison.relation.turned else {
             return comparison
@@ -157,7 +157,7 @@ struct PredicateChecker {
         if let known {
             left = known
         } else if comparison.left.isLiteral {
-            // A text that a property is looked for in, as in `'a, b' CONTAINS title`.
+            // A search for a property's value in a literal, as in `'a, b' CONTAINS title`.
             if comparison.right.isLiteral { throw needsProperty(comparison.left) }
             left = try check(comparison.left, expecting: .value(.string), depth: depth)
         } else {
@@ -237,7 +237,7 @@ struct PredicateChecker {
         return .many(checked)
     }
 
-    /// A list that an argument or variable brought into another is part of it.
+    /// Merges a list from an argument or variable into the list around it.
     private static func flattened(_ parts: [FetchPredicate.Expression]) -> [FetchPredicate.Expression] {
         parts.flatMap { part in
             if case .list(let inner) = part { inner } else { [part] }
@@ -265,7 +265,7 @@ struct PredicateChecker {
 
     private func comparable(_ left: ExpressionType, _ right: ExpressionType) -> Bool {
         if case .object(let first) = left, case .object(let second) = right {
-            // Objects of one hierarchy share a table, and so their keys.
+            // Objects of one hierarchy share a table, and so the range of keys.
             return model.entities[first].rootIndex == model.entities[second].rootIndex
         }
         return left == right || left.isNumeric && right.isNumeric || Self.isText(left) && Self.isText(right)
@@ -304,7 +304,7 @@ struct PredicateChecker {
 
     // MARK: Values
 
-    /// Returns a value as written in the stored form of a type, or of its own where none is expected.
+    /// Returns a literal in the stored form of a type, or of its own type if none is expected.
     mutating func value(
         _ literal: Literal, expecting type: ExpressionType?
     ) throws(FetchPredicateError) -> TypedExpression {

@@ -1,12 +1,12 @@
 extension PredicateEvaluator {
-    /// Returns an expression's value; of an object, its primary key.
+    /// Returns an expression's value; for an object, its primary key.
     func value(_ expression: TypedExpression, _ scopes: Scopes) throws -> Value {
         switch expression.node {
         case .value(let value): return value
         case .now: return .integer(now)
         case .path(let path): return try value(path, scopes)
         case .aggregate(let aggregate): return try value(aggregate, scopes)
-        // Rows are the store's; an object is judged by itself.
+        // Only the store evaluates rows; here is a single object.
         case .overRows: return .null
         case .text(let function, let operand): return function.apply(try value(operand, scopes))
         case .negated(let operand):
@@ -50,7 +50,7 @@ extension PredicateEvaluator {
         }
     }
 
-    /// Sums of nothing are 0.
+    /// The sum of no values is 0.
     private static func sum(_ values: [Value], _ type: ExpressionType) -> Value {
         var sum = RunningSum(for: type.isDecimal ? .decimal : PredicateChecker.isWhole(type) ? .integer64 : .double)
         for value in values { sum.add(value) }
@@ -77,7 +77,7 @@ extension PredicateEvaluator {
         return .text(DecimalText.text(result))
     }
 
-    /// Whole numbers stay whole unless they leave 64 bits; division is that of real numbers, by nought it gives null.
+    /// Whole numbers stay whole unless they leave 64 bits. Division is that of real numbers; division by zero is null.
     private static func result(
         _ left: Value, _ operation: FetchPredicate.ArithmeticOperator, _ right: Value
     ) -> Value {
@@ -109,10 +109,10 @@ extension PredicateEvaluator {
 
     private static func difference(_ left: Value, _ right: Value) -> Value { result(left, .subtract, right) }
 
-    /// SQLite has no "not a number"; it reads null.
+    /// SQLite has no "not a number" and reads null.
     private static func real(_ number: Double) -> Value { number.isNaN ? .null : .double(number) }
 
-    /// A date with seconds added or taken away, or the seconds between two dates.
+    /// A date plus or minus seconds, or the seconds between two dates.
     private static func shifted(
         _ date: Value, _ operation: FetchPredicate.ArithmeticOperator, _ other: Value, isDifference: Bool
     ) -> Value {
@@ -125,11 +125,11 @@ extension PredicateEvaluator {
     }
 }
 
-/// The order in which SQLite has values: missing ones, numbers, texts by their UTF-8 bytes, bytes.
+/// SQLite's order of values: missing values, numbers, texts by their UTF-8 bytes, bytes.
 enum ValueOrder {
-    /// Returns a number below 0, 0 or above 0 where the left value comes before, with or behind the right one.
+    /// Returns a number below 0, 0 or above 0 if the left value is before, equal to or after the right one.
     ///
-    /// - Parameter asDecimals: texts are decimals in canonical form.
+    /// - Parameter asDecimals: whether texts are decimals in canonical form.
     static func compare(_ left: Value, _ right: Value, asDecimals: Bool = false) -> Int {
         switch (left, right) {
         case (.integer(let left), .integer(let right)): return sign(left, right)
@@ -156,7 +156,7 @@ enum ValueOrder {
         left < right ? -1 : left > right ? 1 : 0
     }
 
-    /// Compares exactly, also where a double has no room for the whole number.
+    /// Compares exactly, even if a double cannot represent the whole number.
     private static func compare(_ whole: Int64, _ number: Double) -> Int {
         if number >= 0x1p63 { return -1 }
         if number < -0x1p63 { return 1 }

@@ -1,24 +1,24 @@
-/// Judges checked predicates on objects in memory, by the same rules as the SQL that ``PredicateCompiler`` writes.
+/// Evaluates checked predicates on objects in memory, by the same rules as the SQL that ``PredicateCompiler`` writes.
 ///
-/// It is for objects whose changes the store does not have yet. Slow: it asks for one object's destinations at a time.
+/// It serves objects with unsaved changes. It is slow, because it reads one object's destinations at a time.
 struct PredicateEvaluator {
-    /// The objects that paths begin at, by their scopes; 0 is the object that is judged.
+    /// The objects at which paths begin, by scope; scope 0 is the evaluated object.
     typealias Scopes = [Int: ContextObject]
 
     let registry: ObjectRegistry
-    /// What `now()` is, in microseconds since 1970 UTC.
+    /// The value of `now()`, in microseconds since 1970 UTC.
     let now: Int64
-    /// Returns the objects that a to-many relationship leads to.
+    /// Returns the destinations of a to-many relationship.
     let destinations: (ContextObject, Relationship) throws -> [ContextObject]
 
     /// Tells whether a predicate is true of an object.
     ///
-    /// - Throws: ``StoreError``, and what asking for destinations throws.
+    /// - Throws: ``StoreError``, and errors of `destinations`.
     func isTrue(_ predicate: CheckedPredicate, of object: ContextObject) throws -> Bool {
         try isTrue(predicate, [0: object])
     }
 
-    /// Returns the values that an object is sorted by.
+    /// Returns the sort values of an object.
     ///
     /// - Throws: as for predicates.
     func order(_ sort: [CheckedSort], of object: ContextObject) throws -> [Value] {
@@ -64,11 +64,11 @@ struct PredicateEvaluator {
         }
     }
 
-    /// What a side of a comparison came to.
+    /// The value of a side of a comparison.
     private struct Side {
         let type: ExpressionType
         let value: Value
-        /// Tells whether the value stood in the predicate; that of an object is then an identity, else a primary key.
+        /// Tells whether the value is a literal. For an object, a literal is an identity, any other value a primary key.
         let isWritten: Bool
 
         init(_ expression: TypedExpression, _ value: Value) {
@@ -78,7 +78,7 @@ struct PredicateEvaluator {
         }
     }
 
-    /// Missing values are equal to each other and to nothing else.
+    /// Missing values are equal only to each other.
     private func isEqual(_ left: Side, _ right: Side, _ options: FetchPredicate.TextOptions) throws -> Bool {
         if case .object(let entity) = left.type, right.isWritten, !right.value.isNull {
             guard case .integer(let pk) = left.value, let object = try self.object(entity, pk) else { return false }
@@ -89,7 +89,7 @@ struct PredicateEvaluator {
             comparable(left, isDecimal, options), comparable(right, isDecimal, options), asDecimals: isDecimal) == 0
     }
 
-    /// A missing value has no order: every comparison with it is false.
+    /// A missing value has no order, so every comparison with it is false.
     private func isOrdered(
         _ left: Side, _ right: Side, beside others: [Side], _ options: FetchPredicate.TextOptions, _ test: (Int) -> Bool
     ) -> Bool {
@@ -142,7 +142,7 @@ struct PredicateEvaluator {
         return found?.isAlive == true ? found : nil
     }
 
-    /// Returns the object at the end of to-one steps, or nil where one is missing.
+    /// Returns the object at the end of to-one steps, or nil if an object on the path is missing.
     func object(_ steps: [Relationship], from start: ContextObject?) throws -> ContextObject? {
         var current = start
         for step in steps {

@@ -5,7 +5,7 @@ extension PredicateParser {
     static let aggregates = [
         "count": "count", "sum": "sum", "min": "min", "max": "max", "average": "avg", "avg": "avg",
     ]
-    /// How many values may be added, or multiplied, in a row.
+    /// The maximum number of terms in a sum, and of factors in a product.
     private static let maximumTermCount = 64
 
     // MARK: Arithmetic
@@ -161,7 +161,7 @@ extension PredicateParser {
         return Literal(cast, column: column)
     }
 
-    /// Reads `name(…)` or `name:(…)`; nil where no function stands.
+    /// Reads `name(…)` or `name:(…)`, or returns nil if the text has no function here.
     private mutating func call() throws(FetchPredicateError) -> FetchPredicate.FunctionCall? {
         guard case .name(let name) = current.content, next.content == .symbol("(") || next.content == .symbol(":")
         else {
@@ -208,7 +208,7 @@ extension PredicateParser {
 
     // MARK: Key paths
 
-    /// Reads a key path; as the tail of a subquery it may begin with the aggregate.
+    /// Reads a key path, which may begin with the aggregate at the end of a subquery.
     private mutating func path(isTail: Bool = false) throws(FetchPredicateError) -> PropertyPath? {
         var path = PropertyPath(names: [], column: current.column)
         if isTail {
@@ -229,7 +229,7 @@ extension PredicateParser {
         return path
     }
 
-    /// Takes one part of a path; false where none stands.
+    /// Takes one part of a path, or returns false if there is none.
     private mutating func step(_ path: inout PropertyPath, isTail: Bool = false) throws(FetchPredicateError) -> Bool {
         switch current.content {
         case .name(let name), .escapedName(let name):
@@ -264,7 +264,7 @@ extension PredicateParser {
     }
 }
 
-/// What `CAST` makes of a value.
+/// The literal that `CAST` makes of a value.
 enum CastLiteral {
     static let types = ["NSDate", "NSNumber", "NSDecimalNumber", "NSString", "NSUUID", "NSData", "NSURL"]
     /// From 1970 to 2001 UTC, where Core Data's dates begin.

@@ -28,10 +28,10 @@ extension FetchPredicate.Expression {
 /// Reads predicates and expressions by recursive descent: OR binds loosest, then AND, NOT, the operators of
 /// comparisons, `+ -`, `* /` and signs. Nesting is limited.
 struct PredicateParser {
-    /// How deep a text may be nested.
+    /// The maximum depth of a text.
     static let maximumDepth = 64
 
-    /// What a piece of text turned out to be; a parenthesis tells only at its end whether it held a condition.
+    /// The result of parsing a part of the text. Only its end shows whether a parenthesis contains a condition.
     enum Node {
         case condition(FetchPredicate)
         case expression(FetchPredicate.Expression)
@@ -157,7 +157,7 @@ struct PredicateParser {
         }
     }
 
-    /// Reads an expression. A node is read before it is judged, so that a mistake is placed behind it.
+    /// Reads a node and requires an expression, so that an error's place is after the node.
     mutating func expression(_ wanted: String) throws(FetchPredicateError) -> FetchPredicate.Expression {
         let node = try sum()
         return try expression(node, wanted)
@@ -204,12 +204,12 @@ struct PredicateParser {
             if quantifier != nil { throw unexpected("a property behind ANY, ALL or NONE") }
             return node
         }
-        // NSPredicate has NOT stand before IN too.
+        // NSPredicate allows NOT before IN too.
         let isNegated = isKeyword("NOT")
         if isNegated { advance() }
         if isNegated, !isKeyword("IN") { throw unexpected("IN") }
         guard let relation = relation() else {
-            // Only a comparison can follow a quantifier; elsewhere the expression may stand in parentheses.
+            // Only a comparison can follow a quantifier; elsewhere the expression may be in parentheses.
             if quantifier != nil { throw unexpected("an operator such as = or BEGINSWITH") }
             return node
         }
@@ -232,7 +232,7 @@ struct PredicateParser {
     {
         let isParenthesis = isSymbol("(")
         let right = try expression("a value")
-        // A list of one in parentheses, as in `IN ('a')`.
+        // A list with one element in parentheses, as in `IN ('a')`.
         guard isParenthesis, relation == .contained || relation == .between, case .literal = right else { return right }
         return .list([right])
     }

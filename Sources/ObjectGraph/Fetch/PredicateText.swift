@@ -31,7 +31,7 @@ extension FetchPredicate.Comparison: CustomStringConvertible {
 }
 
 extension FetchPredicate.TextOptions: CustomStringConvertible {
-    /// The options as they stand behind an operator: `[cd]`, or nothing.
+    /// The options as text after an operator: `[cd]`, or nothing.
     public var description: String {
         let letters = (contains(.caseInsensitive) ? "c" : "") + (contains(.diacriticInsensitive) ? "d" : "")
         return letters.isEmpty ? "" : "[\(letters)]"

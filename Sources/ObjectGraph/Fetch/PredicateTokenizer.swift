@@ -3,13 +3,13 @@ struct PredicateToken: Equatable {
     enum Content: Equatable {
         /// A name that may be a keyword.
         case name(String)
-        /// A name behind `#`, which is never a keyword.
+        /// A name after `#`, which is never a keyword.
         case escapedName(String)
-        /// A name behind `@`.
+        /// A name after `@`.
         case function(String)
         case number(String)
         case text(String)
-        /// A name behind `$`.
+        /// A name after `$`.
         case variable(String)
         /// `%K`, or `%` with any other letter for a value; the letter.
         case placeholder(String)
@@ -18,11 +18,11 @@ struct PredicateToken: Equatable {
     }
 
     let content: Content
-    /// Where it begins, counted from 1.
+    /// The column of its first character, counted from 1.
     let column: Int
 }
 
-/// Cuts a predicate's text into words.
+/// Splits a predicate's text into words.
 struct PredicateTokenizer {
     static let maximumLength = 100_000
     private static let symbols = [
@@ -91,7 +91,7 @@ struct PredicateTokenizer {
         }
     }
 
-    /// Takes what stands behind `%`: `@`, `K`, or the letters of a number as in `%d` and `%ld`.
+    /// Takes the letters after `%`: `@`, `K`, or those of a number as in `%d` and `%ld`.
     private mutating func placeholder(_ column: Int) throws(FetchPredicateError) -> String {
         if current == "@" || current == "K" {
             position += 1
@@ -121,7 +121,7 @@ struct PredicateTokenizer {
         return String(String.UnicodeScalarView(scalars[start..<position]))
     }
 
-    /// Takes digits with a point and an exponent; whether it is a number that fits is judged with the property's type.
+    /// Takes digits with a point and an exponent; the checker tests the number against the property's type.
     private mutating func number() -> String {
         var text = digits()
         if current == "." {

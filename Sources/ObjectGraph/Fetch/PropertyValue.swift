@@ -1,12 +1,12 @@
 import Foundation
 
-/// A Swift value that a property takes and a predicate compares with; this is the one conversion of the whole API.
+/// A Swift value for a property or a predicate. The whole API uses this one conversion.
 ///
 /// `String`, whole numbers of any width, `Double`, `Float`, `Bool`, `Decimal`, `Date`, `UUID`, `URL`, `Data`, `[UInt8]`,
-/// optionals and arrays of these, ``Value``, ``ManagedObject`` and ``TypedObject`` conform. A text is read as the
-/// type of the property: `"2026-01-02"` where that is a date.
+/// optionals and arrays of these, ``Value``, ``ManagedObject`` and ``TypedObject`` conform. A text
+/// takes the type of the property: `"2026-01-02"` for a date.
 public protocol PropertyValue {
-    /// The value as an expression, whose type says what may take it.
+    /// The value as an expression, whose type decides which properties accept it.
     var predicateExpression: FetchPredicate.Expression { get }
 }
 
@@ -16,7 +16,7 @@ extension FetchPredicate.Expression: PropertyValue {
 }
 
 extension FetchPredicate.Expression {
-    /// What a value is, without the value, for errors.
+    /// The kind of a value, without the value itself, for errors.
     var kind: String {
         guard case .literal(let literal) = self else { return "no single value" }
         return switch literal.content {
@@ -37,7 +37,7 @@ extension Value: PropertyValue {
 }
 
 extension AttributeValue {
-    /// The stored form together with the type that it has in Swift.
+    /// The stored form with the Swift type.
     public var predicateExpression: FetchPredicate.Expression {
         .literal(Literal(Literal.Content(storedValue, Self.attributeTypes.first ?? .string)))
     }
@@ -62,7 +62,7 @@ extension Optional: PropertyValue where Wrapped: PropertyValue {
 }
 
 extension ManagedObject: PropertyValue {
-    /// The object's identity; an empty list, which is no value, of an object that is gone.
+    /// The object's identity; an empty list, which is no value, for an object that is gone.
     public var predicateExpression: FetchPredicate.Expression {
         guard let identity = try? identity else { return .list([]) }
         return .literal(Literal(Literal.Content(identity, entity.identity.type)))
@@ -70,7 +70,7 @@ extension ManagedObject: PropertyValue {
 }
 
 extension TypedObject: PropertyValue {
-    /// The object's identity; an empty list, which is no value, of an object that is gone or of no context.
+    /// The object's identity; an empty list, which is no value, for an object that is gone or has no context.
     public var predicateExpression: FetchPredicate.Expression { managedObject?.predicateExpression ?? .list([]) }
 }
 
@@ -83,16 +83,16 @@ extension FetchPredicate.Expression: ExpressibleByStringLiteral, ExpressibleByIn
     public init(integerLiteral number: Int64) { self = .number(number) }
     /// Makes a number.
     public init(floatLiteral number: Double) { self = number.predicateExpression }
-    /// Makes a truth value.
+    /// Makes a Boolean.
     public init(booleanLiteral flag: Bool) { self = .boolean(flag) }
     /// Makes a list.
     public init(arrayLiteral elements: FetchPredicate.Expression...) { self = .list(elements) }
 }
 
 extension FetchPredicate {
-    /// Returns the predicate with values in the place of `$variables`; those that are not named stay.
+    /// Returns the predicate with values instead of `$variables`; other variables stay.
     ///
-    /// - Throws: ``FetchPredicateError`` with code `predicate.too_complex` where the tree is nested too deeply.
+    /// - Throws: ``FetchPredicateError`` with code `predicate.too_complex` if the tree is nested too deeply.
     public func substituting(_ values: [String: (any PropertyValue)?]) throws(FetchPredicateError) -> FetchPredicate {
         if values.isEmpty { return self }
         return try VariableSubstitution(values: values.mapValues { $0?.predicateExpression ?? .null }).replaced(
@@ -100,7 +100,7 @@ extension FetchPredicate {
     }
 }
 
-/// Puts values in the place of variables. The variables of subqueries stay, whatever values are named.
+/// Replaces variables by values. The variables of subqueries always stay.
 struct VariableSubstitution {
     var values: [String: FetchPredicate.Expression]
 

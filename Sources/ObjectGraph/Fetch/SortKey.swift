@@ -1,11 +1,11 @@
-/// One key of an order, as its text states it.
+/// One key of an order, read from its text.
 struct SortKey: Equatable {
     let expression: FetchPredicate.Expression
     let options: FetchPredicate.TextOptions
     let isDescending: Bool
 
-    /// Reads `title`, `-title`, `+title`, `title[cd]`, `title asc` or `title desc`; an expression may stand for the
-    /// property.
+    /// Reads `title`, `-title`, `+title`, `title[cd]`, `title asc` or `title desc`; instead of the property it may have
+    /// an expression.
     init(_ text: String) throws(FetchPredicateError) {
         var parser = try PredicateParser(text)
         var isDescending = false
@@ -28,10 +28,10 @@ struct SortKey: Equatable {
     var text: String { "\(expression)\(options)\(isDescending ? " desc" : "")" }
 }
 
-/// A property to fetch, as its text states it.
+/// A property to fetch, read from its text.
 struct FetchedProperty {
     let expression: FetchPredicate.Expression
-    /// The name behind `AS`, or nil.
+    /// The name after `AS`, or nil.
     let givenName: String?
 
     /// Reads `title`, `chat.title` or `count() AS messages`.
@@ -52,7 +52,7 @@ struct FetchedProperty {
 
     var name: String { givenName ?? expression.description }
 
-    /// The only name of a path that is a property of the object itself, or nil.
+    /// The name of a path with a single name, a property of the object itself, or nil.
     var ownName: String? {
         guard case .path(let path) = expression, path.root == nil, path.function == nil, path.names.count == 1 else {
             return nil
@@ -62,9 +62,9 @@ struct FetchedProperty {
 }
 
 extension FetchPredicate.Expression {
-    /// Tells whether every part is a group's: one of its expressions, computed over its rows, or a value.
+    /// Tells whether every part has one value per group: a group's expression, an aggregate over its rows, or a literal.
     ///
-    /// - Parameter isKnown: tells whether an expression is one of those that make the group.
+    /// - Parameter isKnown: tells whether the request groups by an expression.
     func isGrouped(_ isKnown: (FetchPredicate.Expression) -> Bool) -> Bool {
         if isKnown(self) { return true }
         switch self {
@@ -78,7 +78,7 @@ extension FetchPredicate.Expression {
         }
     }
 
-    /// Tells whether a function over all rows is in it.
+    /// Tells whether it contains a function over all rows.
     var hasRowAggregate: Bool {
         switch self {
         case .literal, .path, .subquery: false
@@ -110,9 +110,9 @@ extension FetchPredicate {
 }
 
 extension FetchRequest {
-    /// Cuts a list of sort keys or properties at its commas, those in parentheses, braces and quotes aside.
+    /// Splits a list of sort keys or properties at its commas, except in parentheses, braces and quotes.
     ///
-    /// - Throws: ``FetchPredicateError`` where a text is not closed.
+    /// - Throws: ``FetchPredicateError`` if a quoted text has no end.
     public static func parts(of text: String) throws(FetchPredicateError) -> [String] {
         var parts: [String] = []
         var depth = 0

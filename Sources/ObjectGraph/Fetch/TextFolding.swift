@@ -1,12 +1,12 @@
 import Foundation
 
 extension FetchPredicate.TextOptions {
-    /// Returns a text without what the options disregard: texts that differ in nothing else fold to the same.
+    /// Returns a text without the differences that the options ignore, so that equal results mean equal texts.
     ///
-    /// Diacritics: the text is decomposed canonically (NFD) and its nonspacing marks (Mn) are left out, so that `é` is
-    /// `e`; letters that Unicode does not decompose, such as `ø`, stay. Case: each character becomes its upper case,
-    /// then that its lower case, by the full mappings of Unicode without regard to a language, so that `ß` is `ss`
-    /// and `ς` is `σ`.
+    /// - Diacritics: the text is decomposed canonically (NFD), and its nonspacing marks (Mn) are removed. So `é` becomes
+    ///   `e`. Letters that Unicode does not decompose, such as `ø`, stay.
+    /// - Case: each character becomes upper case, and the result lower case, by Unicode's full mappings for no particular
+    ///   language. So `ß` becomes `ss` and `ς` becomes `σ`.
     func folded(_ text: String) -> String {
         if isEmpty { return text }
         if text.utf8.allSatisfy({ $0 < 0x80 }) { return contains(.caseInsensitive) ? text.lowercased() : text }
@@ -24,30 +24,30 @@ extension FetchPredicate.TextOptions {
     }
 }
 
-/// A regular expression that has to match the whole of a text, in ICU's syntax, with a bound on the work.
+/// A regular expression in ICU's syntax that has to match a whole text, with a bound on the work.
 ///
 /// Source of the rule: NSComparisonPredicate's MATCHES.
 final class RegularExpression {
-    /// Why no answer was found.
+    /// The pattern needed too many steps.
     struct Exhausted: Error {}
 
-    /// How often ICU may report progress for one text; it does so after each few thousand steps.
+    /// The maximum number of progress reports of ICU for one text; ICU reports every few thousand steps.
     private static let maximumReportsPerText = 500
-    /// How often it may do so for all texts of a statement together.
+    /// The maximum number of progress reports for all texts of a statement together.
     private static let maximumReports = 20_000
 
     private let expression: NSRegularExpression
     private let options: FetchPredicate.TextOptions
     private var reports = 0
 
-    /// Compiles a pattern; nil where it is none.
+    /// Compiles a pattern, or returns nil if it is not valid.
     init?(_ pattern: String, options: FetchPredicate.TextOptions) {
         let marksOnly = options.intersection(.diacriticInsensitive)
         let pattern = marksOnly.folded(pattern)
         let compilerOptions: NSRegularExpression.Options =
             options.contains(.caseInsensitive) ? [.caseInsensitive] : []
-        // By itself first, so that parentheses cannot close the one that is put around it. An empty pattern is none to
-        // Foundation, and matches the empty text here.
+        // The pattern is compiled alone first, so that its parentheses cannot close the added group. Foundation refuses
+        // an empty pattern; here it matches the empty text.
         guard pattern.isEmpty || (try? NSRegularExpression(pattern: pattern, options: compilerOptions)) != nil,
             let expression = try? NSRegularExpression(pattern: "(?:\(pattern))\\z", options: compilerOptions)
         else { return nil }
@@ -57,7 +57,7 @@ final class RegularExpression {
 
     /// Tells whether the whole text matches.
     ///
-    /// - Throws: ``Exhausted`` where the pattern needs too many steps.
+    /// - Throws: ``Exhausted`` if the pattern needs too many steps.
     func matches(_ text: String) throws(Exhausted) -> Bool {
         let text = options.folded(text)
         let range = NSRange(location: 0, length: text.utf16.count)

@@ -8,7 +8,7 @@ extension String: AttributeValue {
     /// A text.
     public static var sample: String { "sample" }
 
-    /// Makes the value of its stored form.
+    /// Makes the value from its stored form.
     public init?(storedValue: Value) {
         guard let text = storedValue.text else { return nil }
         self = text
@@ -26,7 +26,7 @@ extension Bool: AttributeValue {
     /// True.
     public static var sample: Bool { true }
 
-    /// Makes the value of its stored form.
+    /// Makes the value from its stored form.
     public init?(storedValue: Value) {
         guard let number = storedValue.integer else { return nil }
         self = number != 0
@@ -37,20 +37,20 @@ extension Bool: AttributeValue {
 }
 
 extension AttributeValue where Self: FixedWidthInteger {
-    /// Whole numbers; one that the attribute has no room for is refused when it is set.
+    /// Whole numbers; setting an attribute refuses a number outside of its range.
     public static var attributeTypes: [AttributeType] { [.integer64, .integer32, .integer16] }
-    /// Nought.
+    /// Zero.
     public static var placeholder: Self { 0 }
     /// A number.
     public static var sample: Self { 63 }
 
-    /// Makes the value of its stored form.
+    /// Makes the value from its stored form.
     public init?(storedValue: Value) {
         guard let number = storedValue.integer else { return nil }
         self.init(exactly: number)
     }
 
-    /// The value in stored form; digits where it is beyond 64 bits with a sign, which no attribute takes.
+    /// The value in stored form; its digits if it exceeds 64 bits with a sign, which no attribute accepts.
     public var storedValue: Value { Int64(exactly: self).map { .integer($0) } ?? .text(String(self)) }
 }
 
@@ -95,12 +95,12 @@ extension UInt16: AttributeValue {
 extension Double: AttributeValue {
     /// Numbers.
     public static var attributeTypes: [AttributeType] { [.double, .float] }
-    /// Nought.
+    /// Zero.
     public static var placeholder: Double { 0 }
     /// A number.
     public static var sample: Double { 0.7265625 }
 
-    /// Makes the value of its stored form.
+    /// Makes the value from its stored form.
     public init?(storedValue: Value) {
         guard let number = storedValue.number else { return nil }
         self = number
@@ -113,12 +113,12 @@ extension Double: AttributeValue {
 extension Float: AttributeValue {
     /// Numbers of 32 bits.
     public static var attributeTypes: [AttributeType] { [.float] }
-    /// Nought.
+    /// Zero.
     public static var placeholder: Float { 0 }
     /// A number.
     public static var sample: Float { 0.7265625 }
 
-    /// Makes the value of its stored form.
+    /// Makes the value from its stored form.
     public init?(storedValue: Value) {
         guard let number = storedValue.number else { return nil }
         self = Float(number)
@@ -131,12 +131,12 @@ extension Float: AttributeValue {
 extension Decimal: AttributeValue {
     /// Decimal numbers, with all their digits.
     public static var attributeTypes: [AttributeType] { [.decimal] }
-    /// Nought.
+    /// Zero.
     public static var placeholder: Decimal { 0 }
     /// A number.
     public static var sample: Decimal { Decimal(sign: .plus, exponent: -2, significand: 23_063) }
 
-    /// Makes the value of its stored form.
+    /// Makes the value from its stored form.
     public init?(storedValue: Value) {
         guard let number = storedValue.text.flatMap({ DecimalText.number($0) }) else { return nil }
         self = number
@@ -154,7 +154,7 @@ extension UUID: AttributeValue {
     /// A UUID.
     public static var sample: UUID { UUID(uuid: (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16)) }
 
-    /// Makes the value of its stored form.
+    /// Makes the value from its stored form.
     public init?(storedValue: Value) {
         guard case .blob(let bytes) = storedValue, let uuid = UUIDText.text(bytes).flatMap({ UUID(uuidString: $0) })
         else {
@@ -175,7 +175,7 @@ extension URL: AttributeValue {
     /// A file.
     public static var sample: URL { URL(fileURLWithPath: "/sample") }
 
-    /// Makes the value of its stored form.
+    /// Makes the value from its stored form.
     public init?(storedValue: Value) {
         guard let url = storedValue.text.flatMap({ URL(string: $0) }) else { return nil }
         self = url
@@ -193,7 +193,7 @@ extension Data: AttributeValue {
     /// Two bytes.
     public static var sample: Data { Data([23, 63]) }
 
-    /// Makes the value of its stored form.
+    /// Makes the value from its stored form.
     public init?(storedValue: Value) {
         guard case .blob(let bytes) = storedValue else { return nil }
         self.init(bytes)
@@ -211,7 +211,7 @@ extension Array: AttributeValue where Element == UInt8 {
     /// Two bytes.
     public static var sample: [UInt8] { [23, 63] }
 
-    /// Makes the value of its stored form.
+    /// Makes the value from its stored form.
     public init?(storedValue: Value) {
         guard case .blob(let bytes) = storedValue else { return nil }
         self = bytes
@@ -229,12 +229,12 @@ extension Date: AttributeValue {
     /// A date.
     public static var sample: Date { Date(timeIntervalSince1970: 23_063) }
 
-    /// Makes the date of its microseconds since 1970 UTC.
+    /// Makes the date from its microseconds since 1970 UTC.
     public init?(storedValue: Value) {
         guard let microseconds = storedValue.integer else { return nil }
         self.init(timeIntervalSince1970: Double(microseconds) / 1_000_000)
     }
 
-    /// The nearest microsecond, so that a date that was read is written as the same one.
+    /// The nearest microsecond, so that reading and writing a date does not change it.
     public var storedValue: Value { Value(self) }
 }

@@ -1,39 +1,39 @@
-/// A Swift value that an attribute of a ``TypedObject`` holds, optional or not.
+/// A Swift value of an attribute of a ``TypedObject``, optional or not.
 ///
-/// Enumerations that are `CaseIterable` and have raw values need nothing but the conformance:
+/// Enumerations that are `CaseIterable` and have raw values need only the conformance:
 ///
 ///     enum Priority: Int, CaseIterable, AttributeValue { case low, high }
 public protocol AttributeValue: PropertyValue, Equatable, Sendable {
-    /// The types of the attributes that may hold such values; the first is the one that a declaration means.
+    /// The types of attributes for such values; the first is the default of a declaration.
     static var attributeTypes: [AttributeType] { get }
     /// Tells whether the value may be missing.
     static var isOptional: Bool { get }
-    /// What is read where there is no value, as in a placeholder: a nought, an empty text and so on.
+    /// The value to read where the store has none, as in a placeholder: zero, an empty text and so on.
     static var placeholder: Self { get }
-    /// Another value than ``placeholder``, by which a key path is known to lead to a property and not past it.
+    /// A value other than ``placeholder``, which shows that a key path ends at the property and not behind it.
     static var sample: Self { get }
-    /// Makes the value of its stored form, or nil where it is none of the type.
+    /// Makes the value from its stored form, or nil if that does not fit the type.
     init?(storedValue: Value)
     /// The value in stored form.
     var storedValue: Value { get }
 }
 
 extension AttributeValue {
-    /// Values are there unless their type says otherwise.
+    /// False by default.
     public static var isOptional: Bool { false }
 }
 
 extension Optional: AttributeValue where Wrapped: AttributeValue {
-    /// Those of the value that may be missing.
+    /// The types of the wrapped value.
     public static var attributeTypes: [AttributeType] { Wrapped.attributeTypes }
     /// True.
     public static var isOptional: Bool { true }
     /// Nil.
     public static var placeholder: Wrapped? { nil }
-    /// That of the value that may be missing.
+    /// The sample of the wrapped value.
     public static var sample: Wrapped? { .some(Wrapped.sample) }
 
-    /// Makes nil of null, otherwise the value.
+    /// Makes nil from null, otherwise the value.
     public init?(storedValue: Value) {
         if storedValue.isNull {
             self = .none
@@ -44,15 +44,15 @@ extension Optional: AttributeValue where Wrapped: AttributeValue {
         }
     }
 
-    /// The value in stored form; null where there is none.
+    /// The value in stored form; null for nil.
     public var storedValue: Value { self?.storedValue ?? .null }
 }
 
 extension AttributeValue where Self: RawRepresentable, RawValue: AttributeValue {
-    /// Those of the raw value.
+    /// The types of the raw value.
     public static var attributeTypes: [AttributeType] { RawValue.attributeTypes }
 
-    /// Makes the value of the stored form of its raw value.
+    /// Makes the value from the stored form of its raw value.
     public init?(storedValue: Value) {
         guard let raw = RawValue(storedValue: storedValue) else { return nil }
         self.init(rawValue: raw)
@@ -70,7 +70,7 @@ extension AttributeValue where Self: CaseIterable {
 }
 
 extension Literal.Content {
-    /// Makes the literal of a stored value.
+    /// Makes the literal from a stored value.
     init(_ value: Value, _ type: AttributeType) {
         switch (value, type) {
         case (.null, _): self = .null

@@ -1,4 +1,4 @@
-/// Declares the attribute that addresses an object of a ``TypedObject`` class; it is given once and never changes.
+/// Declares the identity of a ``TypedObject`` class. An object gets it once, and it never changes.
 @propertyWrapper
 public struct Identity<Content: AttributeValue>: PropertyWrapper {
     let declaration: PropertyDeclaration?
@@ -6,16 +6,16 @@ public struct Identity<Content: AttributeValue>: PropertyWrapper {
     /// Declares the identity.
     ///
     /// - Parameters:
-    ///   - renamedFrom: the name in the model's versions before.
-    ///   - file: where it is declared, for errors.
-    ///   - line: where it is declared, for errors.
+    ///   - renamedFrom: the name in the model's earlier versions.
+    ///   - file: the place of the declaration, for errors.
+    ///   - line: the place of the declaration, for errors.
     public init(renamedFrom: String? = nil, file: StaticString = #fileID, line: Int = #line) {
         declaration = .attribute(.identity, Content.self, file, line) { attribute in
             attribute.renamedFrom = renamedFrom.map { Located(content: $0, line: nil) }
         }
     }
 
-    /// Not to be called: wrapped properties belong to classes.
+    /// Do not call this: wrapped properties belong to classes.
     @available(*, unavailable, message: "@Identity is for properties of classes that inherit from TypedObject")
     public var wrappedValue: Content { fatalError("unreachable") }
 
@@ -26,9 +26,9 @@ public struct Identity<Content: AttributeValue>: PropertyWrapper {
     ) -> Content { owner.read(owner.layout.declaration(storage)) }
 }
 
-/// Declares an attribute of a ``TypedObject`` class: a stored one, or a transient one that contexts keep in memory only.
+/// Declares a stored attribute of a ``TypedObject`` class, or a transient one that only contexts keep, in memory.
 ///
-/// The attribute is optional where the Swift type is; a value that is assigned in the declaration is its default.
+/// The attribute is optional if the Swift type is. A value in the declaration is its default.
 @propertyWrapper
 public struct Field<Content: AttributeValue>: PropertyWrapper {
     let declaration: PropertyDeclaration?
@@ -36,20 +36,20 @@ public struct Field<Content: AttributeValue>: PropertyWrapper {
     /// Declares an attribute.
     ///
     /// - Parameters:
-    ///   - type: the attribute's type, where it is another than the first that the Swift type stands for.
-    ///   - min: the least value.
-    ///   - max: the greatest value.
-    ///   - minLength: the least length of a text in characters, of binary in bytes.
-    ///   - maxLength: the greatest length.
+    ///   - type: the attribute's type; by default the first of the Swift type's attribute types.
+    ///   - min: the minimum value.
+    ///   - max: the maximum value.
+    ///   - minLength: the minimum length: characters of a text, bytes of binary.
+    ///   - maxLength: the maximum length.
     ///   - pattern: a regular expression that has to match somewhere in a text; write `^…$` for the whole.
     ///   - unique: whether no two objects may share a value.
-    ///   - indexed: whether the store keeps an index.
-    ///   - preserveAfterDeletion: whether a deleted object's value stays in the history.
-    ///   - transient: whether contexts alone hold the value and the store has no column for it.
-    ///   - renamedFrom: the name in the model's versions before.
-    ///   - hashModifier: a text that makes the attribute another one though nothing else changed.
-    ///   - file: where it is declared, for errors.
-    ///   - line: where it is declared, for errors.
+    ///   - indexed: whether the store has an index.
+    ///   - preserveAfterDeletion: whether the history keeps a deleted object's value.
+    ///   - transient: whether only contexts keep the value, without a column in the store.
+    ///   - renamedFrom: the name in the model's earlier versions.
+    ///   - hashModifier: a text that changes the attribute's hash although nothing else changed.
+    ///   - file: the place of the declaration, for errors.
+    ///   - line: the place of the declaration, for errors.
     public init(
         type: AttributeType? = nil, min: Content? = nil, max: Content? = nil, minLength: Int? = nil,
         maxLength: Int? = nil, pattern: String? = nil, unique: Bool = false, indexed: Bool = false,
@@ -98,7 +98,7 @@ public struct Field<Content: AttributeValue>: PropertyWrapper {
         }
     }
 
-    /// Not to be called: wrapped properties belong to classes.
+    /// Do not call this: wrapped properties belong to classes.
     @available(*, unavailable, message: "@Field is for properties of classes that inherit from TypedObject")
     public var wrappedValue: Content {
         get { fatalError("unreachable") }
@@ -120,7 +120,7 @@ public struct Field<Content: AttributeValue>: PropertyWrapper {
 public struct Derived<Content: AttributeValue>: PropertyWrapper {
     let declaration: PropertyDeclaration?
 
-    /// Declares a derived attribute; `expression` is written as in a model file.
+    /// Declares a derived attribute; `expression` has the syntax of a model file.
     public init(
         _ expression: String, type: AttributeType? = nil, indexed: Bool = false, renamedFrom: String? = nil,
         hashModifier: String? = nil, file: StaticString = #fileID, line: Int = #line
@@ -134,11 +134,11 @@ public struct Derived<Content: AttributeValue>: PropertyWrapper {
         }
     }
 
-    /// Not to be called: wrapped properties belong to classes.
+    /// Do not call this: wrapped properties belong to classes.
     @available(*, unavailable, message: "@Derived is for properties of classes that inherit from TypedObject")
     public var wrappedValue: Content { fatalError("unreachable") }
 
-    /// Reads the attribute as the store last had it.
+    /// Reads the attribute's value of the last save.
     public static subscript<Owner: TypedObject>(
         _enclosingInstance owner: Owner, wrapped wrapped: KeyPath<Owner, Content>,
         storage storage: KeyPath<Owner, Derived>

@@ -1,11 +1,11 @@
 extension ObjectModel {
-    /// Makes a model of typed classes, as a model file would state it.
+    /// Makes a model from typed classes.
     ///
     /// - Parameters:
     ///   - name: the model's name, as in a model file.
     ///   - version: the model's version, as in a model file.
-    ///   - entities: the classes; those above them and those that relationships lead to have to be among them.
-    /// - Throws: ``ModelError`` with every mistake found, each with the source file, the line and a remedy.
+    ///   - entities: the classes, with their typed superclasses and the classes of their relationships.
+    /// - Throws: ``ModelError`` with all mistakes, each with the source file, the line and a remedy.
     public convenience init(
         name: String, version: String = "1", entities: [TypedObject.Type]
     ) throws(ModelError) {
@@ -21,12 +21,12 @@ extension ObjectModel {
     }
 }
 
-/// Makes a model's declaration of typed classes.
+/// Makes a model's declaration from typed classes.
 struct ClassDeclarationReader {
     private(set) var problems: [ModelError.Problem] = []
-    /// The places of all that is declared; the declaration's lines are positions among them, counted from 1.
+    /// The places of all declarations. The lines of the model's declaration are positions in this list, from 1.
     private var places: [PropertyDeclaration.Place] = []
-    /// Of each relationship that another names as its inverse, that other's name.
+    /// For each relationship that another names as its inverse, the name of that other relationship.
     private var inverses: [Side: String] = [:]
 
     private struct Side: Hashable {
@@ -49,7 +49,7 @@ struct ClassDeclarationReader {
         return declaration
     }
 
-    /// Returns a problem with the place in the program that its line stands for.
+    /// Returns a problem with its place in the program.
     func placed(_ problem: ModelError.Problem) -> ModelError.Problem {
         guard let line = problem.line, places.indices.contains(line - 1) else { return problem }
         let place = places[line - 1]
@@ -165,7 +165,7 @@ struct ClassDeclarationReader {
         }
     }
 
-    /// Notes what a relationship says of the other side.
+    /// Records a relationship's declaration of its other side.
     private mutating func noteInverse(_ property: PropertyDeclaration) {
         guard case .relationship(_, .keyPath, _) = property.content, let other = inverse(property) else { return }
         let side = Side(other)
@@ -177,7 +177,7 @@ struct ClassDeclarationReader {
         inverses[side] = property.name
     }
 
-    /// The property that a relationship's key path leads to.
+    /// The property at the end of a relationship's key path.
     private func inverse(_ property: PropertyDeclaration) -> PropertyDeclaration? {
         guard case .relationship(let destination, .keyPath(let path), _) = property.content,
             let found = try? KeyPathProbe.path(path(), of: destination), found.names.count == 1

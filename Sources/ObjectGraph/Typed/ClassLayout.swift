@@ -2,12 +2,12 @@ import Synchronization
 
 /// The declarations of a typed class, read once for each class of a process.
 ///
-/// `@unchecked`: everything in it is set before anybody else sees it, and only read from then on.
+/// `@unchecked`: the initializer sets everything, and afterwards all threads only read it.
 final class ClassLayout: @unchecked Sendable {
     let type: TypedObject.Type
     /// The declared properties, those of superclasses first.
     let properties: [PropertyDeclaration]
-    /// An object whose wrappers hold the declarations.
+    /// An object whose wrappers have the declarations.
     private let holder: TypedObject
 
     private static let known = Mutex<[ObjectIdentifier: ClassLayout]>([:])
@@ -16,7 +16,7 @@ final class ClassLayout: @unchecked Sendable {
     static func of(_ type: TypedObject.Type) -> ClassLayout {
         let key = ObjectIdentifier(type)
         if let found = known.withLock({ $0[key] }) { return found }
-        // Outside of the lock: the defaults of properties are the program's code.
+        // Outside of the lock, because the defaults of properties are the program's code.
         let made = ClassLayout(type)
         return known.withLock { known in
             if let found = known[key] { return found }
@@ -45,13 +45,13 @@ final class ClassLayout: @unchecked Sendable {
         properties = levels.reversed().flatMap { $0 }
     }
 
-    /// The name of the property that a wrapper's storage is for: without the underscore that the compiler adds.
+    /// The name of a wrapper's property: the storage's name without the underscore that the compiler adds.
     private static func name(_ label: String?) -> String { String((label ?? "").dropFirst()) }
 
     /// The properties that the class itself declares.
     var ownProperties: [PropertyDeclaration] { properties.filter { $0.owner == type } }
 
-    /// The typed class above, or nil where the class is the topmost of its hierarchy.
+    /// The typed superclass, or nil for the topmost class of a hierarchy.
     var superclass: TypedObject.Type? {
         guard let above = Mirror(reflecting: holder).superclassMirror?.subjectType as? TypedObject.Type else {
             return nil
@@ -59,19 +59,19 @@ final class ClassLayout: @unchecked Sendable {
         return above == TypedObject.self ? nil : above
     }
 
-    /// Tells whether the class is another one, or below it.
+    /// Tells whether the class equals another one or inherits from it.
     func isKind(of other: TypedObject.Type) -> Bool {
         type == other || superclass.map { ClassLayout.of($0).isKind(of: other) } ?? false
     }
 
-    /// What the class, and not one above it, says of its entity.
+    /// The entity options that the class itself declares, not a superclass.
     var options: EntityOptions? {
         let options = type.entityOptions
         let inherited = (superclass ?? TypedObject.self).entityOptions
         return options.place == inherited.place ? nil : options
     }
 
-    /// Returns the declaration behind the wrapper that a key path leads to.
+    /// Returns the declaration of the wrapper at the end of a key path.
     func declaration<Owner: TypedObject, Wrapper: PropertyWrapper>(
         _ storage: KeyPath<Owner, Wrapper>
     ) -> PropertyDeclaration? {

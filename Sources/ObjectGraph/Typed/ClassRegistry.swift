@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The typed classes that are used with a model, each checked once.
+/// The typed classes in use with a model, each checked once.
 final class ClassRegistry: Sendable {
     private struct State {
         var checked: Set<ObjectIdentifier> = []
@@ -22,7 +22,7 @@ final class ClassRegistry: Sendable {
         }
     }
 
-    /// Returns the class of an entity's objects: its own, or the next one above it.
+    /// Returns the class of an entity's objects: the entity's own class, or that of the next entity above it.
     func type(of entity: Entity) -> TypedObject.Type? {
         state.withLock { state -> TypedObject.Type? in
             let known = ([entity.index] + entity.ancestorIndexes).first { state.types[$0] != nil }
@@ -32,10 +32,10 @@ final class ClassRegistry: Sendable {
 }
 
 extension ObjectModel {
-    /// Lets typed classes stand for entities of the model, wherever it comes from.
+    /// Registers typed classes for entities of the model.
     ///
-    /// A class is used with a model without this call too, and checked at its first use; subclasses are known only when
-    /// they are named here.
+    /// Other classes are checked at their first use and need no call. A subclass has to be named here, because its
+    /// superclass does not know it.
     ///
     /// - Throws: ``ModelError`` with every property that the model lacks or has of another type.
     public func use(_ types: [TypedObject.Type]) throws(ModelError) {
@@ -49,9 +49,9 @@ extension ObjectModel {
         if !classes.isKnown(type) { try use([type]) }
     }
 
-    /// Returns the entity that a class stands for.
+    /// Returns the entity of a class.
     ///
-    /// - Throws: ``ModelError`` where it does not fit the model.
+    /// - Throws: ``ModelError`` if the class does not fit the model.
     func entity(of type: TypedObject.Type) throws(ModelError) -> Entity {
         try use(type)
         if let entity = entity(named: type.entityName) { return entity }
@@ -59,7 +59,7 @@ extension ObjectModel {
     }
 }
 
-/// Compares typed classes, and all that they lead to, with a model.
+/// Compares typed classes, and the classes of their relationships, with a model.
 struct ClassCheck {
     let model: ObjectModel
     private(set) var problems: [ModelError.Problem] = []

@@ -2,10 +2,10 @@
 extension EditingContext {
     // MARK: Objects
 
-    /// Returns the typed object of an object, the same one as long as somebody holds it.
+    /// Returns the typed object of an object: the same one while the program has a reference to it.
     ///
-    /// - Throws: ``ModelError`` where the class does not fit the model; ``EditingError`` with code `editing.type` where the
-    ///   object is of an entity that the class does not stand for.
+    /// - Throws: ``ModelError`` if the class does not fit the model; ``EditingError`` with code `editing.type` if the
+    ///   object is of another entity.
     public func typed<Object: TypedObject>(as type: Object.Type, _ object: ManagedObject) throws -> Object {
         let entity = try model.entity(of: type)
         guard object.entity.isKind(of: entity) else {
@@ -14,10 +14,10 @@ extension EditingContext {
         return typed(type, object)
     }
 
-    /// Returns the typed object of an object whose class is known to fit.
+    /// Returns the typed object of an object, without checking the class.
     func typed<Object: TypedObject>(_ type: Object.Type, _ object: ManagedObject) -> Object {
         if let known = object.typedObject as? Object { return known }
-        // An object of a sub-entity is one of the class that was named for it.
+        // An object of a sub-entity has the class that is registered for it.
         let own = model.classes.type(of: object.entity) as? Object.Type
         let made = (own ?? type).init(TypedObject.Backing(content: .managed(object)))
         object.typedObject = made
@@ -26,7 +26,7 @@ extension EditingContext {
 
     /// Inserts a new object with its defaults and an identity.
     ///
-    /// - Throws: ``ModelError`` where the class does not fit the model; otherwise as
+    /// - Throws: ``ModelError`` if the class does not fit the model; otherwise as
     ///   ``insert(_:identity:_:)``.
     @discardableResult
     public func insert<Object: TypedObject>(
@@ -35,7 +35,7 @@ extension EditingContext {
         typed(type, try insert(try model.entity(of: type).name, identity: id))
     }
 
-    /// Inserts a new object with its defaults and a new UUID for its identity, which is a uuid or a text.
+    /// Inserts a new object with its defaults and a new UUID as its identity, whose type is UUID or string.
     ///
     /// - Throws: as ``insert(_:id:)``.
     @discardableResult
@@ -43,9 +43,9 @@ extension EditingContext {
         typed(type, try insert(try model.entity(of: type).name))
     }
 
-    /// Returns the object that an identity addresses, one that is not saved included, or nil.
+    /// Returns the object with an identity, unsaved objects included, or nil.
     ///
-    /// - Throws: ``ModelError`` where the class does not fit the model, ``EditingError``, ``StoreError``.
+    /// - Throws: ``ModelError`` if the class does not fit the model, ``EditingError``, ``StoreError``.
     public func object<Object: TypedObject>(_ type: Object.Type, id: some AttributeValue) throws -> Object? {
         let entity = try model.entity(of: type)
         guard let found = try object(entity.name, identity: id), found.entity.isKind(of: entity) else {
@@ -54,12 +54,12 @@ extension EditingContext {
         return typed(type, found)
     }
 
-    /// Marks an object for deletion; the delete rules are applied by ``processPendingChanges()`` or the save.
+    /// Marks an object for deletion. ``processPendingChanges()`` or the save applies the delete rules.
     ///
     /// - Throws: ``EditingError``, ``StoreError``.
     public func delete(_ object: TypedObject) throws { try delete(try object.managed()) }
 
-    /// Reads an object anew.
+    /// Reads an object again.
     ///
     /// - Throws: as ``refresh(_:mergeChanges:)``.
     public func refresh(_ object: TypedObject, mergeChanges: Bool) throws {
@@ -68,20 +68,20 @@ extension EditingContext {
 
     // MARK: Fetching
 
-    /// Returns the objects of a class that a condition is true of; see
+    /// Returns the objects of a class that match a condition; see
     /// ``fetch(_:batchSize:prefetch:includesPendingChanges:)``.
     ///
     /// - Parameters:
     ///   - type: the class.
-    ///   - condition: which objects; without it all.
+    ///   - condition: the condition; without it, all objects match.
     ///   - sort: the order, the first key most important.
-    ///   - limit: the greatest number of objects.
-    ///   - offset: how many objects are passed over.
-    ///   - includesSubentities: whether objects of subclasses are among them.
-    ///   - batchSize: nil to read all rows at once; otherwise touching an object reads this many.
-    ///   - prefetch: relationships whose objects are read with one query each.
-    /// - Throws: ``ModelError`` where the class does not fit the model, ``FetchPredicateError`` where a key path leads to no
-    ///   declared property, ``StoreError``.
+    ///   - limit: the maximum number of objects.
+    ///   - offset: the number of objects to skip.
+    ///   - includesSubentities: whether to return objects of subclasses too.
+    ///   - batchSize: nil to read all rows at once; otherwise the first use of an object reads this many rows.
+    ///   - prefetch: relationships whose objects to read, with one query each.
+    /// - Throws: ``ModelError`` if the class does not fit the model, ``FetchPredicateError`` if a key path does not lead to
+    ///   a declared property, ``StoreError``.
     public func fetch<Object: TypedObject>(
         _ type: Object.Type, where condition: TypedPredicate<Object> = .constant(true),
         sort: [TypedSort<Object>] = [], limit: Int? = nil, offset: Int = 0, includesSubentities: Bool = true,
@@ -96,7 +96,7 @@ extension EditingContext {
 
     // MARK: Refusals
 
-    /// Carries out the reading of a property and keeps what it throws.
+    /// Reads a property and keeps the error that the reading throws.
     func reading<Result>(
         _ name: String, of object: ManagedObject, else fallback: @autoclosure () -> Result,
         _ body: () throws -> Result
@@ -109,7 +109,7 @@ extension EditingContext {
         }
     }
 
-    /// Carries out the setting of a property and keeps what it throws.
+    /// Sets a property and keeps the error that the setting throws.
     func setting(_ name: String, of object: ManagedObject, _ body: () throws -> Void) {
         do {
             try body()
@@ -118,23 +118,23 @@ extension EditingContext {
         }
     }
 
-    /// Throws the first of what reading or setting properties of typed objects has refused.
+    /// Throws the first error that reading or setting properties of typed objects has caused.
     ///
-    /// A refused setting is kept, and each later call and each ``save()`` throws it again, until the property is set to
-    /// a value that it takes, the object is refreshed or deleted, or the context is rolled back or reset. A refused
-    /// reading is forgotten once it was thrown: it loses no change.
+    /// The context keeps the error of a refused setting, and each later call and each ``save()`` throws it again. The
+    /// error ends with a valid value of the property, with a refresh or deletion of the object, or with a rollback or
+    /// reset of the context. The context throws the error of a refused reading once, because no change was lost.
     ///
     /// - Throws: ``EditingError``, ``StoreError``.
     public func checkRefusals() throws {
         if let first = refusals.take() { throw first }
     }
 
-    /// Calls `body` and throws at once what reading or setting properties of typed objects refuses in it.
+    /// Calls `body`, and then throws the first error that reading or setting properties of typed objects caused in it.
     ///
-    /// What `body` has done until then stays, as one step for ``undo()``. What is thrown here is forgotten, as that of
-    /// ``ManagedObject/set(_:_:)`` is: no later save throws it again.
+    /// The changes of `body` stay, as one step for ``undo()``. No later save throws the errors again, as with
+    /// ``ManagedObject/set(_:_:)``.
     ///
-    /// - Throws: ``EditingError``, ``StoreError``; what `body` throws.
+    /// - Throws: ``EditingError``, ``StoreError``; errors of `body`.
     public func checking<Result>(_ body: () throws -> Result) throws -> Result {
         try checkRefusals()
         let result = try undoGroup(body)

@@ -1,4 +1,4 @@
-/// What a ``TypedObject`` class says of its entity beyond its properties.
+/// The options of a ``TypedObject`` class for its entity.
 ///
 /// For example:
 ///
@@ -6,7 +6,7 @@
 ///         EntityOptions(version: \Chat.updatedAt, unique: [[\Chat.title, \Chat.owner]], indexes: [[\Chat.updatedAt]])
 ///     }
 ///
-/// A subclass has options of its own: those of its superclass are not its.
+/// A subclass does not inherit the options of its superclass.
 public struct EntityOptions {
     let version: AnyKeyPath?
     let unique: [[AnyKeyPath]]
@@ -22,15 +22,15 @@ public struct EntityOptions {
     ///
     /// - Parameters:
     ///   - version: the attribute that orders an object's versions.
-    ///   - unique: lists of properties whose values together no two objects may share.
-    ///   - indexes: the indexes that the store keeps: lists of properties, or ``Index``es for all else.
-    ///   - abstract: whether there are objects of subclasses only.
+    ///   - unique: lists of properties; no two objects may have equal values in all properties of a list.
+    ///   - indexes: the indexes of the store, as lists of properties or as ``Index``es.
+    ///   - abstract: whether only subclasses have objects.
     ///   - mergePolicy: the policy for conflicts, named as in a model file.
-    ///   - renamedFrom: the name in the model's versions before.
-    ///   - hashModifier: a text that makes the entity another one though nothing else changed.
-    ///   - info: what the model says to people and tools.
-    ///   - file: where it is declared, for errors.
-    ///   - line: where it is declared, for errors.
+    ///   - renamedFrom: the name in the model's earlier versions.
+    ///   - hashModifier: a text that changes the entity's hash although nothing else changed.
+    ///   - info: information for people and tools.
+    ///   - file: the place of the declaration, for errors.
+    ///   - line: the place of the declaration, for errors.
     public init(
         version: AnyKeyPath? = nil, unique: [[AnyKeyPath]] = [], indexes: [Index] = [], abstract: Bool = false,
         mergePolicy: String? = nil, renamedFrom: String? = nil, hashModifier: String? = nil,
@@ -55,27 +55,27 @@ extension EntityOptions {
     ///
     ///     EntityOptions.Index("recent", on: [.ascending(\Chat.title), .descending(\Chat.updatedAt)], where: \Chat.title != nil)
     ///
-    /// What such an index serves is said in docs/reference/model.md.
+    /// docs/reference/model.md lists the conditions that such an index serves.
     public struct Index: ExpressibleByArrayLiteral {
-        /// What rows are ordered by.
+        /// A key of the index.
         public struct Element {
             let path: AnyKeyPath
             var function: EntityIndex.Element.Function?
             var isDescending = false
 
-            /// Small values first.
+            /// Ascending order.
             public static func ascending(_ path: AnyKeyPath) -> Element { Element(path: path) }
 
-            /// Great values first.
+            /// Descending order.
             public static func descending(_ path: AnyKeyPath) -> Element { Element(path: path, isDescending: true) }
 
-            /// A text of which something is computed, as `lowercase:(title)` of a model file.
+            /// A function of a text, as `lowercase:(title)` in a model file.
             public static func function(
                 _ function: EntityIndex.Element.Function, _ path: AnyKeyPath, descending: Bool = false
             ) -> Element { Element(path: path, function: function, isDescending: descending) }
         }
 
-        /// The condition of a partial index, and the class that it is on.
+        /// The condition of a partial index, and its class.
         struct Condition {
             let type: TypedObject.Type
             let result: Result<FetchPredicate, FetchPredicateError>
@@ -85,14 +85,14 @@ extension EntityOptions {
         let elements: [Element]
         let condition: Condition?
 
-        /// Makes an index on all objects; without a name its properties name it.
+        /// Makes an index on all objects; by default its name comes from its properties.
         public init(_ name: String? = nil, on elements: [Element]) {
             self.name = name
             self.elements = elements
             condition = nil
         }
 
-        /// Makes an index on the objects that a condition is true of: comparisons of attributes with constants.
+        /// Makes an index on the objects that match a condition, which compares attributes with constants.
         public init<Object: TypedObject>(
             _ name: String? = nil, on elements: [Element], where condition: TypedPredicate<Object>
         ) {

@@ -1,13 +1,13 @@
 import Synchronization
 
-/// Finds out which properties a key path leads over, by following it on an object that notes what is touched.
+/// Finds the properties along a key path, by following it on an object that records each access.
 final class KeyPathProbe {
-    /// What one key path has touched: each entry is the way from the first object to a property.
+    /// The accesses of one key path; each entry is the path from the first object to a property.
     private final class Trace {
         var ways: [[PropertyDeclaration]] = []
     }
 
-    /// How many objects a to-many relationship of a probe leads to, so that `.count` is known.
+    /// The number of destinations of a probe's to-many relationship, by which the probe recognises `.count`.
     static let destinationCount = 3
 
     private let trace: Trace
@@ -27,14 +27,14 @@ final class KeyPathProbe {
         return KeyPathProbe(trace, way + [relationship])
     }
 
-    /// Returns the way that a key path of a class stands for.
+    /// Returns the property path of a class's key path.
     ///
-    /// - Throws: ``FetchPredicateError`` with code `predicate.unsupported` where it is no way to a declared property.
+    /// - Throws: ``FetchPredicateError`` with code `predicate.unsupported` if it does not lead to a declared property.
     static func path(_ keyPath: AnyKeyPath, of type: TypedObject.Type) throws(FetchPredicateError) -> PropertyPath {
         let key = CachedKeyPath(type: ObjectIdentifier(type), keyPath: keyPath)
         if let known = cache.withLock({ $0[key] }) { return known }
         let found = try find(keyPath, of: type)
-        // Those that are refused are not kept, so that the cache is no longer than the program.
+        // Refused key paths are not cached, so the program's text bounds the cache.
         cache.withLock { $0[key] = found }
         return found
     }
@@ -45,7 +45,7 @@ final class KeyPathProbe {
         let trace = Trace()
         let object = type.init(TypedObject.Backing(content: .probe(KeyPathProbe(trace, []))))
         let value = object[keyPath: keyPath]
-        // One way, a step longer each time, without a turn back.
+        // A single path: each access is one step longer than the one before.
         let isOneWay = trace.ways.enumerated().allSatisfy { index, way in
             way.count == index + 1 && way.dropLast().elementsEqual(index > 0 ? trace.ways[index - 1] : [], by: ===)
         }
@@ -55,7 +55,7 @@ final class KeyPathProbe {
         let names = way.map(\.name)
         switch last.content {
         case .attribute(let content, _):
-            // What was made of the value is another one, or of another type.
+            // The key path computes another value, or a value of another type.
             let valueType = Swift.type(of: keyPath).valueType
             if isSample(value, valueType, of: content) { return PropertyPath(names: names) }
         case .relationship where last.kind == .toOne:
@@ -71,8 +71,9 @@ final class KeyPathProbe {
         throw unsupported(keyPath, type)
     }
 
-    /// Tells whether a value is the one that the probe gave, and of the attribute's type as a whole: one that is never
-    /// missing has had something put in the place of nil.
+    /// Tells whether a value is the probe's own sample, with the attribute's full type.
+    ///
+    /// A non-optional value of an optional attribute shows that the key path replaces nil.
     private static func isSample(_ value: Any, _ valueType: Any.Type, of type: any AttributeValue.Type) -> Bool {
         func isSame<Content: AttributeValue>(_ type: Content.Type) -> Bool {
             guard valueType == Content.self || valueType == Optional<Content>.self else { return false }
@@ -89,7 +90,7 @@ final class KeyPathProbe {
                 + "count of a @ToMany; reach what lies behind a @ToMany by .any, .all or .none")
     }
 
-    /// `@unchecked`: a key path is only hashed and compared here, and never changes.
+    /// `@unchecked`: this code only hashes and compares the key path, which never changes.
     private struct CachedKeyPath: Hashable, @unchecked Sendable {
         let type: ObjectIdentifier
         let keyPath: AnyKeyPath

@@ -1,6 +1,6 @@
-/// What one property of a typed class says about itself; made once for each class.
+/// The declaration of one property of a typed class, made once for each class.
 final class PropertyDeclaration {
-    /// Where a declaration stands in the program.
+    /// The place of a declaration in the program.
     struct Place: Sendable, Equatable {
         let file: String
         let line: Int
@@ -24,15 +24,15 @@ final class PropertyDeclaration {
         case relationship(TypedObject.Type, RelationshipInverse, (inout RelationshipDeclaration) -> Void)
     }
 
-    /// True while the declarations of a class are read. Other objects do without: they ask their class's.
+    /// True while the library reads the declarations of a class. Other objects use those of their class.
     @TaskLocal static var isReading = false
 
     let kind: Kind
     let place: Place
     let content: Content
-    /// The property's name, found when the class's declarations are read.
+    /// The property's name, which the library finds when it reads the class's declarations.
     fileprivate(set) var name = ""
-    /// The class that declares the property, perhaps above the one that has it.
+    /// The class that declares the property: the object's class or a superclass.
     fileprivate(set) var owner: TypedObject.Type = TypedObject.self
 
     private init(_ kind: Kind, _ place: Place, _ content: Content) {
@@ -74,7 +74,7 @@ final class PropertyDeclaration {
 
     var isRelationship: Bool { kind == .toOne || kind == .toMany }
 
-    /// Tells whether it is an attribute that the store has no column for.
+    /// Tells whether it is an attribute without a column in the store.
     var isTransient: Bool {
         guard case .attribute(_, let fill) = content else { return false }
         var attribute = AttributeDeclaration(name: name)
@@ -82,7 +82,7 @@ final class PropertyDeclaration {
         return attribute.isTransient
     }
 
-    /// The class that a relationship leads to.
+    /// The destination class of a relationship.
     var destination: TypedObject.Type? {
         if case .relationship(let destination, _, _) = content { return destination }
         return nil
@@ -92,9 +92,9 @@ final class PropertyDeclaration {
     var label: String { "\(owner).\(name)" }
 }
 
-/// The way back of a relationship.
+/// The inverse of a relationship.
 enum RelationshipInverse {
-    /// The other side says it.
+    /// The other side declares the inverse.
     case statedByOther
     case keyPath(() -> AnyKeyPath)
     case itself

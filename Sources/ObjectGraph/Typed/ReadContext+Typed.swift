@@ -1,7 +1,7 @@
 extension FetchRequest {
-    /// Makes a request for the objects of a typed class, for what the shorter calls do not offer: pages, batches, plans.
+    /// Makes a request for the objects of a typed class, for pages, batches and plans.
     ///
-    /// - Throws: ``FetchPredicateError`` where a key path leads to no declared property.
+    /// - Throws: ``FetchPredicateError`` if a key path does not lead to a declared property.
     public init<Object: TypedObject>(
         _ type: Object.Type, where condition: TypedPredicate<Object> = .constant(true),
         sort: [TypedSort<Object>] = [], limit: Int? = nil, offset: Int = 0, includesSubentities: Bool = true
@@ -20,10 +20,10 @@ extension FetchRequest {
 
 // Typed objects of a snapshot of the store.
 extension ReadContext {
-    /// Returns the objects of a class that a condition is true of.
+    /// Returns the objects of a class that match a condition.
     ///
-    /// - Throws: ``ModelError`` where the class does not fit the model, ``FetchPredicateError`` where a key path leads to no
-    ///   declared property, ``StoreError``.
+    /// - Throws: ``ModelError`` if the class does not fit the model, ``FetchPredicateError`` if a key path does not lead to
+    ///   a declared property, ``StoreError``.
     public func fetch<Object: TypedObject>(
         _ type: Object.Type, where condition: TypedPredicate<Object> = .constant(true),
         sort: [TypedSort<Object>] = [], limit: Int? = nil, offset: Int = 0, includesSubentities: Bool = true
@@ -34,7 +34,7 @@ extension ReadContext {
         return try fetch(request).map { Snapshot($0) }
     }
 
-    /// Returns how many objects of a class a condition is true of.
+    /// Returns the number of objects of a class that match a condition.
     ///
     /// - Throws: as ``fetch(_:where:sort:limit:offset:includesSubentities:)``.
     public func count<Object: TypedObject>(
@@ -44,10 +44,10 @@ extension ReadContext {
         return try count(try FetchRequest(type, where: condition, includesSubentities: includesSubentities))
     }
 
-    /// Returns the object that an identity addresses, or nil.
+    /// Returns the object with an identity, or nil.
     ///
     /// - Throws: as ``fetch(_:where:sort:limit:offset:includesSubentities:)``; ``FetchPredicateError`` with code
-    ///   `predicate.type` where the identity is of another type.
+    ///   `predicate.type` if the identity has another type.
     public func object<Object: TypedObject>(
         _ type: Object.Type, id: some AttributeValue
     ) throws -> Snapshot<Object>? {
@@ -55,7 +55,7 @@ extension ReadContext {
         return try first(type, FetchPredicate(identity.name, .equal, id.predicateExpression))
     }
 
-    /// Returns the object that a to-one relationship leads to, or nil.
+    /// Returns the destination of a to-one relationship, or nil.
     ///
     /// - Throws: as ``fetch(_:where:sort:limit:offset:includesSubentities:)``.
     public func destination<Object: TypedObject, Destination: TypedObject>(
@@ -70,16 +70,16 @@ extension ReadContext {
                 .literal(Literal(Literal.Content(identity, destination.identity.type)))))
     }
 
-    /// Returns the objects that a to-many relationship leads to; without an order of their own, by primary key.
+    /// Returns the destinations of a to-many relationship, in their order or else by primary key.
     ///
     /// - Parameters:
-    ///   - object: whose destinations.
+    ///   - object: the owner of the relationship.
     ///   - path: the relationship.
-    ///   - condition: which of them; without it all.
-    ///   - sort: the order; an ordered relationship's own is not regarded.
-    ///   - limit: the greatest number of objects.
+    ///   - condition: the condition; without it, all destinations match.
+    ///   - sort: the order, which replaces that of an ordered relationship.
+    ///   - limit: the maximum number of objects.
     /// - Throws: as ``fetch(_:where:sort:limit:offset:includesSubentities:)``; ``FetchPredicateError`` with code
-    ///   `predicate.unsupported` where the relationship has no inverse.
+    ///   `predicate.unsupported` if the relationship has no inverse.
     public func destinations<Object: TypedObject, Destination: TypedObject>(
         of object: Snapshot<Object>, _ path: KeyPath<Object, [Destination]>,
         where condition: TypedPredicate<Destination> = .constant(true), sort: [TypedSort<Destination>] = [],

@@ -1,6 +1,6 @@
-/// The way back of a relationship where no key path states it.
+/// The inverse of a relationship without a key path for it.
 public enum NoKeyPath: Sendable {
-    /// There is no way back.
+    /// The relationship has no inverse.
     case none
     /// The relationship is its own inverse, as between friends.
     case itself
@@ -8,7 +8,7 @@ public enum NoKeyPath: Sendable {
 
 /// Declares a to-one relationship of a ``TypedObject`` class.
 ///
-/// One side of two states the inverse by its key path, the other says nothing.
+/// One of the two sides names the inverse by its key path.
 @propertyWrapper
 public struct ToOne<Destination: TypedObject>: PropertyWrapper {
     let declaration: PropertyDeclaration?
@@ -31,15 +31,15 @@ public struct ToOne<Destination: TypedObject>: PropertyWrapper {
         let line: Int
     }
 
-    /// Declares a relationship whose inverse is stated on the other side.
+    /// Declares a relationship whose other side names the inverse.
     ///
     /// - Parameters:
-    ///   - delete: what deleting the object does to the destination.
-    ///   - required: whether the object cannot be without a destination.
-    ///   - onMissing: what becomes of an event's reference to a destination that has not arrived.
-    ///   - renamedFrom: the name in the model's versions before.
-    ///   - file: where it is declared, for errors.
-    ///   - line: where it is declared, for errors.
+    ///   - delete: the effect of deleting the object on the destination.
+    ///   - required: whether the object needs a destination.
+    ///   - onMissing: the effect of an event's reference to a destination that has not arrived.
+    ///   - renamedFrom: the name in the model's earlier versions.
+    ///   - file: the place of the declaration, for errors.
+    ///   - line: the place of the declaration, for errors.
     public init(
         delete: DeleteRule = .nullify, required: Bool = false, onMissing: MissingDestination = .placeholder,
         renamedFrom: String? = nil, file: StaticString = #fileID, line: Int = #line
@@ -51,7 +51,7 @@ public struct ToOne<Destination: TypedObject>: PropertyWrapper {
                 line: line))
     }
 
-    /// Declares a relationship without inverse, or one that is its own.
+    /// Declares a relationship without inverse, or one that is its own inverse.
     public init(
         inverse: NoKeyPath, delete: DeleteRule = .nullify, required: Bool = false,
         onMissing: MissingDestination = .placeholder, renamedFrom: String? = nil, file: StaticString = #fileID,
@@ -90,14 +90,14 @@ public struct ToOne<Destination: TypedObject>: PropertyWrapper {
                 line: line))
     }
 
-    /// Not to be called: wrapped properties belong to classes.
+    /// Do not call this: wrapped properties belong to classes.
     @available(*, unavailable, message: "@ToOne is for properties of classes that inherit from TypedObject")
     public var wrappedValue: Destination? {
         get { fatalError("unreachable") }
         set { fatalError("unreachable") }
     }
 
-    /// Reads the destination, or leads the relationship to another one; the inverse follows at once.
+    /// Reads or replaces the destination; the context updates the inverse at once.
     public static subscript<Owner: TypedObject>(
         _enclosingInstance owner: Owner, wrapped wrapped: ReferenceWritableKeyPath<Owner, Destination?>,
         storage storage: ReferenceWritableKeyPath<Owner, ToOne>
@@ -109,8 +109,8 @@ public struct ToOne<Destination: TypedObject>: PropertyWrapper {
 
 /// Declares a to-many relationship of a ``TypedObject`` class.
 ///
-/// One side of two states the inverse by its key path, the other says nothing. Destinations come in their order where
-/// the relationship is ordered, otherwise by primary key.
+/// One of the two sides names the inverse by its key path. Destinations come in their order if the relationship is
+/// ordered, otherwise by primary key.
 @propertyWrapper
 public struct ToMany<Destination: TypedObject>: PropertyWrapper {
     let declaration: PropertyDeclaration?
@@ -138,17 +138,17 @@ public struct ToMany<Destination: TypedObject>: PropertyWrapper {
         let line: Int
     }
 
-    /// Declares a relationship whose inverse is stated on the other side.
+    /// Declares a relationship whose other side names the inverse.
     ///
     /// - Parameters:
-    ///   - delete: what deleting the object does to the destinations.
+    ///   - delete: the effect of deleting the object on the destinations.
     ///   - required: whether the object needs at least one destination.
     ///   - ordered: whether the destinations have an order.
-    ///   - minCount: the least number of destinations, where there are any.
-    ///   - maxCount: the greatest number of destinations.
-    ///   - renamedFrom: the name in the model's versions before.
-    ///   - file: where it is declared, for errors.
-    ///   - line: where it is declared, for errors.
+    ///   - minCount: the minimum number of destinations, if there are any.
+    ///   - maxCount: the maximum number of destinations.
+    ///   - renamedFrom: the name in the model's earlier versions.
+    ///   - file: the place of the declaration, for errors.
+    ///   - line: the place of the declaration, for errors.
     public init(
         delete: DeleteRule = .nullify, required: Bool = false, ordered: Bool = false, minCount: Int = 0,
         maxCount: Int? = nil, renamedFrom: String? = nil, file: StaticString = #fileID, line: Int = #line
@@ -160,7 +160,7 @@ public struct ToMany<Destination: TypedObject>: PropertyWrapper {
                 renamedFrom: renamedFrom, file: file, line: line))
     }
 
-    /// Declares a relationship without inverse, or one that is its own.
+    /// Declares a relationship without inverse, or one that is its own inverse.
     public init(
         inverse: NoKeyPath, delete: DeleteRule = .nullify, required: Bool = false, ordered: Bool = false,
         minCount: Int = 0, maxCount: Int? = nil, renamedFrom: String? = nil, file: StaticString = #fileID,
@@ -199,14 +199,14 @@ public struct ToMany<Destination: TypedObject>: PropertyWrapper {
                 renamedFrom: renamedFrom, file: file, line: line))
     }
 
-    /// Not to be called: wrapped properties belong to classes.
+    /// Do not call this: wrapped properties belong to classes.
     @available(*, unavailable, message: "@ToMany is for properties of classes that inherit from TypedObject")
     public var wrappedValue: [Destination] {
         get { fatalError("unreachable") }
         set { fatalError("unreachable") }
     }
 
-    /// Reads the destinations or replaces them; the inverses follow at once.
+    /// Reads or replaces the destinations; the context updates the inverses at once.
     public static subscript<Owner: TypedObject>(
         _enclosingInstance owner: Owner, wrapped wrapped: ReferenceWritableKeyPath<Owner, [Destination]>,
         storage storage: ReferenceWritableKeyPath<Owner, ToMany>

@@ -1,23 +1,21 @@
-/// An object of a typed class as a read context delivers it: a copy whose properties can be read and not set.
+/// An object of a typed class from a read context: a copy with read-only properties.
 ///
 ///     let chats = try store.read { try $0.fetch(Chat.self, where: \.title != nil) }
 ///     let titles = chats.map(\.title)
 ///
-/// Snapshots may be passed between threads and kept. Attributes are read as properties; where relationships lead is
-/// asked of a ``ReadContext``. Computed properties of the class work as far as they use attributes only: relationships
-/// are empty in them.
+/// Threads may share and keep snapshots. A snapshot has the attributes; a ``ReadContext`` returns the destinations of
+/// relationships. Computed properties of the class may use attributes only, because relationships are empty in them.
 @dynamicMemberLookup
 public struct Snapshot<Object: TypedObject>: Sendable {
-    /// What was read.
+    /// The fetched object.
     public let fetched: FetchedObject
 
     init(_ fetched: FetchedObject) { self.fetched = fetched }
 
-    /// Tells whether the object was mentioned, but has not arrived: properties that are not optional then read as
-    /// noughts and empty texts.
+    /// Tells whether the object is a placeholder. Its non-optional properties then read as zeros and empty texts.
     public var isPlaceholder: Bool { fetched.isPlaceholder }
 
-    /// Reads an attribute, or what the class computes of attributes.
+    /// Reads an attribute, or a computed property of the class.
     public subscript<Content: AttributeValue>(dynamicMember path: KeyPath<Object, Content>) -> Content {
         if let found = try? KeyPathProbe.path(path, of: Object.self), found.names.count == 1, found.function == nil,
             let value = fetched[found.names[0]].flatMap({ Content(storedValue: $0) })

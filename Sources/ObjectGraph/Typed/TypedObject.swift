@@ -16,12 +16,12 @@
 ///         @ToOne var chat: Chat?
 ///     }
 ///
-/// A typed object is a view on a ``ManagedObject``; there is one of it as long as somebody holds it. What reading or
-/// setting a property refuses cannot be thrown there: the context keeps it, and ``EditingContext/save()`` throws it and
-/// saves nothing. A refused setting is kept until it is settled; see ``EditingContext/checkRefusals()``.
-/// ``EditingContext/checking(_:)`` throws it at once.
+/// A typed object is a view on a ``ManagedObject``. A context has one view of an object while the program has a reference
+/// to it. Properties cannot throw, so the context keeps their errors, and ``EditingContext/save()`` throws the first one
+/// and saves nothing. ``EditingContext/checkRefusals()`` says for how long. ``EditingContext/checking(_:)`` throws such
+/// an error at the end of its block.
 open class TypedObject {
-    /// What an object is a view on. Only the library makes one.
+    /// The content of a view. Only the library makes one.
     public struct Backing {
         enum Content {
             /// The object that holds the declarations of its class.
@@ -52,11 +52,11 @@ open class TypedObject {
     /// The entity's name; that of the class unless it is overridden.
     open class var entityName: String { "\(self)" }
 
-    /// What else is to be said of the entity.
+    /// Further options of the entity.
     open class var entityOptions: EntityOptions { EntityOptions() }
 
-    /// The object that this one is a view on; nil in computed properties while key paths are looked up, and in those
-    /// of a ``Snapshot``.
+    /// The object of this view. It is nil in computed properties of a ``Snapshot``, and while the library resolves key
+    /// paths.
     public var managedObject: ManagedObject? {
         if case .managed(let object) = backing { return object }
         return nil
@@ -132,7 +132,7 @@ open class TypedObject {
         }
     }
 
-    /// The object of a context that this one is a view on.
+    /// The context's object of this view.
     func managed() throws(EditingError) -> ManagedObject {
         guard case .managed(let object) = backing else {
             throw EditingError(
@@ -150,7 +150,7 @@ extension TypedObject: Equatable, Hashable {
         return left === right
     }
 
-    /// Hashes which object this is.
+    /// Hashes the identity of the object.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(ObjectIdentifier(managedObject ?? self as AnyObject))
     }

@@ -1,31 +1,31 @@
-// Comparisons of properties with values. What compares is checked by the compiler.
+// Comparisons of properties with values. The compiler checks the types.
 
-/// True where the property has the value; `nil` stands for none.
+/// True if the property has the value; `nil` means a missing value.
 public func == <Root: TypedObject, Content: AttributeValue>(
     path: KeyPath<Root, Content>, value: Content
 ) -> TypedPredicate<Root> { .compare(path, .equal, value.predicateExpression) }
 
-/// True where the property does not have the value; `nil` stands for none.
+/// True if the property does not have the value; `nil` means a missing value.
 public func != <Root: TypedObject, Content: AttributeValue>(
     path: KeyPath<Root, Content>, value: Content
 ) -> TypedPredicate<Root> { .compare(path, .notEqual, value.predicateExpression) }
 
-/// True where the relationship leads to the object; `nil` stands for none.
+/// True if the relationship leads to the object; `nil` means no destination.
 public func == <Root: TypedObject, Destination: TypedObject>(
     path: KeyPath<Root, Destination?>, object: Destination?
 ) -> TypedPredicate<Root> { .compare(path, .equal, try identity(object)) }
 
-/// True where the relationship does not lead to the object; `nil` stands for none.
+/// True if the relationship does not lead to the object; `nil` means no destination.
 public func != <Root: TypedObject, Destination: TypedObject>(
     path: KeyPath<Root, Destination?>, object: Destination?
 ) -> TypedPredicate<Root> { .compare(path, .notEqual, try identity(object)) }
 
-/// True where the relationship leads to the object.
+/// True if the relationship leads to the object.
 public func == <Root: TypedObject, Destination: TypedObject>(
     path: KeyPath<Root, Destination?>, object: Snapshot<Destination>
 ) -> TypedPredicate<Root> { .compare(path, .equal, object.identityExpression) }
 
-/// True where the relationship does not lead to the object.
+/// True if the relationship does not lead to the object.
 public func != <Root: TypedObject, Destination: TypedObject>(
     path: KeyPath<Root, Destination?>, object: Snapshot<Destination>
 ) -> TypedPredicate<Root> { .compare(path, .notEqual, object.identityExpression) }
@@ -42,42 +42,42 @@ private func identity(_ object: TypedObject?) throws(FetchPredicateError) -> Fet
     }
 }
 
-/// True where the property comes before the value.
+/// True if the property is less than the value.
 public func < <Root: TypedObject, Content: AttributeValue & Comparable>(
     path: KeyPath<Root, Content>, value: Content
 ) -> TypedPredicate<Root> { .compare(path, .less, value.predicateExpression) }
 
-/// True where the property has a value that comes before the value.
+/// True if the property has a value, and that is less than the other.
 public func < <Root: TypedObject, Content: AttributeValue & Comparable>(
     path: KeyPath<Root, Content?>, value: Content
 ) -> TypedPredicate<Root> { .compare(path, .less, value.predicateExpression) }
 
-/// True where the property does not come after the value.
+/// True if the property is at most the value.
 public func <= <Root: TypedObject, Content: AttributeValue & Comparable>(
     path: KeyPath<Root, Content>, value: Content
 ) -> TypedPredicate<Root> { .compare(path, .lessOrEqual, value.predicateExpression) }
 
-/// True where the property has a value that does not come after the value.
+/// True if the property has a value, and that is at most the other.
 public func <= <Root: TypedObject, Content: AttributeValue & Comparable>(
     path: KeyPath<Root, Content?>, value: Content
 ) -> TypedPredicate<Root> { .compare(path, .lessOrEqual, value.predicateExpression) }
 
-/// True where the property comes after the value.
+/// True if the property is greater than the value.
 public func > <Root: TypedObject, Content: AttributeValue & Comparable>(
     path: KeyPath<Root, Content>, value: Content
 ) -> TypedPredicate<Root> { .compare(path, .greater, value.predicateExpression) }
 
-/// True where the property has a value that comes after the value.
+/// True if the property has a value, and that is greater than the other.
 public func > <Root: TypedObject, Content: AttributeValue & Comparable>(
     path: KeyPath<Root, Content?>, value: Content
 ) -> TypedPredicate<Root> { .compare(path, .greater, value.predicateExpression) }
 
-/// True where the property does not come before the value.
+/// True if the property is at least the value.
 public func >= <Root: TypedObject, Content: AttributeValue & Comparable>(
     path: KeyPath<Root, Content>, value: Content
 ) -> TypedPredicate<Root> { .compare(path, .greaterOrEqual, value.predicateExpression) }
 
-/// True where the property has a value that does not come before the value.
+/// True if the property has a value, and that is at least the other.
 public func >= <Root: TypedObject, Content: AttributeValue & Comparable>(
     path: KeyPath<Root, Content?>, value: Content
 ) -> TypedPredicate<Root> { .compare(path, .greaterOrEqual, value.predicateExpression) }

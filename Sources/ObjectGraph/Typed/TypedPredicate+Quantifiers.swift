@@ -1,16 +1,16 @@
-// Conditions on the objects that a to-many relationship leads to.
+// Conditions on the destinations of a to-many relationship.
 extension TypedPredicate {
-    /// True where the condition is true of at least one destination.
+    /// True if the condition is true of at least one destination.
     public static func any<Destination: TypedObject>(
         _ path: KeyPath<Root, [Destination]>, _ condition: TypedPredicate<Destination>
     ) -> TypedPredicate { quantified(.any, path, condition) }
 
-    /// True where the condition is true of all destinations, as it is without any.
+    /// True if the condition is true of all destinations, or if there are none.
     public static func all<Destination: TypedObject>(
         _ path: KeyPath<Root, [Destination]>, _ condition: TypedPredicate<Destination>
     ) -> TypedPredicate { quantified(.all, path, condition) }
 
-    /// True where the condition is true of no destination, as it is without any.
+    /// True if the condition is true of no destination, or if there are none.
     public static func none<Destination: TypedObject>(
         _ path: KeyPath<Root, [Destination]>, _ condition: TypedPredicate<Destination>
     ) -> TypedPredicate { quantified(.none, path, condition) }
@@ -23,7 +23,7 @@ extension TypedPredicate {
             let collection = try KeyPathProbe.path(path, of: Root.self)
             let inner = try condition.predicate
             if let comparison = inner.comparison(behind: collection, quantifier) { return .comparison(comparison) }
-            // Each level of nesting has a variable of its own.
+            // Each level of nesting has its own variable.
             let variable = "item\(inner.subqueryDepth + 1)"
             let wanted = (quantifier == .all ? .not(inner) : inner).rooted(in: variable)
             return .comparison(
@@ -35,7 +35,7 @@ extension TypedPredicate {
 }
 
 extension FetchPredicate {
-    /// Returns the comparison with the way to a collection before its path, where `ANY` and the like can say it.
+    /// Returns the comparison with the collection's path before its own, if a quantifier can express it.
     fileprivate func comparison(behind collection: PropertyPath, _ quantifier: Quantifier) -> Comparison? {
         guard case .comparison(var comparison) = self, comparison.quantifier == nil, comparison.right.isLiteral,
             case .path(let path) = comparison.left, path.root == nil, path.function == nil
@@ -45,7 +45,7 @@ extension FetchPredicate {
         return comparison
     }
 
-    /// How many subqueries stand in each other.
+    /// The depth of nested subqueries.
     fileprivate var subqueryDepth: Int {
         switch self {
         case .constant: 0
@@ -55,7 +55,7 @@ extension FetchPredicate {
         }
     }
 
-    /// Returns the predicate with all paths that begin at the object beginning at a variable.
+    /// Returns the predicate with a variable instead of the object at the beginning of all paths.
     fileprivate func rooted(in variable: String) -> FetchPredicate {
         switch self {
         case .constant: return self

@@ -1,14 +1,14 @@
-/// A condition on the objects of a typed class, put together from key paths.
+/// A condition on the objects of a typed class, built from key paths.
 ///
 /// It builds the same ``FetchPredicate`` as a condition's text. For example:
 ///
 ///     \.title != nil && \.messages.count > 3
 ///     .contains(\.title, "pump", .caseInsensitive) || .any(\.members, \.name == "Ada")
 ///
-/// Texts, numbers and dates compare with properties of their own type, optional or not. As in text, a comparison with
-/// a missing value is false, and `!=` is the opposite of `==`.
+/// A value has to have the property's type, optional or not. A comparison with a missing value is false, and `!=` is the
+/// opposite of `==`, as in a condition's text.
 public struct TypedPredicate<Root: TypedObject>: Sendable {
-    /// The predicate, or why there is none: a key path that leads to no declared property.
+    /// The predicate, or the error of a key path that does not lead to a declared property.
     let result: Result<FetchPredicate, FetchPredicateError>
 
     init(_ body: () throws(FetchPredicateError) -> FetchPredicate) {
@@ -19,18 +19,18 @@ public struct TypedPredicate<Root: TypedObject>: Sendable {
         }
     }
 
-    /// Makes a condition of a predicate, for what key paths cannot say.
+    /// Makes a condition from a predicate, for conditions beyond key paths.
     public init(_ predicate: FetchPredicate) { result = .success(predicate) }
 
-    /// The predicate that it stands for.
+    /// The untyped predicate.
     ///
-    /// - Throws: ``FetchPredicateError`` with code `predicate.unsupported` where a key path leads to no declared property.
+    /// - Throws: ``FetchPredicateError`` with code `predicate.unsupported` if a key path does not lead to one.
     public var predicate: FetchPredicate { get throws(FetchPredicateError) { try result.get() } }
 
     /// True of all objects, or of none.
     public static func constant(_ value: Bool) -> TypedPredicate { TypedPredicate(.constant(value)) }
 
-    /// Returns a condition that is true where both are.
+    /// Returns a condition that is true if both are true.
     public static func && (left: TypedPredicate, right: TypedPredicate) -> TypedPredicate {
         TypedPredicate { () throws(FetchPredicateError) in
             let (left, right) = (try left.predicate, try right.predicate)
@@ -39,7 +39,7 @@ public struct TypedPredicate<Root: TypedObject>: Sendable {
         }
     }
 
-    /// Returns a condition that is true where one of both is.
+    /// Returns a condition that is true if at least one is true.
     public static func || (left: TypedPredicate, right: TypedPredicate) -> TypedPredicate {
         TypedPredicate { () throws(FetchPredicateError) in
             let (left, right) = (try left.predicate, try right.predicate)
@@ -48,7 +48,7 @@ public struct TypedPredicate<Root: TypedObject>: Sendable {
         }
     }
 
-    /// Returns a condition that is true where the other is not.
+    /// Returns the opposite of a condition.
     public static prefix func ! (condition: TypedPredicate) -> TypedPredicate {
         TypedPredicate { () throws(FetchPredicateError) in .not(try condition.predicate) }
     }
@@ -67,51 +67,51 @@ public struct TypedPredicate<Root: TypedObject>: Sendable {
 
     // MARK: Texts
 
-    /// True where the text has the other one in it.
+    /// True if the text contains the other one.
     public static func contains<Content: TextValue>(
         _ path: KeyPath<Root, Content>, _ text: String, _ options: FetchPredicate.TextOptions = []
     ) -> TypedPredicate { compare(path, .contains, options: options, .text(text)) }
 
-    /// True where the text begins with the other one.
+    /// True if the text begins with the other one.
     public static func beginsWith<Content: TextValue>(
         _ path: KeyPath<Root, Content>, _ text: String, _ options: FetchPredicate.TextOptions = []
     ) -> TypedPredicate { compare(path, .beginsWith, options: options, .text(text)) }
 
-    /// True where the text ends with the other one.
+    /// True if the text ends with the other one.
     public static func endsWith<Content: TextValue>(
         _ path: KeyPath<Root, Content>, _ text: String, _ options: FetchPredicate.TextOptions = []
     ) -> TypedPredicate { compare(path, .endsWith, options: options, .text(text)) }
 
-    /// True where the whole text is like a pattern, in which `?` stands for a character and `*` for any number of them.
+    /// True if the whole text matches a pattern, with `?` for one character and `*` for any number of them.
     public static func like<Content: TextValue>(
         _ path: KeyPath<Root, Content>, _ pattern: String, _ options: FetchPredicate.TextOptions = []
     ) -> TypedPredicate { compare(path, .like, options: options, .text(pattern)) }
 
-    /// True where the whole text matches a regular expression.
+    /// True if the whole text matches a regular expression.
     public static func matches<Content: TextValue>(
         _ path: KeyPath<Root, Content>, _ pattern: String, _ options: FetchPredicate.TextOptions = []
     ) -> TypedPredicate { compare(path, .matches, options: options, .text(pattern)) }
 
-    /// True where two texts are equal, case or diacritics aside.
+    /// True if two texts are equal without regard to case or diacritics.
     public static func equals<Content: TextValue>(
         _ path: KeyPath<Root, Content>, _ text: String, _ options: FetchPredicate.TextOptions
     ) -> TypedPredicate { compare(path, .equal, options: options, .text(text)) }
 
     // MARK: Several values
 
-    /// True where the value is one of several.
+    /// True if the value is one of several.
     public static func `in`<Content: AttributeValue>(
         _ path: KeyPath<Root, Content>, _ values: [Content]
     ) -> TypedPredicate { compare(path, .contained, .list(values.map(\.predicateExpression))) }
 
-    /// True where the value is not outside of two bounds.
+    /// True if the value is within two bounds, bounds included.
     public static func between<Content: AttributeValue & Comparable>(
         _ path: KeyPath<Root, Content>, _ bounds: ClosedRange<Content>
     ) -> TypedPredicate {
         compare(path, .between, .list([bounds.lowerBound.predicateExpression, bounds.upperBound.predicateExpression]))
     }
 
-    /// True where there is a value that is not outside of two bounds.
+    /// True if there is a value within two bounds, bounds included.
     public static func between<Content: AttributeValue & Comparable>(
         _ path: KeyPath<Root, Content?>, _ bounds: ClosedRange<Content>
     ) -> TypedPredicate {
@@ -139,12 +139,12 @@ public struct TypedSort<Root: TypedObject>: Sendable {
         }
     }
 
-    /// Small values first, missing ones before all others.
+    /// Ascending order; missing values come first.
     public static func ascending<Content: AttributeValue>(
         _ path: KeyPath<Root, Content>, _ options: FetchPredicate.TextOptions = []
     ) -> TypedSort { TypedSort(path, options, isDescending: false) }
 
-    /// Great values first, missing ones behind all others.
+    /// Descending order; missing values come last.
     public static func descending<Content: AttributeValue>(
         _ path: KeyPath<Root, Content>, _ options: FetchPredicate.TextOptions = []
     ) -> TypedSort { TypedSort(path, options, isDescending: true) }
