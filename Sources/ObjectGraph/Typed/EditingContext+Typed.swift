@@ -121,8 +121,8 @@ extension EditingContext {
     /// Throws the first error that reading or setting properties of typed objects has caused.
     ///
     /// The context keeps the error of a refused setting, and each later call and each ``save()`` throws it again. The
-    /// error ends with a valid value of the property, with a refresh or deletion of the object, or with a rollback or
-    /// reset of the context. The context throws the error of a refused reading once, because no change was lost.
+    /// error ends with a valid value, with a refresh or deletion of the object, or with a rollback or reset of the
+    /// context. The context throws the error of a refused reading once, because no change was lost.
     ///
     /// - Throws: ``EditingError``, ``StoreError``.
     public func checkRefusals() throws {
