@@ -247,7 +247,7 @@ def chats():
     # A whole new set: u-efe goes, u-jakub comes.
     out.add("chat.updated", at(27, "08:05"), {"id": "chat-crusher", "members": ["u-carla", "u-dmitri", "u-hana", "u-jakub"]})
 
-    # Deletions: a message; a chat, which takes its messages along; a member, whose messages stay without a sender;
+    # Deletions: a message; a chat, with its messages; a member, whose messages stay without a sender;
     # and a message that nobody ever heard of.
     out.add("message.deleted", at(27, "09:00"), {"id": withdrawn})
     out.add("chat.deleted", at(27, "09:10"), {"id": "chat-lunch"})
