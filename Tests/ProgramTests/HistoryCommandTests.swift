@@ -69,7 +69,7 @@ import Testing
         #expect(names.contains("other") && !names.contains("feed"))
         let purged = try history("purge", "--before", "\(last)")
         #expect(purged.output.contains("2 transactions removed") && !purged.output.contains("feed"))
-        #expect(purged.output.contains("The cursor other stands at token 2"))
+        #expect(purged.output.contains("The cursor other is at token 2"))
         #expect(try tokens() == Array(3...last))
         // One that is not there is no success.
         let absent = try history("cursors", "remove", "feed")
