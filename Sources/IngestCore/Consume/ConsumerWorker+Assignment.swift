@@ -16,25 +16,20 @@ extension ConsumerWorker {
     private func take(_ partitions: [TopicPartition], _ consumer: Consumer) throws {
         if partitions.isEmpty { return }
         logger.info("partitions", metadata: ["event": "taken", "partitions": "\(partitions)"])
-        // As when a group assigns: what is open is saved, and where reading waits it waits for these too.
+        // As when a group assigns: what is open is saved.
         try saveOrDrop()
-        isWaiting = false
         try consumer.assign(adding: begin(partitions))
     }
 
     /// Tells in health what is wanted and not there, and takes back what has come.
     private func tell(_ changes: PartitionPlan.Changes) {
-        for (partition, reason) in changes.missing.sorted(by: { $0.key < $1.key })
-        where missing.insert(partition).inserted {
+        for (partition, reason) in changes.missing.sorted(by: { $0.key < $1.key }) {
             let remedy =
                 partition.partition < 0
                 ? "make the topic, or correct 'topics'" : "add partitions to the topic, or correct kafka.partitions"
-            report(halted: partition, reason, remedy: remedy)
+            tell(partitions.noteAbsence(of: partition, ReadFault(reason: reason, remedy: remedy)))
         }
-        for partition in missing where progress[partition] == nil && changes.missing[partition] == nil {
-            missing.remove(partition)
-            health.report(.partitionReleased(topic: partition.topic, partition: partition.partition))
-        }
+        tell(partitions.keepAbsent(Set(changes.missing.keys)))
         for topic in changes.idle {
             logger.warning("no partition of a topic falls to this worker", metadata: ["topic": "\(topic)"])
         }

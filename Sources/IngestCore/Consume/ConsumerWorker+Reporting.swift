@@ -6,8 +6,8 @@ extension ConsumerWorker {
     /// Sets the metrics that are looked at rather than counted.
     func report(_ consumer: Consumer) {
         let ends = directory?.ends ?? [:]
-        for (partition, progress) in progress {
-            guard let position = progress.next else { continue }
+        for (partition, state) in partitions.states {
+            guard let position = state.progress.next else { continue }
             // What the client knows is as old as its last fetch.
             let known = (try? consumer.watermarks(partition))?.high ?? -1
             let end = max(known, ends[partition] ?? -1)

@@ -6,6 +6,7 @@ import Synchronization
 
 /// Reads topics and writes the store: one thread that polls, applies, saves and commits.
 ///
+/// Each poll becomes events of `AssignedPartitions`, which answers with actions; the worker only carries them out.
 /// Everything that touches the writer happens on the thread of ``run()``; rebalances too, for librdkafka calls back
 /// inside the poll. That is why this class may claim to be Sendable: only the members marked so are used from others.
 public final class ConsumerWorker: @unchecked Sendable {
@@ -18,14 +19,13 @@ public final class ConsumerWorker: @unchecked Sendable {
     let mailbox: CursorMailbox
     let deadLetters: DeadLetterPublisher?
     private let consumerConfiguration: KafkaConfiguration
-    private let decoders: [String: EventDecoder]
+    let decoders: [String: EventDecoder]
     /// What the broker was last seen to have.
     let directory: TopicDirectory?
     /// Which of these partitions the worker reads; nil where the group says.
     var plan: PartitionPlan?
     /// What to do once everything is read, where the store is built to replace another.
     let takeover: RebuildTakeover?
-    private var takeoverChecks = Recurrence(everySeconds: 0.5)
     let wakePublisher: @Sendable () -> Void
     /// Where requests to the store's writer wait; set before ``run()``.
     var control: ControlDesk?
@@ -36,46 +36,23 @@ public final class ConsumerWorker: @unchecked Sendable {
     private let stopRequested = Atomic<Bool>(false)
     /// The consumer while ``run()`` is under way, for other threads.
     let consumerBox = Mutex<Consumer?>(nil)
-    private let now = HealthMonitor.monotonicSeconds
+    let now = HealthMonitor.monotonicSeconds
 
-    /// How far each assigned partition is.
-    var progress: [TopicPartition: PartitionProgress] = [:]
-    /// Partitions whose offset the broker does not have, until it says which it has.
-    var outOfRange: Set<TopicPartition> = []
-    /// Partitions whose topic the broker does not have.
-    var missing: Set<TopicPartition> = []
-    /// Partitions that were out of reach, and may hold another log, since a record was compared with the store's.
-    var unproven: Set<TopicPartition> = []
-    /// Which partitions stand still though the broker has more of them.
-    var fetchWatch: FetchWatch
-    /// Which topics are not there.
-    var topicWatch: TopicWatch
+    /// The state of each assigned partition.
+    var partitions: AssignedPartitions
     /// Whether too much waits to be notified.
     var outbox: OutboxLimit
-    /// Partitions that are not read while the outbox is full.
-    var resting: Set<TopicPartition> = []
-    /// Tells that the consumer is not where the store's positions are: what it passed was dropped, or a seek failed.
-    var needsRewind = false
-    /// Tells that the store refused, and that what was not committed has to be forgotten before anything else.
-    var needsDiscard = false
     /// Reads the store's positions; tests let it fail.
     var readPositions: () throws -> [SourcePosition]
-    /// Whether reading waits for the dead-letter topic.
-    var isWaiting = false
     /// The number of the pipeline's dead letters that their publisher knows of.
     var notedDeadLetters = 0
-    /// Offsets that are saved and not yet told to the broker.
-    var uncommittedOffsets: [TopicPartition: Int64] = [:]
-    private var cursorSaves = Recurrence(everySeconds: 1)
-    private var offsetCommits = Recurrence(everySeconds: 1)
-    private var reports = Recurrence(everySeconds: 1)
-    private var fetchChecks = Recurrence(everySeconds: 0.5)
+    /// When the worker does what recurs.
+    var schedule: WorkerSchedule
+    /// The purge of the history that is under way.
+    var purge: PurgeStep?
     var logGrowth = LogGrowth()
-    private var purges: Recurrence
-    private var purge: PurgeStep?
-    private var backoff = Backoff()
-    private var retryBudget: RetryBudget
-    private var retryChecks = Recurrence(everySeconds: 1)
+    var backoff = Backoff()
+    var retryBudget: RetryBudget
 
     /// Makes a worker on a writer that holds the store's lease.
     ///
@@ -87,29 +64,28 @@ public final class ConsumerWorker: @unchecked Sendable {
         takeover: RebuildTakeover? = nil, wakePublisher: @escaping @Sendable () -> Void = {},
         deliveredToken: @escaping @Sendable () -> Int64? = { nil }
     ) throws {
-        self.deliveredToken = deliveredToken
-        self.directory = directory
-        self.takeover = takeover
-        plan = configuration.kafka.partitions.map {
-            PartitionPlan(selection: $0, topics: configuration.topics.map(\.name))
-        }
-        topicWatch = TopicWatch(configuration.topics.map(\.name))
-        let brokerWait = consumer["fetch.wait.max.ms"].flatMap { Double($0) } ?? 500
-        fetchWatch = FetchWatch(brokerWaitSeconds: brokerWait / 1000)
-        outbox = OutboxLimit(maximumTransactions: configuration.notifications.maxOutboxTransactions)
-        firstToken = try writer.store.read { try $0.lastToken() }
-        metrics.historyToken.set(firstToken)
+        let topics = configuration.topics.map(\.name)
         self.configuration = configuration
-        consumerConfiguration = consumer
-        store = writer.store
-        readPositions = { [store = writer.store] in try store.read { try $0.positions() } }
         self.metrics = metrics
         self.health = health
         self.logger = logger
         self.mailbox = mailbox
         self.deadLetters = deadLetters
+        self.directory = directory
+        self.takeover = takeover
         self.wakePublisher = wakePublisher
-        purges = Recurrence(everySeconds: Double(configuration.history.purgeEveryMinutes) * 60)
+        self.deliveredToken = deliveredToken
+        consumerConfiguration = consumer
+        store = writer.store
+        readPositions = { [store = writer.store] in try store.read { try $0.positions() } }
+        firstToken = try writer.store.read { try $0.lastToken() }
+        metrics.historyToken.set(firstToken)
+        plan = configuration.kafka.partitions.map { PartitionPlan(selection: $0, topics: topics) }
+        let brokerWait = consumer["fetch.wait.max.ms"].flatMap { Double($0) } ?? 500
+        partitions = AssignedPartitions(
+            topics: topics, policy: configuration.kafka.onPositionLost, brokerWaitSeconds: brokerWait / 1000)
+        outbox = OutboxLimit(maximumTransactions: configuration.notifications.maxOutboxTransactions)
+        schedule = WorkerSchedule(purgeEveryMinutes: configuration.history.purgeEveryMinutes)
         retryBudget = RetryBudget(limitSeconds: configuration.errors.retryTimeoutSeconds)
         pipeline = IngestPipeline(writer: writer, configuration: configuration, metrics: metrics, logger: logger)
         var decoders: [String: EventDecoder] = [:]
@@ -140,7 +116,7 @@ public final class ConsumerWorker: @unchecked Sendable {
             while !stopRequested.load(ordering: .acquiring) { try turn(consumer) }
             health.report(.draining)
             // A reader may have found what the writer has not: then nothing more is written.
-            if store.isSuspect || needsDiscard { try pipeline.discard() } else { try pipeline.finish() }
+            if store.isSuspect || isStoreRefusing { try pipeline.discard() } else { try pipeline.finish() }
             brokerAnswers = commitOffsets(consumer, asynchronously: false)
         } catch {
             let reason = "\(error)"
@@ -150,19 +126,13 @@ public final class ConsumerWorker: @unchecked Sendable {
             throw error
         }
         // Offsets that the broker did not take by now serve displays only: leaving the group does not try again.
-        uncommittedOffsets.removeAll()
+        noteOffsetsCommitted(partitions.offsetsToCommit)
         if brokerAnswers {
             try leave(consumer)
         } else {
             logger.warning("the broker does not answer: the group is not left, and notices by the session timeout")
             try consumer.abandon()
         }
-    }
-
-    /// Forgets what is open where the store's disk failed: leaving the group would save it.
-    func dropWork(after error: any Error) {
-        guard let error = error as? StoreError, error.isDiskFailure else { return }
-        try? pipeline.discard()
     }
 
     private func leave(_ consumer: Consumer) throws {
@@ -196,7 +166,7 @@ public final class ConsumerWorker: @unchecked Sendable {
     /// One round of the loop; where the store refuses for now, the next one begins at the store's positions.
     private func turn(_ consumer: Consumer) throws {
         health.report(.heartbeat)
-        if retryChecks.isDue(at: now()), let spent = retryBudget.spent(on: health.readiness(), at: now()) {
+        if schedule.retryChecks.isDue(at: now()), let spent = retryBudget.spent(on: health.readiness(), at: now()) {
             throw spent
         }
         do {
@@ -211,18 +181,18 @@ public final class ConsumerWorker: @unchecked Sendable {
         try discardIfRefused()
         try assignPartitions(consumer)
         watchTopics()
-        try settleOutOfRange(consumer)
-        try limitOutbox(consumer)
-        try waitOrGoOn(consumer)
+        limitOutbox()
+        limitDeadLetters()
+        try carryOutDue(consumer)
         let batch = try consumer.poll(
             maxRecords: configuration.chunk.maxOperations, timeoutMilliseconds: pollMilliseconds)
-        for event in batch.errors { try handle(event, consumer) }
-        hear(batch)
-        // Where the client is not at the store's positions, this batch is read again with the rest.
-        if needsRewind { try rewind(consumer) } else { try process(batch, consumer) }
+        for event in batch.errors { try handle(event) }
+        partitions.hear(batch.lazy.map(\.topicPartition), isFull: isFull(batch))
+        // Where the store refused during a rebalance, this batch is read again with the rest.
+        if isStoreRefusing { try discardIfRefused() } else { try process(batch, consumer) }
         try maintain(consumer)
-        if fetchChecks.isDue(at: now()) { try watchFetches(consumer, at: now()) }
-        if let takeover, takeoverChecks.isDue(at: now()) { try consider(takeover, consumer) }
+        if schedule.fetchChecks.isDue(at: now()) { try watchFetches(consumer, at: now()) }
+        if let takeover, schedule.takeoverChecks.isDue(at: now()) { try consider(takeover, consumer) }
     }
 
     private var pollMilliseconds: Int {
@@ -231,165 +201,8 @@ public final class ConsumerWorker: @unchecked Sendable {
         return min(100, max(1, Int((deadline - now()) * 1000)))
     }
 
-    private func process(_ batch: RecordBatch, _ consumer: Consumer) throws {
-        let hasBacklog = hasBacklog(after: batch, consumer)
-        var lost: Set<TopicPartition> = []
-        for record in batch {
-            let partition = record.topicPartition
-            // What follows a lost position is fetched again from where reading goes on.
-            if !lost.isEmpty, lost.contains(partition) { continue }
-            if !missing.isEmpty, progress[partition]?.isHalted != true { found(partition) }
-            if !unproven.isEmpty, unproven.contains(partition), progress[partition]?.isHalted == false {
-                lost.insert(partition)
-                try compareAgain(partition, consumer)
-                continue
-            }
-            let source = Self.source(record, partition)
-            switch progress[partition, default: PartitionProgress(nil)]
-                .received(offset: record.offset, fingerprint: RecordFingerprint(source))
-            {
-            case .apply:
-                try takeover?.check(source, partition, offset: record.offset)
-                try add(source, partition, hasBacklog: hasBacklog)
-            case .skip: continue
-            case .lost(let reason):
-                lost.insert(partition)
-                try positionLost(partition, reason, consumer)
-            }
-        }
-        // The word that a partition has ended is no pause of the others.
-        try pipeline.tick(hasBacklog: hasBacklog || (batch.isEmpty && !batch.errors.isEmpty))
-    }
-
-    /// Tells whether at least another chunk waits on the broker, as far as the client knows.
-    private func hasBacklog(after batch: RecordBatch, _ consumer: Consumer) -> Bool {
-        guard let last = batch.last else { return false }
-        if isFull(batch) { return true }
-        guard let high = try? consumer.watermarks(last.topicPartition)?.high else { return false }
-        return high - last.offset > Int64(configuration.chunk.maxOperations)
-    }
-
-    static func source(_ record: ConsumedRecord, _ partition: TopicPartition) -> SourceRecord {
-        var source = SourceRecord(
-            place: RecordPlace(topic: partition.topic, partition: partition.partition, offset: record.offset),
-            key: record.key, value: record.value)
-        source.timestampMilliseconds = record.timestampMilliseconds
-        source.headers = record.headers
-        return source
-    }
-
-    private func add(_ source: SourceRecord, _ partition: TopicPartition, hasBacklog: Bool) throws {
-        let decoder = decoders[partition.topic]
-        try pipeline.add(source, nextOffset: source.place.offset + 1, hasBacklog: hasBacklog) {
-            record throws(DecodeError) in
-            guard let decoder else {
-                throw DecodeError(code: "decode.topic", "The topic is not configured. Add it to 'topics'")
-            }
-            return try decoder.decode(record)
-        }
-    }
-
-    /// What is done between records: cursors, the lease, offsets for the broker, reports, the history's purge.
-    private func maintain(_ consumer: Consumer) throws {
-        let time = now()
-        let writer = pipeline.writer
-        if pipeline.deadline == nil {
-            try saveCursors(writer)
-            try writer.renewLease()
-            health.report(.storeOK)
-        } else if cursorSaves.isDue(at: time) {
-            // While there is backlog nothing is ever idle: the cursors and the purge must not wait for the end of it.
-            try saveCursors(writer)
-        }
-        try purge(writer, at: time)
-        try serveRequests(writer)
-        if offsetCommits.isDue(at: time) { commitOffsets(consumer, asynchronously: true) }
-        if reports.isDue(at: time) { report(consumer) }
-    }
-
-    /// Purges old history, then tombstones, a bite a turn: due by the worker's clock, old by the system's microseconds.
-    func purge(_ writer: WriterContext, at time: Double, systemTime: Int64 = WriterContext.systemTime()) throws {
-        if purges.isDue(at: time) { purge = .begin(configuration) }
-        guard var step = purge else { return }
-        purge = try step.bite(writer, now: systemTime, logger) ? step : nil
-    }
-
-    private func committed(_ positions: [SourcePosition]) {
-        health.report(.storeOK)
-        backoff.succeeded()
-        for position in positions {
-            let partition = TopicPartition(position.topic, position.partition)
-            uncommittedOffsets[partition] = position.nextOffset
-            metrics.position.with(position.topic, "\(position.partition)").set(position.nextOffset)
-        }
-        noteDeadLetters()
-        wakePublisher()
-    }
-
-    /// Tells the broker how far the store is. The broker's offsets are for displays of lag: the store's decide.
-    ///
-    /// - Returns: false where the broker did not answer.
-    @discardableResult
-    func commitOffsets(_ consumer: Consumer, asynchronously: Bool) -> Bool {
-        // A store that is being built has no business with the offsets of the group.
-        if takeover != nil { uncommittedOffsets.removeAll() }
-        if uncommittedOffsets.isEmpty { return true }
-        do {
-            try consumer.commit(
-                uncommittedOffsets, asynchronously: asynchronously, timeoutMilliseconds: Self.commitMilliseconds)
-            uncommittedOffsets.removeAll()
-            return true
-        } catch {
-            logger.debug("offsets were not committed to the broker", metadata: ["reason": "\(error)"])
-            return (error as? KafkaError)?.code.isFromBroker ?? true
-        }
-    }
-
-    /// How long a commit that is waited for may keep the loop, or the end of the process, waiting.
-    private static let commitMilliseconds = 2000
-
-    // MARK: Failures
-
-    /// Waits a little; the loop then goes back to what the store has, and reads the records again.
-    private func recover(from error: StoreError) {
-        health.report(.storeFailed(reason: error.description))
-        metrics.noteError()
-        let seconds = backoff.failed()
-        logger.error(
-            "the store refused, trying again",
-            metadata: ["code": "\(error.code.rawValue)", "reason": "\(error)", "seconds": .stringConvertible(seconds)])
-        Thread.sleep(forTimeInterval: seconds)
-        (needsDiscard, needsRewind) = (true, true)
-    }
-
-    private func discardIfRefused() throws {
-        if needsDiscard { try pipeline.discard() }
-        needsDiscard = false
-    }
-
-    /// Goes back to the store's positions.
-    ///
-    /// Where the client cannot now, the next turn of the loop tries again.
-    func rewind(_ consumer: Consumer) throws {
-        try discardIfRefused()
-        // What is open is saved first, so that going back repeats nothing.
-        try pipeline.finish()
-        let partitions = try consumer.assignment.filter { progress[$0]?.isHalted != true }
-        let offsets = try startOffsets(partitions)
-        needsRewind = false
-        for (partition, offset) in offsets where !needsRewind { try seek(consumer, partition, to: offset) }
-    }
-
-    func handle(_ event: ConsumerEvent, _ consumer: Consumer) throws {
-        if takeEnd(event) { return }
-        if event.error.code == .connectionLost {
-            // What answers next may have another log, with more records than the store has read.
-            unproven.formUnion(progress.keys)
-            return
-        }
-        metrics.noteError()
-        if event.error.isFatal { throw event.error }
-        if take(event, consumer) { return }
-        logger.warning("the consumer reports", metadata: ["reason": "\(event.error)"])
+    /// Whether a poll took as much as it may, so that more may wait in the client's queue.
+    func isFull(_ batch: RecordBatch) -> Bool {
+        batch.count + batch.errors.count >= configuration.chunk.maxOperations
     }
 }

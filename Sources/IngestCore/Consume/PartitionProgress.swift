@@ -1,11 +1,10 @@
 import KafkaClient
 import ObjectGraph
 
-/// Decides what a partition's records mean to the store: which are repeats, and whether the partition still is the one
-/// whose records the store holds.
+/// Decides which of a partition's records are repeats, and whether the log still is the one that the store has read.
 ///
-/// Reading starts one record before the store's position, so that the last record that the store took can be known
-/// again: in a topic that was made anew, or lost its end and was written on, another one stands there.
+/// Reading starts one record before the store's position, at the last record that the store took. In a topic that was
+/// made anew, or lost its end and was written on, another record stands there.
 struct PartitionProgress: Sendable {
     /// Where librdkafka starts at a partition's first record.
     static let beginning: Int64 = -2
@@ -26,9 +25,7 @@ struct PartitionProgress: Sendable {
 
     /// The next offset wanted, or nil while nothing is known of the partition.
     private(set) var next: Int64?
-    /// Whether reading has ended until a person decides.
-    var isHalted: Bool { haltOffset != nil }
-    /// What it has ended before.
+    /// The records from here on do not count until an operator decides.
     private var haltOffset: Int64?
     private var unverified: RecordFingerprint?
     /// Why the position means nothing any more, until it is decided where reading goes on.
@@ -41,6 +38,9 @@ struct PartitionProgress: Sendable {
             unverified = position.detail.flatMap { RecordFingerprint($0) }
         }
     }
+
+    /// Whether the last record that the store took is still to be compared.
+    var isUnverified: Bool { unverified != nil }
 
     /// Where to read from.
     var start: Int64 {
@@ -80,14 +80,14 @@ struct PartitionProgress: Sendable {
         return .lost("offset \(next) is not on the broker any more, which has \(low) to \(high)")
     }
 
-    /// Ends reading until a person decides.
+    /// Ends reading until an operator decides.
     ///
     /// - Parameter offset: records before it that are at hand already still count; none do by default.
     mutating func halt(before offset: Int64 = 0) {
         haltOffset = min(offset, haltOffset ?? offset)
     }
 
-    /// Takes a person's decision to go on elsewhere.
+    /// Takes an operator's decision to go on elsewhere.
     mutating func jump(to offset: Int64) {
         next = offset
         unverified = nil
@@ -96,7 +96,7 @@ struct PartitionProgress: Sendable {
     }
 }
 
-/// Where a person's decision on a lost position leads, and what the log says of it.
+/// Where an operator's decision on a lost position leads, and what the log says of it.
 struct PositionJump: Sendable, Equatable {
     /// What the store wanted next, and what is read next.
     let from: Int64

@@ -1,7 +1,7 @@
 import Logging
 import ObjectGraph
 
-/// A purge under way: history first, then tombstones, a small bite at a time, so that no chunk waits for it.
+/// A purge under way: history first, then tombstones, a small batch at a time, so that no chunk waits for it.
 struct PurgeStep {
     private let historyAge: Int64
     private let tombstoneAge: Int64?
@@ -17,10 +17,10 @@ struct PurgeStep {
                 ? nil : Int64(configuration.tombstones.keepDays) * dayMicroseconds)
     }
 
-    /// Takes one bite, and returns whether there is more to do.
+    /// Purges one batch, and returns whether there is more to do.
     ///
     /// - Parameter now: microseconds since 1970 UTC.
-    mutating func bite(_ writer: WriterContext, now: Int64, _ logger: Logger) throws -> Bool {
+    mutating func purgeBatch(_ writer: WriterContext, now: Int64, _ logger: Logger) throws -> Bool {
         if !isHistoryDone {
             let result = try writer.purgeHistory(HistoryPurge(before: .time(now - historyAge)))
             isHistoryDone = result.isFinished

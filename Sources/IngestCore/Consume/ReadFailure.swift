@@ -21,7 +21,9 @@ enum ReadFailure: Sendable, Equatable {
     }
 
     /// What is said of a topic that is not there, and what to do.
-    static let unknown = ("the broker does not know the topic", "make the topic, or correct 'topics'")
+    static let unknown = (
+        reason: "the broker does not know the topic", remedy: "make the topic, or correct 'topics'"
+    )
 
     private static let waiting: [KafkaError.Code: (reason: String, remedy: String)] = [
         .unknownTopicOrPartition: unknown, .unknownTopic: unknown, .unknownPartition: unknown,

@@ -53,8 +53,8 @@ public final class WorkerMetrics: Sendable {
     public let feedEvents: Counter
     /// Records between the store's position and the partition's end, by topic and partition.
     public let consumerLag: MetricFamily<Gauge>
-    /// Partitions that stood still and were fetched anew.
-    public let fetchesAnew: Counter
+    /// Partitions that stood still and that the client fetched again.
+    public let refetches: Counter
     /// The next offset that the store waits for, by topic and partition.
     public let position: MetricFamily<Gauge>
     /// The time of the last error, seconds since 1970. A connection that was lost is none while the broker answers: brokers
@@ -119,7 +119,7 @@ public final class WorkerMetrics: Sendable {
         consumerLag = registry.gauges(
             "kafka_consumer_lag", "Records between the store's position and the partition's end.",
             labels: ["topic", "partition"])
-        fetchesAnew = registry.counter(
+        refetches = registry.counter(
             "ingest_fetches_anew_total",
             "Partitions that stood still though the broker had more, and were fetched anew.")
         position = registry.gauges(

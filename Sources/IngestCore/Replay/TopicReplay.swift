@@ -49,7 +49,7 @@ public final class TopicReplay {
     /// The first record that cannot be read.
     private var damage: TopicReplayError?
     /// The partitions whose log may be another since a connection was lost.
-    private var unproven: Set<TopicPartition> = []
+    private var uncompared: Set<TopicPartition> = []
     /// What was said last about a partition that gives nothing.
     private var waitReason: String?
     /// Called a few times a second.
@@ -220,7 +220,7 @@ public final class TopicReplay {
             let batch = try consumer.poll(maxRecords: configuration.chunk.maxOperations, timeoutMilliseconds: 100)
             let before = open
             for event in batch.errors { endBeforeDamage(event) }
-            if batch.errors.contains(where: { $0.error.code == .connectionLost }) { unproven.formUnion(open) }
+            if batch.errors.contains(where: { $0.error.code == .connectionLost }) { uncompared.formUnion(open) }
             try take(batch, decoder, consumer)
             if let damage { throw damage }
             for event in batch.errors { try handle(event, consumer) }
@@ -238,10 +238,10 @@ public final class TopicReplay {
     }
 
     private func take(_ batch: RecordBatch, _ decoder: EventDecoder, _ consumer: Consumer) throws {
-        var fetchedAnew: Set<TopicPartition> = []
-        for record in batch where !fetchedAnew.contains(record.topicPartition) {
-            if unproven.contains(record.topicPartition) {
-                fetchedAnew.insert(record.topicPartition)
+        var refetched: Set<TopicPartition> = []
+        for record in batch where !refetched.contains(record.topicPartition) {
+            if uncompared.contains(record.topicPartition) {
+                refetched.insert(record.topicPartition)
                 try compareAgain(record.topicPartition, consumer)
             } else {
                 try take(record, decoder)
@@ -251,7 +251,7 @@ public final class TopicReplay {
 
     /// Goes back to the last record that the store took: what answers after a lost connection may have another log.
     private func compareAgain(_ partition: TopicPartition, _ consumer: Consumer) throws {
-        unproven.remove(partition)
+        uncompared.remove(partition)
         try pipeline.finish()
         let stored = try pipeline.writer.store.read { try $0.positions() }
             .first { $0.topic == partition.topic && $0.partition == partition.partition }
@@ -310,7 +310,7 @@ public final class TopicReplay {
         if let partition = event.topicPartition {
             if event.error.code == .partitionEnd {
                 // Another log may end here too.
-                if unproven.contains(partition) { return try compareAgain(partition, consumer) }
+                if uncompared.contains(partition) { return try compareAgain(partition, consumer) }
                 // Offsets behind the last record may be markers of transactions, or compacted away.
                 open.remove(partition)
                 return

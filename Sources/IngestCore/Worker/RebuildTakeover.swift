@@ -164,9 +164,7 @@ extension ConsumerWorker {
         if takeover.isTaken { return }
         if let reason = try whatIsLeft(takeover, consumer) { return tell(reason, takeover) }
         try pipeline.finish()
-        let reached = Dictionary(
-            uniqueKeysWithValues: progress.map { ($0.key, fetchWatch.reached($0.key, next: $0.value.next)) })
-        switch try takeover.attempt(reached: reached) {
+        switch try takeover.attempt(reached: partitions.states.mapValues(\.reached)) {
         case .taken: tell("finished: the store is being put in its place", takeover)
         case .waiting(let reason): tell(reason, takeover)
         }
@@ -175,24 +173,24 @@ extension ConsumerWorker {
     /// Returns what is not read yet, or nil at a moment when nothing is: the broker itself is asked for that.
     private func whatIsLeft(_ takeover: RebuildTakeover, _ consumer: Consumer) throws -> String? {
         guard let plan, plan.generation > 0 else { return "not finished: the topics' partitions are not known yet" }
-        if !missing.isEmpty || progress.values.contains(where: { $0.isHalted }) {
+        if partitions.lacksAny {
             return "not finished: a topic or partition is missing or halted, see the check 'partitions'"
         }
         var behind: Int64 = 0
         var unknown = 0
-        for (partition, progress) in progress {
+        for (partition, state) in partitions.states {
             if let marks = try? consumer.watermarks(partition), marks.high >= 0 {
-                behind += max(0, marks.high - fetchWatch.reached(partition, next: progress.next))
+                behind += max(0, marks.high - state.reached)
             } else {
                 unknown += 1
             }
         }
         if behind > 0 { return "not finished: \(behind) records behind" }
         if unknown > 0 { return "not finished: \(unknown) partitions have not answered yet" }
-        for (partition, progress) in progress {
+        for (partition, state) in partitions.states {
             do {
                 let high = try consumer.queryWatermarks(partition, timeoutMilliseconds: 2000).high
-                let left = high - fetchWatch.reached(partition, next: progress.next)
+                let left = high - state.reached
                 if left > 0 { return "not finished: \(left) records behind" }
             } catch let error as KafkaError where !error.isFatal {
                 return "not finished: the broker does not say where \(partition.topic) ends"

@@ -107,7 +107,6 @@ import Testing
     @Test func whatStandsBeforeDamageStillCountsAndNothingBehindIt() {
         var progress = PartitionProgress(position(10, last: nil))
         progress.halt(before: 12)
-        #expect(progress.isHalted)
         #expect(progress.received(offset: 10, fingerprint: fingerprint("a")) == .apply)
         #expect(progress.received(offset: 11, fingerprint: fingerprint("b")) == .apply)
         #expect(progress.received(offset: 12, fingerprint: fingerprint("c")) == .skip)

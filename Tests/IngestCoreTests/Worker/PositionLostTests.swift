@@ -66,13 +66,14 @@ import Testing
         let event = ConsumerEvent(
             topicPartition: place, offset: 7,
             error: KafkaError(KafkaError.Code("_BAD_MSG"), "CRC", topicPartition: place))
-        #expect(worker.take(event, nil))
-        let reason = health.readiness().first { $0.name == "partitions" }?.reason
-        #expect(reason?.contains("t/0 halted: records are damaged") == true && reason?.contains("offset 7") == true)
+        #expect(worker.take(event))
+        let told = reason(health)
+        #expect(told?.contains("t/0 halted: records are damaged") == true && told?.contains("offset 7") == true)
         let fingerprint = try #require(RecordFingerprint("1-1"))
-        #expect(worker.progress[place]?.received(offset: 8, fingerprint: fingerprint) == .skip)
+        var actions: AssignedPartitions.Actions = []
+        #expect(worker.partitions.receive(place, offset: 8, fingerprint: fingerprint, actions: &actions) == .skip)
         #expect(try worker.begin([place]) == [place: PartitionProgress.beginning], "a new assignment reads it again")
-        #expect(worker.progress[place]?.isHalted == false)
+        #expect(worker.partitions[place]?.condition == .reading && reason(health) == nil)
     }
 
     @Test func aPositionInDoubtIsToldWithinFiveSecondsThoughTheBrokerSaysNothing() throws {
@@ -85,11 +86,11 @@ import Testing
         _ = try worker.begin([place])
         let event = ConsumerEvent(
             topicPartition: place, offset: nil, error: KafkaError(.offsetOutOfRange, "gone", topicPartition: place))
-        #expect(worker.take(event, consumer))
+        #expect(worker.take(event))
         #expect(reason() == nil)
         time.withLock { $0 = 3 }
-        try worker.settleOutOfRange(consumer)
-        #expect(worker.take(event, consumer))
+        try worker.carryOutDue(consumer)
+        #expect(worker.take(event))
         time.withLock { $0 = 5 }
         #expect(reason()?.contains("t/0 waits: its position is not there") == true)
         // It goes to another member.
@@ -106,11 +107,11 @@ import Testing
         _ = try worker.begin(places)
         directory.note(["t": [0, 1], "u": [0], "v": [0]])
         worker.watchTopics()
-        #expect(reason() == nil && worker.unproven.isEmpty)
+        #expect(reason() == nil && worker.partitions.uncompared.isEmpty)
         directory.note(["u": [0], "v": [0]])
         worker.watchTopics()
         #expect(reason() == "t halted: the broker does not know the topic")
-        #expect(worker.unproven == Set(places.prefix(2)))
+        #expect(worker.partitions.uncompared == Set(places.prefix(2)))
         // The group takes the partitions back and gives them again: the topic is not there all the same.
         let consumer = try Consumer(withoutGroup: ["bootstrap.servers": "127.0.0.1:1", "group.id": "g"])
         _ = try worker.rebalance(.lost(places), consumer)
@@ -118,14 +119,15 @@ import Testing
         _ = try worker.begin(places)
         directory.note(["u": [0]])
         worker.watchTopics()
-        #expect(reason() == "t halted: the broker does not know the topic" && worker.unproven.isEmpty)
+        #expect(reason() == "t halted: the broker does not know the topic")
+        #expect(worker.partitions.uncompared.isEmpty)
         directory.note(["t": [0, 1], "u": [0]])
         worker.watchTopics()
         #expect(reason() == nil)
     }
 
     /// What stands there now is compared with the store's last record before anything of it is taken.
-    @Test func aPartitionWhoseTopicVanishedIsUnprovenUntilItIsComparedAgain() throws {
+    @Test func `a partition whose topic vanished is verified before anything of it is taken`() throws {
         let directory = TopicDirectory()
         let worker = try worker(health: HealthMonitor(), directory: directory)
         let places = [TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("u", 0)]
@@ -134,9 +136,10 @@ import Testing
         worker.watchTopics()
         directory.note(["t": [0, 1], "u": [0]])
         worker.watchTopics()
-        #expect(worker.unproven == Set(places.prefix(2)))
-        _ = try worker.startOffsets(places)
-        #expect(worker.unproven.isEmpty)
+        #expect(worker.partitions.uncompared == Set(places.prefix(2)))
+        #expect(places.map { worker.partitions[$0]?.condition } == [.verifying, .verifying, .reading])
+        _ = try worker.begin(places)
+        #expect(worker.partitions.uncompared.isEmpty)
     }
 
     @Test func partitionsThatAreTakenBackAreToldUntilTheGroupAnswers() throws {
@@ -175,8 +178,10 @@ import Testing
         return try ConsumerWorker.bare(configuration, health: health, directory: directory)
     }
 
-    private func reason(_ harness: WorkerHarness) -> String? {
-        harness.runtime?.health.readiness().first { $0.name == "partitions" }?.reason
+    private func reason(_ harness: WorkerHarness) -> String? { harness.runtime.flatMap { reason($0.health) } }
+
+    private func reason(_ health: HealthMonitor) -> String? {
+        health.readiness().first { $0.name == "partitions" }?.reason
     }
 
     private func setPosition(_ offset: Int64, _ harness: WorkerHarness) throws {

@@ -39,17 +39,17 @@ import Testing
         _ = try worker.rebalance(.revoked([zero]), consumer)
         #expect(try positions() == [zero: 1, one: 1])
         #expect(worker.pipeline.deadline == nil)
-        #expect(worker.progress.keys.map { $0 } == [one])
-        #expect(!worker.needsRewind)
+        #expect(worker.partitions.states.keys.map { $0 } == [one])
+        #expect(!worker.isStoreRefusing)
         // The broker is told of no partition that is not the worker's any more.
-        #expect(worker.uncommittedOffsets.keys.allSatisfy { $0 == one })
+        #expect(worker.partitions.offsetsToCommit.keys.allSatisfy { $0 == one })
     }
 
     @Test func whatIsLostIsDropped() throws {
         _ = try worker.rebalance(.lost([zero, one]), consumer)
         #expect(try positions().isEmpty)
         #expect(worker.pipeline.deadline == nil)
-        #expect(worker.progress.isEmpty && worker.uncommittedOffsets.isEmpty)
+        #expect(worker.partitions.states.isEmpty && worker.partitions.offsetsToCommit.isEmpty)
         // If they come back, they are read again.
         #expect(
             try worker.rebalance(.assigned([zero, one]), consumer)
@@ -60,21 +60,21 @@ import Testing
         let two = TopicPartition("t", 2)
         _ = try worker.rebalance(.assigned([two]), consumer)
         #expect(try positions() == [zero: 1, one: 1])
-        #expect(Set(worker.progress.keys) == [zero, one, two])
+        #expect(Set(worker.partitions.states.keys) == [zero, one, two])
     }
 
     /// The group may have taken a partition without having said so yet: then a seek is refused.
     @Test func aSeekThatIsRefusedIsTriedAgainAndRepeatsNothing() throws {
         // The client knows the partition now, and does not read it.
         _ = try consumer.watermarks(zero)
-        try worker.compareAgain(zero, consumer)
-        #expect(worker.needsRewind)
+        try worker.compareLastRecords(of: [zero], consumer)
+        #expect(worker.partitions.due(.compareLastRecord) == [zero])
         try add(one, at: 1)
-        try consumer.assign(adding: [one: 0])
-        try worker.rewind(consumer)
-        #expect(!worker.needsRewind && worker.pipeline.deadline == nil)
+        try consumer.assign(adding: [zero: 0])
+        try worker.carryOutDue(consumer)
+        #expect(worker.partitions.due(.compareLastRecord).isEmpty && worker.pipeline.deadline == nil)
         #expect(try positions() == [zero: 1, one: 2])
-        #expect(worker.progress[one]?.next == 2)
+        #expect(worker.partitions[zero]?.progress.next == 1)
     }
 
     @Test func `partitions are taken though the store does not tell its positions, and nothing of them before it does`()
@@ -84,13 +84,15 @@ import Testing
         let readPositions = worker.readPositions
         worker.readPositions = { throw StoreError(resultCode: 5, action: "read the store") }
         let starts = try worker.rebalance(.assigned([two]), consumer)
-        #expect(starts == [two: PartitionProgress.beginning] && worker.needsRewind)
-        #expect(throws: StoreError.self) { try worker.rewind(consumer) }
-        #expect(worker.needsRewind)
+        #expect(starts == [two: PartitionProgress.beginning])
+        #expect([zero, one, two].allSatisfy { worker.partitions[$0]?.condition == .paused(.store) })
+        try worker.discardIfRefused()
+        #expect(throws: StoreError.self) { try worker.carryOutDue(consumer) }
+        #expect(worker.partitions.due(.compareLastRecord) == [zero, one, two])
         worker.readPositions = readPositions
         try consumer.assign(adding: [zero: 0, one: 0, two: 0])
-        try worker.rewind(consumer)
-        #expect(!worker.needsRewind && worker.progress[zero]?.next == 1)
+        try worker.carryOutDue(consumer)
+        #expect(worker.partitions.uncompared.isEmpty && worker.partitions[zero]?.progress.next == 1)
         // What nothing can help ends the worker.
         worker.readPositions = { throw StoreError(resultCode: 11, action: "read the store") }
         #expect(throws: StoreError.self) { try worker.rebalance(.assigned([two]), consumer) }
@@ -114,7 +116,7 @@ import Testing
         _ = try worker.rebalance(.revoked([zero]), consumer)
         #expect(try positions().isEmpty)
         #expect(worker.pipeline.deadline == nil)
-        #expect(worker.needsRewind)
+        #expect(worker.partitions[one]?.condition == .paused(.store))
     }
 }
 

@@ -23,18 +23,16 @@ extension WorkerRuntimeTests {
     /// Brokers close connections that nobody uses, about every ten minutes: that is no reason to wake somebody.
     @Test func aLostConnectionAloneIsNone() throws {
         let worker = try ConsumerWorker.bare()
-        let consumer = try Consumer(withoutGroup: ["bootstrap.servers": "127.0.0.1:1", "group.id": "g"])
         let place = TopicPartition("t", 0)
         _ = try worker.begin([place])
         func handle(_ code: KafkaError.Code) throws {
             let error = KafkaError(code, "told", isRetriable: true)
-            try worker.handle(ConsumerEvent(topicPartition: nil, offset: nil, error: error), consumer)
+            try worker.handle(ConsumerEvent(topicPartition: nil, offset: nil, error: error))
         }
         try handle(.connectionLost)
         #expect(worker.metrics.lastErrorTimestamp.value == 0)
-        #expect(worker.unproven == [place])
+        #expect(worker.partitions.uncompared == [place])
         try handle(.timedOut)
         #expect(worker.metrics.lastErrorTimestamp.value > 0)
-        try consumer.close()
     }
 }

@@ -23,7 +23,7 @@ extension WorkerRuntimeTests {
         try await harness.waitForPosition(1, partition: 1)
         #expect(try harness.position() == 3)
         try await harness.wait(for: "the second attempt") {
-            worker.metrics.fetchesAnew.value == 2 && !harness.isReady()
+            worker.metrics.refetches.value == 2 && !harness.isReady()
         }
         #expect(worker.metrics.consumerLag.with(harness.topic, "0").value == 2)
         try consumer.resume([place])
@@ -45,7 +45,7 @@ extension WorkerRuntimeTests {
         func reason() -> String? { health.readiness().first { $0.name == "partitions" }?.reason }
         func look(at seconds: Double) throws {
             time.withLock { $0 = seconds }
-            for _ in 0..<FetchWatch.leastPolls { worker.fetchWatch.polled(isFull: false) }
+            for _ in 0..<FetchWatch.leastPolls { worker.partitions.hear([], isFull: false) }
             try worker.watchFetches(consumer, at: seconds)
         }
         let places = [TopicPartition("t", 0), TopicPartition("t", 1)]
@@ -59,24 +59,25 @@ extension WorkerRuntimeTests {
         #expect(reason() == "t/0 stands still: its end on the broker is 12 offsets further, and nothing comes")
         // The client does not have it, so going back fails, which ends nothing; what comes is compared all the same.
         try look(at: 15.5)
-        #expect(worker.metrics.fetchesAnew.value == 1 && worker.unproven == [places[0]])
+        #expect(worker.metrics.refetches.value == 1 && worker.partitions.uncompared == [places[0]])
         #expect(reason() != nil)
         // While reading waits nothing is expected.
-        worker.resting = [places[0]]
+        worker.tell(worker.partitions.handle(.pauseBegan(.outbox), places[0]))
         try look(at: 16)
         #expect(reason() == nil && directory.watched == [places[1]])
-        worker.resting = []
+        worker.tell(worker.partitions.handle(.pauseEnded(.outbox), places[0]))
         try look(at: 17)
         try look(at: 20)
         #expect(reason()?.contains("t/0 stands still") == true)
         let end = ConsumerEvent(
             topicPartition: places[0], offset: 12, error: KafkaError(.partitionEnd, "end", topicPartition: places[0]))
-        #expect(worker.takeEnd(end))
+        try worker.handle(end)
         try look(at: 23)
         #expect(reason() == nil)
         // A report of the lag goes by the broker's word, where the client's is old.
         directory.note(ends: [places[0]: 40, places[1]: 0])
-        worker.progress[places[0]]?.jump(to: 12)
+        let position = SourcePosition(topic: "t", partition: 0, nextOffset: 12)
+        worker.tell(worker.partitions.handle(.positionRead(position), places[0]))
         worker.report(consumer)
         #expect(worker.metrics.consumerLag.with("t", "0").value == 28)
         _ = try worker.rebalance(.lost(places), consumer)
@@ -94,16 +95,23 @@ extension WorkerRuntimeTests {
         let place = TopicPartition("t", 0)
         try consumer.assign(adding: worker.begin([place]))
         let record = SourceRecord(place: RecordPlace(topic: "t", partition: 0, offset: 0), key: nil, value: nil)
-        #expect(worker.progress[place]?.received(offset: 0, fingerprint: RecordFingerprint(record)) == .apply)
+        var actions: AssignedPartitions.Actions = []
+        let verdict = worker.partitions.receive(
+            place, offset: 0, fingerprint: RecordFingerprint(record), actions: &actions)
+        #expect(verdict == .apply && actions.isEmpty)
         // It waits to be saved, and is not taken twice.
         try worker.pipeline.add(record, nextOffset: 1) { _ throws(DecodeError) in GraphEvent([]) }
-        try worker.limitOutbox(consumer)
-        #expect(worker.outbox.isFull && worker.resting == [place])
-        #expect(worker.progress[place]?.start == 1)
+        worker.limitOutbox()
+        #expect(worker.outbox.isFull && worker.partitions[place]?.due == [.pause])
+        try worker.carryOutDue(consumer)
+        #expect(worker.partitions[place]?.condition == .paused(.outbox) && worker.partitions[place]?.due == [])
+        #expect(worker.partitions[place]?.progress.start == 1)
         delivered.withLock { $0 = 0 }
-        try worker.limitOutbox(consumer)
-        #expect(!worker.outbox.isFull && worker.resting.isEmpty)
-        #expect(worker.progress[place]?.start == 0 && worker.progress[place]?.next == 1)
+        worker.limitOutbox()
+        #expect(!worker.outbox.isFull && worker.partitions[place]?.due == [.resume, .compareLastRecord])
+        try worker.carryOutDue(consumer)
+        #expect(worker.partitions[place]?.condition == .verifying && worker.partitions[place]?.due == [])
+        #expect(worker.partitions[place]?.progress.start == 0 && worker.partitions[place]?.progress.next == 1)
         try consumer.close()
     }
 }

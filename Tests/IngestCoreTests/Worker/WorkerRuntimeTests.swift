@@ -154,7 +154,7 @@ import Testing
         let event = ConsumerEvent(
             topicPartition: TopicPartition("later", -1), offset: nil,
             error: KafkaError(KafkaError.Code("UNKNOWN_TOPIC_OR_PART"), "no such topic", isRetriable: true))
-        #expect(worker.take(event, nil))
+        #expect(worker.take(event))
         #expect(reason()?.contains("later") == true)
         // It was made: a partition of it is assigned.
         #expect(try worker.begin([TopicPartition("later", 0)]) == [TopicPartition("later", 0): -2])

@@ -1,0 +1,187 @@
+import KafkaClient
+import ObjectGraph
+
+/// Holds the states of all assigned partitions, and the topics and partitions that are wanted and not there.
+struct AssignedPartitions: Sendable {
+    /// Is to be carried out for one partition; the number -1 stands for a whole topic.
+    typealias Actions = [(partition: TopicPartition, action: PartitionAction)]
+
+    /// The state of each assigned partition.
+    private(set) var states: [TopicPartition: PartitionState] = [:]
+    /// The reasons for which all partitions wait, those too that come later.
+    private(set) var pauses: PauseReasons = []
+    /// What is wanted, not there, and not assigned; the number is -1 where the topic is not there.
+    private(set) var absent: Set<TopicPartition> = []
+    private var topics: TopicWatch
+    private let policy: KafkaSettings.OnPositionLost
+    private let brokerWaitSeconds: Double
+
+    /// Makes a collection without partitions.
+    ///
+    /// - Parameters:
+    ///   - topics: the names of the topics that are wanted; one that begins with `^` is a pattern.
+    ///   - policy: what an operator has decided about lost positions.
+    ///   - brokerWaitSeconds: how long the broker may keep records back for more of them.
+    init(topics: [String], policy: KafkaSettings.OnPositionLost = .halt, brokerWaitSeconds: Double = 0.5) {
+        self.topics = TopicWatch(topics)
+        self.policy = policy
+        self.brokerWaitSeconds = brokerWaitSeconds
+    }
+
+    subscript(partition: TopicPartition) -> PartitionState? { states[partition] }
+
+    // MARK: Assignment
+
+    /// Takes a partition that is read from now on, and returns where to read it from.
+    ///
+    /// - Parameters:
+    ///   - position: the store's; nil where it does not know the partition, or does not tell.
+    ///   - actions: takes what is to be told.
+    mutating func assign(_ partition: TopicPartition, at position: SourcePosition?, actions: inout Actions) -> Int64 {
+        actions += revoke(partition)
+        let state = PartitionState(
+            assignedAt: position, pauses: pauses, policy: policy, brokerWaitSeconds: brokerWaitSeconds)
+        states[partition] = state
+        return state.progress.start
+    }
+
+    /// Takes a partition that is not read any more.
+    mutating func revoke(_ partition: TopicPartition) -> Actions {
+        let farewell = states.removeValue(forKey: partition)?.farewell ?? []
+        return farewell.map { (partition: partition, action: $0) } + takeAbsence(of: partition)
+    }
+
+    // MARK: Records
+
+    /// Takes a record, and says whether it counts. Nothing counts of a partition that is not assigned.
+    ///
+    /// - Parameters:
+    ///   - fingerprint: the record's; it is asked for only where it is to be compared.
+    ///   - actions: takes the actions that follow; nothing where all goes well.
+    mutating func receive(
+        _ partition: TopicPartition, offset: Int64, fingerprint: @autoclosure () -> RecordFingerprint,
+        actions: inout Actions
+    ) -> RecordVerdict {
+        var own: [PartitionAction] = []
+        let verdict = states[partition]?.receive(offset: offset, fingerprint: fingerprint(), actions: &own) ?? .skip
+        if !absent.isEmpty { actions += takeAbsence(of: partition) }
+        if !own.isEmpty { actions += own.map { (partition: partition, action: $0) } }
+        return verdict
+    }
+
+    // MARK: Events
+
+    /// Takes an event of one partition; one that is not assigned has none.
+    mutating func handle(_ event: PartitionEvent, _ partition: TopicPartition) -> Actions {
+        (states[partition]?.handle(event) ?? []).map { (partition: partition, action: $0) }
+    }
+
+    /// Takes an event of all partitions, or of those that `isMeant` says.
+    mutating func handleAll(_ event: PartitionEvent, where isMeant: (TopicPartition) -> Bool = { _ in true }) -> Actions
+    {
+        states.keys.filter(isMeant).sorted().flatMap { handle(event, $0) }
+    }
+
+    /// Lets all partitions wait, those too that come later.
+    mutating func pause(for reason: PauseReasons) {
+        pauses.formUnion(reason)
+        // A pause has no report of its own: the outbox, the dead letters and the store have their own checks.
+        _ = handleAll(.pauseBegan(reason))
+    }
+
+    /// Lets the partitions go on that wait for nothing else.
+    mutating func goOn(without reason: PauseReasons) {
+        pauses.subtract(reason)
+        _ = handleAll(.pauseEnded(reason))
+    }
+
+    /// Takes that a topic (with the number -1) or a partition cannot be read for now.
+    mutating func lose(_ place: TopicPartition, _ fault: ReadFault) -> Actions {
+        let known = states.keys.filter { place.partition < 0 ? $0.topic == place.topic : $0 == place }
+        if known.isEmpty { return noteAbsence(of: place, fault) }
+        return known.sorted().flatMap { handle(.missing(fault), $0) }
+    }
+
+    /// Takes that something is wanted and not there; the number is -1 where the topic is not there.
+    mutating func noteAbsence(of place: TopicPartition, _ fault: ReadFault) -> Actions {
+        if states[place] != nil { return handle(.missing(fault), place) }
+        return absent.insert(place).inserted ? [(place, .report(.halted(fault)))] : []
+    }
+
+    /// Takes that nothing else is absent than these.
+    mutating func keepAbsent(_ places: Set<TopicPartition>) -> Actions {
+        let found = absent.subtracting(places)
+        absent.formIntersection(places)
+        return found.sorted().map { (partition: $0, action: .report(.released)) }
+    }
+
+    /// Takes that a partition is there, and so its topic, unless the broker's list of topics says otherwise.
+    private mutating func takeAbsence(of partition: TopicPartition) -> Actions {
+        var actions: Actions = []
+        for place in [partition, TopicPartition(partition.topic, -1)] where absent.remove(place) != nil {
+            if place.partition < 0, topics.isGone(place.topic) { continue }
+            actions.append((place, .report(.released)))
+        }
+        return actions
+    }
+
+    // MARK: Topics
+
+    /// The generation of the broker's topics that was taken last.
+    var topicGeneration: Int { topics.generation }
+
+    /// Takes the partitions of every topic that the broker has. A client whose topic is deleted may say nothing, and the
+    /// group may take its partitions back.
+    mutating func update(_ news: (topics: [String: Set<Int32>], generation: Int)) -> Actions {
+        let changes = topics.update(news)
+        var actions: Actions = []
+        for topic in changes.gone {
+            actions += handleAll(.connectionLost) { $0.topic == topic }
+            actions.append((TopicPartition(topic, -1), .report(.halted(.unknownTopic))))
+        }
+        for topic in changes.back {
+            actions.append((TopicPartition(topic, -1), .report(.released)))
+            actions += keepAbsent(absent.filter { $0.topic != topic })
+            actions += handleAll(.found) { $0.topic == topic }
+        }
+        return actions
+    }
+
+    // MARK: Computed from the states
+
+    /// The partitions for which an action is to be carried out between polls, in their order.
+    func due(_ action: PartitionAction) -> [TopicPartition] {
+        states.compactMap { $0.value.due.contains(action) ? $0.key : nil }.sorted()
+    }
+
+    /// The offsets that are saved and not yet told to the broker.
+    var offsetsToCommit: [TopicPartition: Int64] { states.compactMapValues(\.offsetToCommit) }
+
+    /// The partitions whose last record in the store has to be read again.
+    var uncompared: Set<TopicPartition> { Set(states.filter { $0.value.comparison != .notNeeded }.keys) }
+
+    /// The partitions of which records can be expected.
+    var read: Set<TopicPartition> { Set(states.filter { $0.value.isRead }.keys) }
+
+    /// Whether a wanted topic or partition is not there, or a partition is halted.
+    var lacksAny: Bool { !absent.isEmpty || states.values.contains { $0.isMissing || $0.isHalted } }
+
+    // MARK: Silence
+
+    /// Takes a poll for signs of life.
+    ///
+    /// - Parameters:
+    ///   - records: the partitions of its records.
+    ///   - isFull: whether more may wait in the client's queue.
+    mutating func hear(_ records: some Sequence<TopicPartition>, isFull: Bool) {
+        // Hardly ever is a partition behind and silent; only then the records are looked at for this.
+        guard states.values.contains(where: { $0.isSuspicious }) else { return }
+        for partition in states.keys { states[partition]?.polled(isFull: isFull) }
+        for partition in records { states[partition]?.hear() }
+    }
+}
+
+extension ReadFault {
+    /// The broker does not have a topic.
+    static let unknownTopic = ReadFault(reason: ReadFailure.unknown.reason, remedy: ReadFailure.unknown.remedy)
+}

@@ -1,0 +1,53 @@
+import Foundation
+import ObjectGraph
+
+/// What the worker does where the store refuses.
+extension ConsumerWorker {
+    /// Whether the store refused, and the pipeline still counts as saved what the store undid.
+    var isStoreRefusing: Bool { partitions.pauses.contains(.store) }
+
+    /// Waits a little; the loop then goes back to what the store has, and reads the records again.
+    func recover(from error: StoreError) {
+        health.report(.storeFailed(reason: error.description))
+        metrics.noteError()
+        let seconds = backoff.failed()
+        logger.error(
+            "the store refused, trying again",
+            metadata: ["code": "\(error.code.rawValue)", "reason": "\(error)", "seconds": .stringConvertible(seconds)])
+        Thread.sleep(forTimeInterval: seconds)
+        partitions.pause(for: .store)
+    }
+
+    /// Forgets the work that the store refused; every partition then goes back to the store's position.
+    func discardIfRefused() throws {
+        if !isStoreRefusing { return }
+        try pipeline.discard()
+        partitions.goOn(without: .store)
+    }
+
+    /// Forgets what is open where the store's disk failed: leaving the group would save it.
+    func dropWork(after error: any Error) {
+        guard let error = error as? StoreError, error.isDiskFailure else { return }
+        try? pipeline.discard()
+    }
+
+    /// Saves what is open; where the store refuses for now, drops it: it is read again from the store's positions.
+    func saveOrDrop() throws { try attempt { try pipeline.finish() } }
+
+    /// Does what a rebalance needs of the store; where that refuses for now, the loop recovers afterwards.
+    func attempt(_ body: () throws -> Void) throws {
+        do {
+            try body()
+        } catch let error as StoreError where error.isRetriable {
+            refused(error)
+        }
+    }
+
+    /// The store refused where a rebalance has to be answered: the loop goes to the store's positions afterwards.
+    func refused(_ error: StoreError) {
+        health.report(.storeFailed(reason: error.description))
+        metrics.noteError()
+        logger.error("the store refused during a rebalance", metadata: ["reason": "\(error)"])
+        partitions.pause(for: .store)
+    }
+}

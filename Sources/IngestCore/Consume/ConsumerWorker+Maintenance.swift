@@ -1,0 +1,135 @@
+import KafkaClient
+import ObjectGraph
+
+/// When the worker does what recurs; times are in seconds of one monotonic clock.
+struct WorkerSchedule {
+    var cursorSaves = Recurrence(everySeconds: 1)
+    var offsetCommits = Recurrence(everySeconds: 1)
+    var reports = Recurrence(everySeconds: 1)
+    var fetchChecks = Recurrence(everySeconds: 0.5)
+    var takeoverChecks = Recurrence(everySeconds: 0.5)
+    var retryChecks = Recurrence(everySeconds: 1)
+    var purges: Recurrence
+
+    init(purgeEveryMinutes: Int) { purges = Recurrence(everySeconds: Double(purgeEveryMinutes) * 60) }
+}
+
+/// The worker's duties between records: cursors, the lease, offsets for the broker, reports, the history's purge, requests.
+extension ConsumerWorker {
+    /// Does those duties that are due.
+    func maintain(_ consumer: Consumer) throws {
+        let time = now()
+        let writer = pipeline.writer
+        if pipeline.deadline == nil {
+            try saveCursors(writer)
+            try writer.renewLease()
+            health.report(.storeOK)
+        } else if schedule.cursorSaves.isDue(at: time) {
+            // While there is backlog nothing is ever idle: the cursors and the purge must not wait for the end of it.
+            try saveCursors(writer)
+        }
+        try purge(writer, at: time)
+        try serveRequests(writer)
+        if schedule.offsetCommits.isDue(at: time) { commitOffsets(consumer, asynchronously: true) }
+        if schedule.reports.isDue(at: time) { report(consumer) }
+    }
+
+    /// Purges old history, then tombstones, a batch a turn: due by the worker's clock, old by the system's microseconds.
+    func purge(_ writer: WriterContext, at time: Double, systemTime: Int64 = WriterContext.systemTime()) throws {
+        if schedule.purges.isDue(at: time) { purge = .begin(configuration) }
+        guard var step = purge else { return }
+        purge = try step.purgeBatch(writer, now: systemTime, logger) ? step : nil
+    }
+
+    /// Does a step of what was asked over the control socket.
+    ///
+    /// The worker saves the open chunk first, so that a request changes neither positions nor chunks.
+    func serveRequests(_ writer: WriterContext) throws {
+        guard let control, control.hasWork else { return }
+        try control.serve(writer) {
+            try pipeline.finish()
+            try saveCursors(writer)
+        }
+        // The step may have made history.
+        if let token = writer.committedToken { metrics.historyToken.set(token) }
+        wakePublisher()
+    }
+
+    // MARK: Commits
+
+    /// Takes the positions that the store has committed.
+    func committed(_ positions: [SourcePosition]) {
+        health.report(.storeOK)
+        backoff.succeeded()
+        for position in positions {
+            tell(partitions.handle(.saved(position.nextOffset), TopicPartition(position.topic, position.partition)))
+            metrics.position.with(position.topic, "\(position.partition)").set(position.nextOffset)
+        }
+        noteDeadLetters()
+        wakePublisher()
+    }
+
+    /// Tells the broker how far the store is. The broker's offsets are for displays of lag: the store's decide.
+    ///
+    /// - Returns: false where the broker did not answer.
+    @discardableResult
+    func commitOffsets(_ consumer: Consumer, asynchronously: Bool) -> Bool {
+        // A store that is being built has no business with the offsets of the group.
+        if takeover != nil { return true }
+        let offsets = partitions.offsetsToCommit
+        if offsets.isEmpty { return true }
+        do {
+            try consumer.commit(
+                offsets, asynchronously: asynchronously, timeoutMilliseconds: Self.commitMilliseconds)
+            noteOffsetsCommitted(offsets)
+            return true
+        } catch {
+            logger.debug("offsets were not committed to the broker", metadata: ["reason": "\(error)"])
+            return (error as? KafkaError)?.code.isFromBroker ?? true
+        }
+    }
+
+    /// How long a commit that is waited for may keep the loop, or the end of the process, waiting.
+    private static let commitMilliseconds = 2000
+
+    /// Takes that nobody has to tell the broker these offsets any more.
+    func noteOffsetsCommitted(_ offsets: [TopicPartition: Int64]) {
+        for (partition, offset) in offsets { tell(partitions.handle(.offsetCommitted(offset), partition)) }
+    }
+
+    /// Tells the publisher how many dead letters a commit saved.
+    private func noteDeadLetters() {
+        guard let deadLetters else { return }
+        let count = pipeline.summary.deadLetters
+        deadLetters.committed(letters: count - notedDeadLetters)
+        notedDeadLetters = count
+    }
+
+    // MARK: Cursors
+
+    /// Saves how far notifications and dead letters were delivered.
+    private func saveCursors(_ writer: WriterContext) throws {
+        try saveDeadLetterCursor()
+        let cursors = mailbox.take()
+        if cursors.isEmpty { return }
+        do {
+            try writer.putCursors(cursors)
+            try writer.commit()
+        } catch {
+            for (name, token) in cursors { mailbox.put(name, token) }
+            throw error
+        }
+    }
+
+    /// Saves how far dead letters were sent, with the next commit.
+    func saveDeadLetterCursor() throws {
+        guard let deadLetters, let cursor = deadLetters.takeCursor() else { return }
+        do {
+            try pipeline.writer.putSentDeadLetter(cursor, topic: configuration.deadLetters.topic ?? "")
+            try pipeline.writer.commit()
+        } catch {
+            deadLetters.putBack(cursor: cursor)
+            throw error
+        }
+    }
+}

@@ -1,0 +1,54 @@
+import KafkaClient
+import ObjectGraph
+
+/// How the records of a poll reach the pipeline.
+extension ConsumerWorker {
+    /// Adds those records to the pipeline that count.
+    func process(_ batch: RecordBatch, _ consumer: Consumer) throws {
+        let hasBacklog = hasBacklog(after: batch, consumer)
+        var actions: AssignedPartitions.Actions = []
+        for record in batch {
+            let partition = record.topicPartition
+            let source = Self.source(record, partition)
+            let verdict = partitions.receive(
+                partition, offset: record.offset, fingerprint: RecordFingerprint(source), actions: &actions)
+            if !actions.isEmpty {
+                tell(actions)
+                actions.removeAll()
+            }
+            if verdict == .skip { continue }
+            try takeover?.check(source, partition, offset: record.offset)
+            try add(source, partition, hasBacklog: hasBacklog)
+        }
+        // The word that a partition has ended is no pause of the others.
+        try pipeline.tick(hasBacklog: hasBacklog || (batch.isEmpty && !batch.errors.isEmpty))
+    }
+
+    /// Tells whether at least another chunk waits on the broker, as far as the client knows.
+    private func hasBacklog(after batch: RecordBatch, _ consumer: Consumer) -> Bool {
+        guard let last = batch.last else { return false }
+        if isFull(batch) { return true }
+        guard let high = try? consumer.watermarks(last.topicPartition)?.high else { return false }
+        return high - last.offset > Int64(configuration.chunk.maxOperations)
+    }
+
+    static func source(_ record: ConsumedRecord, _ partition: TopicPartition) -> SourceRecord {
+        var source = SourceRecord(
+            place: RecordPlace(topic: partition.topic, partition: partition.partition, offset: record.offset),
+            key: record.key, value: record.value)
+        source.timestampMilliseconds = record.timestampMilliseconds
+        source.headers = record.headers
+        return source
+    }
+
+    private func add(_ source: SourceRecord, _ partition: TopicPartition, hasBacklog: Bool) throws {
+        let decoder = decoders[partition.topic]
+        try pipeline.add(source, nextOffset: source.place.offset + 1, hasBacklog: hasBacklog) {
+            record throws(DecodeError) in
+            guard let decoder else {
+                throw DecodeError(code: "decode.topic", "The topic is not configured. Add it to 'topics'")
+            }
+            return try decoder.decode(record)
+        }
+    }
+}

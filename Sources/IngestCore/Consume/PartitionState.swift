@@ -1,0 +1,248 @@
+import KafkaClient
+import ObjectGraph
+
+/// Decides everything about the reading of one assigned partition: takes events, returns actions, does no I/O.
+///
+/// `docs/partition-states.md` has its table. Two positions are kept: the next offset that the worker wants (applied, in
+/// ``progress``) and the one that the store has committed (``stored``).
+struct PartitionState: Sendable {
+    /// Whether the worker has to read the store's last record again before it applies anything more.
+    enum Comparison: Sendable {
+        /// The client reads the log that the store's position belongs to, as far as is known.
+        case notNeeded
+        /// The partition was out of reach: the next record starts the comparison.
+        case atNextRecord
+        /// The client is not at the store's position: every record is dropped until it is.
+        case now
+    }
+
+    /// How far the worker has read, and how it knows the log again.
+    private(set) var progress: PartitionProgress
+    /// Whether the store's last record has to be read again.
+    private(set) var comparison = Comparison.notNeeded
+    /// Why reading waits.
+    private(set) var pauses: PauseReasons
+    /// The next offset that the store has committed; nil where it does not know the partition.
+    private(set) var stored: Int64?
+    private var committedOffset: Int64?
+    private var isPausedInClient = false
+    private var isOutOfRange = false
+    private var missing: ReadFault?
+    private var halt: ReadFault?
+    private var watch: FetchWatch
+    private let policy: KafkaSettings.OnPositionLost
+
+    /// Takes a partition that is assigned.
+    ///
+    /// - Parameters:
+    ///   - position: the store's; nil where it does not know the partition.
+    ///   - pauses: the reasons for which all partitions wait.
+    ///   - policy: what an operator has decided about lost positions.
+    ///   - brokerWaitSeconds: how long the broker may keep records back for more of them.
+    init(
+        assignedAt position: SourcePosition?, pauses: PauseReasons = [],
+        policy: KafkaSettings.OnPositionLost = .halt, brokerWaitSeconds: Double = 0.5
+    ) {
+        progress = PartitionProgress(position)
+        stored = position?.nextOffset
+        committedOffset = stored
+        self.pauses = pauses
+        self.policy = policy
+        watch = FetchWatch(brokerWaitSeconds: brokerWaitSeconds)
+    }
+
+    // MARK: What it is
+
+    /// What the partition is doing.
+    var condition: PartitionCondition {
+        if let halt { return .halted(halt) }
+        if let missing { return .missing(missing) }
+        if isOutOfRange { return .outOfRange }
+        if !pauses.isEmpty { return .paused(pauses) }
+        return comparison != .notNeeded || progress.isUnverified ? .verifying : .reading
+    }
+
+    /// Whether reading has ended until an operator decides.
+    var isHalted: Bool { halt != nil }
+    /// Whether the broker does not have the partition, or does not let it be read.
+    var isMissing: Bool { missing != nil }
+
+    /// Whether records can be expected.
+    var isRead: Bool {
+        switch condition {
+        case .reading, .verifying: true
+        case .paused, .outOfRange, .missing, .halted: false
+        }
+    }
+
+    /// The offset up to which the log was read, its end without records included.
+    var reached: Int64 { watch.reached(next: progress.next) }
+
+    /// The offset that the broker is to be told.
+    var offsetToCommit: Int64? { stored == committedOffset ? nil : stored }
+
+    /// The actions that are still to be carried out between polls; an event says when one is done.
+    var due: [PartitionAction] {
+        var actions: [PartitionAction] = offsetToCommit.map { [.commitOffset($0)] } ?? []
+        let wantsPause = isHalted || !pauses.isDisjoint(with: .client)
+        if wantsPause != isPausedInClient { actions.append(wantsPause ? .pause : .resume) }
+        if isHalted || pauses.contains(.store) { return actions }
+        // The broker's answer is compared with the store's position, so that comes first.
+        if comparison == .now {
+            actions.append(.compareLastRecord)
+        } else if isOutOfRange {
+            actions.append(.askRange)
+        }
+        return actions
+    }
+
+    /// What health has to say of it, silence apart.
+    private var report: PartitionReport {
+        switch condition {
+        case .halted(let fault), .missing(let fault): .halted(fault)
+        case .outOfRange: .waiting
+        case .reading, .verifying, .paused: .released
+        }
+    }
+
+    /// The reports that end those of a partition which is no longer assigned.
+    var farewell: [PartitionAction] {
+        (report == .released ? [] : [.report(.released)]) + (watch.isReported ? [.report(.heard)] : [])
+    }
+
+    // MARK: Events
+
+    /// Takes a record, and says whether it counts.
+    ///
+    /// - Parameters:
+    ///   - fingerprint: the record's; it is asked for only where it is to be compared.
+    ///   - actions: takes the actions that follow; nothing where all goes well.
+    mutating func receive(
+        offset: Int64, fingerprint: @autoclosure () -> RecordFingerprint, actions: inout [PartitionAction]
+    ) -> RecordVerdict {
+        if missing != nil { actions += handle(.found) }
+        if comparison != .notNeeded || pauses.contains(.store) {
+            comparison = .now
+            return .skip
+        }
+        switch progress.received(offset: offset, fingerprint: fingerprint()) {
+        case .apply: return .apply
+        case .skip: return .skip
+        case .lost(let reason):
+            actions += handle(.otherRecordFound(reason))
+            return .skip
+        }
+    }
+
+    /// Takes an event, and returns what to do at once; ``due`` has the rest.
+    mutating func handle(_ event: PartitionEvent) -> [PartitionAction] {
+        let before = report
+        let actions = change(event)
+        return report == before ? actions : [.report(report)] + actions
+    }
+
+    private mutating func change(_ event: PartitionEvent) -> [PartitionAction] {
+        switch event {
+        case .pauseBegan(let reasons): pauses.formUnion(reasons)
+        case .pauseEnded(let reasons): goOn(without: reasons)
+        case .clientChanged(let isPaused): isPausedInClient = isPaused
+        case .positionRead(let position): return goBack(to: position)
+        case .seekDone: if comparison == .now { comparison = .notNeeded }
+        case .seekRefused(let isRetriable): comparison = isRetriable ? .now : .atNextRecord
+        case .saved(let offset): stored = offset
+        case .offsetCommitted(let offset): committedOffset = offset
+        case .endReached(let offset): watch.reachEnd(offset)
+        case .connectionLost: doubtLog()
+        case .offsetOutOfRange: isOutOfRange = isOutOfRange || !isHalted
+        case .otherRecordFound(let reason):
+            if policy == .halt { halt(before: 0, .positionLost(reason)) } else { isOutOfRange = !isHalted }
+        case .rangeKnown(let marks): return decide(marks)
+        case .damaged(let offset, let fault): halt(before: offset, fault)
+        case .missing(let fault):
+            doubtLog()
+            missing = missing ?? fault
+        case .found: missing = nil
+        case .clock(let time, let end): return look(end, at: time)
+        }
+        return []
+    }
+
+    private mutating func doubtLog() {
+        if comparison == .notNeeded { comparison = .atNextRecord }
+    }
+
+    private mutating func halt(before offset: Int64, _ fault: ReadFault) {
+        if isHalted { return }
+        progress.halt(before: offset)
+        halt = fault
+    }
+
+    /// Brokers close idle connections, and another log may answer on the next one.
+    private mutating func goOn(without reasons: PauseReasons) {
+        let ended = pauses.intersection(reasons)
+        pauses.subtract(reasons)
+        if ended.contains(.store) || !ended.isEmpty && pauses.isDisjoint(with: .client) { comparison = .now }
+    }
+
+    private mutating func goBack(to position: SourcePosition?) -> [PartitionAction] {
+        if isHalted { return [] }
+        if offsetToCommit == nil { committedOffset = position?.nextOffset }
+        stored = position?.nextOffset
+        progress = PartitionProgress(position)
+        // Until the client is there, nothing that comes counts.
+        comparison = .now
+        watch.begin()
+        return [.seek(progress.start)]
+    }
+
+    private mutating func decide(_ marks: Watermarks) -> [PartitionAction] {
+        if !isOutOfRange || isHalted || comparison == .now { return [] }
+        isOutOfRange = false
+        watch.begin()
+        switch progress.outOfRange(low: marks.low, high: marks.high) {
+        case .seek(let offset): return [.seek(offset)]
+        case .lost(let reason):
+            if policy == .halt {
+                halt(before: 0, .positionLost(reason))
+                return []
+            }
+            let jump = PositionJump(from: progress.next ?? 0, policy: policy, marks: marks)
+            progress.jump(to: jump.to)
+            return [.jump(jump, reason: reason)]
+        }
+    }
+
+    // MARK: Silence
+
+    /// Whether the partition is behind and has given no sign of life since.
+    var isSuspicious: Bool { watch.isSuspicious }
+
+    /// Takes a poll; the signs of life in it are taken after.
+    mutating func polled(isFull: Bool) { watch.polled(isFull: isFull) }
+
+    /// Takes a sign of life.
+    mutating func hear() { watch.hear() }
+
+    private mutating func look(_ end: Int64?, at time: Double) -> [PartitionAction] {
+        switch watch.update(end: end, next: isRead ? progress.next ?? 0 : nil, at: time) {
+        case .tell(let behind): return [.report(.silent(behind: behind))]
+        case .over: return [.report(.heard)]
+        case .refetch(let behind):
+            comparison = .now
+            return [.refetch(behind: behind)]
+        case nil: return []
+        }
+    }
+}
+
+/// What to do with a record.
+enum RecordVerdict: Sendable, Equatable {
+    case apply
+    case skip
+}
+
+extension ReadFault {
+    fileprivate static func positionLost(_ reason: String) -> ReadFault {
+        ReadFault(reason: reason, remedy: "set kafka.onPositionLost to earliest or latest to go on without them")
+    }
+}

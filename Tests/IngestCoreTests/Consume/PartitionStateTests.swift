@@ -1,0 +1,177 @@
+import KafkaClient
+import ObjectGraph
+import Testing
+
+@testable import IngestCore
+
+/// What the state of one partition answers to events.
+@Suite struct PartitionStateTests {
+    private let fault = PartitionFixture.fault
+
+    /// A partition at offset 10 whose last record is 9.
+    private func verifying(_ policy: KafkaSettings.OnPositionLost = .halt) -> PartitionState {
+        PartitionState(assignedAt: PartitionFixture.position(10, last: 9), policy: policy)
+    }
+
+    /// The same after the comparison.
+    private func reading(_ policy: KafkaSettings.OnPositionLost = .halt) -> PartitionState {
+        var state = verifying(policy)
+        #expect(state.receive(9, payload: 9) == .dropped && state.condition == .reading)
+        return state
+    }
+
+    @Test func `a partition that the store does not know is read from its beginning`() {
+        var state = PartitionState(assignedAt: nil)
+        #expect(state.condition == .reading && state.progress.start == PartitionProgress.beginning)
+        #expect(state.receive(7) == .applied && state.progress.next == 8)
+    }
+
+    @Test func `the store's last record is compared before anything is applied`() {
+        var state = verifying()
+        #expect(state.condition == .verifying && state.progress.start == 9)
+        #expect(state.receive(9, payload: 9) == .dropped)
+        #expect(state.condition == .reading)
+        #expect(state.receive(10) == .applied)
+    }
+
+    @Test func `another record in the last one's place halts the partition, and nothing of the log is applied`() {
+        var state = verifying()
+        let received = state.receive(9, payload: 99)
+        guard case .halted(let fault) = state.condition else {
+            Issue.record("the partition is \(state.condition)")
+            return
+        }
+        #expect(received == ReceivedRecord(verdict: .skip, actions: [.report(.halted(fault))]))
+        #expect(fault.reason.contains("offset 9") && fault.remedy.contains("kafka.onPositionLost"))
+        #expect(state.due == [.pause])
+        #expect(state.receive(10) == .dropped)
+    }
+
+    @Test func `an operator's decision on a lost position is carried out when the broker has said what it has`() {
+        var state = verifying(.earliest)
+        #expect(state.receive(9, payload: 99) == ReceivedRecord(verdict: .skip, actions: [.report(.waiting)]))
+        #expect(state.condition == .outOfRange && state.due == [.askRange])
+        #expect(state.receive(10) == .dropped)
+        let marks = Watermarks(low: 3, high: 40)
+        let jump = PositionJump(from: 10, policy: .earliest, marks: marks)
+        let actions = state.handle(.rangeKnown(marks))
+        #expect(actions.first == .report(.released) && actions.count == 2)
+        guard case .jump(jump, _)? = actions.last else {
+            Issue.record("no jump: \(actions)")
+            return
+        }
+        #expect(state.condition == .reading && state.due.isEmpty)
+        #expect(state.receive(3) == .applied)
+    }
+
+    @Test func `an offset that the broker does not have waits for its answer, which decides`() {
+        var gone = reading()
+        #expect(gone.handle(.offsetOutOfRange) == [.report(.waiting)])
+        #expect(gone.handle(.offsetOutOfRange) == [] && gone.due == [.askRange])
+        #expect(gone.handle(.rangeKnown(Watermarks(low: 12, high: 20))).count == 1)
+        #expect(gone.isHalted)
+        // Retention took only the record before: nothing is missing.
+        var aged = verifying()
+        _ = aged.handle(.offsetOutOfRange)
+        #expect(aged.handle(.rangeKnown(Watermarks(low: 10, high: 20))) == [.report(.released), .seek(10)])
+        #expect(aged.handle(.seekDone) == [] && aged.condition == .reading)
+        #expect(aged.receive(10) == .applied)
+    }
+
+    @Test func `after a lost connection nothing is applied before the last record was read again`() {
+        var state = reading()
+        #expect(state.handle(.connectionLost) == [] && state.condition == .verifying && state.due.isEmpty)
+        #expect(state.receive(10) == .dropped && state.due == [.compareLastRecord])
+        #expect(state.receive(11) == .dropped)
+        #expect(state.handle(.positionRead(PartitionFixture.position(10, last: 9))) == [.seek(9)])
+        // Records that the client had fetched before the seek.
+        #expect(state.receive(12) == .dropped)
+        #expect(state.handle(.seekDone) == [] && state.due.isEmpty)
+        #expect(state.receive(9, payload: 9) == .dropped && state.receive(10) == .applied)
+    }
+
+    @Test func `a refused seek is asked for again, and one that may never succeed waits for the next record`() {
+        var state = reading()
+        _ = state.handle(.seekRefused(isRetriable: true))
+        #expect(state.due == [.compareLastRecord])
+        _ = state.handle(.seekRefused(isRetriable: false))
+        #expect(state.due.isEmpty && state.condition == .verifying)
+        #expect(state.receive(10) == .dropped && state.due == [.compareLastRecord])
+    }
+
+    @Test func `a pause lets the records at hand count, and ends with a comparison`() {
+        var state = reading()
+        #expect(state.handle(.pauseBegan(.outbox)) == [] && state.condition == .paused(.outbox))
+        #expect(state.due == [.pause])
+        _ = state.handle(.clientChanged(isPaused: true))
+        #expect(state.due.isEmpty && state.receive(10) == .applied)
+        _ = state.handle(.pauseBegan(.deadLetters))
+        _ = state.handle(.pauseEnded(.outbox))
+        #expect(state.condition == .paused(.deadLetters) && state.due.isEmpty)
+        _ = state.handle(.pauseEnded(.deadLetters))
+        #expect(state.due == [.resume, .compareLastRecord])
+    }
+
+    @Test func `while the store refuses nothing counts, and reading goes back to the store's position`() {
+        var state = reading()
+        #expect(state.receive(10) == .applied)
+        _ = state.handle(.pauseBegan(.store))
+        #expect(state.condition == .paused(.store) && state.due.isEmpty)
+        #expect(state.receive(11) == .dropped)
+        _ = state.handle(.pauseEnded(.store))
+        #expect(state.due == [.compareLastRecord])
+        #expect(state.handle(.positionRead(PartitionFixture.position(10, last: 9))) == [.seek(9)])
+    }
+
+    @Test func `a halt is told for as long as it lasts, whatever comes and goes meanwhile`() {
+        var state = reading()
+        #expect(state.handle(.missing(fault)) == [.report(.halted(fault))])
+        let damage = ReadFault(reason: "damage", remedy: "mend it")
+        #expect(state.handle(.damaged(at: 12, damage)) == [.report(.halted(damage))])
+        #expect(state.handle(.found) == [])
+        #expect(state.handle(.offsetOutOfRange) == [] && state.handle(.pauseEnded(.outbox)) == [])
+        #expect(state.condition == .halted(damage) && state.farewell == [.report(.released)])
+    }
+
+    @Test func `a topic that comes back leaves the question for its position told`() {
+        var state = reading()
+        _ = state.handle(.offsetOutOfRange)
+        #expect(state.handle(.missing(fault)) == [.report(.halted(fault))])
+        #expect(state.handle(.found) == [.report(.waiting)] && state.condition == .outOfRange)
+    }
+
+    @Test func `records before damage count, and none behind it`() {
+        var state = reading()
+        _ = state.handle(.damaged(at: 12, fault))
+        #expect([10, 11, 12, 13].map { state.receive($0).verdict } == [.apply, .apply, .skip, .skip])
+        #expect(state.due == [.pause])
+    }
+
+    @Test func `the broker is told what the store has, once`() {
+        var state = reading()
+        #expect(state.offsetToCommit == nil && state.receive(10) == .applied)
+        #expect(state.offsetToCommit == nil, "it is not saved yet")
+        _ = state.handle(.saved(11))
+        #expect(state.due == [.commitOffset(11)])
+        _ = state.handle(.offsetCommitted(11))
+        #expect(state.due.isEmpty)
+        // Going back to the store's position tells the broker nothing new.
+        _ = state.handle(.positionRead(PartitionFixture.position(11, last: 10)))
+        #expect(state.offsetToCommit == nil)
+    }
+
+    @Test func `a partition that stands still is told and fetched again`() {
+        var state = reading()
+        func look(_ time: Double, end: Int64 = 20) -> [PartitionAction] {
+            for _ in 0..<FetchWatch.leastPolls { state.polled(isFull: false) }
+            return state.handle(.clock(time, end: end))
+        }
+        #expect(look(0) == [] && state.isSuspicious)
+        #expect(look(3) == [.report(.silent(behind: 10))])
+        #expect(look(6) == [.refetch(behind: 10)] && state.due == [.compareLastRecord])
+        #expect(state.farewell == [.report(.heard)])
+        // Nothing is expected of a partition that is paused.
+        _ = state.handle(.pauseBegan(.outbox))
+        #expect(look(7) == [.report(.heard)] && state.farewell.isEmpty)
+    }
+}
