@@ -48,8 +48,16 @@ format: ## Formats all sources.
 	swift format --in-place --recursive Package.swift Sources Tests
 
 docs: libraries ## Builds the libraries' documentation into .build/documentation.
-	mkdir -p .build/documentation
-	for target in ObjectGraph KafkaClient IngestCore; do \
+	swift build --target ObjectGraph
+	rm -rf .build/symbols && mkdir -p .build/symbols .build/documentation
+	# What ObjectGraph re-exports is documented as its own: programs import nothing else.
+	swift symbolgraph-extract -module-name ObjectGraph -experimental-allowed-reexported-modules=GraphModel \
+	  -minimum-access-level public -target $$(uname -m)-unknown-linux-gnu -I "$$(swift build --show-bin-path)/Modules" \
+	  -I Sources/CSQLiteSettings -I .build/checkouts/GRDB.swift/Sources/GRDBSQLite -output-dir .build/symbols
+	docc convert Sources/ObjectGraph/ObjectGraph.docc --additional-symbol-graph-dir .build/symbols \
+	  --fallback-display-name ObjectGraph --fallback-bundle-identifier ObjectGraph --warnings-as-errors \
+	  --output-path .build/documentation/ObjectGraph
+	for target in KafkaClient IngestCore; do \
 	  swift package --allow-writing-to-directory .build/documentation/$$target generate-documentation \
 	    --target $$target --warnings-as-errors --output-path .build/documentation/$$target || exit 1; \
 	done

@@ -32,9 +32,13 @@ let package = Package(
             name: "CSimdjson",
             linkerSettings: [.linkedLibrary("simdjson")]),
         .target(
+            name: "GraphModel",
+            dependencies: [.product(name: "Yams", package: "Yams")],
+            swiftSettings: strict),
+        .target(
             name: "ObjectGraph",
             dependencies: [
-                "CSQLiteSettings",
+                "GraphModel", "CSQLiteSettings",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
                 .product(name: "Yams", package: "Yams"),
@@ -48,6 +52,7 @@ let package = Package(
                 .product(name: "Yams", package: "Yams"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -57,7 +62,7 @@ let package = Package(
         .executableTarget(
             name: "ingest-worker",
             dependencies: [
-                "IngestCore",
+                "IngestCore", "KafkaClient", "ObjectGraph",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -69,7 +74,7 @@ let package = Package(
         .testTarget(
             name: "IngestCoreTests",
             dependencies: [
-                "IngestCore", "CSimdjson", "CZlib", "TestSupport",
+                "IngestCore", "ObjectGraph", "KafkaClient", "CSimdjson", "CZlib", "TestSupport",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -78,7 +83,12 @@ let package = Package(
         .testTarget(
             name: "ProgramTests", dependencies: ["ingest-worker", "IngestCore", "KafkaClient", "TestSupport"],
             swiftSettings: strict),
-        .testTarget(name: "ObjectGraphTests", dependencies: ["ObjectGraph", "TestSupport"], swiftSettings: strict),
+        .testTarget(
+            name: "ObjectGraphTests",
+            dependencies: [
+                "ObjectGraph", "GraphModel", "TestSupport", .product(name: "GRDB", package: "GRDB.swift"),
+            ],
+            swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6],
     cxxLanguageStandard: .cxx17

@@ -152,19 +152,3 @@ struct BatchAssignments {
         }
     }
 }
-
-extension AttributeType {
-    /// Tells whether a value has the stored form of the type.
-    func holds(_ value: Value) -> Bool {
-        switch (self, value) {
-        case (.string, .text), (.uri, .text), (.date, .integer), (.binary, .blob): true
-        case (.transformable, .text(let text)): JSONSyntax.isValid(text)
-        case (.decimal, .text(let text)): DecimalText.canonical(text) == text
-        case (.boolean, .integer(let number)): number == 0 || number == 1
-        case (.uuid, .blob(let bytes)): bytes.count == 16
-        case (.double, .double(let number)), (.float, .double(let number)): number.isFinite
-        case (_, .integer(let number)): integerRange?.contains(number) ?? false
-        default: false
-        }
-    }
-}

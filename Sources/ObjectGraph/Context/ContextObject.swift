@@ -74,6 +74,22 @@ final class ContextObject {
     var version: Value { entity.versionSlot.map { state.values[$0] } ?? .null }
 }
 
+extension ManagedObjectID {
+    /// The key under which a registry holds the object.
+    var key: ObjectKey { ObjectKey(entity: kind.rootIndex, pk: pk) }
+
+    init(_ object: ContextObject) { self.init(object.entity, object.pk) }
+}
+
+extension ValidationFailure {
+    /// Returns the failure with the object that it is of.
+    func about(_ object: ContextObject) -> ValidationFailure {
+        // The key of an object that the writer would have made is another's after the failure.
+        let isNamed = !object.isNew || object.pk < 0
+        return about(object.identity, isNamed ? ManagedObjectID(object) : nil)
+    }
+}
+
 /// A set of slots; those of most entities need no memory of their own.
 struct SlotSet {
     /// The slots below 64, a bit each.

@@ -253,8 +253,3 @@ extension DerivedPlan {
         return summed == .decimal && derived == .decimal
     }
 }
-
-extension ObjectModel {
-    /// The positions of an entity and of all below it: the kinds of objects that have its properties.
-    func kin(of entity: Int) -> [Int] { [entity] + entities[entity].subentityIndexes }
-}

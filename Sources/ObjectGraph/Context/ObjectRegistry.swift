@@ -337,14 +337,3 @@ final class ObjectRegistry {
         }
     }
 }
-
-extension Attribute {
-    /// Nought in the attribute's stored form.
-    var zero: Value {
-        switch type {
-        case .double, .float: .double(0)
-        case .decimal: .text("0")
-        default: .integer(0)
-        }
-    }
-}

@@ -95,11 +95,3 @@ struct MergeDecision {
         return stored.isNull || Attribute.comesBefore(stored, local, type)
     }
 }
-
-extension Entity {
-    /// Returns the to-one relationship whose column a slot is, or nil.
-    func relationship(at slot: Int) -> Relationship? {
-        attributes.hasAttribute(at: slot)
-            ? nil : linkColumns.first { $0.slot == slot }.map { relationships[$0.relationship] }
-    }
-}

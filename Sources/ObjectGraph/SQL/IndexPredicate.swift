@@ -12,6 +12,16 @@ enum IndexPredicate {
         return try condition(try PredicateChecker.check(predicate, entity: entity, model: model))
     }
 
+    /// Returns what keeps a condition out of a schema, or nil.
+    static func problem(_ text: String, entity: Entity, model: ObjectModel) -> (message: String, remedy: String)? {
+        do {
+            _ = try sql(text, entity: entity, model: model)
+            return nil
+        } catch {
+            return (error.message, error.remedy)
+        }
+    }
+
     /// Returns the comparisons of a condition, each as its SQL; none where the condition is wrong.
     static func comparisons(_ text: String, entity: Entity, model: ObjectModel) -> Set<String> {
         guard let predicate = try? FetchPredicate.parse(text),

@@ -33,7 +33,7 @@ extension Bool: AttributeValue {
     }
 
     /// The value in stored form.
-    public var storedValue: Value { .integer(self ? 1 : 0) }
+    public var storedValue: Value { Value(self) }
 }
 
 extension AttributeValue where Self: FixedWidthInteger {
@@ -164,7 +164,7 @@ extension UUID: AttributeValue {
     }
 
     /// The value in stored form.
-    public var storedValue: Value { .blob(withUnsafeBytes(of: uuid) { [UInt8]($0) }) }
+    public var storedValue: Value { Value(self) }
 }
 
 extension URL: AttributeValue {
@@ -231,8 +231,8 @@ extension Date: AttributeValue {
 
     /// Makes the date from its microseconds since 1970 UTC.
     public init?(storedValue: Value) {
-        guard let microseconds = storedValue.integer else { return nil }
-        self.init(timeIntervalSince1970: Double(microseconds) / 1_000_000)
+        guard let date = storedValue.date else { return nil }
+        self = date
     }
 
     /// The nearest microsecond, so that reading and writing a date does not change it.

@@ -1,5 +1,6 @@
 import Testing
 
+@testable import GraphModel
 @testable import ObjectGraph
 
 @Suite struct ValidationTests {

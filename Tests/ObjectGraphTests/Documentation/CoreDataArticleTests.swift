@@ -15,8 +15,10 @@ import Testing
 
     /// The public declarations of the library by name: those of types, and all.
     private static let declared: (types: Set<String>, all: Set<String>) = {
-        let folder = PackageFiles.root.appendingPathComponent("Sources/ObjectGraph").path
-        let files = FileManager.default.enumerator(atPath: folder)?.compactMap { $0 as? String } ?? []
+        let folder = PackageFiles.root.appendingPathComponent("Sources").path
+        let files = ["GraphModel", "ObjectGraph"].flatMap { target in
+            FileManager.default.enumerator(atPath: "\(folder)/\(target)")?.compactMap { "\(target)/\($0)" } ?? []
+        }
         var (types, all): (Set<String>, Set<String>) = ([], [])
         for file in files where file.hasSuffix(".swift") {
             guard let text = try? String(contentsOfFile: "\(folder)/\(file)", encoding: .utf8) else { continue }

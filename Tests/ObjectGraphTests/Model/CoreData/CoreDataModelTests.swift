@@ -1,6 +1,7 @@
 import Foundation
 import Testing
 
+@testable import GraphModel
 @testable import ObjectGraph
 
 /// Every element and attribute of a `.xcdatamodel` file that has a meaning here.

@@ -1,0 +1,95 @@
+import Foundation
+
+/// Checks the condition of a partial index of an entity, and returns the problem that it finds, or nil.
+///
+/// A model has no predicates of its own: the reader of conditions is given to those who build one.
+package typealias IndexConditionCheck = (
+    _ condition: String, _ entity: Entity, _ model: ObjectModel
+) -> (message: String, remedy: String)?
+
+/// Reads models from files.
+package struct ModelLoader {
+    private let checkCondition: IndexConditionCheck
+
+    package init(checkCondition: @escaping IndexConditionCheck) { self.checkCondition = checkCondition }
+
+    /// Reads a model: a YAML file, a Core Data `.xcdatamodel` folder, or the current version of a `.xcdatamodeld`.
+    ///
+    /// - Throws: ``ModelError`` with every mistake found, each with file, line and remedy.
+    package func load(path: String) throws(ModelError) -> ObjectModel {
+        guard CoreDataModelFile.isCoreDataModel(path) else {
+            return try parse(try text(path), file: path)
+        }
+        let file = try CoreDataModelFile.find(path)
+        guard let data = FileManager.default.contents(atPath: file.contents) else {
+            throw ModelError(
+                file: file.contents, "The model's contents cannot be read", remedy: "Check the path and its permissions"
+            )
+        }
+        return try parse([UInt8](data), file: file)
+    }
+
+    /// Reads all versions of a `.xcdatamodeld` folder, in the order of their names.
+    ///
+    /// - Throws: ``ModelError`` of the first version that does not hold together.
+    package func loadVersions(path: String) throws(ModelError) -> [ObjectModel] {
+        var models: [ObjectModel] = []
+        for file in CoreDataModelFile.versions(of: path) { models.append(try load(path: file.contents)) }
+        return models
+    }
+
+    /// Reads a model from the text of a YAML file; `file` names it in errors.
+    ///
+    /// - Throws: ``ModelError`` with every mistake found.
+    package func parse(_ text: String, file: String) throws(ModelError) -> ObjectModel {
+        var reader = YAMLModelReader(file: file)
+        let declaration = reader.read(text)
+        return try build(declaration, file: file, reader.problems)
+    }
+
+    /// Reads a model from the XML of a Core Data model.
+    package func parse(_ xml: [UInt8], file: CoreDataModelFile) throws(ModelError) -> ObjectModel {
+        var reader = CoreDataModelReader(file)
+        let declaration = reader.read(xml)
+        return try build(declaration, file: file.contents, reader.problems)
+    }
+
+    /// Builds a file's model and reports its mistakes together with those that the reader found.
+    private func build(
+        _ declaration: ModelDeclaration, file: String, _ problems: [ModelError.Problem]
+    ) throws(ModelError) -> ObjectModel {
+        // Where nothing could be read, there is nothing to say about it.
+        if declaration.entities.isEmpty, !problems.isEmpty { throw ModelError(problems: problems) }
+        var builder = ModelBuilder(declaration, file: file, checkCondition: checkCondition)
+        let model = builder.build()
+        if let model, problems.isEmpty { return model }
+        let all = (problems + builder.problems).enumerated()
+            .sorted { ($0.element.line ?? 0, $0.offset) < ($1.element.line ?? 0, $1.offset) }
+        throw ModelError(problems: all.map(\.element))
+    }
+
+    private func text(_ path: String) throws(ModelError) -> String {
+        guard let data = FileManager.default.contents(atPath: path) else {
+            throw ModelError(file: path, "The model file cannot be read", remedy: "Check the path and its permissions")
+        }
+        guard let text = String(data: data, encoding: .utf8) else {
+            throw ModelError(file: path, "The model file is not UTF-8", remedy: "Save it as UTF-8")
+        }
+        return text
+    }
+}
+
+extension ObjectModel {
+    /// The same model with other columns, for stores of older layouts.
+    package func laidOut(_ layout: ColumnLayout) -> ObjectModel {
+        // The conditions were checked when the model was made.
+        var builder = ModelBuilder(declaration, file: name, layout: layout) { _, _, _ in nil }
+        return builder.build() ?? self
+    }
+
+    /// The model as a YAML file: the same text for the same model, and the same model when it is read again.
+    public var yaml: String { YAMLModelWriter(declaration).text }
+
+    /// What its file says that has no effect here, and what was given to it: a line each.
+    public var notes: [String] { declaration.notes }
+}

@@ -1,0 +1,84 @@
+/// What deleting an object does to the destinations of a relationship.
+///
+/// A new rule is a case here and an answer to each question below: contexts, deletions inside the store, the tables,
+/// the verifier and migrations ask these and name no rule.
+/// Source: NSDeleteRule.
+public enum DeleteRule: String, Sendable, CaseIterable {
+    /// Clears the destinations' references to the deleted object.
+    case nullify
+    /// Deletes the destinations too.
+    case cascade
+    /// Refuses the deletion while a destination stays.
+    case deny
+    /// Leaves the destinations as they are, dangling references included.
+    case noAction
+
+    /// What a late event means that refers, by the inverse, to an object that is deleted already.
+    package enum LateReference {
+        /// The deletion would have taken the referring object with it.
+        case deletesSource
+        /// The referring object would have refused the deletion.
+        case refuses
+        /// The reference is null.
+        case clears
+    }
+
+    /// Whether the destinations are deleted with the object.
+    package var deletesDestinations: Bool {
+        switch self {
+        case .cascade: true
+        case .nullify, .deny, .noAction: false
+        }
+    }
+
+    /// Whether a destination that stays refuses the deletion.
+    package var refusesWhileDestinationsStay: Bool {
+        switch self {
+        case .deny: true
+        case .nullify, .cascade, .noAction: false
+        }
+    }
+
+    /// Whether destinations that stay lose their reference, where a column of theirs holds it.
+    package var clearsReferences: Bool {
+        switch self {
+        case .nullify, .cascade: true
+        case .deny, .noAction: false
+        }
+    }
+
+    /// Whether destinations that stay lose their link, where a join table holds it: a link belongs to both ends.
+    package var removesLinks: Bool {
+        switch self {
+        case .nullify, .cascade, .noAction: true
+        case .deny: false
+        }
+    }
+
+    /// Whether references to deleted objects may stay in columns. No foreign key can be declared for those.
+    package var leavesDanglingReferences: Bool {
+        switch self {
+        case .noAction: true
+        case .nullify, .cascade, .deny: false
+        }
+    }
+
+    /// What the rule does to an object whose event comes after the deletion.
+    package var lateReference: LateReference {
+        switch self {
+        case .cascade: .deletesSource
+        case .deny: .refuses
+        case .nullify, .noAction: .clears
+        }
+    }
+
+    /// The rule's name in a Core Data model.
+    package var coreDataName: String {
+        switch self {
+        case .nullify: "Nullify"
+        case .cascade: "Cascade"
+        case .deny: "Deny"
+        case .noAction: "No Action"
+        }
+    }
+}

@@ -1,0 +1,345 @@
+/// A kind of object.
+///
+/// Entities with a common ancestor share one table, named after the topmost, and one space of primary keys and
+/// identities. So a slot means the same column for every entity of a hierarchy.
+public final class Entity: Sendable {
+    /// The entity's name as the model file states it.
+    public let name: String
+    /// The entity's position in its model.
+    public let index: Int
+    /// The position of the entity whose properties this one inherits, or nil.
+    public let parentIndex: Int?
+    /// The position of the entity at the top of the hierarchy; the entity's own where it has no parent.
+    public let rootIndex: Int
+    /// The name of the table that holds the objects: the root's.
+    public let tableName: String
+    /// The name of the table, or of the view on the root's, that shows the objects of this entity and of those below.
+    public let viewName: String
+    /// The name of the view that shows the same to people.
+    public let readableViewName: String
+    /// The name of the entity at the top of the hierarchy.
+    package let rootName: String
+    /// The positions of the parent, its parent and so on.
+    public let ancestorIndexes: [Int]
+    /// The positions of all entities below this one, nearer ones first.
+    public let subentityIndexes: [Int]
+    /// Tells whether there are no objects of this very entity, only of its sub-entities.
+    public let isAbstract: Bool
+    /// Tells whether the table holds objects of several entities, named in its column `_entity`.
+    public let sharesTable: Bool
+    /// The attributes that are stored, inherited ones first; each one's position is its column's slot.
+    public let attributes: AttributeList
+    /// The attributes without a column: events may name them, and contexts keep them in memory.
+    public let transientAttributes: [Attribute]
+    /// The relationships, inherited ones first, so that a position means the same in all sub-entities.
+    public let relationships: [Relationship]
+    /// The relationships without a place in the store.
+    public let transientRelationships: [TransientRelationship]
+    /// The slot of the attribute that events address objects by.
+    public let identitySlot: Int
+    /// The slot of the attribute that orders an object's versions, or nil.
+    public let versionSlot: Int?
+    /// The properties whose values together no two objects may share, inherited ones first; the identity aside.
+    public let uniquenessConstraints: [UniquenessConstraint]
+    /// The indexes that this entity declares.
+    public let indexes: [EntityIndex]
+    /// The name of the policy for conflicts, or nil where the model states none.
+    public let mergePolicy: String?
+    /// The name in the model's versions before, or nil.
+    public let renamedFrom: String?
+    /// A text that makes the entity another one though nothing else changed, or nil.
+    public let hashModifier: String?
+    /// The class that represents the objects in a program, or nil.
+    public let className: String?
+    /// What the model file says to people and tools.
+    public let info: [String: String]
+    /// How many slots a row of the table has: attributes first, then to-one relationships, then positions in ordered
+    /// relationships; those of all entities of the hierarchy.
+    package let slotCount: Int
+    /// The number of the slots before the positions, which are no properties.
+    package let propertySlotCount: Int
+    /// The names of the slots' columns.
+    package let columnNames: [String]
+    /// The names of the properties that the slots hold; of a position its column's.
+    package let slotNames: [String]
+    /// The values of a new object, one a slot: defaults, otherwise null.
+    package let defaults: [Value]
+    /// The values that an object begins with before anything is known of it: what is derived from nothing.
+    package let initialValues: [Value]
+    /// The slots that a program or an event sets: neither the identity nor what the store computes.
+    package let editableSlots: [Int]
+    /// The attributes among them.
+    package let editableAttributes: [Int]
+    /// The slots that have to hold a value once the object's own event has come.
+    package let requiredSlots: [Int]
+    /// The columns that lead to other objects, in the order of their relationships.
+    package let linkColumns: [LinkColumn]
+    /// The limits of the attributes that are set, as far as they have any.
+    package let limits: [AttributeLimits]
+    /// The same by slot.
+    package let limitsBySlot: [AttributeLimits?]
+    /// The slots that are part of uniqueness constraints.
+    package let constraintSlots: [Int]
+    /// How many relationships are inherited.
+    let inheritedRelationshipCount: Int
+    private let attributePositions: [String: Int]
+    private let relationshipPositions: [String: Int]
+
+    init(_ parts: EntityParts, table: TableLayout) {
+        let declared = parts.declaration
+        name = declared.name
+        index = parts.index
+        parentIndex = parts.ancestors.first
+        rootIndex = parts.ancestors.last ?? parts.index
+        tableName = table.name
+        viewName = parts.names.table
+        readableViewName = parts.names.readable
+        rootName = parts.rootName
+        ancestorIndexes = parts.ancestors
+        subentityIndexes = parts.subentities
+        isAbstract = declared.isAbstract
+        sharesTable = table.entityCount > 1
+        attributes = AttributeList(parts.attributes)
+        transientAttributes = parts.transientAttributes
+        relationships = parts.relationships
+        transientRelationships = parts.transientRelationships
+        identitySlot = parts.identitySlot
+        versionSlot = parts.versionSlot
+        uniquenessConstraints = parts.uniquenessConstraints
+        indexes = parts.indexes
+        mergePolicy = declared.mergePolicy?.content
+        renamedFrom = declared.renamedFrom?.content
+        hashModifier = declared.hashModifier
+        className = declared.className
+        info = declared.info
+        inheritedRelationshipCount = parts.inheritedRelationshipCount
+        columnNames = table.columnNames
+        slotNames = table.slotNames
+        slotCount = table.columnNames.count
+        propertySlotCount = table.propertySlotCount
+        var defaults = [Value](repeating: .null, count: table.columnNames.count)
+        var initialValues = defaults
+        for attribute in parts.attributes {
+            if attribute.isDerived {
+                initialValues[attribute.slot] = attribute.initialDerivedValue
+            } else {
+                defaults[attribute.slot] = attribute.defaultValue
+            }
+        }
+        self.defaults = defaults
+        self.initialValues = initialValues
+        let identitySlot = parts.identitySlot
+        editableAttributes = parts.attributes.filter { $0.slot != identitySlot && !$0.isDerived }.map(\.slot)
+        editableSlots = editableAttributes + parts.relationships.compactMap(\.slot)
+        requiredSlots =
+            parts.attributes.filter { !$0.isOptional && !$0.isDerived }.map(\.slot)
+            + parts.relationships.filter { !$0.isOptional }.compactMap(\.slot)
+        linkColumns = parts.relationships.compactMap { relationship in
+            relationship.slot.map {
+                LinkColumn(
+                    slot: $0, destination: relationship.destinationIndex, relationship: relationship.index,
+                    hasInverse: relationship.inverseIndex != nil)
+            }
+        }
+        limits = parts.attributes.compactMap { AttributeLimits($0) }
+        var limitsBySlot = [AttributeLimits?](repeating: nil, count: table.columnNames.count)
+        for limits in limits { limitsBySlot[limits.slot] = limits }
+        self.limitsBySlot = limitsBySlot
+        constraintSlots = Set(parts.uniquenessConstraints.flatMap(\.slots)).sorted()
+        attributePositions = Dictionary(uniqueKeysWithValues: parts.attributes.map { ($0.name, $0.slot) })
+        relationshipPositions = Dictionary(uniqueKeysWithValues: parts.relationships.map { ($0.name, $0.index) })
+    }
+
+    /// Returns what a new object begins with; without destinations it has a count and a sum: nought.
+    package func initialValues(_ identity: Value) -> [Value] {
+        var values = initialValues
+        values[identitySlot] = identity
+        return values
+    }
+
+    /// The attribute that events address objects by.
+    @inlinable public var identity: Attribute { attributes[identitySlot] }
+
+    /// Tells whether objects of this entity are objects of another one too: the same, or one of its ancestors.
+    @inlinable public func isKind(of other: Entity) -> Bool {
+        index == other.index || ancestorIndexes.contains(other.index)
+    }
+
+    /// Returns the stored attribute of a name, or nil.
+    public func attribute(named name: String) -> Attribute? {
+        attributePositions[name].map { attributes[$0] }
+    }
+
+    /// Returns the attribute of a name that has no column, or nil.
+    public func transientAttribute(named name: String) -> Attribute? {
+        transientAttributes.first { $0.name == name }
+    }
+
+    /// Returns the relationship of a name, or nil.
+    public func relationship(named name: String) -> Relationship? {
+        relationshipPositions[name].map { relationships[$0] }
+    }
+
+    /// Returns the column of a stored attribute or to-one relationship, or nil.
+    package func columnName(of property: String) -> String? {
+        if let attribute = attribute(named: property) { return attribute.columnName }
+        return relationship(named: property).flatMap { $0.slot == nil ? nil : $0.columnName }
+    }
+
+    /// Returns the to-one relationship without inverse whose column a slot is, or nil.
+    package func clearedRelationship(slot: Int) -> Relationship? {
+        attributes.hasAttribute(at: slot)
+            ? nil : linkColumns.first { $0.slot == slot && !$0.hasInverse }.map { relationships[$0.relationship] }
+    }
+
+    /// Returns the to-one relationship whose column a slot is, or nil.
+    package func relationship(at slot: Int) -> Relationship? {
+        attributes.hasAttribute(at: slot)
+            ? nil : linkColumns.first { $0.slot == slot }.map { relationships[$0.relationship] }
+    }
+
+    /// The stored attributes that the entity itself declares.
+    public var ownAttributes: [Attribute] { attributes.filter { $0.entityIndex == index } }
+
+    /// The relationships that the entity itself declares.
+    public var ownRelationships: ArraySlice<Relationship> { relationships[inheritedRelationshipCount...] }
+
+    /// The uniqueness constraints that the entity itself declares.
+    public var ownUniquenessConstraints: [UniquenessConstraint] {
+        uniquenessConstraints.filter { $0.entityIndex == index }
+    }
+
+    /// The property names, for messages that say what is known.
+    public var propertyNames: [String] {
+        attributes.map(\.name) + relationships.map(\.name) + transientAttributes.map(\.name)
+    }
+}
+
+/// A to-one relationship's column, for loops over many objects.
+package struct LinkColumn: Sendable {
+    package let slot: Int
+    /// The position of the destination's entity.
+    package let destination: Int
+    /// The position among the entity's relationships.
+    package let relationship: Int
+    package let hasInverse: Bool
+}
+
+/// What a model's builder finds out about an entity.
+struct EntityParts {
+    let declaration: EntityDeclaration
+    let index: Int
+    let ancestors: [Int]
+    let subentities: [Int]
+    let names: ModelBuilder.EntityNames
+    let rootName: String
+    var attributes: [Attribute] = []
+    var transientAttributes: [Attribute] = []
+    var relationships: [Relationship] = []
+    var inheritedRelationshipCount = 0
+    var transientRelationships: [TransientRelationship] = []
+    var identitySlot = 0
+    var versionSlot: Int?
+    var uniquenessConstraints: [UniquenessConstraint] = []
+    var indexes: [EntityIndex] = []
+}
+
+/// The columns of a hierarchy's table.
+struct TableLayout {
+    let name: String
+    let entityCount: Int
+    let columnNames: [String]
+    let slotNames: [String]
+    let propertySlotCount: Int
+}
+
+/// The stored attributes of an entity, in the order of their slots.
+///
+/// A position is a slot. The slots of an entity without parent and sub-entities go from 0 up; in a hierarchy they leave
+/// out what belongs to other entities.
+public struct AttributeList: BidirectionalCollection, Sendable {
+    @usableFromInline let list: [Attribute]
+    /// For each slot up to the last, the position in `list` of the first attribute at it or behind it.
+    @usableFromInline let positions: [Int]
+
+    init(_ attributes: [Attribute]) {
+        list = attributes.sorted { $0.slot < $1.slot }
+        var positions: [Int] = []
+        for (position, attribute) in list.enumerated() {
+            while positions.count <= attribute.slot { positions.append(position) }
+        }
+        self.positions = positions
+    }
+
+    /// The slot of the first attribute.
+    @inlinable public var startIndex: Int { list.first?.slot ?? 0 }
+    /// The position behind the last attribute.
+    @inlinable public var endIndex: Int { positions.count }
+    /// The number of attributes.
+    @inlinable public var count: Int { list.count }
+
+    /// The attribute at a slot.
+    @inlinable public subscript(slot: Int) -> Attribute { list[positions[slot]] }
+
+    /// Returns the slot of the next attribute.
+    @inlinable public func index(after slot: Int) -> Int {
+        let next = positions[slot] + 1
+        return next < list.count ? list[next].slot : endIndex
+    }
+
+    /// Returns the slot of the attribute before.
+    public func index(before slot: Int) -> Int {
+        list[(slot < positions.count ? positions[slot] : list.count) - 1].slot
+    }
+
+    /// Tells whether a slot is that of one of the attributes.
+    @inlinable package func hasAttribute(at slot: Int) -> Bool {
+        slot < positions.count && list[positions[slot]].slot == slot
+    }
+}
+
+/// Properties whose values together no two objects of an entity and its sub-entities may share; where one of the
+/// values is null there is no conflict, which is SQLite's rule.
+public struct UniquenessConstraint: Sendable {
+    /// The position among the model's constraints.
+    public let index: Int
+    /// The position of the entity that declares it.
+    public let entityIndex: Int
+    /// The names of the properties: attributes and to-one relationships.
+    public let properties: [String]
+    /// The slots of the properties.
+    package let slots: [Int]
+}
+
+/// An index that a model declares.
+public struct EntityIndex: Sendable {
+    /// What rows are ordered by.
+    public struct Element: Sendable, Equatable {
+        /// What is computed of a property.
+        public enum Function: String, Sendable, CaseIterable {
+            case lowercase, uppercase, canonical
+        }
+
+        /// The name of an attribute or to-one relationship.
+        public let property: String
+        /// What is computed of it, or nil for the value itself.
+        public var function: Function?
+        /// Tells whether the order is descending.
+        public var isDescending = false
+    }
+
+    /// The index's own name, or nil.
+    public let name: String?
+    /// What rows are ordered by, the first most important.
+    public let elements: [Element]
+    /// The condition on the rows that a partial index holds, as the model file states it, or nil.
+    public let predicate: String?
+
+    /// The names of the properties.
+    public var properties: [String] { elements.map(\.property) }
+
+    /// Tells whether there is more to the index than a list of properties.
+    package var isPlain: Bool {
+        name == nil && predicate == nil && elements.allSatisfy { $0.function == nil && !$0.isDescending }
+    }
+}

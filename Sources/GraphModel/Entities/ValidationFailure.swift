@@ -1,0 +1,113 @@
+/// A rule of the model that a value or an object breaks, with the code that Core Data gives it.
+///
+/// Source of the codes: CoreDataErrors.h.
+public struct ValidationFailure: Error, Sendable, Equatable, CustomStringConvertible {
+    /// Why a value is refused; the raw value is Core Data's code.
+    public enum Reason: Int, Sendable, CaseIterable {
+        /// A rule of a program's own; see ``EntityValidator``.
+        case generic = 1550
+        case uniqueness = 1551
+        case missingMandatory = 1570
+        case tooFewDestinations = 1580
+        case tooManyDestinations = 1590
+        case deniedDelete = 1600
+        case numberTooLarge = 1610
+        case numberTooSmall = 1620
+        case dateTooLate = 1630
+        case dateTooSoon = 1640
+        case invalidDate = 1650
+        case textTooLong = 1660
+        case textTooShort = 1670
+        case patternMismatch = 1680
+        case invalidURI = 1690
+    }
+
+    /// The kind of rule that is broken.
+    public let reason: Reason
+    /// The name of the object's entity.
+    public let entity: String
+    /// The object's identity, or nil where the failure is of no single object. ``description`` does not show it.
+    public package(set) var identity: Value?
+    /// The object's id, or nil where the failure is of no single object, or of one that an event would have made.
+    ///
+    /// Source: CoreDataErrors.h, NSValidationObjectErrorKey.
+    public package(set) var objectID: ManagedObjectID?
+    /// The name of the attribute or relationship whose rule is broken, or nil where the whole object is meant.
+    public let property: String?
+    /// What is allowed, without the value that broke it.
+    public let limit: String
+
+    /// Core Data's code of the failure, or the one that a validator gave.
+    public let code: Int
+
+    package init(reason: Reason, entity: String, property: String?, limit: String, code: Int? = nil) {
+        self.reason = reason
+        self.code = code ?? reason.rawValue
+        self.entity = entity
+        self.property = property
+        self.limit = limit
+    }
+
+    /// Returns the failure with the object that it is of.
+    package func about(_ identity: Value, _ objectID: ManagedObjectID?) -> ValidationFailure {
+        var failure = self
+        failure.identity = identity
+        failure.objectID = objectID
+        return failure
+    }
+
+    /// The property, what is allowed and the code, without the value that broke it.
+    public var description: String {
+        "\(entity)\(property.map { ".\($0)" } ?? "") \(limit) (\(code))"
+    }
+}
+
+/// All rules that one event breaks.
+///
+/// One failure keeps its own code; several have Core Data's code 1560 and are the details.
+package struct ValidationFailures: Error, Equatable, CustomStringConvertible {
+    /// Core Data's code of several failures at once.
+    static let multipleCode = 1560
+    /// How many details are kept; the others are counted.
+    package static let maximumDetailCount = 100
+    private static let maximumTextCount = 10
+
+    package private(set) var details: [ValidationFailure] = []
+    package private(set) var count = 0
+
+    package init() {}
+
+    package init(_ failure: ValidationFailure) { add(failure) }
+
+    package var isEmpty: Bool { count == 0 }
+
+    package var code: Int { count == 1 ? details.first?.code ?? Self.multipleCode : Self.multipleCode }
+
+    package mutating func add(_ failure: ValidationFailure, times: Int = 1) {
+        for _ in 0..<times {
+            count += 1
+            if details.count < Self.maximumDetailCount { details.append(failure) }
+        }
+    }
+
+    package mutating func add(_ failures: [ValidationFailure]) {
+        for failure in failures { add(failure) }
+    }
+
+    package mutating func add(_ other: ValidationFailures) {
+        count += other.count
+        details += other.details.prefix(Self.maximumDetailCount - details.count)
+    }
+
+    /// Throws itself where there is a failure.
+    package func check() throws(ValidationFailures) {
+        if !isEmpty { throw self }
+    }
+
+    package var description: String {
+        if count == 1, let only = details.first { return only.description }
+        let shown = details.prefix(Self.maximumTextCount).map(\.description).joined(separator: "; ")
+        let rest = count - min(details.count, Self.maximumTextCount)
+        return "\(count) rules are broken (\(Self.multipleCode)): \(shown)\(rest > 0 ? "; and \(rest) more" : "")"
+    }
+}

@@ -1,0 +1,98 @@
+extension AttributeType {
+    /// Returns the stored form of a value written as text (a model's defaults, CSV fields, conditions), or nil.
+    public func value(fromText text: String) -> Value? {
+        switch self {
+        case .string, .uri: .text(text)
+        case .transformable: JSONSyntax.isValid(text) ? .text(text) : nil
+        case .integer16, .integer32, .integer64: Int64(text).flatMap(value(fromInteger:))
+        case .double, .float: Double(text).flatMap(value(fromDouble:))
+        case .decimal: DecimalText.canonical(text).map { .text($0) }
+        case .boolean: Self.boolean(text)
+        case .date: Timestamp.microseconds(text).map { .integer($0) }
+        case .uuid: UUIDText.bytes(text).map { .blob($0) }
+        case .binary: Base64Text.bytes(text).map { .blob($0) }
+        }
+    }
+
+    /// Returns the stored form of a whole number, or nil where the type has no room for it.
+    public func value(fromInteger number: Int64) -> Value? {
+        if let range = integerRange { return range.contains(number) ? .integer(number) : nil }
+        switch self {
+        case .double, .float: return .double(Double(number))
+        case .decimal: return .text(String(number))
+        case .boolean: return number == 0 || number == 1 ? .integer(number) : nil
+        default: return nil
+        }
+    }
+
+    /// Returns the stored form of a number, or nil where the type has no room for it; infinities never fit.
+    public func value(fromDouble number: Double) -> Value? {
+        guard number.isFinite else { return nil }
+        switch self {
+        case .double: return .double(number)
+        case .float: return Float(number).isFinite ? .double(Double(Float(number))) : nil
+        case .decimal: return DecimalText.canonical("\(number)").map { .text($0) }
+        default:
+            // 3.0 is a whole number to every producer that has only one kind of number.
+            return Int64(exactly: number).flatMap(value(fromInteger:))
+        }
+    }
+
+    private static func boolean(_ text: String) -> Value? {
+        switch text.lowercased() {
+        case "true", "yes", "1": .integer(1)
+        case "false", "no", "0": .integer(0)
+        default: nil
+        }
+    }
+
+    /// Tells whether a value has the stored form of the type.
+    package func holds(_ value: Value) -> Bool {
+        switch (self, value) {
+        case (.string, .text), (.uri, .text), (.date, .integer), (.binary, .blob): true
+        case (.transformable, .text(let text)): JSONSyntax.isValid(text)
+        case (.decimal, .text(let text)): DecimalText.canonical(text) == text
+        case (.boolean, .integer(let number)): number == 0 || number == 1
+        case (.uuid, .blob(let bytes)): bytes.count == 16
+        case (.double, .double(let number)), (.float, .double(let number)): number.isFinite
+        case (_, .integer(let number)): integerRange?.contains(number) ?? false
+        default: false
+        }
+    }
+
+    /// Returns a stored value as people read it: dates as ISO-8601, uuids with hyphens, binary as base64.
+    public func text(of value: Value) -> String {
+        switch (self, value) {
+        case (_, .null): "null"
+        case (.date, .integer(let microseconds)): Timestamp.text(microseconds)
+        case (.boolean, .integer(let number)): number == 0 ? "false" : "true"
+        case (.uuid, .blob(let bytes)): UUIDText.text(bytes) ?? Base64Text.text(bytes)
+        case (_, .integer(let number)): String(number)
+        case (_, .double(let number)): "\(number)"
+        case (_, .text(let text)): text
+        case (_, .blob(let bytes)): Base64Text.text(bytes)
+        }
+    }
+
+    /// What a value of the type looks like, for messages.
+    public var expectation: String {
+        switch self {
+        case .string: "a text"
+        case .uri: "a text holding a URI"
+        case .integer16: "a whole number from -32768 to 32767"
+        case .integer32: "a whole number of 32 bits"
+        case .integer64: "a whole number of 64 bits"
+        case .double, .float: "a number"
+        case .decimal: "a decimal number such as 12.50"
+        case .boolean: "true or false"
+        case .date: "a date such as 2026-01-02T03:04:05Z"
+        case .uuid: "a UUID"
+        case .binary: "base64"
+        case .transformable: "JSON"
+        }
+    }
+}
+
+extension Attribute {
+    func display(_ value: Value) -> String { type.text(of: value) }
+}

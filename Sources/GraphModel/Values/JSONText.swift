@@ -1,0 +1,67 @@
+/// Writes JSON text by hand: small, without intermediate objects.
+public enum JSONText {
+    /// Appends a text as a JSON string.
+    public static func append(_ text: String, to output: inout String) {
+        output.append("\"")
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\"": output += "\\\""
+            case "\\": output += "\\\\"
+            case "\n": output += "\\n"
+            case "\r": output += "\\r"
+            case "\t": output += "\\t"
+            default:
+                if scalar.value < 0x20 {
+                    let digits = String(scalar.value, radix: 16)
+                    output += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+                } else {
+                    output.unicodeScalars.append(scalar)
+                }
+            }
+        }
+        output.append("\"")
+    }
+
+    /// Returns a text as a JSON string.
+    public static func string(_ text: String) -> String {
+        var output = ""
+        append(text, to: &output)
+        return output
+    }
+}
+
+extension AttributeType {
+    /// Appends a stored value as JSON: numbers and booleans as themselves, decimals too, the rest as strings.
+    ///
+    /// A value that is none of the type, which only another program can have stored, is a string: the result is JSON
+    /// whatever the store holds.
+    public func appendJSON(_ value: Value, to output: inout String) {
+        switch (self, value) {
+        case (_, .null): output += "null"
+        case (.boolean, .integer(let number)): output += number == 0 ? "false" : "true"
+        case (.date, .integer): JSONText.append(text(of: value), to: &output)
+        case (_, .integer(let number)): output += String(number)
+        case (_, .double(let number)): output += number.isFinite ? "\(number)" : "null"
+        case (.decimal, .text(let text)) where JSONSyntax.isValid(text),
+            (.transformable, .text(let text)) where JSONSyntax.isValid(text):
+            output += text
+        default: JSONText.append(text(of: value), to: &output)
+        }
+    }
+}
+
+extension Entity {
+    /// Returns the values to be kept of a deleted object as a JSON object, or nil where the model keeps none.
+    package func preservedValues(_ values: [Value]) -> String? {
+        let preserved = attributes.filter(\.isPreservedAfterDeletion)
+        if preserved.isEmpty { return nil }
+        var output = "{"
+        for attribute in preserved {
+            if output.utf8.count > 1 { output += "," }
+            JSONText.append(attribute.name, to: &output)
+            output += ":"
+            attribute.type.appendJSON(values[attribute.slot], to: &output)
+        }
+        return output + "}"
+    }
+}

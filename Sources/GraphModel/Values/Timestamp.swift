@@ -1,0 +1,153 @@
+/// Reads and writes instants as text; an instant is a count of microseconds since 1970-01-01T00:00:00Z.
+///
+/// Days are those of the proleptic Gregorian calendar, and no day has a leap second.
+public enum Timestamp {
+    /// Reads an RFC 3339 / ISO 8601 date or date with time.
+    ///
+    /// Accepted: `2004-07-01` (midnight UTC); a `T`, `t` or space before the time; `hh:mm` or `hh:mm:ss`; after the
+    /// seconds a point or comma with 1 to 9 digits, cut (not rounded) to microseconds; `Z`, `z`, `±hh:mm`, `±hhmm` or
+    /// `±hh`. A leap second, 23:59:60 UTC, is the first second of the next day. Years 0001 to 9999, counted in UTC.
+    ///
+    /// - Parameters:
+    ///   - bytes: the whole text, UTF-8, without white space around it.
+    ///   - assumesUTC: whether a time without an offset is accepted, as UTC. A date alone always is.
+    /// - Returns: microseconds since 1970 UTC, or nil where the text is no such instant.
+    public static func microseconds(utf8 bytes: UnsafeBufferPointer<UInt8>, assumesUTC: Bool = false) -> Int64? {
+        guard bytes.count >= 10, let base = bytes.baseAddress, let days = days(base) else { return nil }
+        if bytes.count == 10 { return days * microsecondsPerDay }
+        var reader = TimeReader(base: base, position: 10, end: bytes.count)
+        guard let time = reader.readTime(), let offset = reader.readOffset(assumesUTC: assumesUTC) else { return nil }
+        let seconds = days * 86_400 + time.seconds - offset
+        if time.isLeapSecond && floorRemainder(seconds, 86_400) != 0 { return nil }
+        guard seconds >= firstSecond, seconds <= lastSecond else { return nil }
+        return seconds * 1_000_000 + time.microseconds
+    }
+
+    /// Reads an instant from a string; see `microseconds(utf8:assumesUTC:)`.
+    public static func microseconds(_ text: String, assumesUTC: Bool = false) -> Int64? {
+        var text = text
+        return text.withUTF8 { microseconds(utf8: $0, assumesUTC: assumesUTC) }
+    }
+
+    static let microsecondsPerDay: Int64 = 86_400_000_000
+    /// Days from 0001-01-01 to 1970-01-01.
+    static let daysBefore1970: Int64 = 719_162
+    private static let firstSecond: Int64 = -daysBefore1970 * 86_400
+    private static let lastSecond: Int64 = 253_402_300_799
+
+    /// Tells whether a stored date lies in the years that texts can state.
+    static func isInRange(_ value: Value) -> Bool {
+        guard case .integer(let time) = value else { return false }
+        return range.contains(time)
+    }
+
+    /// The stored dates that texts can state.
+    package static let range = firstSecond * 1_000_000...(lastSecond + 1) * 1_000_000 - 1
+
+    /// Days before a month's first in a year without a 29 February.
+    static func daysBefore(month: Int) -> Int {
+        // (367 * month - 362) / 12 counts months of 30 and 31 days as if February had 30.
+        (367 * month - 362) / 12 - (month > 2 ? 2 : 0)
+    }
+
+    static func isLeap(_ year: Int) -> Bool { year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) }
+
+    static func floorRemainder(_ value: Int64, _ divisor: Int64) -> Int64 {
+        let remainder = value % divisor
+        return remainder < 0 ? remainder + divisor : remainder
+    }
+
+    private static func days(_ base: UnsafePointer<UInt8>) -> Int64? {
+        guard base[4] == 0x2D, base[7] == 0x2D, let century = twoDigits(base), let yearOfCentury = twoDigits(base + 2),
+            let month = twoDigits(base + 5), let day = twoDigits(base + 8), month >= 1, month <= 12, day >= 1
+        else { return nil }
+        let year = century * 100 + yearOfCentury
+        guard year >= 1, day <= lastDay(of: month, year) else { return nil }
+        let past = year - 1
+        let daysBeforeYear = 365 * past + past / 4 - past / 100 + past / 400
+        let daysInYear = daysBefore(month: month) + (month > 2 && isLeap(year) ? 1 : 0) + day - 1
+        return Int64(daysBeforeYear + daysInYear) - daysBefore1970
+    }
+
+    private static func lastDay(of month: Int, _ year: Int) -> Int {
+        if month == 2 { return isLeap(year) ? 29 : 28 }
+        return 30 + (month + month >> 3) & 1
+    }
+
+    fileprivate static func twoDigits(_ base: UnsafePointer<UInt8>) -> Int? {
+        let tens = base[0] &- 0x30
+        let ones = base[1] &- 0x30
+        guard tens < 10, ones < 10 else { return nil }
+        return Int(tens) * 10 + Int(ones)
+    }
+}
+
+/// Reads the part of an instant that follows the date.
+private struct TimeReader {
+    let base: UnsafePointer<UInt8>
+    var position: Int
+    let end: Int
+
+    struct Time {
+        var seconds: Int64
+        var microseconds: Int64
+        var isLeapSecond: Bool
+    }
+
+    mutating func readTime() -> Time? {
+        guard end >= 16, base[13] == 0x3A else { return nil }
+        guard base[10] == 0x54 || base[10] == 0x74 || base[10] == 0x20 else { return nil }
+        guard let hour = Timestamp.twoDigits(base + 11), let minute = Timestamp.twoDigits(base + 14), hour < 24,
+            minute < 60
+        else { return nil }
+        position = 16
+        var second = 0
+        var microseconds: Int64 = 0
+        if position < end, base[16] == 0x3A {
+            guard end >= 19, let read = Timestamp.twoDigits(base + 17), read <= 60 else { return nil }
+            second = read
+            position = 19
+            guard let fraction = readFraction() else { return nil }
+            microseconds = fraction
+        }
+        return Time(
+            seconds: Int64(hour * 3600 + minute * 60 + second), microseconds: microseconds, isLeapSecond: second == 60)
+    }
+
+    /// Microseconds; digits beyond the sixth are cut.
+    private mutating func readFraction() -> Int64? {
+        guard position < end, base[position] == 0x2E || base[position] == 0x2C else { return 0 }
+        position += 1
+        let first = position
+        var value: Int64 = 0
+        while position < end, base[position] &- 0x30 < 10 {
+            if position - first < 6 { value = value * 10 + Int64(base[position] - 0x30) }
+            position += 1
+        }
+        let digits = position - first
+        guard digits >= 1, digits <= 9 else { return nil }
+        for _ in min(digits, 6)..<6 { value *= 10 }
+        return value
+    }
+
+    /// Seconds east of UTC; nil where it is malformed or does not end the text.
+    mutating func readOffset(assumesUTC: Bool) -> Int64? {
+        let rest = end - position
+        if rest == 0 { return assumesUTC ? 0 : nil }
+        let sign = base[position]
+        if rest == 1 { return sign == 0x5A || sign == 0x7A ? 0 : nil }
+        guard sign == 0x2B || sign == 0x2D, rest >= 3, let hours = Timestamp.twoDigits(base + position + 1) else {
+            return nil
+        }
+        var minutes: Int? = 0
+        switch rest {
+        case 3: break
+        case 5: minutes = Timestamp.twoDigits(base + position + 3)
+        case 6: minutes = base[position + 3] == 0x3A ? Timestamp.twoDigits(base + position + 4) : nil
+        default: return nil
+        }
+        guard hours < 24, let minutes, minutes < 60 else { return nil }
+        let seconds = Int64(hours * 3600 + minutes * 60)
+        return sign == 0x2D ? -seconds : seconds
+    }
+}

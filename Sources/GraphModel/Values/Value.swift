@@ -1,0 +1,83 @@
+import Foundation
+
+/// A property's value in the form in which the store keeps it.
+///
+/// The forms are SQLite's storage classes; an attribute's ``AttributeType`` says how to read one:
+/// a boolean is `integer` 0 or 1, a date is `integer` microseconds since 1970 UTC, a uuid is a `blob` of 16 bytes,
+/// a decimal is `text` in canonical form, a transformable is `text` holding JSON.
+/// A to-one relationship is `integer`, the destination's primary key.
+public enum Value: Sendable, Hashable {
+    case null
+    case integer(Int64)
+    case double(Double)
+    case text(String)
+    case blob([UInt8])
+
+    /// Tells whether two values are the same for SQLite: texts by their bytes.
+    ///
+    /// Swift holds canonically equivalent texts to be equal, such as the two spellings of "é"; the store does not, and
+    /// two objects may have them as identities. The hash may stay Swift's: equal bytes have equal ones.
+    @inlinable public static func == (left: Value, right: Value) -> Bool {
+        switch (left, right) {
+        case (.null, .null): true
+        case (.integer(let left), .integer(let right)): left == right
+        case (.double(let left), .double(let right)): left == right
+        case (.text(let left), .text(let right)): hasSameBytes(left, right)
+        case (.blob(let left), .blob(let right)): left == right
+        default: false
+        }
+    }
+
+    @usableFromInline static func hasSameBytes(_ left: String, _ right: String) -> Bool {
+        let result = left.utf8.withContiguousStorageIfAvailable { left in
+            right.utf8.withContiguousStorageIfAvailable { right in
+                guard left.count == right.count, let start = left.baseAddress, let other = right.baseAddress else {
+                    return left.count == right.count
+                }
+                return memcmp(start, other, left.count) == 0
+            }
+        }
+        return (result ?? nil) ?? left.utf8.elementsEqual(right.utf8)
+    }
+
+    /// Tells whether there is no value.
+    @inlinable public var isNull: Bool {
+        if case .null = self { return true }
+        return false
+    }
+
+    /// Returns the integer, or nil for any other form.
+    @inlinable public var integer: Int64? {
+        if case .integer(let number) = self { return number }
+        return nil
+    }
+
+    /// Returns the number as a double, or nil where the value is no number.
+    @inlinable public var number: Double? {
+        switch self {
+        case .integer(let number): Double(number)
+        case .double(let number): number
+        default: nil
+        }
+    }
+
+    /// Returns the text, or nil for any other form.
+    @inlinable public var text: String? {
+        if case .text(let text) = self { return text }
+        return nil
+    }
+}
+
+extension Value {
+    /// Compares two versions, or returns nil where they are of forms that have no common order.
+    ///
+    /// Numbers compare as numbers, texts by their UTF-8 bytes.
+    @inlinable package func isOlder(than other: Value) -> Bool? {
+        switch (self, other) {
+        case (.integer(let left), .integer(let right)): left < right
+        case (.text(let left), .text(let right)): left.utf8.lexicographicallyPrecedes(right.utf8)
+        default:
+            if let left = number, let right = other.number { left < right } else { nil }
+        }
+    }
+}
