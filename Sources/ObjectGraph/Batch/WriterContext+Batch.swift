@@ -76,15 +76,7 @@ extension WriterContext {
             try deletion.delete(
                 tombstone: Tombstone(version: .null, time: history.time), root: nil, into: &tally
             ) { deletion throws(StoreError) in
-                for (entity, selection) in selections {
-                    try connection.runOnce(
-                        """
-                        INSERT INTO temp.\(deletion.tableToDelete(entity.index)) (pk, round) \
-                        SELECT \(selection.alias).pk, 0 FROM \(selection.source) WHERE \(selection.condition)
-                        """
-                    ) { selection.bind(to: $0) }
-                    count += Int(connection.changedRowCount)
-                }
+                for (entity, selection) in selections { count += try deletion.seed(selection, of: entity) }
             }
             return (count, 0)
         }

@@ -84,14 +84,13 @@ extension WriterContext {
         let (outcomeCount, placeholderCount) = (run.outcomes.count, run.placeholderCount)
         let changesBefore = history.nextChange
         var ownTally = ChangeTally(entityCount: store.model.entities.count)
-        try connection.run("SAVEPOINT event")
+        try connection.begin(.event)
         do {
             try applyTogether(event, history, &ownTally, &run)
-            try connection.run("RELEASE event")
+            try connection.release(.event)
             tally.add(ownTally)
         } catch let error as StoreError where error.isOfOneEvent {
-            try connection.run("ROLLBACK TO event")
-            try connection.run("RELEASE event")
+            try connection.rollback(to: .event)
             try restart()
             history.rewind(to: changesBefore)
             run.placeholderCount = placeholderCount
@@ -137,20 +136,19 @@ extension WriterContext {
         _ body: (SetDeletion, inout ChangeTally) throws -> Void
     ) throws -> EventOutcome {
         registry.reset()
-        try connection.run("SAVEPOINT deletion")
+        try connection.begin(.deletion)
         let changesBefore = history.nextChange
         var ownTally = ChangeTally(entityCount: store.model.entities.count)
         do {
             let sets = SetDeletion(
                 store: connection, history: history, plan: plan, validators: applier.validators)
             try body(sets, &ownTally)
-            try connection.run("RELEASE deletion")
+            try connection.release(.deletion)
             registry.storeHasTombstones = true
             tally.add(ownTally)
             return .applied
         } catch let failures as ValidationFailures {
-            try connection.run("ROLLBACK TO deletion")
-            try connection.run("RELEASE deletion")
+            try connection.rollback(to: .deletion)
             history.rewind(to: changesBefore)
             return .failed(EventFailure(failures))
         }

@@ -179,15 +179,15 @@ public final class WriterContext: @unchecked Sendable {
         try undoingOnFailure("save the chunk") {
             try reportUndoneChunks()
             try beginIfNeeded()
-            try connection.setSavepoint()
+            try connection.begin(.chunk)
             do {
                 let result = try save(chunk, deadLetter, isolatesEvents: false)
-                try connection.releaseSavepoint()
+                try connection.release(.chunk)
                 return result
             } catch let error as StoreError where error.isOfOneEvent {
                 // A rule of the schema that the checks in memory do not know, or a stored value that nothing can be
                 // done with: find the event that meets it.
-                try connection.rollbackToSavepoint()
+                try connection.rollback(to: .chunk)
                 try restart()
                 return try save(chunk, deadLetter, isolatesEvents: true)
             }

@@ -89,9 +89,7 @@ extension Migrator {
 
     func open(isReadOnly: Bool) throws -> MigrationFile {
         let file = try MigrationFile(path: path, isReadOnly: isReadOnly)
-        if let count = options.maximumPageCount, !isReadOnly {
-            try file.use { try $0.execute(sql: "PRAGMA max_page_count = \(count)") }
-        }
+        if let count = options.maximumPageCount, !isReadOnly { try file.limitSize(pageCount: count) }
         return file
     }
 

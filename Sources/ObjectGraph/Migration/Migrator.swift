@@ -101,7 +101,7 @@ public struct Migrator {
                 try file.check(lease, task.source, database)
                 try MigrationChain.clean(database)
                 try StoredModel.record(task.target, in: database)
-                try database.execute(sql: "UPDATE _lease SET expires = 0")
+                try Lease.expire(in: database)
             }
             return emptyPlan(task)
         }

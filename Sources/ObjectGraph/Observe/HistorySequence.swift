@@ -1,6 +1,4 @@
-import GRDB
-
-/// Options for noticing commits.
+/// How a sequence learns of what writers commit.
 public struct ObservationOptions: Sendable {
     /// The maximum delay after a commit of another process; the sequence notices commits of this process at once.
     public var pollInterval: Duration = .milliseconds(250)
@@ -78,18 +76,5 @@ extension Store {
         _ request: HistoryRequest = HistoryRequest(), options: ObservationOptions = ObservationOptions()
     ) -> HistorySequence {
         HistorySequence(store: self, request: request, options: options)
-    }
-
-    /// As ``read(_:)``, without blocking the task's thread; nil once the task is cancelled.
-    func reading<Result: Sendable>(
-        _ body: @escaping @Sendable (ReadContext) throws -> Result
-    ) async throws -> Result? {
-        do {
-            return try await database.read { [model] in try body(ReadContext(database: $0, model: model)) }
-        } catch is CancellationError {
-            return nil
-        } catch let error as DatabaseError {
-            throw StoreError(error, action: "read the store")
-        }
     }
 }

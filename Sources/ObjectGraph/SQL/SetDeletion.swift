@@ -36,11 +36,22 @@ struct SetDeletion {
         }
     }
 
+    /// Puts the keys of an entity's selected objects into the table of ``doomed(_:)``, and returns how many there are.
+    func seed(_ selection: BatchSelection, of entity: Entity) throws(StoreError) -> Int {
+        try store.runOnce(
+            """
+            INSERT INTO temp.\(doomed(entity.index)) (pk, round) \
+            SELECT \(selection.alias).pk, 0 FROM \(selection.source) WHERE \(selection.condition)
+            """
+        ) { selection.bind(to: $0) }
+        return Int(store.changedRowCount)
+    }
+
     /// Deletes objects and what hangs on them.
     ///
     /// - Parameters:
     ///   - root: the object whose tombstone gets the version of the deletion, or nil.
-    ///   - seed: puts the keys of the objects into the table of ``tableToDelete(_:)``, with round 0.
+    ///   - seed: names the objects, with ``seed(_:of:)``.
     /// - Throws: ``ValidationFailures`` where rules refuse, after which the caller rolls back; ``StoreError``.
     func delete(
         tombstone: Tombstone, root: (entity: Int, pk: Int64)?, into tally: inout ChangeTally,

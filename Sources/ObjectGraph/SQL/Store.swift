@@ -282,6 +282,19 @@ public final class Store: Sendable {
         }
     }
 
+    /// As ``read(_:)``, without blocking the task's thread; nil once the task is cancelled.
+    func reading<Result: Sendable>(
+        _ body: @escaping @Sendable (ReadContext) throws -> Result
+    ) async throws -> Result? {
+        do {
+            return try await database.read { [model] in try body(ReadContext(database: $0, model: model)) }
+        } catch is CancellationError {
+            return nil
+        } catch let error as DatabaseError {
+            throw StoreError(error, action: "read the store")
+        }
+    }
+
     /// Closes all connections, and carries the write-ahead log over to the store.
     ///
     /// After a failure of its disk the log stays as it is: a checkpoint would write what nobody has verified.

@@ -87,13 +87,18 @@ final class WriterConnection {
         if isInTransaction { try run("ROLLBACK") }
     }
 
-    func setSavepoint() throws(StoreError) { try run("SAVEPOINT chunk") }
+    /// A part of a transaction that can be undone alone.
+    enum Savepoint: String {
+        case chunk, event, deletion
+    }
 
-    func releaseSavepoint() throws(StoreError) { try run("RELEASE chunk") }
+    func begin(_ savepoint: Savepoint) throws(StoreError) { try run("SAVEPOINT \(savepoint.rawValue)") }
 
-    func rollbackToSavepoint() throws(StoreError) {
-        try run("ROLLBACK TO chunk")
-        try run("RELEASE chunk")
+    func release(_ savepoint: Savepoint) throws(StoreError) { try run("RELEASE \(savepoint.rawValue)") }
+
+    func rollback(to savepoint: Savepoint) throws(StoreError) {
+        try run("ROLLBACK TO \(savepoint.rawValue)")
+        try release(savepoint)
     }
 
     // MARK: Primary keys

@@ -50,7 +50,7 @@ struct MigrationCopy {
             try database.execute(
                 sql: "INSERT INTO _migration (part, last, origin) VALUES (?, 0, ?)",
                 arguments: [Self.donePart, notes.joined(separator: "\n")])
-            try database.execute(sql: "UPDATE _lease SET expires = 0")
+            try Lease.expire(in: database)
         }
     }
 

@@ -31,6 +31,9 @@ struct MigrationFile {
         queue = try DatabaseQueue(path: path, configuration: configuration)
     }
 
+    /// Lets the file grow to a number of pages and no further.
+    func limitSize(pageCount: Int) throws { try use { try $0.execute(sql: "PRAGMA max_page_count = \(pageCount)") } }
+
     /// Calls `body` outside of any transaction.
     func use<Result>(_ body: (Database) throws -> Result) throws -> Result {
         try queue.writeWithoutTransaction(body)
@@ -187,4 +190,9 @@ struct MigrationFile {
                 remedy: "Check that the folder may be written")
         }
     }
+}
+
+extension Lease {
+    /// Lets the lease of a store that nobody writes be anybody's.
+    static func expire(in database: Database) throws { try database.execute(sql: "UPDATE _lease SET expires = 0") }
 }

@@ -15,7 +15,7 @@ struct MigrationStages {
             try file.check(lease, task.source, database)
             let plan = try run(task, database)
             try options.willExecute("UPDATE _lease")
-            try database.execute(sql: "UPDATE _lease SET expires = 0")
+            try Lease.expire(in: database)
             return plan
         }
     }

@@ -1,0 +1,127 @@
+/// Removes history on the writing connection.
+///
+/// A transaction is gone for readers once its row is; its changes may follow in later bites, up to the change that
+/// `nextChange` names.
+struct HistoryRemoval {
+    let store: WriterConnection
+
+    func bite(_ purge: HistoryPurge) throws(StoreError) -> PurgeResult {
+        var result = PurgeResult()
+        let end = try removeTransactions(purge, &result)
+        try removeChanges(before: end, limit: purge.changeLimit, &result)
+        return result
+    }
+
+    // MARK: Transactions
+
+    private func removeTransactions(_ purge: HistoryPurge, _ result: inout PurgeResult) throws(StoreError) -> Int64 {
+        let pending = try metadata("nextChange") ?? 1
+        // What an earlier bite left goes first.
+        if try store.integer("SELECT 1 FROM _history_change WHERE id < ? LIMIT 1", { $0.bind(1, pending) }) != nil {
+            result.isFinished = false
+            return pending
+        }
+        let wanted = try lastWanted(purge.bound)
+        var allowed = wanted
+        for (name, cursor) in try cursors() where cursor.token < wanted {
+            if let limit = purge.passesCursorsSavedBefore, cursor.time < limit {
+                result.passedCursors[name] = cursor.token
+            } else {
+                result.holdingCursors[name] = cursor.token
+                allowed = min(allowed, cursor.token)
+            }
+        }
+        guard let chosen = try choose(through: allowed, purge) else {
+            result.passedCursors = [:]
+            return pending
+        }
+        result.passedCursors = result.passedCursors.filter { $0.value < chosen.token }
+        result.transactionCount = chosen.count
+        result.isFinished = chosen.token >= allowed
+        let removal = try store.statement("DELETE FROM _history_transaction WHERE token <= ?")
+        removal.bind(1, chosen.token)
+        try removal.run()
+        let metadata = try store.statement(
+            """
+            INSERT INTO _metadata (key, value) VALUES ('purgedToken', ?1), ('nextChange', ?2) \
+            ON CONFLICT (key) DO UPDATE SET value = excluded.value
+            """)
+        metadata.bind(1, String(chosen.token))
+        metadata.bind(2, String(chosen.nextChange))
+        try metadata.run()
+        return chosen.nextChange
+    }
+
+    /// The last token before the bound.
+    private func lastWanted(_ bound: HistoryPurge.Bound) throws(StoreError) -> Int64 {
+        let last = try store.integer("SELECT max(token) FROM _history_transaction") ?? 0
+        switch bound {
+        case .token(let token): return min(last, max(0, token - 1))
+        case .time(let time):
+            let young = try store.integer("SELECT min(token) FROM _history_transaction WHERE time >= ?") {
+                $0.bind(1, time)
+            }
+            // Without a row, min is null and reads as 0; tokens begin with 1.
+            return young.flatMap { $0 > 0 ? $0 - 1 : nil } ?? last
+        }
+    }
+
+    private func cursors() throws(StoreError) -> [String: (token: Int64, time: Int64)] {
+        let statement = try store.statement("SELECT name, token, time FROM _cursor")
+        var cursors: [String: (token: Int64, time: Int64)] = [:]
+        while try statement.step() { cursors[statement.text(0)] = (statement.integer(1), statement.integer(2)) }
+        return cursors
+    }
+
+    private typealias Choice = (token: Int64, nextChange: Int64, count: Int)
+
+    /// The oldest transactions within the limits, at least one.
+    private func choose(through token: Int64, _ purge: HistoryPurge) throws(StoreError) -> Choice? {
+        let statement = try store.statement(
+            """
+            SELECT token, firstChange + changeCount, changeCount FROM _history_transaction WHERE token <= ? \
+            ORDER BY token LIMIT ?
+            """)
+        statement.bind(1, token)
+        statement.bind(2, max(1, purge.transactionLimit))
+        defer { statement.reset() }
+        var choice: Choice?
+        var changeCount = 0
+        while try statement.step() {
+            changeCount += Int(statement.integer(2))
+            if choice != nil, changeCount > purge.changeLimit { break }
+            choice = (statement.integer(0), statement.integer(1), (choice?.count ?? 0) + 1)
+        }
+        return choice
+    }
+
+    // MARK: Changes
+
+    private func removeChanges(before end: Int64, limit: Int, _ result: inout PurgeResult) throws(StoreError) {
+        guard let first = try store.integer("SELECT id FROM _history_change ORDER BY id LIMIT 1"), first < end else {
+            return try removeRanges(before: end, &result)
+        }
+        // The ids of plain rows have no gaps but those that ranges fill.
+        let bound = try store.integer("SELECT id FROM _history_change WHERE id < ?1 ORDER BY id LIMIT 1 OFFSET ?2") {
+            $0.bind(1, end)
+            $0.bind(2, max(1, limit))
+        }
+        let changes = try store.statement("DELETE FROM _history_change WHERE id < ?")
+        changes.bind(1, bound ?? end)
+        try changes.run()
+        result.changeRowCount += Int(store.changedRowCount)
+        if bound != nil { result.isFinished = false }
+        try removeRanges(before: bound ?? end, &result)
+    }
+
+    private func removeRanges(before end: Int64, _ result: inout PurgeResult) throws(StoreError) {
+        let ranges = try store.statement("DELETE FROM _history_range WHERE id < ?")
+        ranges.bind(1, end)
+        try ranges.run()
+        result.changeRowCount += Int(store.changedRowCount)
+    }
+
+    private func metadata(_ key: String) throws(StoreError) -> Int64? {
+        try store.integer("SELECT CAST(value AS INTEGER) FROM _metadata WHERE key = ?") { $0.bind(1, key) }
+    }
+}
