@@ -36,11 +36,11 @@ struct SetDeletion {
         }
     }
 
-    /// Puts the keys of an entity's selected objects into the table of ``doomed(_:)``, and returns how many there are.
+    /// Puts the keys of an entity's selected objects into the table of ``tableToDelete(_:)``, and returns how many there are.
     func seed(_ selection: BatchSelection, of entity: Entity) throws(StoreError) -> Int {
         try store.runOnce(
             """
-            INSERT INTO temp.\(doomed(entity.index)) (pk, round) \
+            INSERT INTO temp.\(tableToDelete(entity.index)) (pk, round) \
             SELECT \(selection.alias).pk, 0 FROM \(selection.source) WHERE \(selection.condition)
             """
         ) { selection.bind(to: $0) }
