@@ -1,13 +1,3 @@
-/// A row of an entity's table as the writer reads it.
-struct StoredRow {
-    let pk: Int64
-    /// The row's own entity, which may be below the one that was looked up.
-    let entity: Entity
-    let isPlaceholder: Bool
-    /// One value a slot.
-    let values: [Value]
-}
-
 /// The bulk primitives on the table of a hierarchy of entities, most often of one.
 ///
 /// Lists of keys are looked up in one statement for up to 512 of them; shorter lists are padded with null, which

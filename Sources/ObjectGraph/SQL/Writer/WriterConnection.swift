@@ -147,14 +147,6 @@ final class WriterConnection {
 
 // MARK: - Tombstones
 
-/// What is known of a deleted object.
-struct Tombstone {
-    /// The version of the deletion, or null.
-    var version: Value
-    /// When the deletion happened, in microseconds since 1970 UTC, or nil.
-    var time: Int64?
-}
-
 extension WriterConnection {
     func hasTombstones() throws(StoreError) -> Bool {
         try integer("SELECT 1 FROM _tombstone LIMIT 1") != nil
@@ -204,22 +196,6 @@ extension WriterConnection {
 }
 
 // MARK: - History
-
-/// What happened to an object in a transaction; the raw values are Core Data's.
-public enum ChangeKind: Int, Sendable, Hashable {
-    case insert = 0
-    case update = 1
-    case delete = 2
-
-    /// The kind as notifications spell it.
-    public var name: String {
-        switch self {
-        case .insert: "insert"
-        case .update: "update"
-        case .delete: "delete"
-        }
-    }
-}
 
 extension WriterConnection {
     func openHistoryTransaction(

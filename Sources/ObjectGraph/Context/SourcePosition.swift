@@ -1,0 +1,32 @@
+/// Where a source is to be read from next.
+public struct SourcePosition: Sendable, Hashable {
+    /// What the store has to hold for a position to be saved over it.
+    public enum Predecessor: Sendable, Hashable {
+        /// The store may hold anything.
+        case anything
+        /// The store must not know the source yet.
+        case nothing
+        /// The store must hold this next offset.
+        case offset(Int64)
+    }
+
+    /// The topic's name, or `file:` and the file's path.
+    public var topic: String
+    /// The partition's number; 0 for a file.
+    public var partition: Int32
+    /// The offset of the next record of a partition, or the number of records of a file that are done.
+    public var nextOffset: Int64
+    /// What tells a file from another one at the same path, or a partition's last record from another one at the same
+    /// offset; nil where nothing is known.
+    public var detail: String?
+    /// What the store has to hold, so that a writer which does not know the newest position saves nothing.
+    public var predecessor: Predecessor = .anything
+
+    /// Makes a position to save with the chunk that it follows.
+    public init(topic: String, partition: Int32, nextOffset: Int64, detail: String? = nil) {
+        self.topic = topic
+        self.partition = partition
+        self.nextOffset = nextOffset
+        self.detail = detail
+    }
+}
