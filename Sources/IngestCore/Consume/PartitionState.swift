@@ -3,7 +3,7 @@ import ObjectGraph
 
 /// Decides everything about the reading of one assigned partition: takes events, returns actions, does no I/O.
 ///
-/// `docs/partition-states.md` has its table. Two positions are kept: the next offset that the worker wants (applied, in
+/// `docs/reference/partition-states.md` has its table. Two positions are kept: the next offset that the worker wants (applied, in
 /// ``progress``) and the one that the store has committed (``stored``).
 struct PartitionState: Sendable {
     /// Whether the worker has to read the store's last record again before it applies anything more.

@@ -4,7 +4,7 @@ import ObjectGraph
 
 @testable import IngestCore
 
-/// The table of `docs/partition-states.md`: each event in each state, as the machine answers.
+/// The table of `docs/reference/partition-states.md`: each event in each state, as the machine answers.
 enum PartitionTable {
     private typealias Step = (inout AssignedPartitions) -> AssignedPartitions.Actions
     private typealias Fixture = PartitionFixture
