@@ -3,14 +3,14 @@ import ObjectGraph
 
 /// Holds the states of all assigned partitions, and the topics and partitions that are wanted and not there.
 struct AssignedPartitions: Sendable {
-    /// Is to be carried out for one partition; the number -1 stands for a whole topic.
+    /// Actions with their partitions; the number -1 stands for a whole topic.
     typealias Actions = [(partition: TopicPartition, action: PartitionAction)]
 
     /// The state of each assigned partition.
     private(set) var states: [TopicPartition: PartitionState] = [:]
     /// The reasons for which all partitions wait, those too that come later.
     private(set) var pauses: PauseReasons = []
-    /// What is wanted, not there, and not assigned; the number is -1 where the topic is not there.
+    /// Wanted topics (with the number -1) and partitions that the broker does not have and nobody assigned.
     private(set) var absent: Set<TopicPartition> = []
     private var topics: TopicWatch
     private let policy: KafkaSettings.OnPositionLost
@@ -20,7 +20,7 @@ struct AssignedPartitions: Sendable {
     ///
     /// - Parameters:
     ///   - topics: the names of the topics that are wanted; one that begins with `^` is a pattern.
-    ///   - policy: what an operator has decided about lost positions.
+    ///   - policy: an operator's decision about lost positions.
     ///   - brokerWaitSeconds: how long the broker may keep records back for more of them.
     init(topics: [String], policy: KafkaSettings.OnPositionLost = .halt, brokerWaitSeconds: Double = 0.5) {
         self.topics = TopicWatch(topics)
@@ -36,7 +36,7 @@ struct AssignedPartitions: Sendable {
     ///
     /// - Parameters:
     ///   - position: the store's; nil where it does not know the partition, or does not tell.
-    ///   - actions: takes what is to be told.
+    ///   - actions: takes the reports that follow.
     mutating func assign(_ partition: TopicPartition, at position: SourcePosition?, actions: inout Actions) -> Int64 {
         actions += revoke(partition)
         let state = PartitionState(
@@ -53,11 +53,11 @@ struct AssignedPartitions: Sendable {
 
     // MARK: Records
 
-    /// Takes a record, and says whether it counts. Nothing counts of a partition that is not assigned.
+    /// Takes a record, and decides whether the worker applies it: never of a partition that is not assigned.
     ///
     /// - Parameters:
-    ///   - fingerprint: the record's; it is asked for only where it is to be compared.
-    ///   - actions: takes the actions that follow; nothing where all goes well.
+    ///   - fingerprint: the record's; the state asks for it only to compare it.
+    ///   - actions: takes the actions that follow; hardly ever are there any.
     mutating func receive(
         _ partition: TopicPartition, offset: Int64, fingerprint: @autoclosure () -> RecordFingerprint,
         actions: inout Actions
@@ -76,9 +76,10 @@ struct AssignedPartitions: Sendable {
         (states[partition]?.handle(event) ?? []).map { (partition: partition, action: $0) }
     }
 
-    /// Takes an event of all partitions, or of those that `isMeant` says.
-    mutating func handleAll(_ event: PartitionEvent, where isMeant: (TopicPartition) -> Bool = { _ in true }) -> Actions
-    {
+    /// Takes an event of all partitions, or of those that a condition names.
+    mutating func handleAll(
+        _ event: PartitionEvent, where isMeant: (TopicPartition) -> Bool = { _ in true }
+    ) -> Actions {
         states.keys.filter(isMeant).sorted().flatMap { handle(event, $0) }
     }
 
@@ -95,27 +96,27 @@ struct AssignedPartitions: Sendable {
         _ = handleAll(.pauseEnded(reason))
     }
 
-    /// Takes that a topic (with the number -1) or a partition cannot be read for now.
+    /// Takes the client's word that it cannot read a topic (with the number -1) or a partition for now.
     mutating func lose(_ place: TopicPartition, _ fault: ReadFault) -> Actions {
         let known = states.keys.filter { place.partition < 0 ? $0.topic == place.topic : $0 == place }
         if known.isEmpty { return noteAbsence(of: place, fault) }
         return known.sorted().flatMap { handle(.missing(fault), $0) }
     }
 
-    /// Takes that something is wanted and not there; the number is -1 where the topic is not there.
+    /// Takes that the broker does not have a wanted topic (with the number -1) or partition.
     mutating func noteAbsence(of place: TopicPartition, _ fault: ReadFault) -> Actions {
         if states[place] != nil { return handle(.missing(fault), place) }
         return absent.insert(place).inserted ? [(place, .report(.halted(fault)))] : []
     }
 
-    /// Takes that nothing else is absent than these.
+    /// Takes that the broker has all wanted topics and partitions but these.
     mutating func keepAbsent(_ places: Set<TopicPartition>) -> Actions {
         let found = absent.subtracting(places)
         absent.formIntersection(places)
         return found.sorted().map { (partition: $0, action: .report(.released)) }
     }
 
-    /// Takes that a partition is there, and so its topic, unless the broker's list of topics says otherwise.
+    /// Takes that a partition is there; so is its topic, unless the broker's list of topics says otherwise.
     private mutating func takeAbsence(of partition: TopicPartition) -> Actions {
         var actions: Actions = []
         for place in [partition, TopicPartition(partition.topic, -1)] where absent.remove(place) != nil {
@@ -174,7 +175,7 @@ struct AssignedPartitions: Sendable {
     ///   - records: the partitions of its records.
     ///   - isFull: whether more may wait in the client's queue.
     mutating func hear(_ records: some Sequence<TopicPartition>, isFull: Bool) {
-        // Hardly ever is a partition behind and silent; only then the records are looked at for this.
+        // Hardly ever is a partition behind and silent; only then do the records matter here.
         guard states.values.contains(where: { $0.isSuspicious }) else { return }
         for partition in states.keys { states[partition]?.polled(isFull: isFull) }
         for partition in records { states[partition]?.hear() }

@@ -37,19 +37,19 @@ enum PartitionCondition: Sendable, Equatable {
     case halted(ReadFault)
 }
 
-/// Happens to an assigned partition.
+/// An event of an assigned partition.
 enum PartitionEvent: Sendable {
     /// Reading has to wait for these reasons.
     case pauseBegan(PauseReasons)
     /// These reasons are over.
     case pauseEnded(PauseReasons)
-    /// The client fetches the partition, or does so no more, as it was asked.
+    /// The client has stopped fetching the partition, or fetches it again, as the worker asked.
     case clientChanged(isPaused: Bool)
     /// The worker has read the store's position, to go back to it; nil where the store does not know the partition.
     case positionRead(SourcePosition?)
     /// The client went where it was sent.
     case seekDone
-    /// The client could not go there. What is retriable succeeds later; the rest may never.
+    /// The client could not go there; a retriable refusal ends, another may last.
     case seekRefused(isRetriable: Bool)
     /// The store has committed a position: the next offset.
     case saved(Int64)
@@ -75,7 +75,7 @@ enum PartitionEvent: Sendable {
     case clock(Double, end: Int64?)
 }
 
-/// Is asked of the consumer by the state of a partition.
+/// An action that the state of a partition asks of the consumer.
 enum PartitionAction: Sendable, Equatable {
     /// Tell health and the log.
     case report(PartitionReport)
@@ -86,7 +86,7 @@ enum PartitionAction: Sendable, Equatable {
     /// Save the open chunk, read the store's position and answer with ``PartitionEvent/positionRead(_:)``: reading goes
     /// on from the record that the store took last.
     case compareLastRecord
-    /// Tell that the partition stands still, so many offsets behind; then as ``compareLastRecord``.
+    /// Tell the log that the partition stands still, so many offsets behind; then do as for ``compareLastRecord``.
     case refetch(behind: Int64)
     /// Send the client to an offset.
     case seek(Int64)
@@ -98,7 +98,7 @@ enum PartitionAction: Sendable, Equatable {
     case commitOffset(Int64)
 }
 
-/// Is told of a partition in health.
+/// A report on a partition for health.
 enum PartitionReport: Sendable, Equatable {
     /// It is not read: halted or missing.
     case halted(ReadFault)
@@ -117,7 +117,7 @@ enum PartitionReport: Sendable, Equatable {
         switch self {
         case .halted(let fault): return [.partitionHalted(topic: topic, partition: number, reason: fault.reason)]
         case .waiting:
-            // A graver report of before is over.
+            // The release ends a graver report.
             let reason = "its position is not there, and the broker has not said yet what is"
             return [
                 .partitionReleased(topic: topic, partition: number),

@@ -3,8 +3,8 @@ import ObjectGraph
 
 /// Decides everything about the reading of one assigned partition: takes events, returns actions, does no I/O.
 ///
-/// `docs/reference/partition-states.md` has its table. Two positions are kept: the next offset that the worker wants (applied, in
-/// ``progress``) and the one that the store has committed (``stored``).
+/// `docs/reference/partition-states.md` has its table. The state keeps two positions: the next offset that the worker wants
+/// (applied, in ``progress``) and the one that the store has committed (``stored``).
 struct PartitionState: Sendable {
     /// Whether the worker has to read the store's last record again before it applies anything more.
     enum Comparison: Sendable {
@@ -37,7 +37,7 @@ struct PartitionState: Sendable {
     /// - Parameters:
     ///   - position: the store's; nil where it does not know the partition.
     ///   - pauses: the reasons for which all partitions wait.
-    ///   - policy: what an operator has decided about lost positions.
+    ///   - policy: an operator's decision about lost positions.
     ///   - brokerWaitSeconds: how long the broker may keep records back for more of them.
     init(
         assignedAt position: SourcePosition?, pauses: PauseReasons = [],
@@ -51,9 +51,9 @@ struct PartitionState: Sendable {
         watch = FetchWatch(brokerWaitSeconds: brokerWaitSeconds)
     }
 
-    // MARK: What it is
+    // MARK: The condition
 
-    /// What the partition is doing.
+    /// The name of the state: the gravest of its causes.
     var condition: PartitionCondition {
         if let halt { return .halted(halt) }
         if let missing { return .missing(missing) }
@@ -81,7 +81,7 @@ struct PartitionState: Sendable {
     /// The offset that the broker is to be told.
     var offsetToCommit: Int64? { stored == committedOffset ? nil : stored }
 
-    /// The actions that are still to be carried out between polls; an event says when one is done.
+    /// The actions that the worker still has to carry out between polls; an event says when one is done.
     var due: [PartitionAction] {
         var actions: [PartitionAction] = offsetToCommit.map { [.commitOffset($0)] } ?? []
         let wantsPause = isHalted || !pauses.isDisjoint(with: .client)
@@ -96,7 +96,7 @@ struct PartitionState: Sendable {
         return actions
     }
 
-    /// What health has to say of it, silence apart.
+    /// The report that health should have now, silence apart.
     private var report: PartitionReport {
         switch condition {
         case .halted(let fault), .missing(let fault): .halted(fault)
@@ -112,11 +112,11 @@ struct PartitionState: Sendable {
 
     // MARK: Events
 
-    /// Takes a record, and says whether it counts.
+    /// Takes a record, and decides whether the worker applies it.
     ///
     /// - Parameters:
-    ///   - fingerprint: the record's; it is asked for only where it is to be compared.
-    ///   - actions: takes the actions that follow; nothing where all goes well.
+    ///   - fingerprint: the record's; the state asks for it only to compare it.
+    ///   - actions: takes the actions that follow; hardly ever are there any.
     mutating func receive(
         offset: Int64, fingerprint: @autoclosure () -> RecordFingerprint, actions: inout [PartitionAction]
     ) -> RecordVerdict {
@@ -189,7 +189,7 @@ struct PartitionState: Sendable {
         if offsetToCommit == nil { committedOffset = position?.nextOffset }
         stored = position?.nextOffset
         progress = PartitionProgress(position)
-        // Until the client is there, nothing that comes counts.
+        // Until the client is there, the worker drops every record.
         comparison = .now
         watch.begin()
         return [.seek(progress.start)]
@@ -235,7 +235,7 @@ struct PartitionState: Sendable {
     }
 }
 
-/// What to do with a record.
+/// The decision about a record.
 enum RecordVerdict: Sendable, Equatable {
     case apply
     case skip
