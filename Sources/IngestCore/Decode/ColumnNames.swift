@@ -54,7 +54,8 @@ struct TableResolver {
 
     mutating func resolve(_ table: String) throws(DecodeError) -> Int {
         if let found = known[table] { return found }
-        guard let found = exactNames[table] ?? ColumnNames.folded(table: table).compactMap({ entities[$0] }).first else {
+        guard let found = exactNames[table] ?? ColumnNames.folded(table: table).compactMap({ entities[$0] }).first
+        else {
             throw DecodeError(
                 code: "decode.unknown_entity",
                 "The table \(DecodeError.shown(table)) has the name of no entity of the model "
