@@ -55,8 +55,10 @@ docs: libraries ## Builds the libraries' documentation into .build/documentation
 	rm -rf .build/symbols && mkdir -p .build/symbols .build/documentation
 	# What ObjectGraph re-exports is documented as its own: programs import nothing else.
 	swift symbolgraph-extract -module-name ObjectGraph -experimental-allowed-reexported-modules=GraphModel \
-	  -minimum-access-level public -target $$(uname -m)-unknown-linux-gnu -I "$$(swift build --show-bin-path)/Modules" \
-	  -I Sources/CSQLiteSettings -I .build/checkouts/GRDB.swift/Sources/GRDBSQLite -output-dir .build/symbols
+	  -minimum-access-level public -emit-extension-block-symbols -target $$(uname -m)-unknown-linux-gnu \
+	  -I "$$(swift build --show-bin-path)/Modules" -I Sources/CSQLiteSettings \
+	  -I .build/checkouts/GRDB.swift/Sources/GRDBSQLite -I .build/checkouts/Yams/Sources/CYaml/include \
+	  -output-dir .build/symbols
 	docc convert Sources/ObjectGraph/ObjectGraph.docc --additional-symbol-graph-dir .build/symbols \
 	  --fallback-display-name ObjectGraph --fallback-bundle-identifier ObjectGraph --warnings-as-errors \
 	  --output-path .build/documentation/ObjectGraph

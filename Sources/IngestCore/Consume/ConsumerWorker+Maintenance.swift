@@ -52,7 +52,7 @@ extension ConsumerWorker {
         }
         // The step may have made history.
         if let token = writer.committedToken { metrics.historyToken.set(token) }
-        wakePublisher()
+        tellOutboxes()
     }
 
     // MARK: Commits
@@ -65,8 +65,7 @@ extension ConsumerWorker {
             tell(partitions.handle(.saved(position.nextOffset), TopicPartition(position.topic, position.partition)))
             metrics.position.with(position.topic, "\(position.partition)").set(position.nextOffset)
         }
-        noteDeadLetters()
-        wakePublisher()
+        tellOutboxes()
     }
 
     /// Tells the broker how far the store is. The broker's offsets are for displays of lag: the store's decide.
@@ -97,39 +96,21 @@ extension ConsumerWorker {
         for (partition, offset) in offsets { tell(partitions.handle(.offsetCommitted(offset), partition)) }
     }
 
-    /// Tells the publisher how many dead letters a commit saved.
-    private func noteDeadLetters() {
-        guard let deadLetters else { return }
+    // MARK: Outboxes
+
+    /// Tells the outboxes how much was committed since they were told last.
+    private func tellOutboxes() {
+        let token = max(notedToken, pipeline.writer.committedToken ?? notedToken)
+        notifications?.committed(Int(token - notedToken))
+        notedToken = token
         let count = pipeline.summary.deadLetters
-        deadLetters.committed(letters: count - notedDeadLetters)
+        deadLetters?.committed(count - notedDeadLetters)
         notedDeadLetters = count
     }
 
-    // MARK: Cursors
-
     /// Saves how far notifications and dead letters were delivered.
-    private func saveCursors(_ writer: WriterContext) throws {
-        try saveDeadLetterCursor()
-        let cursors = mailbox.take()
-        if cursors.isEmpty { return }
-        do {
-            try writer.putCursors(cursors)
-            try writer.commit()
-        } catch {
-            for (name, token) in cursors { mailbox.put(name, token) }
-            throw error
-        }
-    }
-
-    /// Saves how far dead letters were sent, with the next commit.
-    func saveDeadLetterCursor() throws {
-        guard let deadLetters, let cursor = deadLetters.takeCursor() else { return }
-        do {
-            try pipeline.writer.putSentDeadLetter(cursor, topic: configuration.deadLetters.topic ?? "")
-            try pipeline.writer.commit()
-        } catch {
-            deadLetters.putBack(cursor: cursor)
-            throw error
-        }
+    func saveCursors(_ writer: WriterContext) throws {
+        try deadLetters?.saveCursor(writer)
+        try notifications?.saveCursor(writer)
     }
 }

@@ -2,26 +2,24 @@
 ///
 /// The loop itself goes on: the worker stays a member of its group, and what it has is saved.
 extension ConsumerWorker {
-    /// Lets the partitions wait at the limit of transactions to be notified, and lets them go on below it.
-    func limitOutbox() {
-        guard let delivered = deliveredToken() else { return }
-        let waiting = max(0, (pipeline.writer.committedToken ?? firstToken) - delivered)
-        metrics.outboxTransactions.set(waiting)
-        switch outbox.update(waiting: waiting) {
-        case .pause:
-            tellFullOutbox(waiting)
-            partitions.pause(for: .outbox)
-        case .resume:
-            metrics.outboxFull.set(0)
-            health.report(.outboxHasRoom)
-            logger.info("the outbox has room, consuming goes on", metadata: ["waiting": .stringConvertible(waiting)])
-            partitions.goOn(without: .outbox)
-        case nil: break
+    /// Pauses the partitions where an outbox is full, and resumes them where none is.
+    func pauseWhereOutboxesAreFull() {
+        for (outbox, reason) in [(notifications, PauseReasons.outbox), (deadLetters, .deadLetters)] {
+            guard let outbox, outbox.isFull != partitions.pauses.contains(reason) else { continue }
+            if reason == .outbox { report(notifications: outbox) } else { report(deadLetters: outbox) }
+            if outbox.isFull { partitions.pause(for: reason) } else { partitions.goOn(without: reason) }
         }
     }
 
-    private func tellFullOutbox(_ waiting: Int64) {
-        let limit = outbox.maximum ?? 0
+    private func report(notifications outbox: Outbox) {
+        let waiting = outbox.waiting
+        guard outbox.isFull else {
+            metrics.outboxFull.set(0)
+            health.report(.outboxHasRoom)
+            logger.info("the outbox has room, consuming goes on", metadata: ["waiting": .stringConvertible(waiting)])
+            return
+        }
+        let limit = configuration.notifications.maxOutboxTransactions
         let reason = "\(waiting) transactions wait to be notified, the limit is \(limit): nothing is consumed meanwhile"
         metrics.outboxFull.set(1)
         health.report(.outboxFull(reason: reason))
@@ -34,18 +32,13 @@ extension ConsumerWorker {
             ])
     }
 
-    /// Lets the partitions wait while too many dead letters wait for their topic, and lets them go on when enough are sent.
-    func limitDeadLetters() {
-        let mustWait = deadLetters?.mustWait ?? false
-        if mustWait == partitions.pauses.contains(.deadLetters) { return }
+    private func report(deadLetters outbox: Outbox) {
         let count = partitions.states.values.filter { !$0.isHalted }.count
-        if mustWait {
+        if outbox.isFull {
             logger.warning(
                 "reading waits for the dead-letter topic", metadata: ["partitions": .stringConvertible(count)])
-            partitions.pause(for: .deadLetters)
         } else {
             logger.info("reading goes on", metadata: ["partitions": .stringConvertible(count)])
-            partitions.goOn(without: .deadLetters)
         }
     }
 }

@@ -16,8 +16,10 @@ public final class ConsumerWorker: @unchecked Sendable {
     let metrics: WorkerMetrics
     let health: HealthMonitor
     let logger: Logger
-    let mailbox: CursorMailbox
-    let deadLetters: DeadLetterPublisher?
+    /// What waits to be notified, or nil where nothing is notified.
+    let notifications: Outbox?
+    /// What waits for the dead-letter topic, or nil without one.
+    let deadLetters: Outbox?
     private let consumerConfiguration: KafkaConfiguration
     let decoders: [String: EventDecoder]
     /// What the broker was last seen to have.
@@ -26,13 +28,8 @@ public final class ConsumerWorker: @unchecked Sendable {
     var plan: PartitionPlan?
     /// What to do once everything is read, where the store is built to replace another.
     let takeover: RebuildTakeover?
-    let wakePublisher: @Sendable () -> Void
     /// Where requests to the store's writer wait; set before ``run()``.
     var control: ControlDesk?
-    /// The last token that was notified, or nil where nothing is notified.
-    let deliveredToken: @Sendable () -> Int64?
-    /// The last token that the store had at the start.
-    let firstToken: Int64
     private let stopRequested = Atomic<Bool>(false)
     /// The consumer while ``run()`` is under way, for other threads.
     let consumerBox = Mutex<Consumer?>(nil)
@@ -40,11 +37,11 @@ public final class ConsumerWorker: @unchecked Sendable {
 
     /// The state of each assigned partition.
     var partitions: AssignedPartitions
-    /// Whether too much waits to be notified.
-    var outbox: OutboxLimit
     /// Reads the store's positions; tests let it fail.
     var readPositions: () throws -> [SourcePosition]
-    /// The number of the pipeline's dead letters that their publisher knows of.
+    /// The last token that the outbox of notifications knows of.
+    var notedToken: Int64
+    /// The number of the pipeline's dead letters that their outbox knows of.
     var notedDeadLetters = 0
     /// When the worker does what recurs.
     var schedule: WorkerSchedule
@@ -59,32 +56,27 @@ public final class ConsumerWorker: @unchecked Sendable {
     /// - Throws: ``RouteError`` where a topic's routes do not fit the model.
     init(
         configuration: WorkerConfiguration, writer: WriterContext, consumer: KafkaConfiguration,
-        metrics: WorkerMetrics, health: HealthMonitor, logger: Logger, mailbox: CursorMailbox,
-        deadLetters: DeadLetterPublisher? = nil, directory: TopicDirectory? = nil,
-        takeover: RebuildTakeover? = nil, wakePublisher: @escaping @Sendable () -> Void = {},
-        deliveredToken: @escaping @Sendable () -> Int64? = { nil }
+        metrics: WorkerMetrics, health: HealthMonitor, logger: Logger, notifications: Outbox? = nil,
+        deadLetters: Outbox? = nil, directory: TopicDirectory? = nil, takeover: RebuildTakeover? = nil
     ) throws {
         let topics = configuration.topics.map(\.name)
         self.configuration = configuration
         self.metrics = metrics
         self.health = health
         self.logger = logger
-        self.mailbox = mailbox
+        self.notifications = notifications
         self.deadLetters = deadLetters
         self.directory = directory
         self.takeover = takeover
-        self.wakePublisher = wakePublisher
-        self.deliveredToken = deliveredToken
         consumerConfiguration = consumer
         store = writer.store
         readPositions = { [store = writer.store] in try store.read { try $0.positions() } }
-        firstToken = try writer.store.read { try $0.lastToken() }
-        metrics.historyToken.set(firstToken)
+        notedToken = try writer.store.read { try $0.lastToken() }
+        metrics.historyToken.set(notedToken)
         plan = configuration.kafka.partitions.map { PartitionPlan(selection: $0, topics: topics) }
         let brokerWait = consumer["fetch.wait.max.ms"].flatMap { Double($0) } ?? 500
         partitions = AssignedPartitions(
             topics: topics, policy: configuration.kafka.onPositionLost, brokerWaitSeconds: brokerWait / 1000)
-        outbox = OutboxLimit(maximumTransactions: configuration.notifications.maxOutboxTransactions)
         schedule = WorkerSchedule(purgeEveryMinutes: configuration.history.purgeEveryMinutes)
         retryBudget = RetryBudget(limitSeconds: configuration.errors.retryTimeoutSeconds)
         pipeline = IngestPipeline(writer: writer, configuration: configuration, metrics: metrics, logger: logger)
@@ -153,11 +145,10 @@ public final class ConsumerWorker: @unchecked Sendable {
     /// Saves the last cursors and gives the store's lease up; call it when ``run()`` has ended.
     ///
     /// - Throws: ``StoreError``.
-    func close(cursors: [String: Int64]) throws {
+    func close() throws {
         // A store whose disk failed is verified before it is written again; its lease ends with the process.
         if store.isSuspect { return }
-        try pipeline.writer.putCursors(cursors)
-        try saveDeadLetterCursor()
+        try saveCursors(pipeline.writer)
         try pipeline.writer.close()
     }
 
@@ -181,8 +172,7 @@ public final class ConsumerWorker: @unchecked Sendable {
         try discardIfRefused()
         try assignPartitions(consumer)
         watchTopics()
-        limitOutbox()
-        limitDeadLetters()
+        pauseWhereOutboxesAreFull()
         try carryOutDue(consumer)
         let batch = try consumer.poll(
             maxRecords: configuration.chunk.maxOperations, timeoutMilliseconds: pollMilliseconds)

@@ -36,14 +36,13 @@ public final class WorkerRuntime: Sendable {
     private let configuration: WorkerConfiguration
     private let logger: Logger
     let worker: ConsumerWorker
-    private let publisher: NotificationPublisher?
+    private let notifications: Outbox?
     private let sink: (any NotificationSink)?
     private let deadLetterProducer: Producer?
-    private let deadLetters: DeadLetterPublisher?
+    private let deadLetters: Outbox?
     private let probe: BrokerProbe
     private let feed: ChangeFeed
     private let takeover: RebuildTakeover?
-    private let mailbox = CursorMailbox()
     /// A report reads the store, and waits for one of its connections where others read: one does at a time.
     private let statusQueue = DispatchQueue(label: "status")
     private let hooks: Hooks
@@ -69,11 +68,7 @@ public final class WorkerRuntime: Sendable {
         self.configuration = configuration
         self.logger = logger
         self.hooks = hooks
-        var rules = HealthRules()
-        rules.needsPublisher = configuration.notifications.topic != nil
-        rules.needsDeadLetters = configuration.deadLetters.topic != nil
-        rules.choosesPartitions = configuration.kafka.partitions != nil
-        rules.rebuilds = takeover != nil
+        let rules = HealthRules(configuration, rebuilds: takeover != nil)
         let health = HealthMonitor(rules: rules, secretValues: configuration.secretValues)
         self.health = health
         metrics = WorkerMetrics(
@@ -98,52 +93,32 @@ public final class WorkerRuntime: Sendable {
         health.report(.storeOK)
         health.report(.starting(step: rules.choosesPartitions ? "finding partitions" : "joining the consumer group"))
         let client = configuration.kafka.clientConfiguration(logger: logger)
-        // What cannot be sent has failed before its batch is tried again, so nothing stands in the queue twice.
-        let sending = client.setting("message.timeout.ms", to: client["message.timeout.ms"] ?? "8000")
-        if let topic = configuration.notifications.topic {
-            let sink: any NotificationSink
-            if configuration.notifications.transactional {
-                let name = configuration.kafka.properties["transactional.id"]
-                let identity = try store.identity()
-                sink = try TransactionalNotificationSink(
-                    configuration: client, topic: topic,
-                    transactionalID: name ?? "ingest-worker-\(identity)", group: name.map { "\($0)-\(identity)" })
-            } else {
-                sink = try KafkaNotificationSink(configuration: client, topic: topic)
-            }
-            self.sink = sink
-            publisher = try NotificationPublisher(
-                store: store, sink: sink, configuration: configuration.notifications, mailbox: mailbox,
-                metrics: metrics, health: health, logger: logger)
-        } else {
-            sink = nil
-            publisher = nil
+        sink = try configuration.notificationSink(client: client, store: store)
+        notifications = try sink.map { [store, metrics] in
+            try .notifications(
+                store: store, sink: $0, configuration: configuration.notifications, metrics: metrics, health: health,
+                logger: logger)
         }
-        if let topic = configuration.deadLetters.topic {
-            let producer = try Producer(configuration: sending)
-            deadLetterProducer = producer
-            deadLetters = try DeadLetterPublisher(
-                store: store, sink: KafkaRecordSink(producer: producer, timeoutMilliseconds: 10_000), topic: topic,
-                configuration: configuration, metrics: metrics, health: health, logger: logger)
-        } else {
-            deadLetterProducer = nil
-            deadLetters = nil
+        deadLetterProducer = try configuration.deadLetterProducer(client: client)
+        deadLetters = try deadLetterProducer.map { [store, metrics] in
+            try .deadLetters(
+                store: store, sink: KafkaRecordSink(producer: $0, timeoutMilliseconds: 10_000),
+                topic: configuration.deadLetters.topic ?? "", configuration: configuration, metrics: metrics,
+                health: health, logger: logger)
         }
-        if let publisher {
+        if let notifications {
             // Known to the store from the first moment, so that no purge passes what is still to be delivered.
-            try writer.putCursors([publisher.cursorName: publisher.deliveredToken])
+            try writer.putCursors([configuration.notifications.cursorName: notifications.cursor])
             try writer.commit()
         }
         let directory = TopicDirectory()
         probe = try BrokerProbe(configuration: client, health: health, metrics: metrics, directory: directory)
-        let publisher = publisher
         feed = try ChangeFeed(
             store: store, configuration: configuration.notifications, metrics: metrics, logger: logger)
         worker = try ConsumerWorker(
             configuration: configuration, writer: writer, consumer: consumer, metrics: metrics, health: health,
-            logger: logger, mailbox: mailbox, deadLetters: deadLetters, directory: directory,
-            takeover: takeover, wakePublisher: { publisher?.wake() },
-            deliveredToken: { publisher?.deliveredToken })
+            logger: logger, notifications: notifications, deadLetters: deadLetters, directory: directory,
+            takeover: takeover)
         worker.pipeline.onDeadLetter = hooks.onDeadLetter
     }
 
@@ -187,9 +162,9 @@ public final class WorkerRuntime: Sendable {
         }
         services.append(
             BlockingService(name: "broker-probe", body: probe.run, stop: { [probe] in probe.requestStop() }))
-        if let publisher {
+        if let notifications {
             services.append(
-                BlockingService(name: "publisher", body: publisher.run, stop: { publisher.requestStop() }))
+                BlockingService(name: "publisher", body: notifications.run, stop: { notifications.requestStop() }))
         }
         if let deadLetters {
             services.append(
@@ -244,9 +219,9 @@ public final class WorkerRuntime: Sendable {
             logger.warning("dead letters wait for the next start", metadata: ["reason": "\(error)"])
         }
         // Where the last attempt failed another one would only hold up the end.
-        if let publisher, !publisher.isFailing {
+        if let notifications, !notifications.isFailing {
             do {
-                try publisher.drain(untilSeconds: deadline)
+                try notifications.drain(untilSeconds: deadline)
             } catch {
                 logger.warning(
                     "notifications wait in the outbox for the next start", metadata: ["reason": "\(error)"])
@@ -255,7 +230,7 @@ public final class WorkerRuntime: Sendable {
         sink?.close()
         try? deadLetterProducer?.close(timeoutMilliseconds: 2000)
         if let takeover, takeover.isTaken, !store.isSuspect { try takeover.finish(writer) }
-        try worker.close(cursors: mailbox.take())
+        try worker.close()
         // A writer that was not closed keeps its connection until the process ends.
         if store.isSuspect { try? store.close() } else { try store.close() }
     }
@@ -264,7 +239,7 @@ public final class WorkerRuntime: Sendable {
     public var summary: IngestPipeline.Summary { worker.pipeline.summary }
 
     /// The last token whose notification was delivered, or nil without notifications.
-    public var deliveredToken: Int64? { publisher?.deliveredToken }
+    public var deliveredToken: Int64? { notifications?.cursor }
 
     // MARK: Status
 
@@ -295,7 +270,37 @@ public final class WorkerRuntime: Sendable {
     }
 }
 
+extension HealthRules {
+    /// What has to be well for a worker of this configuration to be ready.
+    fileprivate init(_ configuration: WorkerConfiguration, rebuilds: Bool) {
+        self.init()
+        needsPublisher = configuration.notifications.topic != nil
+        needsDeadLetters = configuration.deadLetters.topic != nil
+        choosesPartitions = configuration.kafka.partitions != nil
+        self.rebuilds = rebuilds
+    }
+}
+
 extension WorkerConfiguration {
+    /// Makes the sink of notifications, or nil where nothing is notified.
+    fileprivate func notificationSink(client: KafkaConfiguration, store: Store) throws -> (any NotificationSink)? {
+        guard let topic = notifications.topic else { return nil }
+        guard notifications.transactional else { return try KafkaNotificationSink(configuration: client, topic: topic) }
+        let name = kafka.properties["transactional.id"]
+        let identity = try store.identity()
+        return try TransactionalNotificationSink(
+            configuration: client, topic: topic, transactionalID: name ?? "ingest-worker-\(identity)",
+            group: name.map { "\($0)-\(identity)" })
+    }
+
+    /// Makes the producer of dead-letter records, or nil where they have no topic.
+    fileprivate func deadLetterProducer(client: KafkaConfiguration) throws -> Producer? {
+        if deadLetters.topic == nil { return nil }
+        // What cannot be sent has failed before its batch is tried again, so nothing stands in the queue twice.
+        return try Producer(
+            configuration: client.setting("message.timeout.ms", to: client["message.timeout.ms"] ?? "8000"))
+    }
+
     /// The store's options that the configuration states.
     public var storeOptions: Store.Options {
         var options = Store.Options()

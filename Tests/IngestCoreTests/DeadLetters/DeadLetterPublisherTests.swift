@@ -27,10 +27,10 @@ import Testing
 
     private func publisher(
         _ fixture: PipelineFixture, _ sink: CollectingSink, maxUnsent: Int = 0, health: HealthMonitor? = nil
-    ) throws -> DeadLetterPublisher {
+    ) throws -> Outbox {
         var configuration = WorkerConfiguration()
         (configuration.deadLetters.topic, configuration.deadLetters.maxUnsent) = ("dead", maxUnsent)
-        return try DeadLetterPublisher(
+        return try .deadLetters(
             store: fixture.store, sink: sink, topic: "dead", configuration: configuration, health: health,
             logger: .silent)
     }
@@ -99,8 +99,8 @@ import Testing
         let sink = CollectingSink()
         sink.fail(1)
         let publisher = try publisher(fixture, sink)
-        #expect(throws: CollectingSink.Refusal.self) { try publisher.publishNext() }
-        #expect(publisher.takeCursor() == nil && publisher.deliveredLetter == 0)
+        #expect(throws: CollectingSink.Refusal.self) { try publisher.deliverNext() }
+        #expect(publisher.takeCursor() == nil && publisher.cursor == 0)
         try publisher.drain(untilSeconds: soon)
         #expect(offsets(sink) == ["0", "1"])
     }
@@ -121,9 +121,9 @@ import Testing
         }
         try fixture.pipeline.finish()
         let publisher = try publisher(fixture, CollectingSink())
-        #expect(try publisher.publishNext() == 1)
-        #expect(try publisher.publishNext() == 3)
-        #expect(try publisher.publishNext() == 2)
+        #expect(try publisher.deliverNext() == 1)
+        #expect(try publisher.deliverNext() == 3)
+        #expect(try publisher.deliverNext() == 2)
     }
 
     // MARK: The limit
@@ -132,33 +132,14 @@ import Testing
         let fixture = try fixture(letters: 3)
         let sink = CollectingSink()
         let publisher = try publisher(fixture, sink, maxUnsent: 4)
-        #expect(!publisher.mustWait)
+        #expect(!publisher.isFull)
         try add(letters: 3..<4, to: fixture)
-        publisher.committed(letters: 1)
-        #expect(publisher.mustWait)
+        publisher.committed(1)
+        #expect(publisher.isFull)
         try publisher.drain(untilSeconds: soon)
-        #expect(!publisher.mustWait)
+        #expect(!publisher.isFull)
         // What waits at the start counts too.
-        #expect(try self.publisher(fixture, sink, maxUnsent: 4).mustWait)
-    }
-
-    @Test func readingGoesOnWhenHalfIsLeft() {
-        var limit = UnsentLimit(maximum: 10)
-        limit.added(9)
-        #expect(!limit.isReached)
-        limit.added(1)
-        #expect(limit.isReached)
-        limit.sent(4)
-        #expect(limit.isReached)
-        limit.sent(1)
-        #expect(!limit.isReached)
-        limit.counted(12)
-        #expect(limit.isReached)
-        limit.counted(0)
-        #expect(!limit.isReached && limit.unsent == 0)
-        var none = UnsentLimit(maximum: 0)
-        none.added(1_000_000)
-        #expect(!none.isReached)
+        #expect(try self.publisher(fixture, sink, maxUnsent: 4).isFull)
     }
 
     // MARK: Records

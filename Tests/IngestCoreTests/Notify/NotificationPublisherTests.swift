@@ -49,12 +49,10 @@ import Testing
     }
 
     private func publisher(
-        _ fixture: PipelineFixture, _ sink: CollectingSink, _ mailbox: CursorMailbox = CursorMailbox(),
-        logger: Logger = .silent
-    ) throws -> NotificationPublisher {
-        try NotificationPublisher(
-            store: fixture.store, sink: sink, configuration: NotificationConfiguration(), mailbox: mailbox,
-            logger: logger)
+        _ fixture: PipelineFixture, _ sink: CollectingSink, logger: Logger = .silent
+    ) throws -> Outbox {
+        try .notifications(
+            store: fixture.store, sink: sink, configuration: NotificationConfiguration(), logger: logger)
     }
 
     /// Feeds messages in chunks of one, so that each is a transaction of its own.
@@ -74,14 +72,14 @@ import Testing
     @Test func deliversEverythingInOrderWithoutGaps() throws {
         let fixture = try fixture(messages: 450)
         let sink = CollectingSink()
-        let mailbox = CursorMailbox()
-        let publisher = try publisher(fixture, sink, mailbox)
-        #expect(publisher.deliveredToken == 0)
+        let publisher = try publisher(fixture, sink)
+        #expect(publisher.cursor == 0)
         try publisher.drain(untilSeconds: soon)
         #expect(sink.tokens == Array(1...450))
-        #expect(publisher.deliveredToken == 450)
-        #expect(mailbox.take() == [publisher.cursorName: 450] && mailbox.take().isEmpty)
-        #expect(publisher.cursorName == "notifications:ingest.changes")
+        #expect(publisher.cursor == 450)
+        try publisher.saveCursor(fixture.writer)
+        #expect(try fixture.store.read { try $0.cursors() } == ["notifications:ingest.changes": 450])
+        #expect(publisher.takeCursor() == nil)
     }
 
     @Test func aHugeTransactionIsDeliveredPageByPage() throws {
@@ -90,7 +88,7 @@ import Testing
         let sink = CollectingSink()
         let publisher = try publisher(fixture, sink)
         try publisher.drain(untilSeconds: soon)
-        #expect(publisher.deliveredToken == 1)
+        #expect(publisher.cursor == 1)
         let values = sink.notifications.compactMap(\.value)
         #expect(values.count >= 3 && Set(sink.tokens) == [1])
         for (index, value) in values.enumerated() {
@@ -102,13 +100,13 @@ import Testing
 
     @Test func goesOnWhereTheStoresCursorStands() throws {
         let fixture = try fixture(messages: 5)
-        let mailbox = CursorMailbox()
-        try publisher(fixture, CollectingSink(), mailbox).drain(untilSeconds: soon)
-        try fixture.writer.putCursors(mailbox.take())
+        let first = try publisher(fixture, CollectingSink())
+        try first.drain(untilSeconds: soon)
+        try first.saveCursor(fixture.writer)
         try add(messages: 5..<8, to: fixture)
         let sink = CollectingSink()
         let next = try publisher(fixture, sink)
-        #expect(next.deliveredToken == 5)
+        #expect(next.cursor == 5)
         try next.drain(untilSeconds: soon)
         #expect(sink.tokens == [6, 7, 8])
     }
@@ -124,14 +122,13 @@ import Testing
     @Test func aFailedDeliveryIsRepeatedWhole() throws {
         let fixture = try fixture(messages: 3)
         let sink = CollectingSink()
-        let mailbox = CursorMailbox()
-        let publisher = try publisher(fixture, sink, mailbox)
+        let publisher = try publisher(fixture, sink)
         sink.fail(1)
         #expect(throws: CollectingSink.Refusal.self) { try publisher.drain(untilSeconds: soon) }
-        #expect(publisher.deliveredToken == 0 && mailbox.take().isEmpty)
+        #expect(publisher.cursor == 0 && publisher.takeCursor() == nil)
         try publisher.drain(untilSeconds: soon)
         #expect(sink.tokens == [1, 1, 2, 3])
-        #expect(publisher.deliveredToken == 3)
+        #expect(publisher.cursor == 3)
     }
 
     @Test func drainingEndsAtItsDeadline() throws {
@@ -157,7 +154,7 @@ import Testing
         _ = try fixture.writer.purgeHistory(before: .max, limit: 3)
         try publisher.drain(untilSeconds: soon)
         #expect(sink.tokens == [4, 5])
-        #expect(publisher.deliveredToken == 5)
+        #expect(publisher.cursor == 5)
         #expect(lines.all.count == 1)
         #expect(lines.all.first?.contains("history was purged before it was notified after=0 through=3") == true)
     }
@@ -167,7 +164,7 @@ import Testing
         _ = try fixture.writer.purgeHistory(before: .max, limit: 3)
         let sink = CollectingSink()
         let publisher = try publisher(fixture, sink)
-        #expect(publisher.deliveredToken == 3)
+        #expect(publisher.cursor == 3)
         try publisher.drain(untilSeconds: soon)
         #expect(sink.tokens == [4, 5])
     }
@@ -179,22 +176,14 @@ import Testing
         Thread.detachNewThread { try? publisher.run() }
         defer { publisher.requestStop() }
         try add(messages: 0..<2, to: fixture)
-        publisher.wake()
-        try wait(for: "two notifications") { publisher.deliveredToken == 2 }
+        publisher.committed(0)
+        try wait(for: "two notifications") { publisher.cursor == 2 }
         sink.fail(2)
         try add(messages: 2..<4, to: fixture)
-        publisher.wake()
-        try wait(for: "two more") { publisher.deliveredToken == 4 }
+        publisher.committed(0)
+        try wait(for: "two more") { publisher.cursor == 4 }
         #expect(sink.failuresLeft == 0)
         #expect(sink.tokens.prefix(2) == [1, 2] && sink.tokens.suffix(1) == [4])
-    }
-
-    @Test func aMailboxKeepsTheGreatestToken() {
-        let mailbox = CursorMailbox()
-        mailbox.put("a", 5)
-        mailbox.put("a", 3)
-        mailbox.put("b", 1)
-        #expect(mailbox.take() == ["a": 5, "b": 1])
     }
 
     // MARK: Per object
@@ -210,8 +199,8 @@ import Testing
         var configuration = NotificationConfiguration()
         (configuration.granularity, configuration.values) = (.object, true)
         let sink = CollectingSink()
-        let publisher = try NotificationPublisher(
-            store: fixture.store, sink: sink, configuration: configuration, mailbox: CursorMailbox(), logger: .silent)
+        let publisher = try Outbox.notifications(
+            store: fixture.store, sink: sink, configuration: configuration, logger: .silent)
         try publisher.drain(untilSeconds: soon)
         let values = try sink.notifications.filter { $0.value != nil }.compactMap { try Reading($0).data["values"] }
         try #require(values.count == 1)

@@ -159,13 +159,13 @@ import Testing
             try fixture.pipeline.finish()
             let sink = try broker.sink()
             defer { sink.close() }
-            // The mailbox is forgotten: the cursor in the store stays where it was.
-            let publisher = try NotificationPublisher(
-                store: fixture.store, sink: sink, configuration: NotificationConfiguration(), mailbox: CursorMailbox(),
+            // Nobody saves the cursor: it stays where it was in the store.
+            let publisher = try Outbox.notifications(
+                store: fixture.store, sink: sink, configuration: NotificationConfiguration(),
                 logger: .silent)
-            #expect(publisher.deliveredToken == 0)
+            #expect(publisher.cursor == 0)
             try publisher.drain(untilSeconds: HealthMonitor.monotonicSeconds() + 60)
-            return publisher.deliveredToken
+            return publisher.cursor
         }
         #expect(try publish(0..<4) == 4)
         #expect(try publish(4..<9) == 9)
@@ -181,11 +181,11 @@ import Testing
         let fixture = try PipelineFixture { $0.chunk.maxOperations = 1 }
         try fixture.add(TestRecord(Events.message("m"), offset: 0))
         try fixture.pipeline.finish()
-        let publisher = try NotificationPublisher(
-            store: fixture.store, sink: sink, configuration: NotificationConfiguration(), mailbox: CursorMailbox(),
+        let publisher = try Outbox.notifications(
+            store: fixture.store, sink: sink, configuration: NotificationConfiguration(),
             logger: .silent)
         try publisher.drain(untilSeconds: HealthMonitor.monotonicSeconds() + 60)
-        #expect(publisher.deliveredToken == 1)
+        #expect(publisher.cursor == 1)
         #expect(try sink.finishedToken() == 1)
     }
 

@@ -8,13 +8,20 @@ extension ConsumerWorker {
     /// Makes a worker with a store in memory and no broker, whose parts are called by hand.
     static func bare(
         _ configuration: WorkerConfiguration = WorkerConfiguration(), health: HealthMonitor = HealthMonitor(),
-        logger: Logger = .silent, directory: TopicDirectory? = nil,
-        deliveredToken: @escaping @Sendable () -> Int64? = { nil }
+        logger: Logger = .silent, directory: TopicDirectory? = nil, notifications: Outbox? = nil
     ) throws -> ConsumerWorker {
         try ConsumerWorker(
             configuration: configuration, writer: WriterContext(store: Store.inMemory(model: WorkerHarness.model)),
             consumer: KafkaConfiguration([:]), metrics: WorkerMetrics(version: "1", librdkafka: "2", sqlite: "3"),
-            health: health, logger: logger, mailbox: CursorMailbox(), directory: directory,
-            deliveredToken: deliveredToken)
+            health: health, logger: logger, notifications: notifications, directory: directory)
     }
+}
+
+/// Delivers nothing anywhere, one entry at a time.
+struct NoDelivery: OutboxDelivery {
+    func deliver(after cursor: Int64) -> DeliveredBatch? { DeliveredBatch(cursor: cursor + 1, count: 1) }
+    func waitingCount(after cursor: Int64) -> Int { 0 }
+    func save(_ cursor: Int64, _ writer: WriterContext) {}
+    func prepareToStop() {}
+    func report(_ event: OutboxEvent) {}
 }

@@ -87,10 +87,8 @@ extension WorkerRuntimeTests {
 
     /// Nothing was fetched meanwhile, and brokers close idle connections: another log may answer.
     @Test func `after a full outbox the last record of each partition is compared again`() throws {
-        let delivered = Mutex<Int64>(-5)
-        var configuration = WorkerConfiguration()
-        configuration.notifications.maxOutboxTransactions = 2
-        let worker = try ConsumerWorker.bare(configuration, deliveredToken: { delivered.withLock { $0 } })
+        let outbox = try Outbox(NoDelivery(), cursor: 0, limit: BacklogLimit(maximum: 2, resumesAt: 0))
+        let worker = try ConsumerWorker.bare(notifications: outbox)
         let consumer = try Consumer(withoutGroup: ["bootstrap.servers": "127.0.0.1:1", "group.id": "g"])
         let place = TopicPartition("t", 0)
         try consumer.assign(adding: worker.begin([place]))
@@ -101,14 +99,16 @@ extension WorkerRuntimeTests {
         #expect(verdict == .apply && actions.isEmpty)
         // It waits to be saved, and is not taken twice.
         try worker.pipeline.add(record, nextOffset: 1) { _ throws(DecodeError) in GraphEvent([]) }
-        worker.limitOutbox()
-        #expect(worker.outbox.isFull && worker.partitions[place]?.due == [.pause])
+        outbox.committed(2)
+        worker.pauseWhereOutboxesAreFull()
+        #expect(outbox.isFull && worker.partitions[place]?.due == [.pause])
         try worker.carryOutDue(consumer)
         #expect(worker.partitions[place]?.condition == .paused(.outbox) && worker.partitions[place]?.due == [])
         #expect(worker.partitions[place]?.progress.start == 1)
-        delivered.withLock { $0 = 0 }
-        worker.limitOutbox()
-        #expect(!worker.outbox.isFull && worker.partitions[place]?.due == [.resume, .compareLastRecord])
+        #expect(try outbox.deliverNext() == 1 && outbox.isFull)
+        #expect(try outbox.deliverNext() == 1 && !outbox.isFull)
+        worker.pauseWhereOutboxesAreFull()
+        #expect(worker.partitions[place]?.due == [.resume, .compareLastRecord])
         try worker.carryOutDue(consumer)
         #expect(worker.partitions[place]?.condition == .verifying && worker.partitions[place]?.due == [])
         #expect(worker.partitions[place]?.progress.start == 0 && worker.partitions[place]?.progress.next == 1)

@@ -1,4 +1,4 @@
-@testable import ObjectGraph
+@testable import GraphModel
 
 /// Writes a model as Xcode does, with the settings that Xcode leaves behind where a property was another one once: limits
 /// of other types, booleans in a number's place, counts of to-one relationships, attributes without meaning here.

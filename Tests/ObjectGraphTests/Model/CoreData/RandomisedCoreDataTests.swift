@@ -1,6 +1,7 @@
 import Foundation
 import Testing
 
+@testable import GraphModel
 @testable import ObjectGraph
 
 /// Models made at random, written as Xcode does with settings left behind, are the models that they were written from:

@@ -1,0 +1,81 @@
+import Logging
+import ObjectGraph
+
+extension Outbox {
+    /// Makes the outbox of dead letters: it goes on where the store's cursor for the topic stands; for a new topic that is
+    /// the first letter there is.
+    ///
+    /// - Throws: `StoreError`.
+    static func deadLetters(
+        store: Store, sink: any RecordSink, topic: String, configuration: WorkerConfiguration,
+        metrics: WorkerMetrics? = nil, health: HealthMonitor? = nil, logger: Logger
+    ) throws -> Outbox {
+        let maximum = configuration.deadLetters.maxUnsent
+        return try Outbox(
+            DeadLetterDelivery(
+                store: store, sink: sink, topic: topic, configuration: configuration, metrics: metrics,
+                health: health, logger: logger),
+            cursor: try store.read { try $0.sentDeadLetter(topic: topic) },
+            limit: BacklogLimit(maximum: maximum, resumesAt: maximum / 2))
+    }
+}
+
+/// Sends the dead letters of the store to their topic; a cursor is a letter's number.
+final class DeadLetterDelivery: OutboxDelivery {
+    private let store: Store
+    private let sink: any RecordSink
+    private let topic: String
+    private let records: DeadLetterRecord
+    private let metrics: WorkerMetrics?
+    private let health: HealthMonitor?
+    private let logger: Logger
+
+    /// How much is in memory at a time: letters, and the bytes of their values unless one alone has more.
+    private static let batchCount = 500
+    private static let batchBytes = 4 << 20
+
+    init(
+        store: Store, sink: any RecordSink, topic: String, configuration: WorkerConfiguration,
+        metrics: WorkerMetrics?, health: HealthMonitor?, logger: Logger
+    ) throws {
+        self.store = store
+        self.sink = sink
+        self.topic = topic
+        self.metrics = metrics
+        self.health = health
+        self.logger = logger
+        records = DeadLetterRecord(
+            topic: topic, author: configuration.author, storeIdentity: try store.identity(),
+            maximumBytes: configuration.deadLetters.maxBytes)
+    }
+
+    func deliver(after cursor: Int64) throws -> DeliveredBatch? {
+        let letters = try store.read {
+            try $0.deadLetters(after: cursor, limit: Self.batchCount, maximumBytes: Self.batchBytes)
+        }
+        guard let last = letters.last else { return nil }
+        health?.report(.deadLettersDelivering)
+        try sink.deliver(letters.map(records.record))
+        metrics?.deadLettersSent.increment(by: letters.count)
+        return DeliveredBatch(cursor: last.id, count: letters.count)
+    }
+
+    func waitingCount(after cursor: Int64) throws -> Int { try store.read { try $0.deadLetterCount(after: cursor) } }
+
+    func save(_ cursor: Int64, _ writer: WriterContext) throws { try writer.putSentDeadLetter(cursor, topic: topic) }
+
+    func prepareToStop() { sink.prepareToStop() }
+
+    func report(_ event: OutboxEvent) {
+        switch event {
+        case .ok: health?.report(.deadLettersOK)
+        case .failed(let error, let isFull):
+            metrics?.deadLetterErrors.increment()
+            let waits = isFull ? "; deadLetters.maxUnsent is reached, reading waits" : ""
+            health?.report(.deadLettersFailing(reason: "\(error)\(waits)"))
+            logger.error("dead letters are not delivered", metadata: ["reason": "\(error)\(waits)"])
+        case .reached: break
+        case .waiting(let count): metrics?.deadLettersUnsent.set(Int64(count))
+        }
+    }
+}

@@ -1,0 +1,165 @@
+import Logging
+import ObjectGraph
+import Synchronization
+
+extension NotificationConfiguration {
+    /// The name under which the store keeps how far notifications were delivered to the topic.
+    var cursorName: String { "\(Self.cursorPrefix)\(topic ?? "")" }
+    /// What the names of such cursors begin with.
+    static let cursorPrefix = "notifications:"
+}
+
+extension Outbox {
+    /// Makes the outbox of notifications: it goes on where the store's cursor stands, and a new one begins with what the
+    /// history still holds.
+    ///
+    /// - Throws: `StoreError`.
+    static func notifications(
+        store: Store, sink: any NotificationSink, configuration: NotificationConfiguration,
+        metrics: WorkerMetrics? = nil, health: HealthMonitor? = nil, logger: Logger
+    ) throws -> Outbox {
+        let name = configuration.cursorName
+        let cursor = try store.read { try $0.cursors()[name] ?? $0.purgedToken() }
+        let maximum = configuration.maxOutboxTransactions
+        return try Outbox(
+            NotificationDelivery(
+                store: store, sink: sink, configuration: configuration, metrics: metrics, health: health,
+                logger: logger),
+            cursor: cursor, limit: BacklogLimit(maximum: maximum, resumesAt: maximum - maximum / 10 - 1))
+    }
+}
+
+/// Reads the history and delivers notifications; a cursor is a token.
+///
+/// A notification that is repeated after a crash is known by its token.
+final class NotificationDelivery: OutboxDelivery {
+    private let store: Store
+    private let sink: any NotificationSink
+    private let builder: NotificationBuilder
+    private let cursorName: String
+    private let includesValues: Bool
+    private let metrics: WorkerMetrics?
+    private let health: HealthMonitor?
+    private let logger: Logger
+    /// Whether the sink was asked how far it is.
+    private let isResumed = Atomic<Bool>(false)
+
+    init(
+        store: Store, sink: any NotificationSink, configuration: NotificationConfiguration, metrics: WorkerMetrics?,
+        health: HealthMonitor?, logger: Logger
+    ) throws {
+        self.store = store
+        self.sink = sink
+        self.metrics = metrics
+        self.health = health
+        self.logger = logger
+        cursorName = configuration.cursorName
+        builder = NotificationBuilder(
+            configuration: configuration, storeIdentity: try store.identity(), model: store.model)
+        includesValues = configuration.values && configuration.granularity == .object
+    }
+
+    // MARK: Delivering
+
+    func deliver(after cursor: Int64) throws -> DeliveredBatch? {
+        if let reached = try resume(after: cursor) {
+            return DeliveredBatch(cursor: reached, count: Int(reached - cursor))
+        }
+        let transactions: [HistoryTransaction]
+        do {
+            transactions = try store.read {
+                try $0.history(after: cursor, limit: 200, maximumChangeCount: Self.pageSize)
+            }
+        } catch let error as StoreError where error.code == .historyExpired {
+            // Only a purge by hand passes a cursor. Going on is the lesser evil, and it is said aloud.
+            let purged = try store.read { try $0.purgedToken() }
+            logger.error(
+                "history was purged before it was notified",
+                metadata: ["after": .stringConvertible(cursor), "through": .stringConvertible(purged)])
+            return DeliveredBatch(cursor: purged, count: Int(purged - cursor))
+        }
+        guard let last = transactions.last else { return nil }
+        var notifications: [ChangeNotification] = []
+        for transaction in transactions {
+            notifications += try builder.notifications(for: transaction, values: currentValues)
+        }
+        do {
+            try send(notifications)
+            // Only a transaction that stands alone can have more pages.
+            try sendRest(of: last, firstPart: notifications.count + 1)
+            health?.report(.publisherDelivering)
+            try sink.finish(through: last.token)
+        } catch {
+            // Whether the batch was finished is known to the sink alone.
+            isResumed.store(false, ordering: .releasing)
+            throw error
+        }
+        return DeliveredBatch(cursor: last.token, count: Int(last.token - cursor))
+    }
+
+    private func send(_ notifications: [ChangeNotification]) throws {
+        health?.report(.publisherDelivering)
+        try sink.deliver(notifications)
+        metrics?.notifications.increment(by: notifications.count)
+    }
+
+    /// Returns the token that the sink knows to be finished, where the store's cursor does not say so yet.
+    private func resume(after cursor: Int64) throws -> Int64? {
+        if isResumed.load(ordering: .acquiring) { return nil }
+        health?.report(.publisherDelivering)
+        let finished = try sink.finishedToken()
+        let last = try store.read { try $0.lastToken() }
+        isResumed.store(true, ordering: .releasing)
+        guard let finished else { return nil }
+        if finished > last {
+            logger.error(
+                "the store is older than what was notified: it was restored from a copy",
+                metadata: ["token": .stringConvertible(last), "notified": .stringConvertible(finished)])
+            return nil
+        }
+        return finished > cursor ? finished : nil
+    }
+
+    /// The number of changes that are in memory at a time, however many a transaction has.
+    private static let pageSize = 5000
+
+    private func sendRest(of transaction: HistoryTransaction, firstPart: Int) throws {
+        var part = firstPart
+        var next = transaction.nextIndex
+        while let index = next {
+            let page = try store.read { try $0.transaction(transaction.token, from: index, limit: Self.pageSize) }
+            guard let page else { return }
+            let notifications = try builder.notifications(for: page, firstPart: part, values: currentValues)
+            try send(notifications)
+            part += notifications.count
+            next = page.nextIndex
+        }
+    }
+
+    private func currentValues(_ change: HistoryChange) throws -> String? {
+        guard includesValues, change.kind != .delete else { return nil }
+        return try store.read { try $0.objectJSON(entity: change.entity, identity: change.identity) }
+    }
+
+    // MARK: The rest of an outbox
+
+    func waitingCount(after cursor: Int64) throws -> Int {
+        Int(max(0, try store.read { try $0.lastToken() } - cursor))
+    }
+
+    func save(_ cursor: Int64, _ writer: WriterContext) throws { try writer.putCursors([cursorName: cursor]) }
+
+    func prepareToStop() { sink.prepareToStop() }
+
+    func report(_ event: OutboxEvent) {
+        switch event {
+        case .ok: health?.report(.publisherOK)
+        case .failed(let error, _):
+            metrics?.notificationErrors.increment()
+            health?.report(.publisherFailing(reason: "\(error)"))
+            logger.error("notifications are not delivered", metadata: ["reason": "\(error)"])
+        case .reached(let token): metrics?.notificationToken.set(token)
+        case .waiting(let count): metrics?.outboxTransactions.set(Int64(count))
+        }
+    }
+}

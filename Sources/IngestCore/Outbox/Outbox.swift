@@ -1,0 +1,142 @@
+import ObjectGraph
+import Synchronization
+
+/// Delivers what the store holds behind a cursor, in its order, on a thread of its own.
+///
+/// Entries are committed with the chunk that made them. The outbox delivers them afterwards, and the worker saves the
+/// cursor after the delivery. So a crash repeats entries and never skips one, and a sink that is away stops nothing
+/// before ``isFull`` says so.
+final class Outbox: Sendable {
+    private let delivery: any OutboxDelivery
+    private let loop = OutboxLoop()
+    private let state: Mutex<State>
+
+    private struct State {
+        /// The cursor behind the last entry that was delivered.
+        var cursor: Int64
+        /// The cursor that is still to be saved.
+        var unsaved: Int64?
+        var limit: BacklogLimit
+        /// How many entries were ever committed while this outbox looked on.
+        var committed = 0
+        var isFailing = false
+    }
+
+    /// Makes an outbox that goes on at a cursor.
+    ///
+    /// - Throws: `StoreError`.
+    init(_ delivery: any OutboxDelivery, cursor: Int64, limit: BacklogLimit) throws {
+        self.delivery = delivery
+        var limit = limit
+        limit.counted(try delivery.waitingCount(after: cursor))
+        state = Mutex(State(cursor: cursor, limit: limit))
+        delivery.report(.waiting(limit.waiting))
+    }
+
+    /// The cursor behind the last entry that was delivered.
+    var cursor: Int64 { state.withLock { $0.cursor } }
+
+    /// Whether so many entries wait that reading has to wait too.
+    var isFull: Bool { state.withLock { $0.limit.isFull } }
+
+    /// The number of entries that wait.
+    var waiting: Int { state.withLock { $0.limit.waiting } }
+
+    /// Whether the last attempt to deliver failed.
+    var isFailing: Bool { state.withLock { $0.isFailing } }
+
+    // MARK: On the worker's thread
+
+    /// Takes a number of entries that were committed, and wakes the outbox.
+    func committed(_ count: Int) {
+        if count > 0 {
+            state.withLock { state in
+                state.committed += count
+                state.limit.added(count)
+            }
+            reportWaiting()
+        }
+        loop.wake()
+    }
+
+    /// Saves how far the outbox delivered, in a commit of its own.
+    ///
+    /// - Throws: `StoreError`; the cursor is saved later then.
+    func saveCursor(_ writer: WriterContext) throws {
+        guard let cursor = takeCursor() else { return }
+        do {
+            try delivery.save(cursor, writer)
+            try writer.commit()
+        } catch {
+            state.withLock { $0.unsaved = $0.unsaved ?? cursor }
+            throw error
+        }
+    }
+
+    /// Takes the cursor that is to be saved, or nil where it is saved.
+    func takeCursor() -> Int64? {
+        state.withLock { state in
+            defer { state.unsaved = nil }
+            return state.unsaved
+        }
+    }
+
+    // MARK: On its own thread
+
+    /// Delivers until it is asked to stop. Blocks its thread.
+    ///
+    /// - Throws: `StoreError` where the store's disk failed or it is damaged.
+    func run() throws {
+        try loop.run(
+            next: deliverNext,
+            succeeded: {
+                state.withLock { $0.isFailing = false }
+                delivery.report(.ok)
+            }, failed: failed)
+    }
+
+    /// Asks the loop to end after what it is doing.
+    func requestStop() {
+        delivery.prepareToStop()
+        loop.requestStop()
+    }
+
+    /// Delivers everything there is, for the end of a run.
+    ///
+    /// - Throws: what the store or the sink throws; the rest stays in the store.
+    func drain(untilSeconds deadline: Double) throws {
+        while HealthMonitor.monotonicSeconds() < deadline, try deliverNext() > 0 {}
+    }
+
+    /// Delivers the next batch, and returns how many entries it had.
+    func deliverNext() throws -> Int {
+        let (cursor, committed) = state.withLock { ($0.cursor, $0.committed) }
+        guard let batch = try delivery.deliver(after: cursor) else {
+            // What was committed since the look is waiting.
+            state.withLock { if $0.committed == committed { $0.limit.counted(0) } }
+            reportWaiting()
+            return 0
+        }
+        state.withLock { state in
+            (state.cursor, state.unsaved) = (batch.cursor, batch.cursor)
+            state.limit.delivered(batch.count)
+        }
+        delivery.report(.reached(batch.cursor))
+        reportWaiting()
+        return batch.count
+    }
+
+    private func failed(_ error: any Error) {
+        let cursor = cursor
+        let count = try? delivery.waitingCount(after: cursor)
+        let isFull = state.withLock { state in
+            state.isFailing = true
+            if let count { state.limit.counted(count) }
+            return state.limit.isFull
+        }
+        reportWaiting()
+        delivery.report(.failed(error, isFull: isFull))
+    }
+
+    private func reportWaiting() { delivery.report(.waiting(waiting)) }
+}

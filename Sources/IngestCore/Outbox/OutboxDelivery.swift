@@ -1,0 +1,46 @@
+import ObjectGraph
+
+/// What an outbox delivers, and where: notifications of the history, or dead-letter records.
+protocol OutboxDelivery: Sendable {
+    /// Delivers the entries that follow a cursor, as many as a batch has.
+    ///
+    /// - Returns: the cursor behind them and how many there were; nil where nothing follows.
+    /// - Throws: what the store or the sink throws; all may be delivered again then.
+    func deliver(after cursor: Int64) throws -> DeliveredBatch?
+
+    /// Counts the entries that follow a cursor.
+    ///
+    /// - Throws: `StoreError`.
+    func waitingCount(after cursor: Int64) throws -> Int
+
+    /// Saves the cursor, with the next commit.
+    ///
+    /// - Throws: `StoreError`.
+    func save(_ cursor: Int64, _ writer: WriterContext) throws
+
+    /// Asks a delivery, also one under way, to wait only briefly from now on: the worker is about to end.
+    func prepareToStop()
+
+    /// Reports to metrics, health and the log.
+    func report(_ event: OutboxEvent)
+}
+
+/// The end of a batch that was delivered.
+struct DeliveredBatch: Sendable, Equatable {
+    /// The cursor behind the batch.
+    let cursor: Int64
+    /// The number of entries that the cursor passed.
+    let count: Int
+}
+
+/// What an outbox reports.
+enum OutboxEvent {
+    /// A delivery succeeded, or nothing waits.
+    case ok
+    /// A delivery failed; another try follows.
+    case failed(any Error, isFull: Bool)
+    /// The cursor moved.
+    case reached(Int64)
+    /// The number of entries that wait changed.
+    case waiting(Int)
+}
