@@ -77,7 +77,9 @@ extension PartitionSimulation {
             case .record(let payload): batch.append((place, at, payload))
             case .marker: break
             // The client goes on behind the damage.
-            case .damaged: tell(partitions.handle(.damaged(at: at, PartitionFixture.fault), place))
+            case .damaged:
+                client.damaged.insert(place)
+                tell(partitions.handle(.damaged(at: at, PartitionFixture.fault), place))
             }
             at += 1
         }
@@ -178,6 +180,7 @@ extension PartitionSimulation {
             client.position[place] = nil
             client.paused.remove(place)
             client.stopped.remove(place)
+            client.damaged.remove(place)
         }
     }
 

@@ -17,7 +17,7 @@ extension PartitionSimulation {
         // Each fetch that had to be repeated has doubled the wait for the next.
         for _ in 0..<120 { try turn(seconds: 0.5) }
         // A partition that an operator's decision led behind its last record is known to be there by the next.
-        for place in Self.places { append(1, to: place) }
+        for place in Self.places { append(1, to: place, withMarkers: false) }
         for _ in 0..<60 { try turn(seconds: 0.5) }
         try judgeTheQuiet()
     }
@@ -35,7 +35,7 @@ extension PartitionSimulation {
         case 26: replaceLog(of: place)
         case 27: ageLog(of: place)
         case 28: damageLog(of: place)
-        case 29: client.stopped.formUnion(assigned([place]))
+        case 29: forget(place)
         case 30, 31: faults.isStoreRefusing.toggle()
         case 32, 33: faults.isOutboxFull.toggle()
         case 34, 35: faults.areDeadLettersFull.toggle()
@@ -56,8 +56,15 @@ extension PartitionSimulation {
     /// The topic is made anew, or a broker comes back with other data; connections are lost with it.
     private func replaceLog(of place: TopicPartition) {
         logs[place] = newLog()
-        append(random.number(below: 20), to: place)
+        append(random.number(below: 60), to: place)
         client.hasLostConnection = true
+        client.stopped.remove(place)
+    }
+
+    /// The client forgets to fetch a partition until the next seek or connection.
+    private func forget(_ place: TopicPartition) {
+        guard let log = logs[place], let position = client.position[place], !isOfAnotherLog(place) else { return }
+        if position <= log.end { client.stopped.insert(place) }
     }
 
     /// Retention takes the oldest records of a log that the store has read of.
@@ -101,7 +108,7 @@ extension PartitionSimulation {
         tell(partitions.update(nextTopics()))
         assign(Self.places)
         // A partition that could not be read is known to be there by a record of it.
-        for place in Self.places { append(1, to: place) }
+        for place in Self.places { append(1, to: place, withMarkers: false) }
     }
 
     /// Everything was applied, or health says why not.
@@ -113,10 +120,11 @@ extension PartitionSimulation {
             isAnyTold = isAnyTold || isTold
             let isFaulty = isLostOrDamaged(place) || isOfAnotherLog(place)
             if isBehind(place), !isTold {
-                throw Violation(invariant: "I6", description: "\(place) stands still in silence: \(reason)")
+                throw Violation(invariant: "I6", description: "\(place) stands still in silence: \(text(of: place))")
             }
             if isTold, !isBehind(place), !isFaulty {
-                throw Violation(invariant: "I6", description: "\(place) is told halted, and nothing is wrong")
+                throw Violation(
+                    invariant: "I6", description: "\(place) is told halted, and nothing is wrong: \(text(of: place))")
             }
         }
         if !isAnyTold, !isReady {
@@ -125,13 +133,10 @@ extension PartitionSimulation {
         }
     }
 
-    /// Whether retention has passed the position, or something in the log cannot be read.
+    /// Whether retention has passed the position, or the client has met damage.
     private func isLostOrDamaged(_ place: TopicPartition) -> Bool {
         guard let log = logs[place] else { return false }
         if let next = stored[place]?.next, log.low > next { return true }
-        return log.entries.contains { entry in
-            if case .damaged = entry { return true }
-            return false
-        }
+        return client.damaged.contains(place)
     }
 }

@@ -86,6 +86,8 @@ final class PartitionSimulation {
         /// Nothing is fetched until the next seek: after an offset out of range, or because the client forgot.
         var stopped: Set<TopicPartition> = []
         var hasLostConnection = false
+        /// Partitions in which the client has met damage.
+        var damaged: Set<TopicPartition> = []
     }
 
     static let places = (0..<3).map { TopicPartition("t", Int32($0)) }
@@ -103,7 +105,8 @@ final class PartitionSimulation {
     var health: HealthState
     var time = 0.0
     var appliedCount = 0
-    var stuckSince: [TopicPartition: Double] = [:]
+    /// Since when a partition has been where it is, though it is behind and health says that all is well.
+    var stuck: [TopicPartition: (since: Double, next: Int64)] = [:]
     private var logCount = 0
     private var payloadCount = 0
     private(set) var topicGeneration = 0
@@ -131,7 +134,7 @@ final class PartitionSimulation {
         }
         client = Client()
         open = [:]
-        stuckSince = [:]
+        stuck = [:]
     }
 
     // MARK: Logs
@@ -141,11 +144,12 @@ final class PartitionSimulation {
         return Log(number: logCount)
     }
 
-    func append(_ count: Int, to place: TopicPartition) {
+    func append(_ count: Int, to place: TopicPartition, withMarkers: Bool = true) {
         for _ in 0..<count {
             payloadCount += 1
             // A log that was made anew has a record at each offset, or a comparison could find none.
-            let isMarker = (logs[place]?.number ?? 0) <= Self.places.count && random.number(below: 8) == 0
+            let isOld = (logs[place]?.number ?? 0) <= Self.places.count
+            let isMarker = withMarkers && isOld && random.number(below: 8) == 0
             logs[place]?.entries.append(isMarker ? .marker : .record(payloadCount))
         }
     }
@@ -197,6 +201,18 @@ final class PartitionSimulation {
         return log.hasRecords(next..<max(next, log.end))
     }
 
+    /// What a report of a violation shows of a partition.
+    func text(of place: TopicPartition) -> String {
+        let (log, state) = (logs[place], partitions[place])
+        let reached = open[place] ?? stored[place]
+        return """
+            \(state.map { "\($0.condition), \($0.comparison), next \($0.progress.next ?? -1)" } ?? "not assigned"), \
+            applied to \(reached?.next ?? -1) of log \(reached?.last?.log ?? -1); \
+            log \(log?.number ?? -1) has \(log?.low ?? -1) to \(log?.end ?? -1); \
+            client at \(client.position[place] ?? -1)\(client.stopped.contains(place) ? ", stopped" : "")
+            """
+    }
+
     func isOfAnotherLog(_ place: TopicPartition) -> Bool {
         guard let last = (open[place] ?? stored[place])?.last else { return false }
         return last.log != logs[place]?.number
@@ -208,13 +224,16 @@ final class PartitionSimulation {
     func checkTruth() throws {
         let isReady = isReady
         for place in Self.places {
-            let isStuck = isReady && client.position[place] != nil && isBehind(place)
-            if !isStuck { stuckSince[place] = nil }
-            guard isStuck else { continue }
-            let since = stuckSince[place, default: time]
-            stuckSince[place] = since
-            if time - since > 12 {
-                throw Violation(invariant: "I6", description: "\(place) is not read, and health says that all is well")
+            guard isReady, client.position[place] != nil, isBehind(place) else {
+                stuck[place] = nil
+                continue
+            }
+            let next = (open[place] ?? stored[place])?.next ?? -1
+            if stuck[place]?.next != next { stuck[place] = (time, next) }
+            if let since = stuck[place]?.since, time - since > 12 {
+                throw Violation(
+                    invariant: "I6",
+                    description: "\(place) is not read, and health says that all is well: \(text(of: place))")
             }
         }
     }
