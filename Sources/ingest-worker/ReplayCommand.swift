@@ -140,7 +140,7 @@ struct ReplayCommand: ParsableCommand {
         } catch {
             // What was read before the fault is good; it is kept, and the position with it. But where the disk failed
             // nothing more is written.
-            if !store.isSuspect {
+            if !store.needsVerification {
                 try? pipeline.finish()
                 try? writer.close()
             }

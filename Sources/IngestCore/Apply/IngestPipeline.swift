@@ -127,7 +127,7 @@ public final class IngestPipeline {
     /// - Throws: `StoreError`: everything since the last commit is undone then; or ``Halt``.
     public func add(
         _ record: SourceRecord, at place: RecordPlace? = nil, nextOffset: Int64, detail: String? = nil,
-        hasBacklog: Bool = true, decode: (SourceRecord) throws(DecodeError) -> GraphEvent
+        hasBacklog: Bool = true, decode: (SourceRecord) throws(DecodeError) -> ChangeSet
     ) throws {
         summary.records += 1
         summary.bytes += record.totalBytes
@@ -317,7 +317,7 @@ struct OperationSeries {
         deleted = model.entities.map { metrics.objectsDeleted.with($0.name) }
     }
 
-    func count(_ event: GraphEvent) {
+    func count(_ event: ChangeSet) {
         for operation in event.operations {
             (operation.kind == .upsert ? upserts : deletes)[operation.entity].increment()
         }

@@ -21,7 +21,7 @@ struct PendingChunk {
         var lastEntry: Int?
     }
 
-    private(set) var events: [GraphEvent] = []
+    private(set) var events: [ChangeSet] = []
     private(set) var deadLetters: [DeadLetter] = []
     private var entries: [Entry] = []
     private var bytes: [UInt8] = []
@@ -38,7 +38,7 @@ struct PendingChunk {
         next.removeAll(keepingCapacity: true)
     }
 
-    mutating func add(_ event: GraphEvent, _ record: SourceRecord) {
+    mutating func add(_ event: ChangeSet, _ record: SourceRecord) {
         events.append(event)
         entries.append(
             Entry(

@@ -108,7 +108,7 @@ public final class ConsumerWorker: @unchecked Sendable {
             while !stopRequested.load(ordering: .acquiring) { try turn(consumer) }
             health.report(.draining)
             // A reader may have found what the writer has not: then nothing more is written.
-            if store.isSuspect || isStoreRefusing { try pipeline.discard() } else { try pipeline.finish() }
+            if store.needsVerification || isStoreRefusing { try pipeline.discard() } else { try pipeline.finish() }
             brokerAnswers = commitOffsets(consumer, asynchronously: false)
         } catch {
             let reason = "\(error)"
@@ -147,7 +147,7 @@ public final class ConsumerWorker: @unchecked Sendable {
     /// - Throws: ``StoreError``.
     func close() throws {
         // A store whose disk failed is verified before it is written again; its lease ends with the process.
-        if store.isSuspect { return }
+        if store.needsVerification { return }
         try saveCursors(pipeline.writer)
         try pipeline.writer.close()
     }

@@ -93,7 +93,7 @@ final class ControlDesk: @unchecked Sendable {
                 .otherStore, "The worker writes another store than the one that stands at the path now",
                 remedy: "Files were exchanged under it: restart it")
         }
-        if store.isSuspect {
+        if store.needsVerification {
             throw ControlError(
                 .suspect, "The disk failed under the store: nothing is written before it is verified",
                 remedy: "Check the disk, and start the worker again")

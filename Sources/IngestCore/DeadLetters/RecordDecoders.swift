@@ -18,7 +18,7 @@ public final class RecordDecoders {
     ///
     /// - Throws: ``DecodeError``; with code `decode.topic` where the topic is not configured, `decode.row` for a row of
     ///   a CSV file, which says nothing without its header.
-    public func decode(_ record: SourceRecord) throws(DecodeError) -> GraphEvent {
+    public func decode(_ record: SourceRecord) throws(DecodeError) -> ChangeSet {
         let topic = record.place.topic
         if let decoder = known[topic] { return try decoder.get().decode(record) }
         let made: Result<EventDecoder, DecodeError>

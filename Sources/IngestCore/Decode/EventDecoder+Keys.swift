@@ -7,12 +7,12 @@ extension EventDecoder {
     /// - Parameter identity: reads the key, as the format of the one route that fits has it.
     func decodeDeletionByKey(
         _ record: SourceRecord, identity: (UnsafeRawBufferPointer, Route) throws(DecodeError) -> Value
-    ) throws(DecodeError) -> GraphEvent {
+    ) throws(DecodeError) -> ChangeSet {
         guard let key = record.key, !key.isEmpty else { throw Self.noKey }
         guard let route = tombstoneRoute(record) else { throw Self.unclearKey }
         if route.isDrop { return skipped(.drop) }
         let identity = try identity(key, route)
-        return GraphEvent(ObjectOperation(.delete, entity: route.entity.index, identity: identity))
+        return ChangeSet(ObjectOperation(.delete, entity: route.entity.index, identity: identity))
     }
 
     static let noKey = DecodeError(

@@ -4,7 +4,7 @@ import ObjectGraph
 extension EventDecoder {
     func decodeRouted(
         _ root: JSONValue, _ record: SourceRecord, schema: JSONValue? = nil
-    ) throws(DecodeError) -> GraphEvent {
+    ) throws(DecodeError) -> ChangeSet {
         for route in routes {
             let type = route.typeField.isEmpty ? nil : root.member(at: route.typeField)?.string
             guard route.takes(type: type), route.takes(record, fields: root) else { continue }
@@ -46,14 +46,14 @@ extension EventDecoder {
     func decode(
         _ data: JSONValue, _ route: Route, type: String?, time: Int64?, _ record: SourceRecord, root: JSONValue? = nil,
         subject: String? = nil, schema: JSONValue? = nil
-    ) throws(DecodeError) -> GraphEvent {
+    ) throws(DecodeError) -> ChangeSet {
         if route.isDrop { return skipped(.drop) }
         if let filter = route.filter, !filter.holds(for: root ?? data) { return skipped(.filter) }
         let verb = route.verb ?? type.flatMap { EventType.verb(of: $0)?.verb } ?? .upsert
         var circumstances = ObjectDecoder.Circumstances(time: time, values: route.values)
         let identity = try routedIdentity(route, root ?? data, record, subject)
         if route.isPlain, !format.takesNumbersForTexts {
-            var event = GraphEvent([])
+            var event = ChangeSet([])
             _ = try objects.decode(
                 data, entity: route.entity, kind: verb, circumstances, table: route.properties, identity: identity,
                 into: &event.operations)
@@ -70,8 +70,8 @@ extension EventDecoder {
     /// Decodes a row that a route takes, with all that the route asks for.
     func decode(
         _ data: JSONValue, _ row: ObjectDecoder.Row, _ route: Route, root: JSONValue, identity: Value
-    ) throws(DecodeError) -> GraphEvent {
-        var event = GraphEvent([])
+    ) throws(DecodeError) -> ChangeSet {
+        var event = ChangeSet([])
         var (operation, splits) = try objects.read(data, row, connect: connect, into: &event.operations)
         if operation.identity.isNull { operation.identity = identity }
         for field in route.fields {
@@ -92,7 +92,7 @@ extension EventDecoder {
     }
 
     /// Gives the event's own object the route's constants, and its prefix where the model's attribute identifies it.
-    private func complete(_ event: inout GraphEvent, _ route: Route) {
+    private func complete(_ event: inout ChangeSet, _ route: Route) {
         guard var operation = event.operations.popLast() else { return }
         complete(&operation, route)
         event.operations.append(operation)

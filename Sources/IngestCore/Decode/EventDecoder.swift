@@ -67,7 +67,7 @@ public final class EventDecoder {
     /// An event without operations asks nothing of the store; ``skipReason`` says why.
     ///
     /// - Throws: ``DecodeError``.
-    public func decode(_ record: SourceRecord) throws(DecodeError) -> GraphEvent {
+    public func decode(_ record: SourceRecord) throws(DecodeError) -> ChangeSet {
         skipReason = nil
         if let fault = record.fault { throw fault }
         if record.totalBytes > maximumRecordBytes {
@@ -98,7 +98,7 @@ public final class EventDecoder {
     /// Decodes what the schema registry's serialiser wrote, where that is JSON.
     private func decodeRegistered(
         _ value: UnsafeRawBufferPointer, _ record: SourceRecord
-    ) throws(DecodeError) -> GraphEvent {
+    ) throws(DecodeError) -> ChangeSet {
         let content = RegistryFormat.content(value)
         guard let root = try? parser.parse(content).root, root.kind == .object else {
             throw RegistryFormat.refusal(value)
@@ -115,9 +115,9 @@ public final class EventDecoder {
     }
 
     /// An event that asks nothing of the store.
-    func skipped(_ reason: SkipReason) -> GraphEvent {
+    func skipped(_ reason: SkipReason) -> ChangeSet {
         skipReason = reason
-        return GraphEvent([])
+        return ChangeSet([])
     }
 
     // MARK: CSV

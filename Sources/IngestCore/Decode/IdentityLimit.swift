@@ -10,7 +10,7 @@ enum IdentityLimit {
     /// Checks every identity that an event names.
     ///
     /// - Throws: ``DecodeError`` with code `decode.identity`.
-    static func check(_ event: GraphEvent, model: ObjectModel) throws(DecodeError) {
+    static func check(_ event: ChangeSet, model: ObjectModel) throws(DecodeError) {
         for operation in event.operations {
             let entity = model.entities[operation.entity]
             try check(operation.identity, entity)

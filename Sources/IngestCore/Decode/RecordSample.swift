@@ -5,7 +5,7 @@ public final class RecordSample {
     /// What a record would do.
     public enum Outcome: Sendable {
         /// The operations, the event's own object last.
-        case event(GraphEvent)
+        case event(ChangeSet)
         /// Nothing, for this reason.
         case skipped(EventDecoder.SkipReason)
         /// It would be put aside.
@@ -79,7 +79,7 @@ public final class RecordSample {
         of record: SourceRecord, _ file: FileRecord, _ decoder: EventDecoder, _ rows: RowDecoder?
     ) -> Outcome {
         do throws(DecodeError) {
-            let event: GraphEvent
+            let event: ChangeSet
             if let rows {
                 if let fault = record.fault { throw fault }
                 event = try rows.decode(file)

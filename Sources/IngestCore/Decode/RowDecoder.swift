@@ -59,7 +59,7 @@ public struct RowDecoder {
     /// Decodes a row.
     ///
     /// - Throws: ``DecodeError``.
-    public func decode(_ record: FileRecord) throws(DecodeError) -> GraphEvent {
+    public func decode(_ record: FileRecord) throws(DecodeError) -> ChangeSet {
         let entity = route.entity
         var operation = ObjectOperation(route.verb ?? .upsert, entity: entity.index, identity: .null)
         if route.identity == .row { operation.identity = route.rowIdentity(Int64(record.number)) ?? .null }
@@ -98,7 +98,7 @@ public struct RowDecoder {
             operation.attributes += route.constants
             operation.setMissing(route.defaults)
         }
-        return GraphEvent(operation)
+        return ChangeSet(operation)
     }
 
     /// The member of a row's JSON object that holds the row's number.

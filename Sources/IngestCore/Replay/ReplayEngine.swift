@@ -151,7 +151,7 @@ public final class ReplayEngine {
 
     // MARK: Records
 
-    private typealias Decode = (FileRecord, SourceRecord) throws(DecodeError) -> GraphEvent
+    private typealias Decode = (FileRecord, SourceRecord) throws(DecodeError) -> ChangeSet
 
     private func decoder(for reader: RecordFileReader, _ mapping: FileConfiguration?) throws -> Decode {
         let decoder = try configuration.decoder(

@@ -60,7 +60,7 @@ public final class ReplaySender {
 
     private func flush() throws { try producer.flush(timeoutMilliseconds: Self.flushMilliseconds) }
 
-    private func key(_ event: GraphEvent) -> [UInt8]? {
+    private func key(_ event: ChangeSet) -> [UInt8]? {
         guard let root = event.operations.last, root.kind != .truncate else { return nil }
         let entity = model.entities[root.entity]
         return [UInt8]("\(entity.name):\(entity.identity.type.text(of: root.identity))".utf8)

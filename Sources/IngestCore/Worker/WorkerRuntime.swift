@@ -84,7 +84,7 @@ public final class WorkerRuntime: Sendable {
             options.builtWith = takeover.contentMark
         }
         store = try Store.open(path: configuration.store.path, model: model, options: options)
-        if store.isSuspect {
+        if store.needsVerification {
             logger.warning("the disk failed under the store: it is verified before anything is written")
             health.report(.starting(step: "verifying the store"))
         }
@@ -229,10 +229,10 @@ public final class WorkerRuntime: Sendable {
         }
         sink?.close()
         try? deadLetterProducer?.close(timeoutMilliseconds: 2000)
-        if let takeover, takeover.isTaken, !store.isSuspect { try takeover.finish(writer) }
+        if let takeover, takeover.isTaken, !store.needsVerification { try takeover.finish(writer) }
         try worker.close()
         // A writer that was not closed keeps its connection until the process ends.
-        if store.isSuspect { try? store.close() } else { try store.close() }
+        if store.needsVerification { try? store.close() } else { try store.close() }
     }
 
     /// What the pipeline has done so far; exact once ``run(signals:)`` has returned.

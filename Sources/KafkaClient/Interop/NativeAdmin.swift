@@ -85,9 +85,9 @@ final class NativeAdmin: @unchecked Sendable {
                 rd_kafka_metadata(
                     client.pointer, topic == nil ? 1 : 0, handle, &native, milliseconds(timeoutMilliseconds)))
         } catch let error as KafkaError {
-            throw client.callbacks.diary.explain(error)
+            throw client.callbacks.errorLog.explain(error)
         }
-        client.callbacks.diary.clear()
+        client.callbacks.errorLog.clear()
         guard let native else { throw KafkaError(.timedOut, "the broker gave no metadata") }
         defer { rd_kafka_metadata_destroy(native) }
         return try Self.read(native.pointee)

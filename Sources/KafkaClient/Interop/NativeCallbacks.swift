@@ -19,7 +19,7 @@ final class NativeCallbacks: Sendable {
     let onStatistics: KafkaConfiguration.StatisticsHandler?
     let rebalance = Mutex(Rebalance())
     /// Why the client could not connect.
-    let diary = ConnectionDiary()
+    let errorLog = ConnectionErrorLog()
     /// Which connections stand.
     let connections = ConnectionWatch()
     private let secrets: [String: String]
@@ -55,7 +55,7 @@ extension NativeCallbacks {
             guard let callbacks = NativeCallbacks.from(client.flatMap { rd_kafka_opaque($0) }) else { return }
             let facility = facility.map { String(cString: $0) } ?? ""
             let text = callbacks.redact(text.map { String(cString: $0) } ?? "")
-            callbacks.diary.note(facility: facility, text: text)
+            callbacks.errorLog.note(facility: facility, text: text)
             callbacks.onLog?(Int(level), facility, text)
         }
         rd_kafka_conf_set_error_cb(configuration) { client, number, reason, opaque in

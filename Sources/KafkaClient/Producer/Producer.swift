@@ -78,7 +78,7 @@ public final class Producer: Sendable {
 
     /// Returns why the brokers cannot be reached, where an error says only that nothing came back.
     public func explain(_ error: KafkaError) -> KafkaError {
-        native.withLock { $0 }?.client.callbacks.diary.explain(error) ?? error
+        native.withLock { $0 }?.client.callbacks.errorLog.explain(error) ?? error
     }
 
     /// The number of records that are neither written nor failed.

@@ -220,16 +220,16 @@ struct BatchInsertion {
     }
 
     /// Returns the next chunk, or nil at the end.
-    mutating func nextEvents(_ store: WriterConnection) throws -> [GraphEvent]? {
+    mutating func nextEvents(_ store: WriterConnection) throws -> [ChangeSet]? {
         var rows: [[String: BatchInsertRequest.Content]] = []
         while rows.count < Self.chunkSize, let row = try nextRow() { rows.append(row) }
         if rows.isEmpty { return nil }
         let known = try identities(of: rows, store)
-        var events: [GraphEvent] = []
+        var events: [ChangeSet] = []
         var seen: [Value: Value] = [:]
         for row in rows {
             rowCount += 1
-            events.append(GraphEvent(try operation(row, known: known, seen: &seen)))
+            events.append(ChangeSet(try operation(row, known: known, seen: &seen)))
         }
         return events
     }

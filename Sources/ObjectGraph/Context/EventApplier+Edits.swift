@@ -28,7 +28,8 @@ extension EventApplier {
                 object.state = state
             case .created: break
             case .pair(let table, let pair, let state):
-                let current = registry.pairs[table].state(pair) ?? PairRegistry.State(original: false, current: false)
+                let current =
+                    registry.pairs[table].state(pair) ?? JoinTableRegistry.State(original: false, current: false)
                 inverse.append(.pair(table: table, pair, current))
                 registry.pairs[table].set(pair, state.current)
                 registry.pairs[table].setPlaces(pair, state.places)

@@ -21,7 +21,7 @@ final class EventApplier {
     enum JournalEntry {
         case state(ContextObject, ContextObject.State)
         case created(ContextObject, replaced: ContextObject?)
-        case pair(table: Int, Pair, PairRegistry.State)
+        case pair(table: Int, Pair, JoinTableRegistry.State)
         case entity(ContextObject, Entity)
         case tombstone(entity: Int, identity: Value, ObjectRegistry.TombstoneEntry?)
     }
@@ -38,7 +38,7 @@ final class EventApplier {
     ///
     /// - Throws: ``LargeDeletion`` where a deletion has to be carried out in the store (nothing was changed then), or
     ///   ``StoreError``.
-    func apply(_ event: GraphEvent) throws -> EventOutcome {
+    func apply(_ event: ChangeSet) throws -> EventOutcome {
         begin()
         do {
             if let root = event.operations.last, isStale(root) { return .stale }

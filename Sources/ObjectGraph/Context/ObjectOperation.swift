@@ -94,7 +94,7 @@ public enum RelationshipChange: Sendable {
 }
 
 /// The operations of one record: all have their effect, or none.
-public struct GraphEvent: Sendable {
+public struct ChangeSet: Sendable {
     /// The operations; nested objects come first, the object that the event is about last.
     public var operations: [ObjectOperation]
 

@@ -32,7 +32,7 @@ final class ObjectRegistry {
     var listed: [ContextObject] = []
     let changedNames = ChangedNames()
     var tombstones: [[Value: TombstoneEntry]]
-    var pairs: [PairRegistry]
+    var pairs: [JoinTableRegistry]
     var nextKeys: [Int64]
     /// The keys after those of the rows that were there at the start.
     private let firstKeys: [Int64]
@@ -90,7 +90,7 @@ final class ObjectRegistry {
         byIdentity = Array(repeating: [:], count: model.entities.count)
         byKey = Array(repeating: [:], count: model.entities.count)
         tombstones = Array(repeating: [:], count: model.entities.count)
-        pairs = model.joinTables.map { PairRegistry($0) }
+        pairs = model.joinTables.map { JoinTableRegistry($0) }
         firstKeys = try store.keysAfterRows()
         nextKeys = []
         storeHasTombstones = try store.hasTombstones()

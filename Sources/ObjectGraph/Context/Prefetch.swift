@@ -4,7 +4,7 @@
 struct Prefetch {
     let registry: ObjectRegistry
 
-    func load(_ events: ArraySlice<GraphEvent>) throws(StoreError) {
+    func load(_ events: ArraySlice<ChangeSet>) throws(StoreError) {
         var identities: [Set<Value>] = Array(repeating: [], count: registry.model.entities.count)
         forEachIdentity(events) { entity, identity in identities[entity].insert(identity) }
         try load(identities)
@@ -43,7 +43,7 @@ struct Prefetch {
     }
 
     /// Calls `body` with the root's position and the identity of everything that events name.
-    private func forEachIdentity(_ events: ArraySlice<GraphEvent>, _ body: (Int, Value) -> Void) {
+    private func forEachIdentity(_ events: ArraySlice<ChangeSet>, _ body: (Int, Value) -> Void) {
         for event in events {
             for operation in event.operations where operation.kind != .truncate {
                 body(registry.roots[operation.entity], operation.identity)
@@ -61,7 +61,7 @@ struct Prefetch {
     }
 
     /// Looks up who holds the unique values that objects will have, each event's values put upon those before.
-    func loadUniqueHolders(_ events: ArraySlice<GraphEvent>) throws(StoreError) {
+    func loadUniqueHolders(_ events: ArraySlice<ChangeSet>) throws(StoreError) {
         if registry.model.uniquenessConstraints.isEmpty { return }
         struct Key: Hashable {
             let root: Int
@@ -99,7 +99,7 @@ struct Prefetch {
     }
 
     /// Reads the last places of the ordered relationships that events add to.
-    private func loadPlaces(_ events: ArraySlice<GraphEvent>) throws(StoreError) {
+    private func loadPlaces(_ events: ArraySlice<ChangeSet>) throws(StoreError) {
         var owners: [RelationshipKey: [ContextObject]] = [:]
         func want(_ relationship: Relationship, _ object: ContextObject?) {
             guard let object, relationship.isOrdered else { return }
@@ -131,7 +131,7 @@ struct Prefetch {
         let relationship: Int
     }
 
-    private func loadReplacedDestinations(_ events: ArraySlice<GraphEvent>) throws(StoreError) {
+    private func loadReplacedDestinations(_ events: ArraySlice<ChangeSet>) throws(StoreError) {
         var owners: [RelationshipKey: [ContextObject]] = [:]
         for event in events {
             for operation in event.operations {
@@ -151,7 +151,7 @@ struct Prefetch {
     }
 
     /// Follows the delete rules from the objects that the events delete, a level at a time.
-    private func loadDeletionReach(_ events: ArraySlice<GraphEvent>) throws(StoreError) {
+    private func loadDeletionReach(_ events: ArraySlice<ChangeSet>) throws(StoreError) {
         var level: [ContextObject] = []
         var seen: Set<ObjectIdentifier> = []
         for event in events {
@@ -197,7 +197,7 @@ struct Prefetch {
     }
 
     /// Looks up the links that events add or remove one by one.
-    private func loadPairs(_ events: ArraySlice<GraphEvent>) throws(StoreError) {
+    private func loadPairs(_ events: ArraySlice<ChangeSet>) throws(StoreError) {
         guard !registry.pairs.isEmpty else { return }
         var wanted: [Set<Pair>] = Array(repeating: [], count: registry.pairs.count)
         for event in events {
@@ -237,13 +237,13 @@ extension ObjectRegistry {
     }
 
     /// Returns whether a link exists; `isNew` says that an end is new, so that the store cannot have it.
-    func pairState(_ pair: Pair, table: Int, isNew: Bool) throws(StoreError) -> PairRegistry.State {
+    func pairState(_ pair: Pair, table: Int, isNew: Bool) throws(StoreError) -> JoinTableRegistry.State {
         if let known = pairs[table].state(pair) { return known }
         if isNew {
             pairs[table].noteAbsent(pair)
         } else {
             try loadPairStates([pair], table: table)
         }
-        return pairs[table].state(pair) ?? PairRegistry.State(original: false, current: false)
+        return pairs[table].state(pair) ?? JoinTableRegistry.State(original: false, current: false)
     }
 }

@@ -5,7 +5,7 @@ extension Saver {
     struct Link {
         let table: Int
         let pair: Pair
-        let state: PairRegistry.State
+        let state: JoinTableRegistry.State
         var isLinked: Bool { state.current }
         /// Tells whether the link is there before and after, at another place.
         var isMoved: Bool { state.current && state.original }

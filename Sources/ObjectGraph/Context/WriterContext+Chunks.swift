@@ -38,7 +38,7 @@ extension WriterContext {
     }
 
     func applyTogether(
-        _ events: ArraySlice<GraphEvent>, _ history: HistoryWriter, _ tally: inout ChangeTally, _ run: inout ChunkRun
+        _ events: ArraySlice<ChangeSet>, _ history: HistoryWriter, _ tally: inout ChangeTally, _ run: inout ChunkRun
     ) throws {
         var rest = events
         while !rest.isEmpty {
@@ -79,7 +79,7 @@ extension WriterContext {
     /// Applies one event under a savepoint of its own; a rule of the schema that it breaks, or a stored
     /// value that nothing can be done with, is its failure.
     private func applyAlone(
-        _ event: ArraySlice<GraphEvent>, _ history: HistoryWriter, _ tally: inout ChangeTally, _ run: inout ChunkRun
+        _ event: ArraySlice<ChangeSet>, _ history: HistoryWriter, _ tally: inout ChangeTally, _ run: inout ChunkRun
     ) throws {
         let (outcomeCount, placeholderCount) = (run.outcomes.count, run.placeholderCount)
         let changesBefore = history.nextChange

@@ -43,7 +43,7 @@ extension WriterContext {
         registry.reset()
         defer { registry.reset() }
         let time = options.now()
-        let replay = EditReplay(edits, registry: registry, applier: applier, time: time)
+        let replay = SaveMerge(edits, registry: registry, applier: applier, time: time)
         try replay.run()
         let history = HistoryWriter(
             store: connection, time: time, author: author ?? options.author, context: name ?? options.name,

@@ -58,7 +58,7 @@ public final class WriterContext: @unchecked Sendable {
     /// What a chunk brings besides its events; all of it is saved with them.
     public struct Chunk {
         /// The events in the order in which they apply.
-        public var events: [GraphEvent]
+        public var events: [ChangeSet]
         /// Where the events come from, for the history.
         public var source: String?
         /// The positions after the chunk.
@@ -75,7 +75,7 @@ public final class WriterContext: @unchecked Sendable {
 
         /// Makes a chunk; without events it still saves its positions and dead letters.
         public init(
-            events: [GraphEvent], source: String? = nil, positions: [SourcePosition] = [],
+            events: [ChangeSet], source: String? = nil, positions: [SourcePosition] = [],
             deadLetters: [DeadLetter] = []
         ) {
             self.events = events
@@ -119,7 +119,7 @@ public final class WriterContext: @unchecked Sendable {
     /// - Throws: ``StoreError`` with code `store.leased` where another worker holds the store, and `store.corrupt` where
     ///   its disk failed and verifying it found problems.
     public init(store: Store, options: Options = Options()) throws(StoreError) {
-        if options.verifiesSuspectStore { try store.verifyIfSuspect() }
+        if options.verifiesSuspectStore { try store.verifyIfNeeded() }
         self.store = store
         self.options = options
         let validators = try Validators(options.validators, model: store.model)

@@ -77,7 +77,7 @@ import Testing
         let place = RecordPlace(topic: "events", partition: 0, offset: 0)
         worker.pipeline.begin(topic: "events", partition: 0, at: nil)
         try worker.pipeline.add(SourceRecord(place: place, key: nil, value: nil), nextOffset: 1) {
-            _ throws(DecodeError) in GraphEvent([])
+            _ throws(DecodeError) in ChangeSet([])
         }
         #expect(worker.pipeline.deadline != nil)
         _ = try ask(.dropDeadLetters(DeadLetterSelection()))

@@ -62,7 +62,7 @@ enum TestModels {
 
 extension ObjectModel {
     /// Shows an event's operations, one text each: `upsert Message m1 version=… body=Hello chat=c1 members=[a, b]`.
-    func shown(_ event: GraphEvent) -> [String] { event.operations.map { shown($0) } }
+    func shown(_ event: ChangeSet) -> [String] { event.operations.map { shown($0) } }
 
     private func shown(_ operation: ObjectOperation) -> String {
         let entity = entities[operation.entity]

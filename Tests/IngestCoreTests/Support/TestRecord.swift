@@ -57,7 +57,7 @@ struct TestDecoder {
         decoder = try EventDecoder(model: model, format: format, routes: routes, place: "topic events", limits: limits)
     }
 
-    func event(_ record: TestRecord) throws -> GraphEvent { try record.deliver { try decoder.decode($0) } }
+    func event(_ record: TestRecord) throws -> ChangeSet { try record.deliver { try decoder.decode($0) } }
 
     /// Decodes a record and shows its operations.
     func shown(_ record: TestRecord) throws -> [String] { model.shown(try event(record)) }

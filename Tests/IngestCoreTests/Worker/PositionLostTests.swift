@@ -164,7 +164,7 @@ import Testing
         let worker = try worker(health: HealthMonitor())
         let place = RecordPlace(topic: "t", partition: 0, offset: 0)
         try worker.pipeline.add(SourceRecord(place: place, key: nil, value: nil), nextOffset: 1) {
-            _ throws(DecodeError) in GraphEvent([])
+            _ throws(DecodeError) in ChangeSet([])
         }
         #expect(worker.pipeline.deadline != nil)
         worker.dropWork(after: StoreError(resultCode: 10, action: "commit"))

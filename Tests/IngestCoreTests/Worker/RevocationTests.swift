@@ -26,7 +26,7 @@ import Testing
     private func add(_ partition: TopicPartition, at offset: Int64 = 0) throws {
         let place = RecordPlace(topic: partition.topic, partition: partition.partition, offset: offset)
         try worker.pipeline.add(SourceRecord(place: place, key: nil, value: nil), nextOffset: offset + 1) {
-            _ throws(DecodeError) in GraphEvent([])
+            _ throws(DecodeError) in ChangeSet([])
         }
     }
 

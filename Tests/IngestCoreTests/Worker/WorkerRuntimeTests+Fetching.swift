@@ -98,7 +98,7 @@ extension WorkerRuntimeTests {
             place, offset: 0, fingerprint: RecordFingerprint(record), actions: &actions)
         #expect(verdict == .apply && actions.isEmpty)
         // It waits to be saved, and is not taken twice.
-        try worker.pipeline.add(record, nextOffset: 1) { _ throws(DecodeError) in GraphEvent([]) }
+        try worker.pipeline.add(record, nextOffset: 1) { _ throws(DecodeError) in ChangeSet([]) }
         outbox.committed(2)
         worker.pauseWhereOutboxesAreFull()
         #expect(outbox.isFull && worker.partitions[place]?.due == [.pause])

@@ -36,7 +36,7 @@ import Testing
 
 /// What happens to a store.
 private enum BatchStep {
-    case event(GraphEvent)
+    case event(ChangeSet)
     case update(Entity, BatchCondition, [BatchAssignment])
     case delete(Entity, BatchCondition)
     case insert(Entity, [ObjectOperation], matching: Attribute?)
@@ -50,7 +50,7 @@ private enum BatchStep {
         case .delete(let entity, let condition): return "delete \(entity.name) where \(condition.text ?? "true")"
         case .insert(_, let rows, let matching):
             return "insert matching \(matching?.name ?? "id"): "
-                + rows.map { model.text(GraphEvent($0)) }.joined(separator: " | ")
+                + rows.map { model.text(ChangeSet($0)) }.joined(separator: " | ")
         }
     }
 }

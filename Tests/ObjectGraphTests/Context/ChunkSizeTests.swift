@@ -48,7 +48,7 @@ import Testing
             operation.attributes = slots.map {
                 ObjectOperation.AttributeValue(slot: $0 + 1, value: .integer(Int64($0) + 1000))
             }
-            try graph.apply([GraphEvent(operation)])
+            try graph.apply([ChangeSet(operation)])
         }
         #expect(
             try graph.rows("SELECT a0, a1, a62, a63, a64, a126, a127, a129 FROM Wide")

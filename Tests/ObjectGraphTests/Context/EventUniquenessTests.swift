@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    private func newcomer(_ graph: Graph, at version: Int64 = 6) -> GraphEvent {
+    private func newcomer(_ graph: Graph, at version: Int64 = 6) -> ChangeSet {
         graph.upsert("Member", "new", ["email": "a@x", "name": "New", "at": .value(.integer(version))])
     }
 
@@ -157,7 +157,7 @@ import Testing
 
     @Test func anEventThatFailsLeavesNoNote() throws {
         let graph = try graph("objectTrump")
-        let event = GraphEvent([
+        let event = ChangeSet([
             graph.model.upsert("Member", "new", [("email", "a@x"), ("name", "New")]),
             graph.model.upsert("Member", "ann", [("age", nil), ("at", 9)]),
         ])

@@ -68,7 +68,7 @@ import Testing
 /// Compares stores that got the same events in different chunks with the reference.
 enum Comparison {
     /// Returns what is wrong, or nil.
-    static func problem(_ model: ObjectModel, _ events: [GraphEvent], seed: UInt64) -> String? {
+    static func problem(_ model: ObjectModel, _ events: [ChangeSet], seed: UInt64) -> String? {
         do {
             return try compare(model, events, seed: seed)
         } catch {
@@ -76,7 +76,7 @@ enum Comparison {
         }
     }
 
-    private static func compare(_ model: ObjectModel, _ events: [GraphEvent], seed: UInt64) throws -> String? {
+    private static func compare(_ model: ObjectModel, _ events: [ChangeSet], seed: UInt64) throws -> String? {
         var reference = ReferenceGraph(model)
         var states = [reference]
         let expected = events.map { event in
@@ -123,7 +123,7 @@ enum Comparison {
 
         /// - Parameter saved: called after each commit with the number of events that it has.
         func apply(
-            _ events: [GraphEvent], to graph: Graph, seed: UInt64, saved: (Int) throws -> Void
+            _ events: [ChangeSet], to graph: Graph, seed: UInt64, saved: (Int) throws -> Void
         ) throws -> [String] {
             var random = SeededGenerator(seed: seed ^ 0xabcdef)
             var outcomes: [String] = []

@@ -7,7 +7,7 @@ import Testing
 @Suite struct UniquenessTests {
     private func graph() throws -> Graph { try Graph(yaml: Models.ordered) }
 
-    private func both(_ yaml: String, _ body: (Graph, ([GraphEvent]) throws -> [String]) throws -> Void) throws {
+    private func both(_ yaml: String, _ body: (Graph, ([ChangeSet]) throws -> [String]) throws -> Void) throws {
         for isSplit in [false, true] {
             let graph = try Graph(yaml: yaml)
             try body(graph) { events in

@@ -36,7 +36,7 @@ import Testing
 
     @Test func eventIsWholeOrNotAtAll() throws {
         let graph = try Graph(configuredModel("chat"))
-        let event = GraphEvent([
+        let event = ChangeSet([
             graph.model.upsert("Member", "a", [("name", "Ann")]),
             graph.model.upsert("Member", "b", [("email", "no address")]),
         ])
@@ -46,7 +46,7 @@ import Testing
 
     @Test func nestedObjectsComeFirstAndLinkUp() throws {
         let graph = try Graph(configuredModel("chat"))
-        let event = GraphEvent([
+        let event = ChangeSet([
             graph.model.upsert("Message", "x1", [("body", "hi")]), graph.model.upsert("Message", "x2", []),
             graph.model.upsert("Chat", "c1", [("messages", ["x1", "x2"])]),
         ])

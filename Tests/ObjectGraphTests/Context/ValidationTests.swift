@@ -79,7 +79,7 @@ import Testing
     @Test func oneEventMayExchangeUniqueValues() throws {
         let graph = try Graph(yaml: Self.yaml)
         try graph.apply(graph.upsert("Thing", "a", ["code": "1"]), graph.upsert("Thing", "b", ["code": "2"]))
-        let event = GraphEvent([
+        let event = ChangeSet([
             graph.model.upsert("Thing", "a", [("code", "2")]), graph.model.upsert("Thing", "b", [("code", "1")]),
         ])
         #expect(try graph.apply(event) == ["applied"])
@@ -114,7 +114,7 @@ import Testing
 
     @Test func failuresOfAllObjectsOfAnEventComeAtOnce() throws {
         let graph = try Graph(yaml: Self.yaml)
-        let event = GraphEvent([
+        let event = ChangeSet([
             graph.model.upsert("Thing", "a", [("amount", 9)]), graph.model.upsert("Thing", "b", [("amount", 9)]),
         ])
         #expect(try graph.apply(event) == ["validation.1560"])

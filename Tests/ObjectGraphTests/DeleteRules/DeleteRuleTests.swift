@@ -210,7 +210,7 @@ enum DeletionWay: String, CaseIterable, Sendable {
     @Test func deletionThatCarriesMoreThanItselfIsRefusedWhole() throws {
         let graph = try Graph(configuredModel("chat"), setDeletionThreshold: 0)
         try graph.apply(graph.upsert("Chat", "c"))
-        let event = GraphEvent([graph.model.upsert("Member", "m", []), graph.model.delete("Chat", "c")])
+        let event = ChangeSet([graph.model.upsert("Member", "m", []), graph.model.delete("Chat", "c")])
         #expect(try graph.apply(event) == ["delete.too_large"])
         #expect(try graph.identities("Chat") == ["c"])
         #expect(try graph.identities("Member") == [])

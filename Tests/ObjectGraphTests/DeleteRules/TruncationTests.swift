@@ -36,20 +36,20 @@ import Testing
 
     init() throws { graph = try Graph(yaml: Self.yaml) }
 
-    private func truncate(_ entity: String, time: Int64? = nil) throws -> GraphEvent {
+    private func truncate(_ entity: String, time: Int64? = nil) throws -> ChangeSet {
         var operation = ObjectOperation(
             .truncate, entity: try #require(graph.model.entity(named: entity)).index, identity: .null)
         operation.time = time
-        return GraphEvent(operation)
+        return ChangeSet(operation)
     }
 
-    private func room(_ id: String, changed: Int64? = nil) -> GraphEvent {
+    private func room(_ id: String, changed: Int64? = nil) -> ChangeSet {
         guard let changed else { return graph.upsert("Room", .text(id), ["owner": .value(.text("o"))]) }
         return graph.upsert(
             "Room", .text(id), ["owner": .value(.text("o")), "changed": .value(.integer(changed))])
     }
 
-    private func note(_ id: String, _ room: String) -> GraphEvent {
+    private func note(_ id: String, _ room: String) -> ChangeSet {
         graph.upsert("Note", .text(id), ["room": .value(.text(room))])
     }
 
@@ -88,7 +88,7 @@ import Testing
     @Test func anEmptyEntityIsTruncatedToo() throws {
         #expect(try graph.apply(truncate("Room", time: 5)) == ["applied"])
         #expect(try graph.history() == [])
-        let mixed = GraphEvent(room("r").operations + (try truncate("Note")).operations)
+        let mixed = ChangeSet(room("r").operations + (try truncate("Note")).operations)
         #expect(try graph.apply(mixed) == ["delete.too_large"])
         #expect(try graph.identities("Room") == [])
     }

@@ -54,7 +54,7 @@ import Testing
     }
 
     /// Makes an event one that a save can express: one operation, no version, references to objects that are there.
-    private func plain(_ event: GraphEvent, in graph: Graph, time: Int64) throws -> GraphEvent? {
+    private func plain(_ event: ChangeSet, in graph: Graph, time: Int64) throws -> ChangeSet? {
         guard var operation = event.operations.last else { return nil }
         let model = graph.model
         operation.version = .null
@@ -79,7 +79,7 @@ import Testing
                 return nil
             }
         }
-        return GraphEvent(operation)
+        return ChangeSet(operation)
     }
 
     private static func literal(_ value: Value) -> String {
@@ -91,7 +91,7 @@ import Testing
     }
 
     /// Does an event's operation in a context and saves; returns the code of the refusal, or nil.
-    private static func save(_ event: GraphEvent, in context: EditingContext) throws -> String? {
+    private static func save(_ event: ChangeSet, in context: EditingContext) throws -> String? {
         let operation = event.operations[0]
         let entity = context.model.entities[operation.entity]
         do {

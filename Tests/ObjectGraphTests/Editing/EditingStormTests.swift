@@ -36,7 +36,7 @@ struct EditingStorm {
     private let clock = Clock(1_000)
     private var random: SeededGenerator
     private var contexts: [EditingContext] = []
-    private var events: [GraphEvent]
+    private var events: [ChangeSet]
     /// Handles that stay in use over saves.
     private var held: [Int: [ManagedObject]] = [:]
     private(set) var log: [String] = []
@@ -106,7 +106,7 @@ struct EditingStorm {
         guard var event = events.popLast(), var operation = event.operations.last else { return }
         operation.time = clock.now
         if operation.version != .null { operation.version = .integer(clock.now) }
-        event = GraphEvent(operation)
+        event = ChangeSet(operation)
         let outcome = try graph.apply(event)[0]
         log.append("event: \(model.text(event)) → \(outcome)")
         try checkStore("an event")

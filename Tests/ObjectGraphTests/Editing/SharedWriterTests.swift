@@ -65,7 +65,7 @@ import Testing
             }
             group.addTask {
                 for number in 0..<50 {
-                    let event = GraphEvent(
+                    let event = ChangeSet(
                         model.upsert("Message", .text("e\(number)"), [("chat", "c"), ("body", "event")]))
                     _ = try writer.apply(WriterContext.Chunk(events: [event]))
                     if number % 7 == 0 { try writer.commit() }

@@ -11,7 +11,7 @@ struct FetchPagingTests {
         model = try ReadingFixture.model(.workOrders)
         var random = SystemRandomNumberGenerator()
         let model = model
-        var events: [GraphEvent] = (1...3).map {
+        var events: [ChangeSet] = (1...3).map {
             ReadingFixture.upsert(model, "Asset", "a\($0)", ["name": .text(["Pump", "élan", "Élan"][$0 - 1])])
         }
         for index in 1...40 {

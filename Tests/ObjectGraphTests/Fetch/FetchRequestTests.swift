@@ -7,7 +7,7 @@ struct FetchRequestTests {
 
     init() throws {
         let model = try ReadingFixture.model(.chat)
-        func up(_ entity: String, _ id: String, _ said: [String: ReadingFixture.Said]) -> GraphEvent {
+        func up(_ entity: String, _ id: String, _ said: [String: ReadingFixture.Said]) -> ChangeSet {
             ReadingFixture.upsert(model, entity, id, said)
         }
         fixture = try ReadingFixture(

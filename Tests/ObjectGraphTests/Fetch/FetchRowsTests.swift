@@ -10,7 +10,7 @@ struct FetchRowsTests {
     init() throws {
         model = try ReadingFixture.model(.workOrders)
         let model = model
-        func up(_ entity: String, _ id: String, _ said: [String: ReadingFixture.Said]) -> GraphEvent {
+        func up(_ entity: String, _ id: String, _ said: [String: ReadingFixture.Said]) -> ChangeSet {
             ReadingFixture.upsert(model, entity, id, said)
         }
         fixture = try ReadingFixture(

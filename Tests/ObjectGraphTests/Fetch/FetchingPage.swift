@@ -50,8 +50,8 @@ struct FetchingPage {
     }
 
     /// The objects of the tables whose heading begins with an entity, as events.
-    func events(_ model: ObjectModel) -> [GraphEvent] {
-        var events: [GraphEvent] = []
+    func events(_ model: ObjectModel) -> [ChangeSet] {
+        var events: [ChangeSet] = []
         var heading: [String] = []
         for line in lines {
             guard line.hasPrefix("|") else {

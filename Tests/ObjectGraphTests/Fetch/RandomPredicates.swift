@@ -133,7 +133,7 @@ struct RandomPredicates {
     }
 
     /// The events that make a store of a graph.
-    static func events(_ graph: MemoryGraph, _ model: ObjectModel) -> [GraphEvent] {
+    static func events(_ graph: MemoryGraph, _ model: ObjectModel) -> [ChangeSet] {
         graph.objects.sorted { ($0.key.entity, $0.key.id) < ($1.key.entity, $1.key.id) }.map { key, object in
             var said: [String: ReadingFixture.Said] = [:]
             for (name, value) in object.values where name != "id" { said[name] = .text(text(value)) }

@@ -24,21 +24,21 @@ struct ReadingFixture {
         return try ObjectModel.load(path: path)
     }
 
-    init(_ name: Name, _ events: [GraphEvent] = []) throws {
+    init(_ name: Name, _ events: [ChangeSet] = []) throws {
         try self.init(model: try Self.model(name), events)
     }
 
-    init(yaml: String, _ events: [GraphEvent] = []) throws {
+    init(yaml: String, _ events: [ChangeSet] = []) throws {
         try self.init(model: try ObjectModel.parse(yaml), events)
     }
 
-    init(model: ObjectModel, _ events: [GraphEvent] = []) throws {
+    init(model: ObjectModel, _ events: [ChangeSet] = []) throws {
         self.model = model
         store = try Store.inMemory(model: model)
         try apply(events)
     }
 
-    func apply(_ events: [GraphEvent], chunkSize: Int = 1000) throws {
+    func apply(_ events: [ChangeSet], chunkSize: Int = 1000) throws {
         let writer = try WriterContext(store: store)
         for start in stride(from: 0, to: events.count, by: chunkSize) {
             let part = Array(events[start..<min(start + chunkSize, events.count)])
@@ -58,11 +58,11 @@ struct ReadingFixture {
     }
 
     /// Makes an event that upserts an object; texts are read as the attributes' types.
-    func upsert(_ entity: String, _ id: String, _ said: [String: Said] = [:]) -> GraphEvent {
+    func upsert(_ entity: String, _ id: String, _ said: [String: Said] = [:]) -> ChangeSet {
         Self.upsert(model, entity, id, said)
     }
 
-    static func upsert(_ model: ObjectModel, _ entity: String, _ id: String, _ said: [String: Said]) -> GraphEvent {
+    static func upsert(_ model: ObjectModel, _ entity: String, _ id: String, _ said: [String: Said]) -> ChangeSet {
         var operation = operation(.upsert, model, entity, id)
         let entity = model.entities[operation.entity]
         for (name, said) in said.sorted(by: { $0.key < $1.key }) {
@@ -75,7 +75,7 @@ struct ReadingFixture {
                 Issue.record("\(entity.name) has no \(name)")
             }
         }
-        return GraphEvent(operation)
+        return ChangeSet(operation)
     }
 
     private static func change(_ said: Said, _ type: AttributeType) -> RelationshipChange {
@@ -99,10 +99,10 @@ struct ReadingFixture {
         return ObjectOperation(kind, entity: entity.index, identity: value(id, entity.identity.type))
     }
 
-    static func delete(_ model: ObjectModel, _ entity: String, _ id: String, time: Int64? = nil) -> GraphEvent {
+    static func delete(_ model: ObjectModel, _ entity: String, _ id: String, time: Int64? = nil) -> ChangeSet {
         var operation = operation(.delete, model, entity, id)
         operation.time = time
-        return GraphEvent(operation)
+        return ChangeSet(operation)
     }
 
     /// Runs SQL on a connection of its own, with foreign keys off.

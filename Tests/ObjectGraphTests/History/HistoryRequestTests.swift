@@ -76,7 +76,7 @@ import class Foundation.ProcessInfo
             options.name = name
             let writer = try WriterContext(store: store, options: options)
             _ = try writer.apply(
-                .init(events: [GraphEvent(store.model.upsert("Chat", .text(author + (name ?? "")), []))]))
+                .init(events: [ChangeSet(store.model.upsert("Chat", .text(author + (name ?? "")), []))]))
             try writer.close()
         }
         var byAuthor = HistoryRequest()

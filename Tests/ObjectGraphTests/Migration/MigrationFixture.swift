@@ -39,7 +39,7 @@ final class MigrationFixture {
     ///   - title: the first chat's title.
     ///   - events: what is applied besides.
     static func chats(
-        _ yaml: String = chats, title: String, also events: (Graph) -> [GraphEvent] = { _ in [] }
+        _ yaml: String = chats, title: String, also events: (Graph) -> [ChangeSet] = { _ in [] }
     ) throws -> MigrationFixture {
         try MigrationFixture(yaml) { graph in
             try graph.apply(

@@ -88,7 +88,7 @@ extension ReferenceGraph {
                 row = ObjectOperation(row, identity: known[given] ?? row.identity)
                 known[given] = row.identity
             }
-            let words = apply(GraphEvent(row))
+            let words = apply(ChangeSet(row))
             if words == ["stale"] {
                 staleCount += 1
             } else if words != ["applied"] {

@@ -61,7 +61,7 @@ struct ReferenceGraph {
     // MARK: Events
 
     /// Applies an event and returns the words that its outcome may have.
-    mutating func apply(_ event: GraphEvent) -> Set<String> {
+    mutating func apply(_ event: ChangeSet) -> Set<String> {
         if let root = event.operations.last, isStale(root) { return ["stale"] }
         return together { graph in
             for operation in event.operations where !graph.isStale(operation) {

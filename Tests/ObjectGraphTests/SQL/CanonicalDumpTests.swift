@@ -9,8 +9,8 @@ struct CanonicalDumpTests {
         return text
     }
 
-    private func events(_ model: ObjectModel) -> [GraphEvent] {
-        func up(_ entity: String, _ id: String, _ said: [String: ReadingFixture.Said]) -> GraphEvent {
+    private func events(_ model: ObjectModel) -> [ChangeSet] {
+        func up(_ entity: String, _ id: String, _ said: [String: ReadingFixture.Said]) -> ChangeSet {
             ReadingFixture.upsert(model, entity, id, said)
         }
         return [

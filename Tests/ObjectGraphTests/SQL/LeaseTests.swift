@@ -35,7 +35,7 @@ import Testing
     @Test func aWriterThatNobodyClosedLeavesNothingOfItsOpenChunk() throws {
         let folder = try TemporaryFolder()
         let model = try configuredModel("chat")
-        let event = GraphEvent(model.upsert("Chat", .text("c"), []))
+        let event = ChangeSet(model.upsert("Chat", .text("c"), []))
         for number in 0..<20 {
             let path = folder.path("\(number).sqlite")
             do {
@@ -53,7 +53,7 @@ import Testing
         var first: WriterContext? = try WriterContext(store: store)
         try first?.close()
         let second = try WriterContext(store: store)
-        let event = GraphEvent(store.model.upsert("Chat", .text("c"), []))
+        let event = ChangeSet(store.model.upsert("Chat", .text("c"), []))
         _ = try second.apply(WriterContext.Chunk(events: [event]))
         first = nil
         try second.close()

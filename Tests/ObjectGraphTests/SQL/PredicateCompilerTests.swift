@@ -8,7 +8,7 @@ struct PredicateCompilerTests {
 
     init() throws {
         let model = try ReadingFixture.model(.workOrders)
-        func up(_ entity: String, _ id: String, _ said: [String: ReadingFixture.Said]) -> GraphEvent {
+        func up(_ entity: String, _ id: String, _ said: [String: ReadingFixture.Said]) -> ChangeSet {
             ReadingFixture.upsert(model, entity, id, said)
         }
         fixture = try ReadingFixture(

@@ -57,7 +57,7 @@ struct StoreSoundnessTests {
         }
     }
 
-    private func events(_ model: ObjectModel, count: Int, seed: UInt64) -> [GraphEvent] {
+    private func events(_ model: ObjectModel, count: Int, seed: UInt64) -> [ChangeSet] {
         var random = Generator(state: seed)
         func id(_ letter: String) -> String { "\(letter)\(Int.random(in: 0..<12, using: &random))" }
         func ids(_ letter: String) -> [String] { (0..<Int.random(in: 0...4, using: &random)).map { _ in id(letter) } }
@@ -92,7 +92,7 @@ struct StoreSoundnessTests {
     }
 
     private func dump(
-        _ model: ObjectModel, _ events: [GraphEvent], chunkSize: Int, setDeletionThreshold: Int
+        _ model: ObjectModel, _ events: [ChangeSet], chunkSize: Int, setDeletionThreshold: Int
     ) throws -> String {
         let store = try Store.inMemory(model: model)
         var options = WriterContext.Options()

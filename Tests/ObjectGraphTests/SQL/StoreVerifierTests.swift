@@ -38,7 +38,7 @@ struct StoreVerifierTests {
 
     private static func workOrders() throws -> ReadingFixture {
         let model = try ReadingFixture.model(.workOrders)
-        func up(_ entity: String, _ id: String, _ said: [String: ReadingFixture.Said]) -> GraphEvent {
+        func up(_ entity: String, _ id: String, _ said: [String: ReadingFixture.Said]) -> ChangeSet {
             ReadingFixture.upsert(model, entity, id, said)
         }
         var events = [up("Asset", "a1", ["name": .text("Pump")])]
@@ -62,7 +62,7 @@ struct StoreVerifierTests {
 
     private static func people() throws -> ReadingFixture {
         let model = try ObjectModel.parse(relations)
-        func up(_ entity: String, _ id: String, _ said: [String: ReadingFixture.Said]) -> GraphEvent {
+        func up(_ entity: String, _ id: String, _ said: [String: ReadingFixture.Said]) -> ChangeSet {
             ReadingFixture.upsert(model, entity, id, said)
         }
         let passport = "123e4567-e89b-12d3-a456-426614174000"

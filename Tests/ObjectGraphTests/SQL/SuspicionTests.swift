@@ -19,9 +19,9 @@ import Testing
         defer { try? FileManager.default.removeItem(at: folder) }
         let store = try open()
         store.note(failure)
-        #expect(store.isSuspect)
+        #expect(store.needsVerification)
         let writer = try WriterContext(store: store)
-        #expect(!store.isSuspect)
+        #expect(!store.needsVerification)
         try writer.close()
     }
 
@@ -31,11 +31,11 @@ import Testing
         let busy = #expect(throws: StoreError.self) {
             try store.read { _ in throw DatabaseError(resultCode: .SQLITE_BUSY) }
         }
-        #expect(busy?.code == .busy && !store.isSuspect)
+        #expect(busy?.code == .busy && !store.needsVerification)
         let error = #expect(throws: StoreError.self) {
             try store.read { _ in throw DatabaseError(resultCode: .SQLITE_IOERR) }
         }
-        #expect(error?.code == .inputOutput && store.isSuspect)
+        #expect(error?.code == .inputOutput && store.needsVerification)
     }
 
     /// A checkpoint at the close would write what nobody has verified, and take the log away that it came from.
@@ -56,7 +56,7 @@ import Testing
         // Verified, it is closed as ever, with all that was in the log.
         store = try open()
         try save(2, store)
-        #expect(store?.isSuspect == false)
+        #expect(store?.needsVerification == false)
         #expect(try store?.read { try $0.positions().map(\.nextOffset) } == [2])
         try store?.close()
         store = nil
@@ -70,9 +70,9 @@ import Testing
         let store = try open()
         store.note(failure)
         try FileManager.default.removeItem(atPath: store.suspicionPath)
-        #expect(store.isSuspect)
+        #expect(store.needsVerification)
         try WriterContext(store: store).close()
-        #expect(!store.isSuspect)
+        #expect(!store.needsVerification)
     }
 
     private func save(_ offset: Int64, _ store: Store?) throws {
@@ -86,7 +86,7 @@ import Testing
         defer { try? FileManager.default.removeItem(at: folder) }
         let store = try open()
         for code: Int32 in [5, 13, 19] { store.note(StoreError(resultCode: code, action: "save the chunk")) }
-        #expect(!store.isSuspect)
+        #expect(!store.needsVerification)
     }
 
     @Test func anUnsoundStoreIsRefusedUntilItIsMended() throws {
@@ -100,7 +100,7 @@ import Testing
         store.note(failure)
         let error = #expect(throws: StoreError.self) { try WriterContext(store: store) }
         #expect(error?.code == .corrupt)
-        #expect(store.isSuspect)
+        #expect(store.needsVerification)
         var options = WriterContext.Options()
         options.verifiesSuspectStore = false
         try WriterContext(store: store, options: options).close()

@@ -21,7 +21,7 @@ struct SeededGenerator: RandomNumberGenerator {
 struct EventGenerator {
     let model: ObjectModel
     var random: SeededGenerator
-    private var made: [GraphEvent] = []
+    private var made: [ChangeSet] = []
     /// Of a hundred operations, and how many objects an entity has: each run stresses something else.
     private let deletions: Int
     let names: [String]
@@ -33,7 +33,7 @@ struct EventGenerator {
         names = Array(["a", "b", "c", "d", "e"].prefix(Int.random(in: 2...5, using: &random)))
     }
 
-    mutating func events(_ count: Int) -> [GraphEvent] {
+    mutating func events(_ count: Int) -> [ChangeSet] {
         while made.count < count {
             if random.chance(10), let repeated = made.randomElement(using: &random) {
                 made.append(repeated)
@@ -44,10 +44,10 @@ struct EventGenerator {
         return made
     }
 
-    mutating func event() -> GraphEvent {
+    mutating func event() -> ChangeSet {
         let time: Int64? = random.chance(50) ? Int64.random(in: 1...30, using: &random) : nil
         let count = random.chance(20) ? Int.random(in: 2...3, using: &random) : 1
-        return GraphEvent((0..<count).map { _ in operation(time: time) })
+        return ChangeSet((0..<count).map { _ in operation(time: time) })
     }
 
     mutating func operation(time: Int64?) -> ObjectOperation {
@@ -110,7 +110,7 @@ struct EventGenerator {
 
 extension ObjectModel {
     /// An event as a line of text, for the report of a failed run.
-    func text(_ event: GraphEvent) -> String {
+    func text(_ event: ChangeSet) -> String {
         event.operations.map { operation in
             let entity = entities[operation.entity]
             var words = ["\(operation.kind) \(entity.name) \(operation.identity.shown)"]

@@ -53,20 +53,20 @@ final class Graph {
     func upsert(
         _ entity: String, _ identity: Value, _ properties: KeyValuePairs<String, Property> = [:], time: Int64? = nil
     )
-        -> GraphEvent
+        -> ChangeSet
     {
-        GraphEvent(model.upsert(entity, identity, properties.map { ($0.key, $0.value) }, time: time))
+        ChangeSet(model.upsert(entity, identity, properties.map { ($0.key, $0.value) }, time: time))
     }
 
-    func delete(_ entity: String, _ identity: Value, version: Value = .null, time: Int64? = nil) -> GraphEvent {
-        GraphEvent(model.delete(entity, identity, version: version, time: time))
+    func delete(_ entity: String, _ identity: Value, version: Value = .null, time: Int64? = nil) -> ChangeSet {
+        ChangeSet(model.delete(entity, identity, version: version, time: time))
     }
 
     // MARK: Applying
 
     /// Applies events in one chunk and commits.
     @discardableResult
-    func apply(_ events: [GraphEvent]) throws -> WriterContext.ChunkResult {
+    func apply(_ events: [ChangeSet]) throws -> WriterContext.ChunkResult {
         let result = try writer.apply(WriterContext.Chunk(events: events, source: "test"))
         try writer.commit()
         return result
@@ -74,7 +74,7 @@ final class Graph {
 
     /// Applies events in one chunk, commits and returns the outcomes as words: "applied", "stale" or a failure's code.
     @discardableResult
-    func apply(_ events: GraphEvent...) throws -> [String] {
+    func apply(_ events: ChangeSet...) throws -> [String] {
         try apply(events).outcomes.map(\.word)
     }
 

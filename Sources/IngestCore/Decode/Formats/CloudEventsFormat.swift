@@ -6,7 +6,7 @@ import ObjectGraph
 struct CloudEventsFormat: RecordFormat {
     func decode(
         _ value: UnsafeRawBufferPointer, _ record: SourceRecord, _ decoder: EventDecoder
-    ) throws(DecodeError) -> GraphEvent {
+    ) throws(DecodeError) -> ChangeSet {
         if let envelope = try binaryEnvelope(record) {
             return try decodeData(try decoder.parse(value), envelope, record, decoder)
         }
@@ -14,7 +14,7 @@ struct CloudEventsFormat: RecordFormat {
     }
 
     /// A CloudEvent says in its data what it deletes.
-    func decodeTombstone(_ record: SourceRecord, _ decoder: EventDecoder) throws(DecodeError) -> GraphEvent {
+    func decodeTombstone(_ record: SourceRecord, _ decoder: EventDecoder) throws(DecodeError) -> ChangeSet {
         throw record.key?.isEmpty ?? true ? EventDecoder.noKey : EventDecoder.unclearKey
     }
 
@@ -27,7 +27,7 @@ struct CloudEventsFormat: RecordFormat {
 
     private func decodeStructured(
         _ root: JSONValue, _ record: SourceRecord, _ decoder: EventDecoder
-    ) throws(DecodeError) -> GraphEvent {
+    ) throws(DecodeError) -> ChangeSet {
         guard let type = root.member("type")?.string else {
             throw DecodeError(
                 code: "decode.envelope",
@@ -56,7 +56,7 @@ struct CloudEventsFormat: RecordFormat {
     /// A deletion needs no data where the subject names the object and no route takes the event.
     private func deletion(
         _ envelope: Envelope, _ record: SourceRecord, _ decoder: EventDecoder
-    ) throws(DecodeError) -> GraphEvent? {
+    ) throws(DecodeError) -> ChangeSet? {
         if decoder.routes.contains(where: { $0.takes(type: envelope.type) && $0.takes(record, fields: nil) }) {
             return nil
         }
@@ -68,7 +68,7 @@ struct CloudEventsFormat: RecordFormat {
         var operation = ObjectOperation(.delete, entity: entity.index, identity: identity)
         operation.time = envelope.time
         try decoder.objects.finish(&operation, entity: entity, ObjectDecoder.Circumstances(time: envelope.time))
-        return GraphEvent(operation)
+        return ChangeSet(operation)
     }
 
     /// Returns the envelope of the binary mode, where the headers hold it, or nil in structured mode.
@@ -95,7 +95,7 @@ struct CloudEventsFormat: RecordFormat {
 
     private func decodeData(
         _ data: JSONValue, _ envelope: Envelope, _ record: SourceRecord, _ decoder: EventDecoder
-    ) throws(DecodeError) -> GraphEvent {
+    ) throws(DecodeError) -> ChangeSet {
         if let route = decoder.routes.first(where: { $0.takes(type: envelope.type) && $0.takes(record, fields: data) })
         {
             return try decoder.decode(
@@ -105,7 +105,7 @@ struct CloudEventsFormat: RecordFormat {
         let entity = decoder.model.entities[type.entity]
         // The subject names the object where the data does not.
         let identity = envelope.subject.flatMap { entity.identityValue(fromText: $0) } ?? .null
-        var event = GraphEvent([])
+        var event = ChangeSet([])
         _ = try decoder.objects.decode(
             data, entity: entity, kind: type.verb, ObjectDecoder.Circumstances(time: envelope.time),
             identity: identity, into: &event.operations)

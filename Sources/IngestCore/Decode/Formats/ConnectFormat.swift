@@ -9,7 +9,7 @@ struct ConnectFormat: RecordFormat {
 
     func decode(
         _ value: UnsafeRawBufferPointer, _ record: SourceRecord, _ decoder: EventDecoder
-    ) throws(DecodeError) -> GraphEvent {
+    ) throws(DecodeError) -> ChangeSet {
         let root = try decoder.parse(value)
         if root.isNull { return try decodeTombstone(record, decoder) }
         let (payload, schema) = EventDecoder.unwrapped(try decoder.object(root))
@@ -22,7 +22,7 @@ struct ConnectFormat: RecordFormat {
         return try decoder.decodeRouted(payload, record, schema: schema)
     }
 
-    func decodeTombstone(_ record: SourceRecord, _ decoder: EventDecoder) throws(DecodeError) -> GraphEvent {
+    func decodeTombstone(_ record: SourceRecord, _ decoder: EventDecoder) throws(DecodeError) -> ChangeSet {
         try decoder.decodeDeletionByKey(record) { key, route throws(DecodeError) in
             try decoder.keyIdentity(key, route.entity, route, route.properties)
         }

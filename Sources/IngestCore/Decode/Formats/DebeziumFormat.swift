@@ -19,13 +19,13 @@ struct DebeziumFormat: RecordFormat {
     }
 
     /// A null value follows a deletion, for compaction alone.
-    func decodeTombstone(_ record: SourceRecord, _ decoder: EventDecoder) throws(DecodeError) -> GraphEvent {
+    func decodeTombstone(_ record: SourceRecord, _ decoder: EventDecoder) throws(DecodeError) -> ChangeSet {
         decoder.skipped(.tombstone)
     }
 
     func decode(
         _ value: UnsafeRawBufferPointer, _ record: SourceRecord, _ decoder: EventDecoder
-    ) throws(DecodeError) -> GraphEvent {
+    ) throws(DecodeError) -> ChangeSet {
         let root = try decoder.parse(value)
         if root.isNull { return decoder.skipped(.tombstone) }
         let (envelope, schema) = EventDecoder.unwrapped(try decoder.object(root))
@@ -51,7 +51,7 @@ struct DebeziumFormat: RecordFormat {
             var operation = ObjectOperation(
                 .truncate, entity: try entity(of: change, route, decoder).index, identity: .null)
             operation.time = change.time
-            return GraphEvent(operation)
+            return ChangeSet(operation)
         }
         guard let fields else {
             guard change.isDeletion, row == nil else { throw Self.noRow(side) }
@@ -64,7 +64,7 @@ struct DebeziumFormat: RecordFormat {
     private func decode(
         _ fields: JSONValue, _ change: Change, _ route: Route?, _ envelope: JSONValue, _ record: SourceRecord,
         _ schema: SchemaFields?, _ decoder: EventDecoder
-    ) throws(DecodeError) -> GraphEvent {
+    ) throws(DecodeError) -> ChangeSet {
         let entity = try entity(of: change, route, decoder)
         let circumstances = ObjectDecoder.Circumstances(
             time: change.time, values: route?.values ?? ValueDecoding(), takesNumbersForTexts: true)
@@ -75,7 +75,7 @@ struct DebeziumFormat: RecordFormat {
             let identity = try decoder.routedIdentity(route, fields, record, nil)
             return try decoder.decode(fields, row, route, root: envelope, identity: identity)
         }
-        var event = GraphEvent([])
+        var event = ChangeSet([])
         var (operation, _) = try decoder.objects.read(fields, row, connect: decoder.connect, into: &event.operations)
         try decoder.objects.finish(&operation, entity: entity, circumstances)
         event.operations.append(operation)
@@ -145,13 +145,13 @@ struct DebeziumFormat: RecordFormat {
     /// The key names what a deletion deletes where the event does not hold the row.
     private func decodeDeletionByKey(
         _ change: Change, _ route: Route?, _ record: SourceRecord, _ decoder: EventDecoder
-    ) throws(DecodeError) -> GraphEvent {
+    ) throws(DecodeError) -> ChangeSet {
         guard let key = record.key, !key.isEmpty else { throw Self.noRow("before") }
         let entity = try entity(of: change, route, decoder)
         let identity = try decoder.keyIdentity(key, entity, route, route?.properties ?? decoder.columns[entity.index])
         var operation = ObjectOperation(.delete, entity: entity.index, identity: identity)
         operation.time = change.time
         try decoder.objects.finish(&operation, entity: entity, ObjectDecoder.Circumstances(time: change.time))
-        return GraphEvent(operation)
+        return ChangeSet(operation)
     }
 }

@@ -17,12 +17,12 @@ protocol RecordFormat: Sendable {
     /// - Throws: ``DecodeError``.
     func decode(
         _ value: UnsafeRawBufferPointer, _ record: SourceRecord, _ decoder: EventDecoder
-    ) throws(DecodeError) -> GraphEvent
+    ) throws(DecodeError) -> ChangeSet
 
     /// Decodes a record without a value: a tombstone of a log that is compacted.
     ///
     /// - Throws: ``DecodeError``.
-    func decodeTombstone(_ record: SourceRecord, _ decoder: EventDecoder) throws(DecodeError) -> GraphEvent
+    func decodeTombstone(_ record: SourceRecord, _ decoder: EventDecoder) throws(DecodeError) -> ChangeSet
 }
 
 extension RecordFormat {

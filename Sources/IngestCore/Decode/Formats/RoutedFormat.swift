@@ -6,12 +6,12 @@ struct RoutedFormat: RecordFormat {
 
     func decode(
         _ value: UnsafeRawBufferPointer, _ record: SourceRecord, _ decoder: EventDecoder
-    ) throws(DecodeError) -> GraphEvent {
+    ) throws(DecodeError) -> ChangeSet {
         try decoder.decodeRouted(try decoder.object(try decoder.parse(value)), record)
     }
 
     /// The key is the identity as text.
-    func decodeTombstone(_ record: SourceRecord, _ decoder: EventDecoder) throws(DecodeError) -> GraphEvent {
+    func decodeTombstone(_ record: SourceRecord, _ decoder: EventDecoder) throws(DecodeError) -> ChangeSet {
         try decoder.decodeDeletionByKey(record) { key, route throws(DecodeError) in
             let text = String(validating: key, as: UTF8.self)
             guard let text, let value = route.identityValue(text: text, integer: Int64(text)) else {

@@ -55,7 +55,7 @@ public final class Store: Sendable {
     }
 
     deinit {
-        leaveLogIfSuspect()
+        keepLogIfUnverified()
         readers.close()
         guard isTemporary else { return }
         try? database.close()
@@ -301,7 +301,7 @@ public final class Store: Sendable {
     ///
     /// - Throws: ``StoreError``.
     public func close() throws(StoreError) {
-        leaveLogIfSuspect()
+        keepLogIfUnverified()
         readers.close()
         do {
             try database.close()

@@ -1,7 +1,7 @@
 /// Deletes objects inside the store, by sets of rows, where a deletion reaches more than memory should hold.
 ///
-/// The rules are those of ``DeletePropagation``; temporary tables hold the keys: `to_delete_N` of entity N what goes,
-/// `round` telling when it was reached; `forgets_N_S` what has to forget a deleted object in slot S.
+/// The rules are those of ``DeletePropagation``. Temporary tables hold the keys to delete: `to_delete_N` those of entity
+/// N, with the round of the cascade that reached each.
 struct SetDeletion {
     let store: WriterConnection
     let history: HistoryWriter

@@ -21,7 +21,7 @@ final class WriterConnection {
     let connection: OpaquePointer
     /// The table of each entity; those of one hierarchy share it.
     let entities: [EntityTable]
-    let joins: [PairTable]
+    let joins: [JoinTableRows]
     private var statements: [String: PreparedStatement] = [:]
     private var changeInsertion: PreparedStatement?
 
@@ -33,7 +33,7 @@ final class WriterConnection {
                 ($0.index, EntityTable($0, model: model, connection: handle))
             })
         entities = model.entities.compactMap { tables[$0.rootIndex] }
-        joins = model.joinTables.map { PairTable($0, connection: handle) }
+        joins = model.joinTables.map { JoinTableRows($0, connection: handle) }
     }
 
     /// Returns the prepared statement of a text, made at its first use.

@@ -57,7 +57,7 @@ struct RecordTarget: FuzzTarget {
                 RecordHeader("ce_source", Array("/fuzz".utf8)),
             ]
         }
-        let event: GraphEvent
+        let event: ChangeSet
         do {
             event = try decoder.decode(record)
         } catch {

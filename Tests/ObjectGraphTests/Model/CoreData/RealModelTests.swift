@@ -169,11 +169,11 @@ import Testing
                     operation.relationships.append(
                         ObjectOperation.RelationshipValue(relationship: relationship.index, change: change))
                 }
-                let outcome = try graph.apply(GraphEvent(operation))[0]
+                let outcome = try graph.apply(ChangeSet(operation))[0]
                 // Who needs a destination that the next version takes away has no objects that could migrate.
                 #expect(
                     outcome == (isBound ? "validation.1570" : "applied"),
-                    "\(path): \(model.text(GraphEvent(operation)))")
+                    "\(path): \(model.text(ChangeSet(operation)))")
             }
         }
         try graph.writer.close()

@@ -1,5 +1,5 @@
 /// The bulk primitives on a join table.
-final class PairTable {
+final class JoinTableRows {
     let join: JoinTable
     private let connection: OpaquePointer
     private let name: String

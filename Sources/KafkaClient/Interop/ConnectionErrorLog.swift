@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// A call that fails is told of a "transport failure" only; the reason stands in the library's log, and that of a refused
 /// certificate in OpenSSL's verdict.
-final class ConnectionDiary: Sendable {
+final class ConnectionErrorLog: Sendable {
     private struct State {
         var failure: KafkaError?
         /// OpenSSL's last verdict that was not good, by broker.
@@ -117,7 +117,7 @@ extension NativeCallbacks {
         // A library without TLS refuses the callback here, and the protocol when the client is made.
         _ = rd_kafka_conf_set_ssl_cert_verify_cb(configuration) { _, broker, _, verdict, _, _, _, _, _, opaque in
             let verdict = verdict?.pointee ?? 0
-            NativeCallbacks.from(opaque)?.diary.note(
+            NativeCallbacks.from(opaque)?.errorLog.note(
                 verdict: verdict, broker: broker.map { String(cString: $0) } ?? "")
             return verdict == 0 ? 1 : 0
         }

@@ -2,7 +2,7 @@
 ///
 /// Conflicts are resolved on the way. Links, inverses, delete rules and validation are those of the events: see
 /// ``EventApplier``.
-final class EditReplay {
+final class SaveMerge {
     let edits: EditSet
     let registry: ObjectRegistry
     let applier: EventApplier
@@ -97,7 +97,7 @@ final class EditReplay {
             identities[edit.object.entity.rootIndex].append(edit.object.identity)
         }
         try prefetch.load(identities)
-        if !model.uniquenessConstraints.isEmpty { try prefetch.loadUniqueHolders([GraphEvent(foreseen())]) }
+        if !model.uniquenessConstraints.isEmpty { try prefetch.loadUniqueHolders([ChangeSet(foreseen())]) }
         for (table, links) in Dictionary(grouping: edits.links, by: \.table) {
             let pairs = links.map(\.pair).filter { $0.owner > 0 && $0.destination > 0 }
             try registry.loadPairStates(pairs.filter { registry.pairs[table].state($0) == nil }, table: table)
@@ -126,12 +126,12 @@ final class EditReplay {
 
     private func meetChanges() throws {
         var refused: [MergeConflict] = []
-        for edit in edits.updated { try meet(edit, &refused) }
+        for edit in edits.updated { try resolve(edit, &refused) }
         try meetDeletions(&refused)
         if !refused.isEmpty { throw EditingError(conflicts: refused, isUniqueness: false) }
     }
 
-    private func meet(_ edit: EditSet.Edit, _ refused: inout [MergeConflict]) throws {
+    private func resolve(_ edit: EditSet.Edit, _ refused: inout [MergeConflict]) throws {
         let object = edit.object
         let byIdentity = registry.known(object.entity.index, object.identity)
         // An object that was deleted and made anew has another row, and is the same for whoever changes it.

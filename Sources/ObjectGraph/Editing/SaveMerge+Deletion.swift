@@ -1,5 +1,5 @@
 // Deletions: who wins against changes of others, and what the delete rules make of them in the store.
-extension EditReplay {
+extension SaveMerge {
     /// What a merge policy says of an object that the context deleted.
     private struct Verdict {
         let edit: EditSet.Edit

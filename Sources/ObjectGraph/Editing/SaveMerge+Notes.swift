@@ -1,5 +1,5 @@
 // Conflicts in words: for policies, for errors, for the store's notes.
-extension EditReplay {
+extension SaveMerge {
     func conflict(
         _ kind: MergeConflict.Kind, _ edit: EditSet.Edit, _ decision: MergeDecision
     ) throws -> MergeConflict {

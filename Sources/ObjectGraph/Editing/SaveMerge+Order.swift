@@ -1,5 +1,5 @@
 // The order of ordered relationships, after all links are made.
-extension EditReplay {
+extension SaveMerge {
     /// Brings lists into the context's order; what others have added meanwhile comes behind, in the store's order.
     ///
     /// A list that the context only added to keeps the store's order, with the added ones behind.

@@ -8,7 +8,7 @@ extension Store {
     var suspicionPath: String { path + "-suspect" }
 
     /// Tells whether the disk failed under the store, or damage was found, and nobody has verified it since.
-    public var isSuspect: Bool {
+    public var needsVerification: Bool {
         hasFailed.load(ordering: .acquiring) || FileManager.default.fileExists(atPath: suspicionPath)
     }
 
@@ -25,8 +25,8 @@ extension Store {
     /// Verifies the whole store where it is suspect, and takes the mark away where it is sound.
     ///
     /// - Throws: ``StoreError`` with code `store.corrupt` where it is not.
-    func verifyIfSuspect() throws(StoreError) {
-        guard isSuspect else { return }
+    func verifyIfNeeded() throws(StoreError) {
+        guard needsVerification else { return }
         let report: VerificationReport
         do { report = try verify() } catch { throw StoreError(error, action: "verify the store after a failed disk") }
         guard report.isSound else {
@@ -39,8 +39,8 @@ extension Store {
     }
 
     /// Lets the writing connection be closed without SQLite's checkpoint. The others only read, and make none.
-    func leaveLogIfSuspect() {
-        guard isSuspect else { return }
+    func keepLogIfUnverified() {
+        guard needsVerification else { return }
         // A store that is closed already has no connection.
         try? onWriter { _ = sqlite3_leave_log_on_close($0) }
     }

@@ -1,5 +1,5 @@
 /// The links of a join table that a chunk touches.
-struct PairRegistry {
+struct JoinTableRegistry {
     let join: JoinTable
     /// Whether a link was in the store and whether it is there now.
     private(set) var states: [Pair: State] = [:]

@@ -1,5 +1,5 @@
 // Values that have to be unique, after the conflicts with what others saved are resolved.
-extension EditReplay {
+extension SaveMerge {
     /// Makes the new objects, or merges them into those that have their identity or unique values already.
     ///
     /// - Returns: the conflicts that the policy `error` refuses.
@@ -12,7 +12,7 @@ extension EditReplay {
                 try insert(edit, known)
                 continue
             }
-            try meet(edit, first, collisions, &refused)
+            try resolve(edit, first, collisions, &refused)
         }
         return refused
     }
@@ -147,7 +147,7 @@ extension EditReplay {
         for slot in object.entity.editableAttributes { values[slot] = given[slot] }
     }
 
-    private func meet(
+    private func resolve(
         _ edit: EditSet.Edit, _ collision: Collision, _ all: [Collision], _ refused: inout [MergeConflict]
     ) throws {
         var policy = edits.policy(of: edit)
@@ -220,13 +220,13 @@ extension EditReplay {
             if update.target.entity.uniquenessConstraints.isEmpty { continue }
             for collision in try collisions(expected(update.target), update.target.entity, except: update.target)
             where collision.slots.contains(where: { update.values[$0] != nil }) {
-                try meet(update, collision, &refused)
+                try resolve(update, collision, &refused)
             }
         }
         return refused
     }
 
-    private func meet(_ update: Update, _ collision: Collision, _ refused: inout [MergeConflict]) throws {
+    private func resolve(_ update: Update, _ collision: Collision, _ refused: inout [MergeConflict]) throws {
         var policy = edits.policy(of: update.edit)
         if case .custom(let closure) = policy {
             switch try closure(try conflict(update.edit, collision)) {
