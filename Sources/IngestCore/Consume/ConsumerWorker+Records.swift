@@ -20,7 +20,7 @@ extension ConsumerWorker {
             try takeover?.check(source, partition, offset: record.offset)
             try add(source, partition, hasBacklog: hasBacklog)
         }
-        // The word that a partition has ended is no pause of the others.
+        // An end-of-partition event says nothing about other partitions.
         try pipeline.tick(hasBacklog: hasBacklog || (batch.isEmpty && !batch.errors.isEmpty))
     }
 

@@ -98,7 +98,7 @@ public final class Consumer: Sendable {
     public func abandon() throws {
         if isClosed { return }
         try pollGate.close(wake: wake) {
-            // The library lets go of nothing before all that it asked is answered or has timed out.
+            // The library frees nothing before all its requests are answered or have timed out.
             let last = Mutex(native.withLock { $0.take() })
             try DedicatedThread.start { last.withLock { $0 = nil } }
         }

@@ -3,7 +3,7 @@ import Synchronization
 
 /// Remembers why the library could not connect.
 ///
-/// A call that fails is told of a "transport failure" only; the reason stands in the library's log, and that of a refused
+/// A call that fails gets a "transport failure" only. The library logs the reason, and that of a refused
 /// certificate in OpenSSL's verdict.
 final class ConnectionErrorLog: Sendable {
     private struct State {

@@ -24,7 +24,7 @@ enum NativeConfiguration {
         return configuration
     }
 
-    /// Makes a configuration object and lets go of it.
+    /// Makes a configuration object and frees it.
     static func check(_ properties: [String: String]) throws { rd_kafka_conf_destroy(try make(properties)) }
 
     /// Reads the names of all properties that the library has documented.

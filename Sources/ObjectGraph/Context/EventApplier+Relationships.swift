@@ -140,7 +140,7 @@ extension EventApplier {
         }
     }
 
-    /// Keeps a one-to-one relationship mutual: whoever held either end before lets go of it.
+    /// Keeps a one-to-one relationship mutual: the former partners of both ends lose their references.
     func exchangePartners(
         of object: ContextObject, _ relationship: Relationship, _ inverseSlot: Int, old: Value, new: ContextObject?
     ) throws {

@@ -99,6 +99,7 @@ public struct EditingError: Error, Sendable, CustomStringConvertible {
     static func gone(_ id: ManagedObjectID) -> EditingError {
         EditingError(
             .objectGone,
-            "The object \(id) is not in the store. Somebody deleted it, or it was never saved: let go of it")
+            "The object \(id) is not in the store. Somebody deleted it, or it was never saved: drop your reference to it"
+        )
     }
 }
