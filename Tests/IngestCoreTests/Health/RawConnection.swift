@@ -18,10 +18,8 @@ final class RawConnection: Sendable {
                 connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
             }
         }
-        guard result == 0 else {
-            close(descriptor)
-            return nil
-        }
+        // The object is complete, so 'deinit' closes the descriptor here too. A second close would hit another's.
+        guard result == 0 else { return nil }
         // A limit on every wait, far beyond what a test needs.
         var limit = timeval(tv_sec: 40, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
