@@ -44,7 +44,7 @@ extension ConsumerWorker {
     /// - Throws: `StoreError`; `KafkaError` where the client may never go there.
     func compareLastRecords(of due: [TopicPartition], _ consumer: Consumer) throws {
         if due.isEmpty { return }
-        // What is open is saved first, so that going back repeats nothing.
+        // The worker saves the open chunk first, so that going back repeats nothing.
         try pipeline.finish()
         let positions = try storedPositions()
         for partition in due {

@@ -16,7 +16,7 @@ extension ConsumerWorker {
     private func take(_ partitions: [TopicPartition], _ consumer: Consumer) throws {
         if partitions.isEmpty { return }
         logger.info("partitions", metadata: ["event": "taken", "partitions": "\(partitions)"])
-        // As when a group assigns: what is open is saved.
+        // As when a group assigns, the worker saves the open chunk first.
         try saveOrDrop()
         try consumer.assign(adding: begin(partitions))
     }

@@ -34,8 +34,8 @@ final class ObjectRegistry {
     var tombstones: [[Value: TombstoneEntry]]
     var pairs: [JoinTableRegistry]
     var nextKeys: [Int64]
-    /// The keys after those of the rows that were there at the start.
-    private let firstKeys: [Int64]
+    /// The keys after those of the rows that were there at the start, once a writer has asked.
+    private var firstKeys: [Int64]?
     var storeHasTombstones: Bool
     var placeholderCount = 0
     /// The number of objects that were read from the store.
@@ -91,15 +91,15 @@ final class ObjectRegistry {
         byKey = Array(repeating: [:], count: model.entities.count)
         tombstones = Array(repeating: [:], count: model.entities.count)
         pairs = model.joinTables.map { JoinTableRegistry($0) }
-        firstKeys = try store.keysAfterRows()
         nextKeys = []
         storeHasTombstones = try store.hasTombstones()
-        try readSequences()
     }
 
-    /// Takes the next keys from the store: at the start, and after a rollback.
+    /// Takes the next keys from the store, for a registry that writes: at the start, and after a rollback.
     func readSequences() throws(StoreError) {
-        nextKeys = zip(try store.primaryKeySequences(), firstKeys).map { max($0, $1) }
+        let first: [Int64] = if let firstKeys { firstKeys } else { try store.keysAfterRows() }
+        firstKeys = first
+        nextKeys = zip(try store.primaryKeySequences(), first).map { max($0, $1) }
     }
 
     /// Forgets all objects; what is remembered does not grow with the stream.

@@ -138,6 +138,7 @@ public final class WriterContext: @unchecked Sendable {
                         connection, holder: .current(), ttlSeconds: options.leaseTTLSeconds, now: now)
                     let registry = try ObjectRegistry(
                         store: connection, setDeletionThreshold: options.setDeletionThreshold)
+                    try registry.readSequences()
                     let nextChange = try connection.nextChangeID()
                     try connection.commit()
                     return (connection, lease, registry, nextChange)

@@ -73,7 +73,7 @@ public final class EditingContext {
         self.options = options
         reader = try ReaderConnection(writer.store)
         registry = try ObjectRegistry(store: reader.tables, setDeletionThreshold: options.maximumDeletionCount)
-        registry.nextKeys = registry.nextKeys.map { _ in ManagedObjectID.firstTemporaryKey }
+        registry.nextKeys = registry.roots.map { _ in ManagedObjectID.firstTemporaryKey }
         registry.storeHasTombstones = false
         applier = EventApplier(registry: registry)
     }
