@@ -8,47 +8,8 @@ extension WriterContext {
         let checked = try request.objects.checked(with: store.model)
         // An abstract entity has no objects but placeholders, which an update leaves alone.
         let entities = checked.entities.filter { !$0.isAbstract }
-        var mayPassValuesOn = false
-        do {
-            return try update(request, checked, entities, vacates: false, &mayPassValuesOn)
-        } catch let error as BatchError where mayPassValuesOn && error.isRefusedBySchema {
-            // Objects may collide only on the way to their final values; clearing all values first shows which.
-            return try update(request, checked, entities, vacates: true, &mayPassValuesOn)
-        }
-    }
-
-    /// - Parameters:
-    ///   - vacates: whether all objects lose their unique values before any gets its new one.
-    ///   - mayPassValuesOn: becomes true if a collision may disappear in the final state.
-    private func update(
-        _ request: BatchUpdateRequest, _ checked: CheckedFetchRequest, _ entities: [Entity], vacates: Bool,
-        _ mayPassValuesOn: inout Bool
-    ) throws -> BatchResult {
-        let plan = plan
         return try batch(resultKind: request.resultKind, entities: entities) { history, tally in
-            let propagation = DerivedPropagation(store: connection, plan: plan, time: history.time)
-            let function = try ArithmeticFunction(connection.connection)
-            // The statements call it until the end of the request.
-            defer { withExtendedLifetime(function) {} }
-            let updates = try entities.map { entity in
-                let assignments = try BatchAssignments(request, entity: entity, plan: plan, time: history.time)
-                return try BatchUpdate(
-                    store: connection, history: history, entity: entity, assignments: assignments, request: checked,
-                    plan: plan, propagation: propagation, function: function)
-            }
-            mayPassValuesOn = updates.contains(where: \.mayPassValuesOn)
-            // All entities' objects and new values are chosen before the first object changes.
-            let keys = try updates.map { try $0.keys(mustList: vacates || updates.count > 1) }
-            if vacates {
-                for case (let update, let keys?) in zip(updates, keys) { try update.vacate(keys) }
-            }
-            var count = 0
-            for (update, keys) in zip(updates, keys) {
-                count += try update.run(keys, vacated: vacates && update.mayPassValuesOn, into: &tally)
-            }
-            try propagation.run()
-            try propagation.writeHistory(history, into: &tally)
-            return (count, 0)
+            (try session.sets.update(request, checked, work(history), into: &tally), 0)
         }
     }
 
@@ -62,23 +23,8 @@ extension WriterContext {
     ///   rule or a minimum count refuses. The store is then unchanged.
     public func execute(_ request: BatchDeleteRequest) throws -> BatchResult {
         let checked = try request.objects.checked(with: store.model)
-        // A placeholder may still be of an abstract entity.
-        let entities = checked.entities
-        return try batch(resultKind: request.resultKind, entities: entities) { history, tally in
-            let selections = try entities.map { entity throws(FetchPredicateError) in
-                let selection = try BatchSelection(
-                    checked, entity: entity, includesPlaceholders: true, time: history.time)
-                return (entity, selection)
-            }
-            var count = 0
-            let deletion = SetDeletion(
-                store: connection, history: history, plan: plan, validators: applier.validators)
-            try deletion.delete(
-                tombstone: Tombstone(version: .null, time: history.time), root: nil, into: &tally
-            ) { deletion throws(StoreError) in
-                for (entity, selection) in selections { count += try deletion.seed(selection, of: entity) }
-            }
-            return (count, 0)
+        return try batch(resultKind: request.resultKind, entities: checked.entities) { history, tally in
+            (try session.sets.delete(checked, work(history), into: &tally), 0)
         }
     }
 
@@ -94,7 +40,7 @@ extension WriterContext {
         var insertion = try BatchInsertion(request, model: store.model)
         return try batch(resultKind: request.resultKind, entities: [insertion.entity]) { history, tally in
             var staleCount = 0
-            while let events = try insertion.nextEvents(connection) {
+            while let events = try insertion.nextEvents(session) {
                 var run = ChunkRun(outcomes: [], placeholderCount: 0)
                 try applyTogether(events[...], history, &tally, &run)
                 staleCount += try insertion.staleCount(run.outcomes)
@@ -144,11 +90,10 @@ extension WriterContext {
         _ counts: inout (count: Int, staleCount: Int), _ tally: inout ChangeTally
     ) throws -> Int64? {
         let history = HistoryWriter(
-            store: connection, time: options.now(), author: options.author, context: options.name, source: nil,
+            session, time: options.now(), author: options.author, context: options.name, source: nil,
             nextChange: nextChange)
         counts = try body(history, &tally)
-        try history.close()
-        let token = history.hasChanges ? history.token : nil
+        let token = try history.close()
         if let token { savedToken = token }
         try restart()
         return token
@@ -220,11 +165,11 @@ struct BatchInsertion {
     }
 
     /// Returns the next chunk, or nil at the end.
-    mutating func nextEvents(_ store: WriterConnection) throws -> [ChangeSet]? {
+    mutating func nextEvents(_ reader: any RowReader) throws -> [ChangeSet]? {
         var rows: [[String: BatchInsertRequest.Content]] = []
         while rows.count < Self.chunkSize, let row = try nextRow() { rows.append(row) }
         if rows.isEmpty { return nil }
-        let known = try identities(of: rows, store)
+        let known = try identities(of: rows, reader)
         var events: [ChangeSet] = []
         var seen: [Value: Value] = [:]
         for row in rows {
@@ -254,7 +199,7 @@ struct BatchInsertion {
 
     /// The identities of the objects that have the rows' values of the matching attribute.
     private func identities(
-        of rows: [[String: BatchInsertRequest.Content]], _ store: WriterConnection
+        of rows: [[String: BatchInsertRequest.Content]], _ reader: any RowReader
     ) throws(StoreError) -> [Value: Value] {
         guard let (matching, holders) = matching else { return [:] }
         var values: Set<Value> = []
@@ -262,7 +207,7 @@ struct BatchInsertion {
             if let value = stored(row, matching), !value.isNull { values.insert(value) }
         }
         var known: [Value: Value] = [:]
-        try store.entities[entity.index].rows(slot: matching.slot, keys: Array(values), limit: nil) { row in
+        try reader.rows(of: entity.index, .values(Array(values), slot: matching.slot)) { row in
             // Entities beside each other may share the column, and the value.
             if !row.entity.isKind(of: holders) { return }
             known[row.values[matching.slot]] = row.values[entity.identitySlot]

@@ -89,16 +89,3 @@ extension ValidationFailure {
         return about(object.identity, isNamed ? ManagedObjectID(object) : nil)
     }
 }
-
-/// A set of slots; those of most entities need no memory of their own.
-struct SlotSet {
-    /// The slots below 64, a bit each.
-    private var bits: UInt64 = 0
-    private var others: Set<Int> = []
-
-    func contains(_ slot: Int) -> Bool { slot < 64 ? bits & 1 << UInt64(slot) != 0 : others.contains(slot) }
-
-    mutating func insert(_ slot: Int) {
-        if slot < 64 { bits |= 1 << UInt64(slot) } else { others.insert(slot) }
-    }
-}

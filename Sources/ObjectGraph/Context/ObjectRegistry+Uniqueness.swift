@@ -51,15 +51,16 @@ extension ObjectRegistry {
         }
     }
 
-    /// Looks up who holds some values, a statement for each constraint where it is on one attribute.
+    /// Looks up who holds some values.
     func loadHolders(_ keys: [Unique]) throws(StoreError) {
         let wanted = Dictionary(grouping: keys.filter { loadedUnique.insert($0).inserted }, by: \.constraint)
-        for (index, keys) in wanted.sorted(by: { $0.key < $1.key }) {
+        if wanted.isEmpty { return }
+        let plan = wanted.sorted { $0.key < $1.key }.map { index, keys in
             let constraint = model.uniquenessConstraints[index]
-            let declaring = model.entities[constraint.entityIndex]
-            try store.entities[declaring.index].rows(
-                holding: keys.map(\.values), of: constraint, in: declaring, model: model
-            ) { register($0) }
+            return ReadRequest.rows(entity: constraint.entityIndex, .unique(keys.map(\.values), constraint))
+        }
+        try reader.load(plan) { _, answer in
+            if case .row(let row) = answer { register(row) }
         }
     }
 }
@@ -90,17 +91,9 @@ extension ObjectRegistry {
         for owner in unknown { nextPlaces[linkKey(owner, relationship)] = 0 }
         let stored = unknown.filter { !$0.isNew }.map(\.pk)
         if stored.isEmpty { return }
-        func note(_ pk: Int64, _ greatest: Int64) {
-            nextPlaces[LinkKey(relationship, of: pk)] = Self.behind(greatest)
-        }
-        switch relationship.storage {
-        case .column: return
-        case .inverseColumn(let slot):
-            guard let place = relationship.positionSlot else { return }
-            try store.entities[relationship.destinationIndex].greatestPositions(
-                slot: slot, positionSlot: place, owners: stored, each: note)
-        case .join(let table, let isOwner):
-            try store.joins[table].greatestPlaces(keys: stored, onOwnerSide: isOwner, each: note)
+        try reader.load([.greatestPlaces(relationship, owners: stored)]) { _, answer in
+            guard case .place(let owner, let greatest) = answer else { return }
+            nextPlaces[LinkKey(relationship, of: owner)] = Self.behind(greatest)
         }
     }
 }

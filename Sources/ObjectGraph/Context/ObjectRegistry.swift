@@ -6,7 +6,8 @@
 /// Debug builds check the accesses to what every object is looked up in, release builds do not: see ``ContextObject``.
 final class ObjectRegistry {
     let model: ObjectModel
-    let store: WriterConnection
+    /// Where objects, links and tombstones are read.
+    let reader: any RowReader
     /// The number of destinations above which a deletion is carried out inside the store.
     var setDeletionThreshold: Int
 
@@ -34,9 +35,8 @@ final class ObjectRegistry {
     var tombstones: [[Value: TombstoneEntry]]
     var pairs: [JoinTableRegistry]
     var nextKeys: [Int64]
-    /// The keys after those of the rows that were there at the start, once a writer has asked.
-    private var firstKeys: [Int64]?
-    var storeHasTombstones: Bool
+    /// Whether tombstones are asked for; a registry that only reads knows none.
+    var storeHasTombstones = false
     var placeholderCount = 0
     /// The number of objects that were read from the store.
     private(set) var loadedCount = 0
@@ -81,10 +81,10 @@ final class ObjectRegistry {
     /// Signals that a deletion reaches more objects than memory should hold.
     struct TooManyDestinations: Error {}
 
-    init(store: WriterConnection, setDeletionThreshold: Int) throws(StoreError) {
-        self.store = store
+    init(_ reader: any RowReader, model: ObjectModel, setDeletionThreshold: Int) {
+        self.reader = reader
+        self.model = model
         self.setDeletionThreshold = setDeletionThreshold
-        model = store.model
         roots = model.entities.map(\.rootIndex)
         hasOrder = model.entities.contains { $0.relationships.contains(where: \.isOrdered) }
         byIdentity = Array(repeating: [:], count: model.entities.count)
@@ -92,14 +92,12 @@ final class ObjectRegistry {
         tombstones = Array(repeating: [:], count: model.entities.count)
         pairs = model.joinTables.map { JoinTableRegistry($0) }
         nextKeys = []
-        storeHasTombstones = try store.hasTombstones()
     }
 
-    /// Takes the next keys from the store, for a registry that writes: at the start, and after a rollback.
-    func readSequences() throws(StoreError) {
-        let first: [Int64] = if let firstKeys { firstKeys } else { try store.keysAfterRows() }
-        firstKeys = first
-        nextKeys = zip(try store.primaryKeySequences(), first).map { max($0, $1) }
+    /// Continues the counters of a store, for a registry that writes.
+    func take(_ counters: StoreCounters) {
+        nextKeys = counters.nextKeys
+        storeHasTombstones = counters.hasTombstones
     }
 
     /// Forgets all objects; what is remembered does not grow with the stream.
@@ -184,7 +182,7 @@ final class ObjectRegistry {
         let root = roots[entity]
         let missing = primaryKeys.filter { byKey[root][$0] == nil }
         if missing.isEmpty { return }
-        try store.entities[root].rows(primaryKeys: missing) { register($0) }
+        try reader.rows(of: root, .primaryKeys(missing)) { register($0) }
     }
 
     /// Returns a value as people know it: of a to-one relationship the destination's identity.
@@ -261,8 +259,8 @@ final class ObjectRegistry {
         let keys = owners.filter { !$0.isNew }.map { linkKey($0, relationship) }.filter { !loadedMembers.contains($0) }
         if keys.isEmpty { return true }
         var rows: [StoredRow] = []
-        let table = store.entities[relationship.destinationIndex]
-        try table.rows(slot: slot, keys: keys.map { .integer($0.pk) }, limit: limit.map { $0 == .max ? $0 : $0 + 1 }) {
+        let owners = RowKeys.values(keys.map { .integer($0.pk) }, slot: slot)
+        try reader.rows(of: relationship.destinationIndex, owners, limit: limit.map { $0 == .max ? $0 : $0 + 1 }) {
             rows.append($0)
         }
         if let limit, rows.count > limit { return false }
@@ -287,8 +285,8 @@ final class ObjectRegistry {
         let keys = owners.filter { !$0.isNew && !pairs[table].isLoaded($0.pk, isOwner: isOwner) }.map(\.pk)
         if keys.isEmpty { return true }
         var found: [(pair: Pair, places: PairPlaces)] = []
-        try store.joins[table].placedPairs(
-            keys: keys, onOwnerSide: isOwner, limit: limit.map { $0 == .max ? $0 : $0 + 1 }
+        try reader.links(
+            in: table, of: keys, isOwnerSide: isOwner, limit: limit.map { $0 == .max ? $0 : $0 + 1 }
         ) { found.append(($0, $1)) }
         if let limit, found.count > limit { return false }
         for link in found { pairs[table].noteStored(link.pair, link.places) }

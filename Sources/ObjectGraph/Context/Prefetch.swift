@@ -19,25 +19,33 @@ struct Prefetch {
 
     /// Reads the objects and the tombstones of identities, which stand at the position of their root.
     func load(_ identities: [some Collection<Value>]) throws(StoreError) {
+        var plan: [ReadRequest] = []
         for (entity, identities) in identities.enumerated() where !identities.isEmpty {
             let unknown = identities.filter { registry.byIdentity[entity][$0] == nil }
-            if !unknown.isEmpty {
-                try registry.store.entities[entity].rows(identities: unknown) { registry.register($0) }
-            }
-            if registry.storeHasTombstones { try loadTombstones(identities, entity) }
+            if !unknown.isEmpty { plan.append(.rows(entity: entity, .identities(unknown))) }
         }
+        try registry.reader.load(plan) { _, answer in
+            if case .row(let row) = answer { registry.register(row) }
+        }
+        if registry.storeHasTombstones { try loadTombstones(identities) }
     }
 
-    private func loadTombstones(_ identities: some Collection<Value>, _ entity: Int) throws(StoreError) {
-        let wanted = identities.filter { identity in
-            // A placeholder's own event may still be older than the deletion of its predecessor.
-            registry.tombstones[entity][identity] == nil
-                && registry.byIdentity[entity][identity]?.state.isPlaceholder ?? true
+    private func loadTombstones(_ identities: [some Collection<Value>]) throws(StoreError) {
+        var plan: [ReadRequest] = []
+        var entities: [Int] = []
+        for (entity, identities) in identities.enumerated() {
+            let wanted = identities.filter { identity in
+                // A placeholder's own event may still be older than the deletion of its predecessor.
+                registry.tombstones[entity][identity] == nil
+                    && registry.byIdentity[entity][identity]?.state.isPlaceholder ?? true
+            }
+            if wanted.isEmpty { continue }
+            plan.append(.tombstones(entity: entity, wanted))
+            entities.append(entity)
         }
-        if wanted.isEmpty { return }
-        let target = registry.model.entities[entity]
-        try registry.store.tombstones(entity: target, identities: wanted) { identity, tombstone in
-            registry.tombstones[entity][identity] = ObjectRegistry.TombstoneEntry(
+        try registry.reader.load(plan) { position, answer in
+            guard case .tombstone(let identity, let tombstone) = answer else { return }
+            registry.tombstones[entities[position]][identity] = ObjectRegistry.TombstoneEntry(
                 stored: tombstone, current: tombstone)
         }
     }
@@ -230,9 +238,9 @@ extension ObjectRegistry {
     /// Asks the store which of some links exist.
     func loadPairStates(_ wanted: some Collection<Pair>, table: Int) throws(StoreError) {
         if wanted.isEmpty { return }
-        var found: [(pair: Pair, places: PairPlaces)] = []
-        try store.joins[table].existing(Array(wanted)) { found.append(($0, $1)) }
-        for link in found { pairs[table].noteStored(link.pair, link.places) }
+        try reader.load([.existingLinks(table: table, Array(wanted))]) { _, answer in
+            if case .link(let pair, let places) = answer { pairs[table].noteStored(pair, places) }
+        }
         for pair in wanted { pairs[table].noteAbsent(pair) }
     }
 

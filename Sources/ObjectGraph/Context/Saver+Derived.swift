@@ -9,6 +9,7 @@ extension Saver {
         var isLinked: Bool { state.current }
         /// Tells whether the link is there before and after, at another place.
         var isMoved: Bool { state.current && state.original }
+        var row: RowChanges.Link { RowChanges.Link(table: table, pair: pair, places: state.places) }
     }
 
     /// An aggregate of an owner, by the topmost entity of the owner's hierarchy.
@@ -160,8 +161,8 @@ extension Saver {
         _ changes: inout DerivedChanges
     ) throws(StoreError) {
         var owners: Set<Int64> = []
-        try store.joins[table].pairs(keys: objects.map(\.pk), onOwnerSide: !isOwner, limit: nil) {
-            owners.insert(isOwner ? $0.owner : $0.destination)
+        try registry.reader.links(in: table, of: objects.map(\.pk), isOwnerSide: !isOwner) { pair, _ in
+            owners.insert(isOwner ? pair.owner : pair.destination)
         }
         if owners.isEmpty { return }
         for aggregate in aggregates { changes.recompute(aggregate.node, owners) }
@@ -270,11 +271,11 @@ extension Saver {
 
     // MARK: What the rows have to tell
 
-    /// Marks what has to be computed anew, before rows are written: references that SQLite clears are still there.
+    /// Returns what the rows have to tell, to be followed through the stored references before rows are written.
     ///
     /// The stored references lead from a changed object to too many readers rather than too few: whoever was led
     /// elsewhere by this chunk has been computed in memory, and is computed once more.
-    func propagation(of changes: DerivedChanges) throws(StoreError) -> DerivedPropagation? {
+    func marks(of changes: DerivedChanges) -> DerivedMarks {
         var sources: [PathKey: [Int64]] = [:]
         for object in registry.listed where !plan.paths.isEmpty && !object.isNew {
             for reader in plan.pathReaders[object.entity.index]
@@ -282,11 +283,8 @@ extension Saver {
                 sources[PathKey(path: reader.path, depth: reader.depth), default: []].append(object.pk)
             }
         }
-        if changes.recomputed.isEmpty, sources.isEmpty { return nil }
-        let propagation = DerivedPropagation(store: store, plan: plan, time: history.time)
-        for (node, owners) in changes.recomputed { try propagation.mark(node, owners.sorted()) }
-        for (key, keys) in sources { try propagation.markReaders(path: key.path, depth: key.depth, of: keys) }
-        return propagation
+        return DerivedMarks(
+            owners: changes.recomputed, sources: sources.map { ($0.key.path, $0.key.depth, $0.value) })
     }
 
     private struct PathKey: Hashable {

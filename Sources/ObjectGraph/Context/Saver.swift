@@ -1,21 +1,23 @@
 /// Writes what a chunk changed: derived values, rows, links, history, tombstones.
 struct Saver {
     let registry: ObjectRegistry
-    let plan: DerivedPlan
-    let history: HistoryWriter
+    let session: any WriterSession
+    let work: SetWork
 
-    var store: WriterConnection { registry.store }
+    var plan: DerivedPlan { work.plan }
+    var history: HistoryWriter { work.history }
 
     func save(into tally: inout ChangeTally) throws(StoreError) {
         clearReferencesToDeleted()
         let links = changedLinks()
-        let propagation = try propagation(of: derive(links))
-        try writeRows(links)
-        try propagation?.run { entity, pk, slots, values in absorb(entity, pk, slots, values) }
+        let marks = marks(of: try derive(links))
+        let recomputation = marks.isEmpty ? nil : try session.sets.recomputation(of: marks, work)
+        try session.write(rowChanges(links))
+        try recomputation?.run { entity, pk, slots, values in absorb(entity, pk, slots, values) }
         try writeHistory(&tally)
-        try propagation?.writeHistory(history, into: &tally)
+        try recomputation?.writeHistory(history, into: &tally)
         try writeTombstones()
-        try writeSequences()
+        try session.write(nextKeys: grownSequences())
     }
 
     /// Takes over what the rows gave for an object in memory, so that its change is written into the history once.
@@ -75,36 +77,31 @@ struct Saver {
 
     // MARK: Rows
 
-    /// Writes rows in an order in which no unique value is taken twice: deletions, changes, insertions.
-    private func writeRows(_ links: [Link]) throws(StoreError) {
-        for link in links where !link.isLinked { try store.joins[link.table].delete(link.pair) }
-        for object in registry.listed where !object.isNew && !object.isAlive {
-            try store.entities[object.entity.index].delete(pk: object.pk)
-        }
-        try vacateUniqueValues()
-        for object in registry.listed where !object.isNew && object.isAlive {
-            let slots = changedSlots(object)
-            let flag = object.wasPlaceholder == object.state.isPlaceholder ? nil : object.state.isPlaceholder
-            if !slots.isEmpty || flag != nil {
-                try store.entities[object.entity.index].update(
-                    pk: object.pk, slots: slots, values: object.state.values, isPlaceholder: flag)
+    private func rowChanges(_ links: [Link]) -> RowChanges {
+        var changes = RowChanges(entityCount: registry.model.entities.count)
+        for link in links where !link.isLinked { changes.removedLinks.append(link.row) }
+        changes.vacated = vacatedUniqueValues()
+        for object in registry.listed {
+            if object.isNew {
+                if object.isAlive { changes.insert(object) }
+            } else if object.isAlive {
+                let slots = changedSlots(object)
+                let setsPlaceholder = object.wasPlaceholder != object.state.isPlaceholder
+                if !slots.isEmpty || setsPlaceholder {
+                    changes.update(object, slots, setsPlaceholder: setsPlaceholder)
+                }
+                if object.entity !== object.originalEntity { changes.entityChanges.append((object.pk, object.entity)) }
+            } else {
+                changes.deletedKeys[object.entity.rootIndex].append(object.pk)
             }
-            // After its values: those it had may be another object's under the constraints of the entity below.
-            if object.entity !== object.originalEntity {
-                try store.entities[object.entity.index].setEntity(object.entity, pk: object.pk)
-            }
         }
-        for object in registry.listed where object.isNew && object.isAlive {
-            try store.entities[object.entity.index].insert(
-                pk: object.pk, entity: object.entity, values: object.state.values,
-                isPlaceholder: object.state.isPlaceholder)
-        }
-        for link in links where link.isLinked { try store.joins[link.table].insert(link.pair, link.state.places) }
+        for link in links where link.isLinked { changes.links.append(link.row) }
+        return changes
     }
 
     /// Clears unique values that pass from one object to another, for rows are written one by one.
-    private func vacateUniqueValues() throws(StoreError) {
-        if registry.model.uniquenessConstraints.isEmpty { return }
+    private func vacatedUniqueValues() -> [RowChanges.Updates] {
+        if registry.model.uniquenessConstraints.isEmpty { return [] }
         var taken: Set<ObjectRegistry.Unique> = []
         for object in registry.listed where object.isAlive {
             for constraint in object.entity.uniquenessConstraints {
@@ -114,7 +111,8 @@ struct Saver {
                 if !isBound || registry.uniqueKey(object.original, constraint) != key { taken.insert(key) }
             }
         }
-        if taken.isEmpty { return }
+        if taken.isEmpty { return [] }
+        var vacated: [RowChanges.Updates] = []
         for object in registry.listed where !object.isNew && object.isAlive {
             var slots: Set<Int> = []
             for constraint in object.entity.uniquenessConstraints {
@@ -125,14 +123,20 @@ struct Saver {
                 slots.formUnion(constraint.slots.filter { object.original[$0] != object.state.values[$0] }.prefix(1))
             }
             if slots.isEmpty { continue }
-            let nothing = [Value](repeating: .null, count: object.entity.slotCount)
-            try store.entities[object.entity.index].update(
-                pk: object.pk, slots: slots.sorted(), values: nothing, isPlaceholder: nil)
+            var row = RowChanges.Updates(root: object.entity.rootIndex, slots: slots.sorted(), setsPlaceholder: false)
+            row.keys.append(object.pk)
+            row.values.append([Value](repeating: .null, count: object.entity.slotCount))
+            vacated.append(row)
         }
+        return vacated
     }
 
-    private func changedSlots(_ object: ContextObject) -> [Int] {
-        object.original.indices.filter { object.original[$0] != object.state.values[$0] }
+    private func changedSlots(_ object: ContextObject) -> SlotSet {
+        var slots = SlotSet()
+        for slot in object.original.indices where object.original[slot] != object.state.values[slot] {
+            slots.insert(slot)
+        }
+        return slots
     }
 
     // MARK: History
@@ -145,7 +149,7 @@ struct Saver {
             try history.append(
                 entity: object.entity, pk: object.pk, identity: object.identity, kind: kind,
                 properties: kind == .update ? changedNames(object) : nil,
-                tombstone: kind == .delete ? object.entity.preservedValues(object.state.values) : nil)
+                preservedValues: kind == .delete ? object.entity.preservedValues(object.state.values) : nil)
         }
     }
 
@@ -182,32 +186,33 @@ struct Saver {
     }
 
     private func changedNames(_ object: ContextObject) -> String {
-        registry.changedNames.text(object.entity, slots: changedSlots(object), links: object.changedLinks)
+        registry.changedNames.text(object.entity, slots: changedSlots(object).sorted, links: object.changedLinks)
     }
 
     // MARK: Tombstones and sequences
 
     private func writeTombstones() throws(StoreError) {
+        var changes = TombstoneChanges()
         for (index, entries) in registry.tombstones.enumerated() {
-            let entity = registry.model.entities[index].name
+            let entity = registry.model.entities[index]
             for (identity, entry) in entries where entry.isChanged {
                 if let tombstone = entry.current {
-                    registry.storeHasTombstones = true
-                    // A deletion of something unknown is no change of the graph: it gets the token of the save, or 0.
-                    try store.putTombstone(
-                        entity: entity, identity: identity, tombstone, token: history.token ?? 0, saved: history.time)
+                    changes.written.append((entity, identity, tombstone))
                 } else if entry.stored != nil {
-                    try store.removeTombstone(entity: entity, identity: identity)
+                    changes.removed.append((entity, identity))
                 }
             }
         }
+        if changes.written.isEmpty, changes.removed.isEmpty { return }
+        if !changes.written.isEmpty { registry.storeHasTombstones = true }
+        changes.token = try history.flush() ?? 0
+        changes.time = history.time
+        try session.write(changes)
     }
 
-    private func writeSequences() throws(StoreError) {
+    private func grownSequences() -> [(root: Int, key: Int64)] {
         var isGrown = Array(repeating: false, count: registry.roots.count)
         for object in registry.listed where object.isNew { isGrown[object.entity.rootIndex] = true }
-        for index in isGrown.indices where isGrown[index] {
-            try store.putSequence(entity: registry.model.entities[index].name, next: registry.nextKeys[index])
-        }
+        return isGrown.indices.filter { isGrown[$0] }.map { ($0, registry.nextKeys[$0]) }
     }
 }

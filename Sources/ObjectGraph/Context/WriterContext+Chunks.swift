@@ -4,8 +4,8 @@ extension WriterContext {
         _ chunk: Chunk, _ deadLetter: (Int, EventFailure) -> DeadLetter?, isolatesEvents: Bool
     ) throws -> ChunkResult {
         let history = HistoryWriter(
-            store: connection, time: options.now(), author: options.author, context: options.name,
-            source: chunk.source, nextChange: nextChange)
+            session, time: options.now(), author: options.author, context: options.name, source: chunk.source,
+            nextChange: nextChange)
         var tally = ChangeTally(entityCount: store.model.entities.count)
         var run = ChunkRun(outcomes: [], placeholderCount: 0)
         run.outcomes.reserveCapacity(chunk.events.count)
@@ -16,20 +16,13 @@ extension WriterContext {
         } else {
             try applyTogether(chunk.events[...], history, &tally, &run)
         }
-        var letters = chunk.deadLetters
-        for (index, outcome) in run.outcomes.enumerated() {
-            if case .failed(let failure) = outcome, let letter = deadLetter(index, failure) { letters.append(letter) }
-        }
-        try connection.append(letters)
-        try connection.settleLetters(of: chunk, run.outcomes)
-        for position in chunk.positions { try connection.put(position) }
-        try history.close()
-        if history.hasChanges { savedToken = history.token }
+        try session.write(chunk.ledger(run.outcomes, deadLetter))
+        let token = try history.close()
+        if let token { savedToken = token }
         nextChange = history.nextChange
         uncommittedCount += tally.total + chunk.positions.count
         return ChunkResult(
-            outcomes: run.outcomes, changes: tally, placeholderCount: run.placeholderCount,
-            token: history.hasChanges ? history.token : nil)
+            outcomes: run.outcomes, changes: tally, placeholderCount: run.placeholderCount, token: token)
     }
 
     struct ChunkRun {
@@ -82,15 +75,14 @@ extension WriterContext {
         _ event: ArraySlice<ChangeSet>, _ history: HistoryWriter, _ tally: inout ChangeTally, _ run: inout ChunkRun
     ) throws {
         let (outcomeCount, placeholderCount) = (run.outcomes.count, run.placeholderCount)
-        let changesBefore = history.nextChange
         var ownTally = ChangeTally(entityCount: store.model.entities.count)
-        try connection.begin(.event)
+        // Changes before the event may not be undone with it.
+        try history.flush()
+        let changesBefore = history.nextChange
         do {
-            try applyTogether(event, history, &ownTally, &run)
-            try connection.release(.event)
+            try session.undoingOnFailure { try applyTogether(event, history, &ownTally, &run) }
             tally.add(ownTally)
         } catch let error as StoreError where error.isOfOneEvent {
-            try connection.rollback(to: .event)
             try restart()
             history.rewind(to: changesBefore)
             run.placeholderCount = placeholderCount
@@ -100,14 +92,13 @@ extension WriterContext {
     }
 
     private func flush(_ history: HistoryWriter, _ tally: inout ChangeTally, _ run: inout ChunkRun) throws(StoreError) {
-        try Saver(registry: registry, plan: plan, history: history).save(into: &tally)
+        try Saver(registry: registry, session: session, work: work(history)).save(into: &tally)
         run.placeholderCount += registry.placeholderCount
         if applier.notes.isEmpty { return }
-        let notes = applier.notes
+        let token = try history.flush()
+        let notes = applier.notes.map { $0.saved(token, at: options.now(), source: history.source) }
         applier.notes = []
-        for note in notes {
-            try connection.append(note.saved(history.token, at: options.now(), source: history.source))
-        }
+        try session.append(notes)
     }
 
     /// Carries a deletion out inside the store; what the chunk held before it is saved already.
@@ -115,10 +106,10 @@ extension WriterContext {
         _ deletion: EventApplier.LargeDeletion, _ history: HistoryWriter, _ tally: inout ChangeTally
     ) throws -> EventOutcome {
         let tombstone = Tombstone(version: deletion.version, time: deletion.time)
-        return try carryOutInStore(history, &tally) { sets, tally in
+        return try carryOutInStore(history, &tally) { work, tally in
             for root in deletion.roots {
-                try sets.delete(
-                    entity: store.model.entities[root.entity], pk: root.pk, tombstone: tombstone, into: &tally)
+                try session.sets.delete(
+                    store.model.entities[root.entity], pk: root.pk, tombstone: tombstone, work, into: &tally)
             }
         }
     }
@@ -126,31 +117,64 @@ extension WriterContext {
     private func truncateInStore(
         _ truncation: ObjectOperation, _ history: HistoryWriter, _ tally: inout ChangeTally
     ) throws -> EventOutcome {
-        try carryOutInStore(history, &tally) { sets, tally in
-            try sets.truncate(store.model.entities[truncation.entity], time: truncation.time, into: &tally)
+        try carryOutInStore(history, &tally) { work, tally in
+            try session.sets.truncate(
+                store.model.entities[truncation.entity], time: truncation.time, work, into: &tally)
         }
     }
 
     private func carryOutInStore(
         _ history: HistoryWriter, _ tally: inout ChangeTally,
-        _ body: (SetDeletion, inout ChangeTally) throws -> Void
+        _ body: (SetWork, inout ChangeTally) throws -> Void
     ) throws -> EventOutcome {
         registry.reset()
-        try connection.begin(.deletion)
+        try history.flush()
         let changesBefore = history.nextChange
         var ownTally = ChangeTally(entityCount: store.model.entities.count)
         do {
-            let sets = SetDeletion(
-                store: connection, history: history, plan: plan, validators: applier.validators)
-            try body(sets, &ownTally)
-            try connection.release(.deletion)
+            try session.undoingOnFailure { try body(work(history), &ownTally) }
             registry.storeHasTombstones = true
             tally.add(ownTally)
             return .applied
         } catch let failures as ValidationFailures {
-            try connection.rollback(to: .deletion)
             history.rewind(to: changesBefore)
             return .failed(EventFailure(failures))
         }
+    }
+
+    /// What set operations of this context work with.
+    func work(_ history: HistoryWriter) -> SetWork {
+        SetWork(history: history, plan: plan, validators: applier.validators)
+    }
+}
+
+extension WriterContext.Chunk {
+    /// What the chunk saves besides the effect of its events.
+    ///
+    /// - Parameter deadLetter: makes the dead letter of a failed event, given its position in the chunk.
+    fileprivate func ledger(
+        _ outcomes: [EventOutcome], _ deadLetter: (Int, EventFailure) -> DeadLetter?
+    ) -> ChunkLedger {
+        var ledger = ChunkLedger()
+        ledger.positions = positions
+        ledger.letters = deadLetters
+        for (index, outcome) in outcomes.enumerated() {
+            if case .failed(let failure) = outcome, let letter = deadLetter(index, failure) {
+                ledger.letters.append(letter)
+            }
+        }
+        for (id, outcome) in zip(retriedLetters, outcomes) {
+            switch outcome {
+            case .applied, .stale: ledger.removedLetters.append(id)
+            case .failed(let failure):
+                ledger.failedAttempts.append(
+                    FailedAttempt(id: id, stage: "apply", code: failure.code, reason: failure.description))
+            }
+        }
+        ledger.failedAttempts += undecodedLetters.map {
+            FailedAttempt(id: $0.id, stage: $0.stage, code: $0.code, reason: $0.reason)
+        }
+        ledger.removedLetters += unwantedLetters
+        return ledger
     }
 }

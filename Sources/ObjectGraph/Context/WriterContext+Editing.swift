@@ -46,16 +46,15 @@ extension WriterContext {
         let replay = SaveMerge(edits, registry: registry, applier: applier, time: time)
         try replay.run()
         let history = HistoryWriter(
-            store: connection, time: time, author: author ?? options.author, context: name ?? options.name,
+            session, time: time, author: author ?? options.author, context: name ?? options.name,
             source: nil, nextChange: nextChange)
         var tally = ChangeTally(entityCount: store.model.entities.count)
-        try Saver(registry: registry, plan: plan, history: history).save(into: &tally)
-        try history.close()
-        let token = history.hasChanges ? history.token : nil
+        try Saver(registry: registry, session: session, work: work(history)).save(into: &tally)
+        let token = try history.close()
         var outcome = replay.outcome()
         outcome.result.token = token
         outcome.result.conflicts = replay.notes.map { $0.saved(token, at: time, source: name ?? options.name) }
-        for note in outcome.result.conflicts { try connection.append(note) }
+        try session.append(outcome.result.conflicts)
         if let token { savedToken = token }
         nextChange = history.nextChange
         uncommittedCount += tally.total

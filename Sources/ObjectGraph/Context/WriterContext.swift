@@ -88,12 +88,11 @@ public final class WriterContext: @unchecked Sendable {
     /// The store that the context writes.
     public let store: Store
     let options: Options
-    let connection: WriterConnection
+    let session: any WriterSession
     let registry: ObjectRegistry
     let applier: EventApplier
     let plan: DerivedPlan
-    private var lease: Lease
-    private var leaseRenewed: Int64
+    private var claimRenewed: Int64
     var nextChange: Int64
     var uncommittedCount = 0
     private var lastCommittedToken: Int64?
@@ -124,34 +123,18 @@ public final class WriterContext: @unchecked Sendable {
         self.options = options
         let validators = try Validators(options.validators, model: store.model)
         let now = options.now()
+        let session = try store.makeWriterSession()
         do {
-            let parts = try store.onWriter { handle in
-                let connection = WriterConnection(handle, model: store.model)
-                if connection.isInTransaction {
-                    throw StoreError(
-                        .leased, "Another writer context of this process is writing this store",
-                        remedy: "Use that one, or close it first")
-                }
-                try connection.begin()
-                do {
-                    let lease = try Lease.take(
-                        connection, holder: .current(), ttlSeconds: options.leaseTTLSeconds, now: now)
-                    let registry = try ObjectRegistry(
-                        store: connection, setDeletionThreshold: options.setDeletionThreshold)
-                    try registry.readSequences()
-                    let nextChange = try connection.nextChangeID()
-                    try connection.commit()
-                    return (connection, lease, registry, nextChange)
-                } catch {
-                    try? connection.rollback()
-                    throw error
-                }
-            }
-            (connection, lease, registry, nextChange) = parts
+            let counters = try session.access { try session.claim(ttlSeconds: options.leaseTTLSeconds, now: now) }
+            registry = ObjectRegistry(
+                session, model: store.model, setDeletionThreshold: options.setDeletionThreshold)
+            registry.take(counters)
+            nextChange = counters.nextChange
         } catch {
             throw StoreError(error, action: "take the store's lease")
         }
-        leaseRenewed = now
+        self.session = session
+        claimRenewed = now
         applier = EventApplier(registry: registry, validators: validators)
         plan = DerivedPlan(store.model)
     }
@@ -180,15 +163,11 @@ public final class WriterContext: @unchecked Sendable {
         try undoingOnFailure("save the chunk") {
             try reportUndoneChunks()
             try beginIfNeeded()
-            try connection.begin(.chunk)
             do {
-                let result = try save(chunk, deadLetter, isolatesEvents: false)
-                try connection.release(.chunk)
-                return result
+                return try session.undoingOnFailure { try save(chunk, deadLetter, isolatesEvents: false) }
             } catch let error as StoreError where error.isOfOneEvent {
                 // A rule of the schema that the checks in memory do not know, or a stored value that nothing can be
                 // done with: find the event that meets it.
-                try connection.rollback(to: .chunk)
                 try restart()
                 return try save(chunk, deadLetter, isolatesEvents: true)
             }
@@ -203,12 +182,12 @@ public final class WriterContext: @unchecked Sendable {
     public func commit() throws(StoreError) {
         try undoingOnFailure("commit") {
             try reportUndoneChunks()
-            guard connection.isInTransaction else { return }
+            guard session.isInTransaction else { return }
             let now = options.now()
-            let isDue = abs(now - leaseRenewed) > Int64(options.leaseTTLSeconds * 250_000)
-            if isDue { try lease.renew(connection, now: now) }
-            try connection.commit()
-            if isDue { leaseRenewed = now }
+            let isDue = abs(now - claimRenewed) > Int64(options.leaseTTLSeconds * 250_000)
+            if isDue { try session.renewClaim(now: now) }
+            try session.commit()
+            if isDue { claimRenewed = now }
             if lastCommittedToken != savedToken { store.signal.notify() }
             lastCommittedToken = savedToken
             uncommittedCount = 0
@@ -219,7 +198,7 @@ public final class WriterContext: @unchecked Sendable {
     public func rollback() throws(StoreError) {
         try perform("roll back") {
             undoneChunks = nil
-            try connection.rollback()
+            try session.rollback()
             try restart()
             savedToken = lastCommittedToken
             uncommittedCount = 0
@@ -236,7 +215,7 @@ public final class WriterContext: @unchecked Sendable {
     ///
     /// - Throws: ``StoreError`` with code `store.fenced` where another worker took the store.
     public func renewLease() throws(StoreError) {
-        let isDue = exclusively { abs(options.now() - leaseRenewed) > Int64(options.leaseTTLSeconds * 250_000) }
+        let isDue = exclusively { abs(options.now() - claimRenewed) > Int64(options.leaseTTLSeconds * 250_000) }
         guard isDue else { return }
         try undoingOnFailure("renew the lease") { try beginIfNeeded() }
         try commit()
@@ -249,42 +228,39 @@ public final class WriterContext: @unchecked Sendable {
         try commit()
         try undoingOnFailure("give up the lease") {
             try beginIfNeeded()
-            try lease.release(connection)
-            try connection.commit()
-            connection.releaseStatements()
+            try session.releaseClaim()
+            try session.commit()
+            session.close()
         }
         isClosed = true
     }
 
     deinit {
-        // The connection must not outlive the store with a statement, nor with a transaction that nobody commits. After
-        // its close a transaction is the next writer's.
-        try? store.onWriter { _ in
-            if !isClosed, connection.isInTransaction { try connection.rollback() }
-            connection.releaseStatements()
+        // A transaction that nobody commits may not stay open. After the close a transaction is the next writer's.
+        try? session.access {
+            if !isClosed, session.isInTransaction { try session.rollback() }
+            session.close()
         }
     }
 
     func beginIfNeeded() throws {
-        if connection.isInTransaction { return }
-        try connection.begin()
-        try lease.check(connection)
+        if !session.isInTransaction { try session.begin() }
     }
 
     /// Forgets what memory holds and reads the counters anew.
     func restart() throws {
         registry.reset()
         applier.notes = []
-        try registry.readSequences()
-        registry.storeHasTombstones = try connection.hasTombstones()
-        nextChange = try connection.nextChangeID()
+        let counters = try session.counters()
+        registry.take(counters)
+        nextChange = counters.nextChange
     }
 
     private func perform<Result>(_ action: String, _ body: () throws -> Result) throws(StoreError) -> Result {
         lock.lock()
         defer { lock.unlock() }
         do {
-            return try store.onWriter { _ in try body() }
+            return try session.access(body)
         } catch {
             throw StoreError(error, action: action)
         }
@@ -310,15 +286,42 @@ public final class WriterContext: @unchecked Sendable {
     /// The time, in microseconds since 1970 UTC.
     var now: Int64 { options.now() }
 
-    /// Calls `body` with the connection inside a transaction that holds the lease, and commits it.
-    func write<Result>(_ action: String, _ body: (WriterConnection) throws -> Result) throws(StoreError) -> Result {
+    /// Calls `body` with the session inside a transaction that holds the lease, and commits it.
+    func change<Result>(_ action: String, _ body: (any WriterSession) throws -> Result) throws(StoreError) -> Result {
         lock.lock()
         defer { lock.unlock() }
         let result = try undoingOnFailure(action) {
             try beginIfNeeded()
-            return try body(connection)
+            return try body(session)
         }
         try commit()
         return result
+    }
+
+    /// Saves through which number dead letters were sent to a topic, with the next commit.
+    ///
+    /// - Throws: ``StoreError``.
+    public func putSentDeadLetter(_ id: Int64, topic: String) throws(StoreError) {
+        try undoingOnFailure("save the dead letters' cursor") {
+            try beginIfNeeded()
+            try session.putSentDeadLetter(id, topic: topic)
+            uncommittedCount += 1
+        }
+    }
+
+    /// Removes dead letters, and commits that with whatever is applied.
+    ///
+    /// - Throws: ``StoreError``.
+    public func removeDeadLetters(_ ids: [Int64]) throws(StoreError) {
+        try change("remove dead letters") { try $0.removeDeadLetters(ids) }
+    }
+
+    /// Removes resolved conflicts that were reviewed, all up to a number.
+    ///
+    /// - Returns: how many were removed.
+    /// - Throws: ``StoreError``.
+    @discardableResult
+    public func dropConflicts(through id: Int64) throws(StoreError) -> Int {
+        try change("drop conflicts") { try $0.removeConflicts(through: id) }
     }
 }

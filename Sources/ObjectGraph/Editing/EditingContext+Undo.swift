@@ -134,7 +134,7 @@ extension EditingContext {
         var gone: [ManagedObjectID] = []
         for (index, group) in Dictionary(grouping: ids, by: \.entityIndex).sorted(by: { $0.key < $1.key }) {
             var rows: [Int64: StoredRow] = [:]
-            try registry.store.entities[index].rows(primaryKeys: group.map(\.pk)) { rows[$0.pk] = $0 }
+            try registry.reader.rows(of: index, .primaryKeys(group.map(\.pk))) { rows[$0.pk] = $0 }
             for id in group {
                 let old = registry.known(index, pk: id.pk)
                 if let row = rows[id.pk] {

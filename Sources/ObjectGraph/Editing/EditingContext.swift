@@ -38,7 +38,6 @@ public final class EditingContext {
     }
     let registry: ObjectRegistry
     let applier: EventApplier
-    private let reader: ReaderConnection
     private var handles = HandleTable()
 
     /// What is not saved besides the registry's objects.
@@ -71,10 +70,10 @@ public final class EditingContext {
     public init(_ writer: WriterContext, options: Options = Options()) throws(StoreError) {
         self.writer = writer
         self.options = options
-        reader = try ReaderConnection(writer.store)
-        registry = try ObjectRegistry(store: reader.tables, setDeletionThreshold: options.maximumDeletionCount)
+        registry = ObjectRegistry(
+            try writer.store.makeRowReader(), model: writer.store.model,
+            setDeletionThreshold: options.maximumDeletionCount)
         registry.nextKeys = registry.roots.map { _ in ManagedObjectID.firstTemporaryKey }
-        registry.storeHasTombstones = false
         applier = EventApplier(registry: registry)
     }
 
@@ -212,7 +211,7 @@ public final class EditingContext {
             return known.entity.isKind(of: entity) ? handle(known) : nil
         }
         var found: ContextObject?
-        try registry.store.entities[entity.index].rows(identities: [identity]) {
+        try registry.reader.rows(of: entity.index, .identities([identity])) {
             let object = registry.register($0)
             if object.isAlive, object.entity.isKind(of: entity) { found = object }
         }

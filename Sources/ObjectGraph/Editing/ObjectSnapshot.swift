@@ -86,8 +86,7 @@ extension ReadContext {
             pks.append(object.pk)
             return true
         }
-        let registry = try ObjectRegistry(
-            store: WriterConnection(try connection(), model: model), setDeletionThreshold: .max)
+        let registry = ObjectRegistry(try rowReader(), model: model, setDeletionThreshold: .max)
         try registry.load(entity: checked.entity.index, primaryKeys: pks)
         let roots = pks.compactMap { registry.known(checked.entity.index, pk: $0) }
         var snapshot = ObjectSnapshot()

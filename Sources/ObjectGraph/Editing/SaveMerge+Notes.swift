@@ -68,7 +68,7 @@ extension SaveMerge {
         if identity.isNull { return .null }
         let destination = model.entities[relationship.destinationIndex]
         if let identity = destination.identity.type.value(given: identity) {
-            try registry.store.entities[destination.index].rows(identities: [identity]) { registry.register($0) }
+            try registry.reader.rows(of: destination.index, .identities([identity])) { registry.register($0) }
             if let found = registry.known(destination.index, identity), found.isAlive,
                 found.entity.isKind(of: destination)
             {

@@ -228,8 +228,8 @@ final class SaveMerge {
         for relationship in object.entity.relationships where relationship.deleteRule.leavesDanglingReferences {
             guard case .column(let slot)? = model.inverse(of: relationship)?.storage else { continue }
             var isFound = false
-            try registry.store.entities[relationship.destinationIndex].rows(
-                slot: slot, keys: [.integer(object.pk)], limit: 1
+            try registry.reader.rows(
+                of: relationship.destinationIndex, .values([.integer(object.pk)], slot: slot), limit: 1
             ) { _ in isFound = true }
             if isFound { return true }
         }

@@ -63,15 +63,3 @@ struct HistoryRange: Equatable {
             .compactMap { Int64(Substring($0)) }
     }
 }
-
-extension HistoryWriter {
-    /// Appends ranges for sorted primary keys, however many.
-    func append(keys: [Int64], entity: Entity, kind: ChangeKind, properties: String?) throws(StoreError) {
-        for start in stride(from: 0, to: keys.count, by: HistoryRange.maximumCount) {
-            let part = keys[start..<min(start + HistoryRange.maximumCount, keys.count)]
-            if let range = HistoryRange(keys: part, kind: kind, properties: properties) {
-                try append(range, entity: entity)
-            }
-        }
-    }
-}

@@ -1,70 +1,89 @@
 /// Writes the history of one save. The first change opens the transaction, so a save without changes leaves no trace.
+///
+/// Changes gather in columns and are handed to the storage together.
 final class HistoryWriter {
-    private let store: WriterConnection
+    /// The number of changes that are handed over at once.
+    private static let maximumCount = 4096
+
+    private let session: any WriterSession
     /// The time of the save, in microseconds since 1970 UTC.
     let time: Int64
     private let author: String
     private let context: String?
     let source: String?
     private let firstChange: Int64
+    private var entries: HistoryEntries
     private(set) var nextChange: Int64
-    /// The transaction's token, or nil while there is no change.
-    private(set) var token: Int64?
+    private var openedToken: Int64?
 
-    init(store: WriterConnection, time: Int64, author: String, context: String?, source: String?, nextChange: Int64) {
-        self.store = store
+    init(
+        _ session: any WriterSession, time: Int64, author: String, context: String?, source: String?, nextChange: Int64
+    ) {
+        self.session = session
         self.time = time
         self.author = author
         self.context = context
         self.source = source
         firstChange = nextChange
         self.nextChange = nextChange
-    }
-
-    /// Returns the token, and opens the transaction if necessary.
-    func openToken() throws(StoreError) -> Int64 {
-        if let token { return token }
-        let opened = try store.openHistoryTransaction(
-            time: time, author: author, context: context, source: source, firstChange: firstChange)
-        token = opened
-        return opened
-    }
-
-    func append(
-        entity: Entity, pk: Int64, identity: Value, kind: ChangeKind, properties: String? = nil,
-        tombstone: String? = nil
-    ) throws(StoreError) {
-        try store.appendChange(
-            id: nextChange, token: try openToken(), entity: entity.name, pk: pk, identity: identity, kind: kind,
-            properties: properties, tombstone: tombstone)
-        nextChange += 1
-    }
-
-    /// Appends a range of changes.
-    func append(_ range: HistoryRange, entity: Entity) throws(StoreError) {
-        try store.appendRange(range, id: nextChange, token: try openToken(), entity: entity.name)
-        nextChange += range.count
-    }
-
-    /// Counts changes that a statement wrote with ids from `nextChange` on.
-    func noteAppended(_ count: Int64) { nextChange += count }
-
-    /// Drops the changes from an id on, after a rollback of their rows.
-    func rewind(to change: Int64) {
-        nextChange = change
-        // The rollback may have removed the transaction's row.
-        if change == firstChange { token = nil }
-    }
-
-    func close() throws(StoreError) {
-        guard let token else { return }
-        let count = nextChange - firstChange
-        if count == 0 {
-            try store.removeHistoryTransaction(token: token)
-        } else {
-            try store.closeHistoryTransaction(token: token, changeCount: count)
-        }
+        entries = HistoryEntries(firstChange: nextChange)
     }
 
     var hasChanges: Bool { nextChange > firstChange }
+
+    /// Returns the transaction's token, and opens the transaction if necessary. All changes so far are then stored.
+    func openToken() throws(StoreError) -> Int64 {
+        let token: Int64
+        if let openedToken {
+            token = openedToken
+        } else {
+            token = try session.openHistory(
+                HistoryHeader(time: time, author: author, context: context, source: source, firstChange: firstChange))
+            openedToken = token
+        }
+        if entries.count > 0 {
+            try session.append(entries, token: token)
+            entries = HistoryEntries(firstChange: nextChange)
+        }
+        return token
+    }
+
+    /// Stores the changes so far.
+    ///
+    /// - Returns: their token, or nil where nothing has changed.
+    @discardableResult
+    func flush() throws(StoreError) -> Int64? { hasChanges ? try openToken() : nil }
+
+    func append(
+        entity: Entity, pk: Int64, identity: Value, kind: ChangeKind, properties: String? = nil,
+        preservedValues: String? = nil
+    ) throws(StoreError) {
+        entries.append(entity, pk, identity, kind, properties: properties, preservedValues: preservedValues)
+        nextChange += 1
+        if entries.count >= Self.maximumCount { _ = try openToken() }
+    }
+
+    /// Counts changes that a storage has written by itself, with the numbers from `nextChange` on.
+    func noteAppended(_ count: Int64) {
+        nextChange += count
+        entries = HistoryEntries(firstChange: nextChange)
+    }
+
+    /// Drops the changes from a number on, after their rows were undone.
+    func rewind(to change: Int64) {
+        nextChange = change
+        entries.removeAll(from: change)
+        if entries.count == 0 { entries = HistoryEntries(firstChange: change) }
+        // The transaction's own row may be undone too.
+        if change == firstChange { openedToken = nil }
+    }
+
+    /// Stores what is left and ends the transaction.
+    ///
+    /// - Returns: the transaction's token, or nil where nothing has changed.
+    func close() throws(StoreError) -> Int64? {
+        let token = try flush()
+        if let openedToken { try session.closeHistory(token: openedToken, changeCount: nextChange - firstChange) }
+        return token
+    }
 }

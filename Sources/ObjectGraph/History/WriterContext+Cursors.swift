@@ -5,7 +5,7 @@ extension WriterContext {
         try undoingOnFailure("save a cursor") {
             try beginIfNeeded()
             for (name, token) in cursors.sorted(by: { $0.key < $1.key }) {
-                try connection.putCursor(name: name, token: token, time: options.now())
+                try session.putCursor(name: name, token: token, time: options.now())
             }
             uncommittedCount += cursors.count
         }
@@ -17,6 +17,6 @@ extension WriterContext {
     /// - Throws: ``StoreError``.
     @discardableResult
     public func removeCursor(_ name: String) throws(StoreError) -> Bool {
-        try write("remove a cursor") { store in try store.removeCursor(name: name) }
+        try change("remove a cursor") { try $0.removeCursor(name: name) }
     }
 }

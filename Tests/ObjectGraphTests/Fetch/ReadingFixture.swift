@@ -136,8 +136,8 @@ struct ReadingFixture {
     func judged(_ request: FetchRequest) throws -> [String] {
         let checked = try request.checked(with: model)
         return try store.read { context in
-            let registry = try ObjectRegistry(
-                store: WriterConnection(try context.connection(), model: model), setDeletionThreshold: .max)
+            let registry = ObjectRegistry(
+                try context.rowReader(), model: model, setDeletionThreshold: .max)
             let evaluator = PredicateEvaluator(registry: registry, now: context.now(checked)) { object, relationship in
                 try registry.destinations(of: object, relationship)
             }

@@ -216,9 +216,10 @@ import class Foundation.ProcessInfo
         try graph.apply((1...10).map { graph.upsert("Chat", .text("c\($0)")) })
         try graph.writer.write("write a range") { store in
             let history = HistoryWriter(
-                store: store, time: 0, author: "a", context: nil, source: nil, nextChange: try store.nextChangeID())
-            try history.append(keys: keys, entity: graph.model.entities[0], kind: .update, properties: "title")
-            try history.close()
+                store, time: 0, author: "a", context: nil, source: nil, nextChange: try store.nextChangeID())
+            try history.append(
+                keys: keys, entity: graph.model.entities[0], kind: .update, properties: "title", to: store)
+            _ = try history.close()
         }
         try graph.restart()
         return graph

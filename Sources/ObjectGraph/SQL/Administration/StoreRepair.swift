@@ -94,12 +94,11 @@ private struct StoreRepair {
         var report = report
         let result = try writer.write("mend the store") { connection in
             let history = HistoryWriter(
-                store: connection, time: time, author: "verify", context: "repair", source: nil,
+                connection, time: time, author: "verify", context: "repair", source: nil,
                 nextChange: try connection.nextChangeID())
             var tally = ChangeTally(entityCount: entityCount)
             let result = try body(connection, history, &tally, &report)
-            try history.close()
-            if history.hasChanges { report.transactionCount += 1 }
+            if try history.close() != nil { report.transactionCount += 1 }
             return result
         }
         self.report = report
@@ -249,7 +248,7 @@ extension WriterConnection {
         for slot in plan.timeSlots[row.entity.index] { values[slot] = .integer(history.time) }
         let slots = values.indices.filter { values[$0] != row.values[$0] }
         if !slots.isEmpty {
-            try entities[entity.index].update(pk: key, slots: slots, values: values, isPlaceholder: nil)
+            try entities[entity.index].update(pk: key, slots: slots, values: values)
         }
         try history.append(
             entity: row.entity, pk: key, identity: values[entity.identitySlot], kind: .update,

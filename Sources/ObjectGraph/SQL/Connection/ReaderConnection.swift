@@ -3,9 +3,8 @@ import GRDBSQLite
 /// A connection of its own that reads a store's file: what an editing context fires its faults through.
 ///
 /// Each statement sees the last commit. Used by one thread at a time.
-final class ReaderConnection {
-    /// The bulk primitives over the connection; only those that read.
-    let tables: WriterConnection
+final class ReaderConnection: RowReader {
+    private let tables: WriterConnection
     private let handle: OpaquePointer
 
     init(_ store: Store) throws(StoreError) {
@@ -22,8 +21,24 @@ final class ReaderConnection {
         try tables.runOnce("PRAGMA cache_size = -2000")
     }
 
+    func load(_ plan: [ReadRequest], each: (Int, ReadAnswer) -> Void) throws(StoreError) {
+        try tables.load(plan, each: each)
+    }
+
     deinit {
         tables.releaseStatements()
         sqlite3_close_v2(handle)
     }
+}
+
+extension Store {
+    /// Makes a reader of which each call sees the last commit; used by one thread at a time.
+    ///
+    /// - Throws: ``StoreError`` where the store cannot be read.
+    func makeRowReader() throws(StoreError) -> any RowReader { try ReaderConnection(self) }
+}
+
+extension ReadContext {
+    /// Returns a reader of the context's moment.
+    func rowReader() throws(StoreError) -> any RowReader { WriterConnection(try connection(), model: model) }
 }

@@ -134,10 +134,11 @@ extension MigrationRun {
         guard let connection = database.sqliteConnection else { return }
         let store = WriterConnection(connection, model: mapping.new)
         defer { store.releaseStatements() }
-        _ = try store.openHistoryTransaction(
-            time: time, author: HistoryTransaction.migrationAuthor,
-            context: "\(stored.name) \(stored.version) → \(mapping.new.name) \(mapping.new.version)", source: nil,
-            firstChange: try store.nextChangeID())
+        _ = try store.openHistory(
+            HistoryHeader(
+                time: time, author: HistoryTransaction.migrationAuthor,
+                context: "\(stored.name) \(stored.version) → \(mapping.new.name) \(mapping.new.version)",
+                source: nil, firstChange: try store.nextChangeID()))
     }
 
     /// Checks that the store came out as a new one would be, with every reference leading somewhere.

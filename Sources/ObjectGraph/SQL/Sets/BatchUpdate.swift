@@ -184,7 +184,8 @@ struct BatchUpdate {
         bindConstants(update)
         update.bind(constants.count + 1, list)
         try update.run()
-        try history.append(keys: keys, entity: entity, kind: .update, properties: assignments.properties)
+        try history.append(
+                keys: keys, entity: entity, kind: .update, properties: assignments.properties, to: store)
         tally.note(.update, entity: entity.index, count: keys.count)
     }
 
@@ -245,7 +246,7 @@ struct BatchUpdate {
             try markReaders("SELECT value FROM json_each(\(SQLText.literal(objects)))")
         }
         try update.run()
-        try history.append(range, entity: entity)
+        try history.append(range, entity: entity, to: store)
         tally.note(.update, entity: entity.index, count: Int(count))
     }
 }

@@ -3,7 +3,7 @@
 /// Temporary tables hold the keys of the objects to compute, `derive_E_S` for slot S of entity E, and of those that
 /// changed, `derived_R` of root entity R, with a bit for each derived attribute. So memory is bounded by pages of rows, and each object
 /// gets one change in the history however many of its values changed.
-final class DerivedPropagation {
+final class DerivedPropagation: DerivedComputation {
     /// The objects that are computed together.
     private static let pageLength = 512
 
@@ -144,10 +144,13 @@ final class DerivedPropagation {
 
     // MARK: Computing
 
+    /// Computes what is marked and what follows from it; nothing is held in memory.
+    func run() throws(StoreError) { try run { _, _, _, _ in false } }
+
     /// Computes what is marked and what follows from it.
     ///
     /// - Parameter absorb: is told of each object's changed slots and its values; true where it sees to the history.
-    func run(absorb: (Int, Int64, [Int], [Value]) -> Bool = { _, _, _, _ in false }) throws(StoreError) {
+    func run(absorb: (Int, Int64, [Int], [Value]) -> Bool) throws(StoreError) {
         for node in plan.order where marked.contains(node) {
             var last = Int64.min
             while true {
@@ -186,7 +189,7 @@ final class DerivedPropagation {
             let times = plan.timeSlots[row.entity.index]
             for slot in times { values[slot] = .integer(time) }
             let slots = ([node.slot] + times).filter { values[$0] != row.values[$0] }
-            try store.entities[node.entity].update(pk: row.pk, slots: slots, values: values, isPlaceholder: nil)
+            try store.entities[node.entity].update(pk: row.pk, slots: slots, values: values)
             if !absorb(node.entity, row.pk, slots, values) { try noteChange(entity, row.pk, slots) }
             changed.append(row.pk)
         }

@@ -14,11 +14,11 @@ struct SetDeletion {
         var list = ValidationFailures()
     }
 
-    init(store: WriterConnection, history: HistoryWriter, plan: DerivedPlan, validators: Validators) {
+    init(store: WriterConnection, _ work: SetWork) {
         self.store = store
-        self.history = history
-        self.plan = plan
-        self.validators = validators
+        history = work.history
+        plan = work.plan
+        validators = work.validators
     }
 
     var model: ObjectModel { store.model }

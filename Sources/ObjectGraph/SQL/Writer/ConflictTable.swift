@@ -58,19 +58,3 @@ extension ReadContext {
         return notes
     }
 }
-
-extension WriterContext {
-    /// Removes resolved conflicts that were reviewed, all up to a number.
-    ///
-    /// - Returns: how many were removed.
-    /// - Throws: ``StoreError``.
-    @discardableResult
-    public func dropConflicts(through id: Int64) throws(StoreError) -> Int {
-        try write("drop conflicts") { store in
-            let statement = try store.statement("DELETE FROM _conflict WHERE id <= ?")
-            statement.bind(1, id)
-            try statement.run()
-            return Int(store.changedRowCount)
-        }
-    }
-}

@@ -54,7 +54,7 @@ public struct DeadLetter: Sendable {
 extension DeadLetter {
     /// Where the store keeps how far letters were sent to a topic. No cursor of the history: numbers of letters are no
     /// tokens, and hold no history back.
-    fileprivate static func cursorKey(_ topic: String) -> String { "sentDeadLetter:\(topic)" }
+    static func cursorKey(_ topic: String) -> String { "sentDeadLetter:\(topic)" }
 }
 
 /// Which dead letters are meant; every condition that is given has to hold.
@@ -251,21 +251,6 @@ extension WriterConnection {
         try statement.run()
     }
 
-    /// Keeps account of the dead letters that a chunk tried again.
-    func settleLetters(of chunk: WriterContext.Chunk, _ outcomes: [EventOutcome]) throws(StoreError) {
-        for (id, outcome) in zip(chunk.retriedLetters, outcomes) {
-            switch outcome {
-            case .applied, .stale: try removeDeadLetter(id)
-            case .failed(let failure):
-                try noteAttempt(id, stage: "apply", code: failure.code, reason: failure.description)
-            }
-        }
-        for letter in chunk.undecodedLetters {
-            try noteAttempt(letter.id, stage: letter.stage, code: letter.code, reason: letter.reason)
-        }
-        for id in chunk.unwantedLetters { try removeDeadLetter(id) }
-    }
-
     /// Removes a dead letter whose record has been applied or is not wanted.
     func removeDeadLetter(_ id: Int64) throws(StoreError) {
         let statement = try statement("DELETE FROM _dead_letter WHERE id = ?")
@@ -274,45 +259,23 @@ extension WriterConnection {
     }
 
     /// Notes that a dead letter was tried again in vain, and why.
-    func noteAttempt(_ id: Int64, stage: String, code: String, reason: String) throws(StoreError) {
+    func noteAttempt(_ attempt: FailedAttempt) throws(StoreError) {
         let statement = try statement(
             "UPDATE _dead_letter SET attempts = attempts + 1, stage = ?, code = ?, reason = ? WHERE id = ?")
-        statement.bind(1, stage)
-        statement.bind(2, code)
-        statement.bind(3, reason)
-        statement.bind(4, id)
+        statement.bind(1, attempt.stage)
+        statement.bind(2, attempt.code)
+        statement.bind(3, attempt.reason)
+        statement.bind(4, attempt.id)
         try statement.run()
     }
 }
 
 extension WriterConnection {
-    fileprivate func putMetadata(_ key: String, _ value: String) throws(StoreError) {
+    func putMetadata(_ key: String, _ value: String) throws(StoreError) {
         let statement = try statement(
             "INSERT INTO _metadata (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value")
         statement.bind(1, key)
         statement.bind(2, value)
         try statement.run()
-    }
-}
-
-extension WriterContext {
-    /// Saves through which number dead letters were sent to a topic, with the next commit.
-    ///
-    /// - Throws: ``StoreError``.
-    public func putSentDeadLetter(_ id: Int64, topic: String) throws(StoreError) {
-        try undoingOnFailure("save the dead letters' cursor") {
-            try beginIfNeeded()
-            try connection.putMetadata(DeadLetter.cursorKey(topic), "\(id)")
-            uncommittedCount += 1
-        }
-    }
-
-    /// Removes dead letters, and commits that with whatever is applied.
-    ///
-    /// - Throws: ``StoreError``.
-    public func removeDeadLetters(_ ids: [Int64]) throws(StoreError) {
-        try write("remove dead letters") { store in
-            for id in ids { try store.removeDeadLetter(id) }
-        }
     }
 }

@@ -45,21 +45,28 @@ final class EntityTable {
 
     // MARK: Reading
 
-    func rows(identities: [Value], each: (StoredRow) -> Void) throws(StoreError) {
-        try lookUp(column: entity.identity.columnName, keys: identities, limit: nil, each: each)
+    /// Reads the rows that have one of the keys, at most `limit` of them.
+    func rows(
+        _ keys: RowKeys, model: ObjectModel, limit: Int? = nil, each: (StoredRow) -> Void
+    ) throws(StoreError) {
+        switch keys {
+        case .identities(let identities):
+            try lookUp(column: entity.identity.columnName, keys: identities, limit: limit, each: each)
+        case .primaryKeys(let keys): try rows(primaryKeys: keys, limit: limit, each: each)
+        case .values(let values, let slot):
+            try lookUp(column: entity.columnNames[slot], keys: values, limit: limit, each: each)
+        case .unique(let tuples, let constraint):
+            try rows(
+                holding: tuples, of: constraint, in: model.entities[constraint.entityIndex], model: model, each: each)
+        }
     }
 
-    func rows(primaryKeys: [Int64], each: (StoredRow) -> Void) throws(StoreError) {
-        try lookUp(column: "pk", keys: primaryKeys.map { .integer($0) }, limit: nil, each: each)
-    }
-
-    /// Reads the rows whose column `slot` holds one of `keys`, at most `limit` of them.
-    func rows(slot: Int, keys: [Value], limit: Int?, each: (StoredRow) -> Void) throws(StoreError) {
-        try lookUp(column: entity.columnNames[slot], keys: keys, limit: limit, each: each)
+    func rows(primaryKeys: [Int64], limit: Int? = nil, each: (StoredRow) -> Void) throws(StoreError) {
+        try lookUp(column: "pk", keys: primaryKeys.map { .integer($0) }, limit: limit, each: each)
     }
 
     /// Reads the rows that hold one of several lists of values in the columns of a uniqueness constraint.
-    func rows(
+    private func rows(
         holding tuples: [[Value]], of constraint: UniquenessConstraint, in declaring: Entity, model: ObjectModel,
         each: (StoredRow) -> Void
     ) throws(StoreError) {
@@ -157,13 +164,16 @@ final class EntityTable {
 
     // MARK: Writing
 
-    func insert(pk: Int64, entity own: Entity, values: [Value], isPlaceholder: Bool) throws(StoreError) {
+    func insert(_ rows: RowChanges.Insertions) throws(StoreError) {
         let statement = try insertionStatement()
-        statement.bind(1, pk)
-        for (slot, value) in values.enumerated() { statement.bind(slot + 2, value) }
-        statement.bind(values.count + 2, isPlaceholder ? 1 : 0)
-        if entity.sharesTable { statement.bind(values.count + 3, own.name) }
-        try statement.run()
+        for (row, key) in rows.keys.enumerated() {
+            statement.bind(1, key)
+            let values = rows.values[row]
+            for (slot, value) in values.enumerated() { statement.bind(slot + 2, value) }
+            statement.bind(values.count + 2, rows.placeholders[row] ? 1 : 0)
+            if entity.sharesTable { statement.bind(values.count + 3, rows.entity.name) }
+            try statement.run()
+        }
     }
 
     private func insertionStatement() throws(StoreError) -> PreparedStatement {
@@ -180,20 +190,30 @@ final class EntityTable {
         return statement
     }
 
-    /// Writes the named slots of a row; a new value for `isPlaceholder` is written where it is not nil.
-    func update(pk: Int64, slots: [Int], values: [Value], isPlaceholder: Bool?) throws(StoreError) {
-        let statement = try updateStatement(slots, includesPlaceholder: isPlaceholder != nil)
-        var position = 1
-        for slot in slots {
-            statement.bind(position, values[slot])
-            position += 1
+    /// Writes the slots that the rows change.
+    func update(_ rows: RowChanges.Updates) throws(StoreError) {
+        let statement = try updateStatement(rows.slots, includesPlaceholder: rows.setsPlaceholder)
+        for (row, key) in rows.keys.enumerated() {
+            var position = 1
+            for slot in rows.slots {
+                statement.bind(position, rows.values[row][slot])
+                position += 1
+            }
+            if rows.setsPlaceholder {
+                statement.bind(position, rows.placeholders[row] ? 1 : 0)
+                position += 1
+            }
+            statement.bind(position, key)
+            try statement.run()
         }
-        if let isPlaceholder {
-            statement.bind(position, isPlaceholder ? 1 : 0)
-            position += 1
-        }
-        statement.bind(position, pk)
-        try statement.run()
+    }
+
+    /// Writes some slots of one row.
+    func update(pk: Int64, slots: [Int], values: [Value]) throws(StoreError) {
+        var row = RowChanges.Updates(root: entity.index, slots: slots, setsPlaceholder: false)
+        row.keys.append(pk)
+        row.values.append(values)
+        try update(row)
     }
 
     private func updateStatement(
@@ -229,7 +249,8 @@ final class EntityTable {
         try statement.run()
     }
 
-    func delete(pk: Int64) throws(StoreError) {
+    func delete(_ keys: [Int64]) throws(StoreError) {
+        if keys.isEmpty { return }
         let statement: PreparedStatement
         if let deletion {
             statement = deletion
@@ -238,7 +259,9 @@ final class EntityTable {
                 connection, sql: "DELETE FROM \(SQLText.quoted(entity.viewName)) WHERE pk = ?")
             deletion = statement
         }
-        statement.bind(1, pk)
-        try statement.run()
+        for key in keys {
+            statement.bind(1, key)
+            try statement.run()
+        }
     }
 }

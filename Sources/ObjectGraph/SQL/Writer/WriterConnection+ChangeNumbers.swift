@@ -8,9 +8,12 @@ extension WriterConnection {
         let last = try statement("SELECT max(id) FROM _history_change")
         defer { last.reset() }
         if try last.step(), !last.isNull(0), last.integer(0) == id - 1 { return nil }
-        try appendChange(
-            id: id - 1, token: token, entity: "", pk: 0, identity: .null, kind: .update, properties: nil,
-            tombstone: nil)
+        let mark = try statement(
+            "INSERT INTO _history_change (id, token, entity, object, change) VALUES (?, ?, '', 0, ?)")
+        mark.bind(1, id - 1)
+        mark.bind(2, token)
+        mark.bind(3, ChangeKind.update.rawValue)
+        try mark.run()
         return id - 1
     }
 
@@ -19,5 +22,25 @@ extension WriterConnection {
         let statement = try statement("DELETE FROM _history_change WHERE id = ?")
         statement.bind(1, id)
         try statement.run()
+    }
+}
+
+extension HistoryWriter {
+    /// Appends ranges for sorted primary keys, however many.
+    func append(
+        keys: [Int64], entity: Entity, kind: ChangeKind, properties: String?, to store: WriterConnection
+    ) throws(StoreError) {
+        for start in stride(from: 0, to: keys.count, by: HistoryRange.maximumCount) {
+            let part = keys[start..<min(start + HistoryRange.maximumCount, keys.count)]
+            if let range = HistoryRange(keys: part, kind: kind, properties: properties) {
+                try append(range, entity: entity, to: store)
+            }
+        }
+    }
+
+    /// Appends a range of changes.
+    func append(_ range: HistoryRange, entity: Entity, to store: WriterConnection) throws(StoreError) {
+        try store.appendRange(range, id: nextChange, token: try openToken(), entity: entity.name)
+        noteAppended(range.count)
     }
 }

@@ -23,11 +23,16 @@ final class WriterConnection {
     let entities: [EntityTable]
     let joins: [JoinTableRows]
     private var statements: [String: PreparedStatement] = [:]
-    private var changeInsertion: PreparedStatement?
+    /// The store whose connection it is, where it writes; the store outlives its writer.
+    private(set) weak var store: Store?
+    var lease: Lease?
+    /// The keys after those of the rows that were there at the start, once they were asked for.
+    var firstKeys: [Int64]?
 
-    init(_ handle: OpaquePointer, model: ObjectModel) {
+    init(_ handle: OpaquePointer, model: ObjectModel, store: Store? = nil) {
         connection = handle
         self.model = model
+        self.store = store
         let tables = Dictionary(
             uniqueKeysWithValues: model.rootEntities.map {
                 ($0.index, EntityTable($0, model: model, connection: handle))
@@ -47,7 +52,6 @@ final class WriterConnection {
     /// Lets go of all prepared statements: a connection with one cannot be closed.
     func releaseStatements() {
         statements.removeAll()
-        changeInsertion = nil
         for entity in entities { entity.releaseStatements() }
         for join in joins { join.releaseStatements() }
     }
@@ -73,33 +77,6 @@ final class WriterConnection {
 
     /// The number of rows that the last statement changed.
     var changedRowCount: Int64 { sqlite3_changes64(connection) }
-
-    // MARK: Transactions
-
-    var isInTransaction: Bool { sqlite3_get_autocommit(connection) == 0 }
-
-    func begin() throws(StoreError) { try run("BEGIN IMMEDIATE") }
-
-    func commit() throws(StoreError) { try run("COMMIT") }
-
-    /// Undoes what was not committed; SQLite may have done so itself after a failure.
-    func rollback() throws(StoreError) {
-        if isInTransaction { try run("ROLLBACK") }
-    }
-
-    /// A part of a transaction that can be undone alone.
-    enum Savepoint: String {
-        case chunk, event, deletion
-    }
-
-    func begin(_ savepoint: Savepoint) throws(StoreError) { try run("SAVEPOINT \(savepoint.rawValue)") }
-
-    func release(_ savepoint: Savepoint) throws(StoreError) { try run("RELEASE \(savepoint.rawValue)") }
-
-    func rollback(to savepoint: Savepoint) throws(StoreError) {
-        try run("ROLLBACK TO \(savepoint.rawValue)")
-        try release(savepoint)
-    }
 
     // MARK: Primary keys
 
@@ -198,52 +175,6 @@ extension WriterConnection {
 // MARK: - History
 
 extension WriterConnection {
-    func openHistoryTransaction(
-        time: Int64, author: String, context: String?, source: String?, firstChange: Int64
-    ) throws(StoreError) -> Int64 {
-        let statement = try statement(
-            """
-            INSERT INTO _history_transaction (time, author, context, source, firstChange, changeCount) \
-            VALUES (?, ?, ?, ?, ?, 0)
-            """)
-        statement.bind(1, time)
-        statement.bind(2, author)
-        statement.bind(3, context)
-        statement.bind(4, source)
-        statement.bind(5, firstChange)
-        try statement.run()
-        return sqlite3_last_insert_rowid(connection)
-    }
-
-    func closeHistoryTransaction(token: Int64, changeCount: Int64) throws(StoreError) {
-        let statement = try statement("UPDATE _history_transaction SET changeCount = ? WHERE token = ?")
-        statement.bind(1, changeCount)
-        statement.bind(2, token)
-        try statement.run()
-    }
-
-    func removeHistoryTransaction(token: Int64) throws(StoreError) {
-        let statement = try statement("DELETE FROM _history_transaction WHERE token = ?")
-        statement.bind(1, token)
-        try statement.run()
-    }
-
-    func appendChange(
-        id: Int64, token: Int64, entity: String, pk: Int64, identity: Value, kind: ChangeKind, properties: String?,
-        tombstone: String?
-    ) throws(StoreError) {
-        let statement = if let changeInsertion { changeInsertion } else { try makeChangeInsertion() }
-        statement.bind(1, id)
-        statement.bind(2, token)
-        statement.bind(3, entity)
-        statement.bind(4, pk)
-        statement.bind(5, identity)
-        statement.bind(6, kind.rawValue)
-        statement.bind(7, properties)
-        statement.bind(8, tombstone)
-        try statement.run()
-    }
-
     /// Appends a row that stands for many changes of one kind, with the ids from `id` on.
     func appendRange(_ range: HistoryRange, id: Int64, token: Int64, entity: String) throws(StoreError) {
         let statement = try statement(
@@ -261,18 +192,6 @@ extension WriterConnection {
         statement.bind(8, range.kind.rawValue)
         statement.bind(9, range.properties)
         try statement.run()
-    }
-
-    /// Kept beside the others because it runs once a row, where even finding it by its text shows.
-    private func makeChangeInsertion() throws(StoreError) -> PreparedStatement {
-        let made = try PreparedStatement(
-            connection,
-            sql: """
-                INSERT INTO _history_change (id, token, entity, object, identity, change, properties, tombstone) \
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-                """)
-        changeInsertion = made
-        return made
     }
 
     /// Returns the id that the next change gets; the ids of purged changes are passed over.

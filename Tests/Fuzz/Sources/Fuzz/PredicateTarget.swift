@@ -54,8 +54,8 @@ struct PredicateTarget: FuzzTarget {
     }
 
     private static func judged(_ request: CheckedFetchRequest, _ context: ReadContext) throws -> [Int64] {
-        let registry = try ObjectRegistry(
-            store: WriterConnection(try context.connection(), model: context.model), setDeletionThreshold: .max)
+        let registry = ObjectRegistry(
+            try context.rowReader(), model: context.model, setDeletionThreshold: .max)
         let evaluator = PredicateEvaluator(registry: registry, now: context.now(request)) { object, relationship in
             try registry.destinations(of: object, relationship)
         }

@@ -1,0 +1,129 @@
+import GRDBSQLite
+
+extension Store {
+    /// Makes the session of a writer; one of a process at a time.
+    ///
+    /// - Throws: ``StoreError`` with code `store.leased` where another writer context of this process writes the store.
+    func makeWriterSession() throws(StoreError) -> any WriterSession {
+        do {
+            return try onWriter { handle in
+                let session = WriterConnection(handle, model: model, store: self)
+                if session.isInTransaction {
+                    throw StoreError(
+                        .leased, "Another writer context of this process is writing this store",
+                        remedy: "Use that one, or close it first")
+                }
+                return session
+            }
+        } catch {
+            throw StoreError(error, action: "open the store for writing")
+        }
+    }
+}
+
+extension WriterConnection: WriterSession {
+    var sets: any SetOperations { self }
+
+    func access<Result>(_ body: () throws -> Result) throws -> Result {
+        guard let store else {
+            throw StoreError(.unavailable, "The store is closed", remedy: "Open it again")
+        }
+        return try store.onWriter { _ in try body() }
+    }
+
+    func close() { releaseStatements() }
+
+    // MARK: The lease
+
+    func claim(ttlSeconds: Double, now: Int64) throws(StoreError) -> StoreCounters {
+        try run("BEGIN IMMEDIATE")
+        do {
+            lease = try Lease.take(self, holder: .current(), ttlSeconds: ttlSeconds, now: now)
+            let counters = try counters()
+            try commit()
+            return counters
+        } catch {
+            try? rollback()
+            throw error
+        }
+    }
+
+    func renewClaim(now: Int64) throws(StoreError) { try lease?.renew(self, now: now) }
+
+    func releaseClaim() throws(StoreError) {
+        try lease?.release(self)
+        lease = nil
+    }
+
+    // MARK: Transactions
+
+    var isInTransaction: Bool { sqlite3_get_autocommit(connection) == 0 }
+
+    func begin() throws(StoreError) {
+        try run("BEGIN IMMEDIATE")
+        try lease?.check(self)
+    }
+
+    func commit() throws(StoreError) { try run("COMMIT") }
+
+    /// Undoes what was not committed; SQLite may have done so itself after a failure.
+    func rollback() throws(StoreError) {
+        if isInTransaction { try run("ROLLBACK") }
+    }
+
+    func undoingOnFailure<Result>(_ body: () throws -> Result) throws -> Result {
+        try run("SAVEPOINT part")
+        do {
+            let result = try body()
+            try run("RELEASE part")
+            return result
+        } catch {
+            // After some failures SQLite has undone the whole transaction itself.
+            if isInTransaction {
+                try run("ROLLBACK TO part")
+                try run("RELEASE part")
+            }
+            throw error
+        }
+    }
+
+    // MARK: Counters
+
+    func counters() throws(StoreError) -> StoreCounters {
+        let first: [Int64] = if let firstKeys { firstKeys } else { try keysAfterRows() }
+        firstKeys = first
+        return StoreCounters(
+            nextKeys: zip(try primaryKeySequences(), first).map { max($0, $1) }, nextChange: try nextChangeID(),
+            hasTombstones: try hasTombstones())
+    }
+
+    // MARK: Sent dead-letter records
+
+    func putSentDeadLetter(_ id: Int64, topic: String) throws(StoreError) {
+        try putMetadata(DeadLetter.cursorKey(topic), "\(id)")
+    }
+
+    func removeDeadLetters(_ ids: [Int64]) throws(StoreError) {
+        for id in ids { try removeDeadLetter(id) }
+    }
+
+    func removeConflicts(through id: Int64) throws(StoreError) -> Int {
+        let statement = try statement("DELETE FROM _conflict WHERE id <= ?")
+        statement.bind(1, id)
+        try statement.run()
+        return Int(changedRowCount)
+    }
+}
+
+extension WriterContext {
+    /// Calls `body` with the connection of a store in a file, inside a transaction that holds the lease, and commits it.
+    func write<Result>(_ action: String, _ body: (WriterConnection) throws -> Result) throws(StoreError) -> Result {
+        try change(action) { session in
+            guard let connection = session as? WriterConnection else {
+                throw StoreError(
+                    .unavailable, "This store is not kept in a file of SQLite", remedy: "Use a store in a file")
+            }
+            return try body(connection)
+        }
+    }
+}

@@ -1,0 +1,83 @@
+import GRDBSQLite
+
+// What a save writes.
+extension WriterConnection {
+    func write(_ changes: RowChanges) throws(StoreError) {
+        for link in changes.removedLinks { try joins[link.table].delete(link.pair) }
+        for (root, keys) in changes.deletedKeys.enumerated() { try entities[root].delete(keys) }
+        for rows in changes.vacated { try entities[rows.root].update(rows) }
+        for rows in changes.updates { try entities[rows.root].update(rows) }
+        for (key, entity) in changes.entityChanges { try entities[entity.index].setEntity(entity, pk: key) }
+        for rows in changes.insertions { try entities[rows.entity.index].insert(rows) }
+        for link in changes.links { try joins[link.table].insert(link.pair, link.places) }
+    }
+
+    func write(nextKeys: [(root: Int, key: Int64)]) throws(StoreError) {
+        for (root, key) in nextKeys { try putSequence(entity: model.entities[root].name, next: key) }
+    }
+
+    func write(_ changes: TombstoneChanges) throws(StoreError) {
+        for (entity, identity, tombstone) in changes.written {
+            try putTombstone(
+                entity: entity.rootName, identity: identity, tombstone, token: changes.token, saved: changes.time)
+        }
+        for (entity, identity) in changes.removed { try removeTombstone(entity: entity.rootName, identity: identity) }
+    }
+
+    func write(_ ledger: ChunkLedger) throws(StoreError) {
+        try append(ledger.letters)
+        for attempt in ledger.failedAttempts { try noteAttempt(attempt) }
+        try removeDeadLetters(ledger.removedLetters)
+        for position in ledger.positions { try put(position) }
+    }
+
+    func append(_ conflicts: [ConflictNote]) throws(StoreError) {
+        for conflict in conflicts { try append(conflict) }
+    }
+
+    // MARK: History
+
+    func openHistory(_ header: HistoryHeader) throws(StoreError) -> Int64 {
+        let statement = try statement(
+            """
+            INSERT INTO _history_transaction (time, author, context, source, firstChange, changeCount) \
+            VALUES (?, ?, ?, ?, ?, 0)
+            """)
+        statement.bind(1, header.time)
+        statement.bind(2, header.author)
+        statement.bind(3, header.context)
+        statement.bind(4, header.source)
+        statement.bind(5, header.firstChange)
+        try statement.run()
+        return sqlite3_last_insert_rowid(connection)
+    }
+
+    func append(_ entries: HistoryEntries, token: Int64) throws(StoreError) {
+        let statement = try statement(
+            """
+            INSERT INTO _history_change (id, token, entity, object, identity, change, properties, tombstone) \
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+            """)
+        for index in 0..<entries.count {
+            statement.bind(1, entries.firstChange + Int64(index))
+            statement.bind(2, token)
+            statement.bind(3, entries.entities[index].name)
+            statement.bind(4, entries.keys[index])
+            statement.bind(5, entries.identities[index])
+            statement.bind(6, entries.kinds[index].rawValue)
+            statement.bind(7, entries.properties[index])
+            statement.bind(8, entries.preservedValues[index])
+            try statement.run()
+        }
+    }
+
+    func closeHistory(token: Int64, changeCount: Int64) throws(StoreError) {
+        let statement = try statement(
+            changeCount == 0
+                ? "DELETE FROM _history_transaction WHERE token = ?1"
+                : "UPDATE _history_transaction SET changeCount = ?2 WHERE token = ?1")
+        statement.bind(1, token)
+        if changeCount > 0 { statement.bind(2, changeCount) }
+        try statement.run()
+    }
+}

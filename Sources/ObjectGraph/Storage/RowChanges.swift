@@ -1,0 +1,100 @@
+/// The rows and links that one save writes, sorted by what is done to them.
+///
+/// A storage writes them in the order of the fields, so that no unique value is taken twice on the way. Values are those
+/// arrays that the objects hold: a slot of a row is read from it, and nothing is copied.
+struct RowChanges {
+    /// Changes of the same slots in rows of one hierarchy.
+    struct Updates {
+        /// The position of the hierarchy's root.
+        let root: Int
+        /// The slots to write, ascending.
+        let slots: [Int]
+        /// Whether the mark of a placeholder is written too.
+        let setsPlaceholder: Bool
+        /// The rows' primary keys.
+        var keys: [Int64] = []
+        /// One value for each slot of the hierarchy, a row each; only `slots` are written.
+        var values: [[Value]] = []
+        /// The marks of placeholders, one a row.
+        var placeholders: [Bool] = []
+    }
+
+    /// New rows of one entity.
+    struct Insertions {
+        let entity: Entity
+        var keys: [Int64] = []
+        /// One value for each slot of the hierarchy, a row each.
+        var values: [[Value]] = []
+        /// The marks of placeholders, one a row.
+        var placeholders: [Bool] = []
+    }
+
+    /// A link of a join table with the places of its ends in each other's lists.
+    struct Link {
+        let table: Int
+        let pair: Pair
+        let places: PairPlaces
+    }
+
+    /// Links to remove.
+    var removedLinks: [Link] = []
+    /// The primary keys of rows to delete, by the position of the hierarchy's root.
+    var deletedKeys: [[Int64]]
+    /// Updates that clear unique values which other rows of this save take over.
+    var vacated: [Updates] = []
+    /// Rows to change.
+    private(set) var updates: [Updates] = []
+    /// Rows whose objects have turned out to be of another entity, after their values are written.
+    var entityChanges: [(key: Int64, entity: Entity)] = []
+    /// Rows to insert.
+    private(set) var insertions: [Insertions] = []
+    /// Links to write; one that is there already gets the places.
+    var links: [Link] = []
+
+    private var updatePositions: [UpdateKey: Int] = [:]
+    private var insertionPositions: [Int?]
+
+    private struct UpdateKey: Hashable {
+        let root: Int
+        let slots: SlotSet
+        let setsPlaceholder: Bool
+    }
+
+    /// Makes changes of nothing, in a model with so many entities.
+    init(entityCount: Int) {
+        deletedKeys = Array(repeating: [], count: entityCount)
+        insertionPositions = Array(repeating: nil, count: entityCount)
+    }
+
+    /// Adds a changed row. Rows that change the same slots stand together, whatever else changes between them.
+    mutating func update(_ object: ContextObject, _ slots: SlotSet, setsPlaceholder: Bool) {
+        let root = object.entity.rootIndex
+        let key = UpdateKey(root: root, slots: slots, setsPlaceholder: setsPlaceholder)
+        let position: Int
+        if let known = updatePositions[key] {
+            position = known
+        } else {
+            position = updates.count
+            updatePositions[key] = position
+            updates.append(Updates(root: root, slots: slots.sorted, setsPlaceholder: setsPlaceholder))
+        }
+        updates[position].keys.append(object.pk)
+        updates[position].values.append(object.state.values)
+        updates[position].placeholders.append(object.state.isPlaceholder)
+    }
+
+    /// Adds a new row.
+    mutating func insert(_ object: ContextObject) {
+        let position: Int
+        if let known = insertionPositions[object.entity.index] {
+            position = known
+        } else {
+            position = insertions.count
+            insertionPositions[object.entity.index] = position
+            insertions.append(Insertions(entity: object.entity))
+        }
+        insertions[position].keys.append(object.pk)
+        insertions[position].values.append(object.state.values)
+        insertions[position].placeholders.append(object.state.isPlaceholder)
+    }
+}
