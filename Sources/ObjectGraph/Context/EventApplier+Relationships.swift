@@ -86,13 +86,13 @@ extension EventApplier {
         }
     }
 
-    /// Does to an object that refers to a deleted one what the deletion would have done, had the event come in time.
+    /// Does to an object that refers to a deleted one what the deletion would have done, had the event come in time; a
+    /// deletion of the object itself waits in `deletion`.
     func lead(_ object: ContextObject, _ relationship: Relationship, toGone tombstone: Tombstone) throws {
         let destination = registry.model.entities[relationship.destinationIndex]
         switch relationship.inverseIndex.map({ destination.relationships[$0].deleteRule.lateReference }) {
-        case .deletesSource:
-            if isCreatedByThisEvent(object) { throw Stale() }
-            try delete([object], at: tombstone.time)
+        // What else the event says of the object comes first, as it would have before the deletion.
+        case .deletesSource: deletion = deletion ?? tombstone
         case .refuses:
             throw EventFailure(
                 code: "reference.deleted",
@@ -100,14 +100,6 @@ extension EventApplier {
                     + "refused; send the \(destination.name) again first")
         case .clears, nil:
             try setDestination(nil, relationship, of: object)
-        }
-    }
-
-    /// Tells whether the event itself made the object; one that an earlier event of the chunk made is as good as stored.
-    func isCreatedByThisEvent(_ object: ContextObject) -> Bool {
-        journal.contains {
-            if case .created(let created, _) = $0 { return created === object }
-            return false
         }
     }
 

@@ -12,6 +12,8 @@ final class EventApplier {
     private var notesBefore = 0
     /// How many placeholders there were before the event.
     private var placeholdersBefore = 0
+    /// The deletion that takes the operation's object with it, or nil.
+    var deletion: Tombstone?
     /// The objects whose relationships with count limits the event changed.
     var countChecks: [(object: ContextObject, relationship: Relationship)] = []
     /// The rules that the event breaks, as far as they are known.
@@ -25,9 +27,6 @@ final class EventApplier {
         case entity(ContextObject, Entity)
         case tombstone(entity: Int, identity: Value, ObjectRegistry.TombstoneEntry?)
     }
-
-    /// An event that turned out to change nothing.
-    struct Stale: Error {}
 
     init(registry: ObjectRegistry, validators: Validators? = nil) {
         self.registry = registry
@@ -45,9 +44,6 @@ final class EventApplier {
             for operation in event.operations { try apply(operation) }
             try validateTouched()
             return .applied
-        } catch is Stale {
-            undo()
-            return .stale
         } catch let failure as EventFailure {
             undo()
             return .failed(failure)
@@ -173,9 +169,11 @@ final class EventApplier {
         }
         if let slot = entity.versionSlot, !operation.version.isNull { object.state.values[slot] = operation.version }
         if !object.entity.uniquenessConstraints.isEmpty { registry.noteUniqueValues(of: object) }
-        for change in operation.relationships where object.isAlive {
+        deletion = nil
+        for change in operation.relationships {
             try apply(change.change, to: entity.relationships[change.relationship], of: object, operation)
         }
+        if let deletion { try delete([object], at: deletion.time) }
     }
 
     /// Turns a placeholder into an object of its own event: defaults are set, its tombstone is lifted.

@@ -114,7 +114,6 @@ class Oracle:
         """Applies the record at a place; offsets without a record are passed over."""
         self.positions[(topic, partition)] = offset + 1
         self.undo = []
-        self.created = set()
         self.touched = {}
         self.failures = set()
         try:
@@ -294,17 +293,18 @@ class Oracle:
             self.set_value(thing, name, value)
         if entity.version and version is not None:
             self.set_value(thing, entity.version, version)
+        deletion = None
         for name, change in links.items():
-            if table.get(identity) is not thing:
-                break
-            self.apply_link(thing, entity.relationships[name], change, time)
+            tombstone = self.apply_link(thing, entity.relationships[name], change, time)
+            deletion = deletion or tombstone
+        if deletion is not None:
+            self.delete([thing], deletion[1], None)
 
     def create(self, entity, identity):
         thing = Thing(entity, identity)
         table = self.tables[entity.name]
         self.undo.append((table.pop, identity))
         table[identity] = thing
-        self.created.add((entity.name, identity))
         return thing
 
     def complete(self, thing):
@@ -335,6 +335,7 @@ class Oracle:
         return self.create(self.model.entities[link.to], identity), None
 
     def apply_link(self, thing, link, change, time):
+        """Returns the tombstone of a deletion that takes the thing with it."""
         if not link.many:
             if change is None:
                 return self.set_one(thing, link, None)
@@ -343,9 +344,7 @@ class Oracle:
                 return self.set_one(thing, link, found)
             rule = self.model.entities[link.to].relationships[link.inverse].delete
             if rule == "cascade":
-                if (thing.entity.name, thing.id) in self.created:
-                    raise Stale
-                return self.delete([thing], tombstone[1], None)
+                return tombstone
             if rule == "deny":
                 raise DeadLetter("reference.deleted")
             return self.set_one(thing, link, None)

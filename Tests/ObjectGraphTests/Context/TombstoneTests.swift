@@ -55,13 +55,22 @@ import Testing
 
     // MARK: Mentions of deleted objects
 
-    @Test func lateMessageOfADeletedChatIsStale() throws {
+    @Test(arguments: [true, false]) func `a late message of a deleted chat leaves what it would have left in time`(
+        _ isLate: Bool
+    ) throws {
         let graph = try chats()
-        try graph.apply(graph.delete("Chat", "c", time: 50))
-        #expect(try graph.apply(graph.upsert("Message", "x", ["chat": "c"], time: 40)) == ["stale"])
-        #expect(try graph.apply(graph.upsert("Message", "x", ["chat": "c"])) == ["stale"])
+        let deletion = graph.delete("Chat", "c", time: 50)
+        let message = graph.upsert("Message", "x", ["chat": "c", "sender": "m"], time: 40)
+        let outcomes = try graph.apply(isLate ? [deletion, message] : [message, deletion]).outcomes.map(\.word)
+        #expect(outcomes == ["applied", "applied"])
         #expect(try graph.identities("Message") == [])
         #expect(try graph.identities("Chat") == [])
+        #expect(try graph.identities("Member") == ["m"])
+        // An edit that does not name the chat may not bring the message back.
+        #expect(try graph.apply(graph.upsert("Message", "x", ["body": "edited"], time: 45)) == ["stale"])
+        let tombstones = try graph.tombstones()
+        #expect(tombstones.contains(["Message", "x", 50, 50]))
+        #expect(tombstones.contains { $0.prefix(2) == ["Chat", "c"] })
     }
 
     @Test func mentionNewerThanTheDeletionMakesAPlaceholder() throws {

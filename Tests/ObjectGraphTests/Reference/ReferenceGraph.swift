@@ -45,13 +45,11 @@ struct ReferenceGraph {
     var tombstones: [Key: Tombstone] = [:]
     private var lives = 0
     private var turns = 0
-    private var madeByThisEvent: Set<Key> = []
     /// The rules that the event breaks: object, property, code.
     var broken: Set<[String]> = []
 
     init(_ model: ObjectModel) { self.model = model }
 
-    struct Stale: Error {}
 
     /// Why an event fails; where several rules are broken, any of the codes will do.
     struct Failure: Error {
@@ -78,7 +76,6 @@ struct ReferenceGraph {
     /// Does what `body` does as a whole or not at all, and returns the words that the outcome may have.
     mutating func together(_ body: (inout ReferenceGraph) throws -> Void) -> Set<String> {
         let before = self
-        madeByThisEvent = []
         broken = []
         do {
             try body(&self)
@@ -88,8 +85,7 @@ struct ReferenceGraph {
             self = before
             return failure.codes
         } catch {
-            self = before
-            return ["stale"]
+            preconditionFailure("\(error)")
         }
     }
 
@@ -129,7 +125,6 @@ struct ReferenceGraph {
         var values = [Value](repeating: .null, count: entity.slotCount)
         values[entity.identitySlot] = key.identity
         objects[key] = Object(life: lives, entity: entity, attributes: values)
-        madeByThisEvent.insert(key)
     }
 
     /// An object is of the most special entity that anything has named it by.
@@ -169,20 +164,24 @@ struct ReferenceGraph {
         if let slot = entity.versionSlot, !operation.version.isNull {
             objects[key]?.attributes[slot] = operation.version
         }
-        for given in operation.relationships where objects[key] != nil {
-            try change(entity.relationships[given.relationship], of: key, given.change, operation)
+        var deletion: Tombstone?
+        for given in operation.relationships {
+            let tombstone = try change(entity.relationships[given.relationship], of: key, given.change, operation)
+            deletion = deletion ?? tombstone
         }
+        if let deletion { try delete(key, version: .null, time: deletion.time) }
     }
 
+    /// Returns the tombstone of a deletion that takes the object with it.
     private mutating func change(
         _ relationship: Relationship, of key: Key, _ change: RelationshipChange, _ operation: ObjectOperation
-    ) throws {
+    ) throws -> Tombstone? {
         switch change {
         case .one(.null): setOne(relationship, of: key, nil)
         case .one(let identity):
             let destination = self.key(relationship.destinationIndex, identity)
             if let tombstone = try find(destination, relationship, operation) {
-                try lead(key, relationship, toGone: tombstone)
+                return try lead(key, relationship, toGone: tombstone)
             } else {
                 setOne(relationship, of: key, destination)
             }
@@ -200,6 +199,7 @@ struct ReferenceGraph {
                 if objects[destination] != nil { unlink(key, relationship, destination) }
             }
         }
+        return nil
     }
 
     /// Makes a placeholder where need be; returns the tombstone where the destination is gone.
@@ -229,13 +229,15 @@ struct ReferenceGraph {
         return found
     }
 
-    private mutating func lead(_ key: Key, _ relationship: Relationship, toGone tombstone: Tombstone) throws {
+    private mutating func lead(_ key: Key, _ relationship: Relationship, toGone tombstone: Tombstone) throws
+        -> Tombstone?
+    {
         switch inverse(relationship)?.deleteRule {
-        case .cascade:
-            if madeByThisEvent.contains(key) { throw Stale() }
-            try delete(key, version: .null, time: tombstone.time)
+        case .cascade: return tombstone
         case .deny: throw Failure(codes: ["reference.deleted"])
-        case .nullify, .noAction, nil: setOne(relationship, of: key, nil)
+        case .nullify, .noAction, nil:
+            setOne(relationship, of: key, nil)
+            return nil
         }
     }
 
