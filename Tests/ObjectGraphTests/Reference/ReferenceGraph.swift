@@ -50,7 +50,6 @@ struct ReferenceGraph {
 
     init(_ model: ObjectModel) { self.model = model }
 
-
     /// Why an event fails; where several rules are broken, any of the codes will do.
     struct Failure: Error {
         let codes: Set<String>

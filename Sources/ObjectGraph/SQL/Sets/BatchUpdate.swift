@@ -185,7 +185,7 @@ struct BatchUpdate {
         update.bind(constants.count + 1, list)
         try update.run()
         try history.append(
-                keys: keys, entity: entity, kind: .update, properties: assignments.properties, to: store)
+            keys: keys, entity: entity, kind: .update, properties: assignments.properties, to: store)
         tally.note(.update, entity: entity.index, count: keys.count)
     }
 
