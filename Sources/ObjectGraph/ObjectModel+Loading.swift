@@ -1,5 +1,5 @@
 extension ObjectModel {
-    private static var loader: ModelLoader { ModelLoader(checkCondition: IndexPredicate.problem) }
+    private static var loader: ModelLoader { ModelLoader(checkCondition: IndexCondition.problem) }
 
     /// Reads a model: a YAML file, a Core Data `.xcdatamodel` folder, or the current version of a `.xcdatamodeld`.
     ///

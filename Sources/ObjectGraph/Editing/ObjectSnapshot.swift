@@ -10,11 +10,11 @@ public struct ObjectSnapshot: Sendable {
         public let isPlaceholder: Bool
         let values: [Value]
 
-        init(_ object: ContextObject) {
-            entity = object.entity
-            objectID = ManagedObjectID(object)
-            isPlaceholder = object.state.isPlaceholder
-            values = object.state.values
+        init(_ row: StoredRow) {
+            entity = row.entity
+            objectID = ManagedObjectID(row.entity, row.pk)
+            isPlaceholder = row.isPlaceholder
+            values = row.values
         }
 
         /// An attribute's value in stored form, or nil where the entity has no such attribute.
@@ -63,8 +63,8 @@ public struct ObjectSnapshot: Sendable {
         objects(relationship, of: object)?.first
     }
 
-    mutating func note(_ found: [ContextObject], of object: ContextObject, _ relationship: Relationship) {
-        destinations[Link(object: ManagedObjectID(object), relationship: relationship.index)] = found.map { Object($0) }
+    fileprivate mutating func note(_ found: [Object], of object: Object, _ relationship: Relationship) {
+        destinations[Link(object: object.objectID, relationship: relationship.index)] = found
     }
 }
 
@@ -86,34 +86,58 @@ extension ReadContext {
             pks.append(object.pk)
             return true
         }
-        let registry = ObjectRegistry(try rowReader(), model: model, setDeletionThreshold: .max)
-        try registry.load(entity: checked.entity.index, primaryKeys: pks)
-        let roots = pks.compactMap { registry.known(checked.entity.index, pk: $0) }
         var snapshot = ObjectSnapshot()
-        snapshot.objects = roots.map { ObjectSnapshot.Object($0) }
+        let found = try objects(checked.entity, pks)
+        snapshot.objects = pks.compactMap { found[$0] }
         for path in paths {
-            var level = roots
-            for step in path.steps {
-                level = try registry.follow(step, from: level) { snapshot.note($1, of: $0, step) }
-            }
+            var level = snapshot.objects
+            for step in path.steps { level = try follow(step, from: level) { snapshot.note($1, of: $0, step) } }
         }
         return snapshot
+    }
+
+    private func objects(_ entity: Entity, _ pks: [Int64]) throws -> [Int64: ObjectSnapshot.Object] {
+        let rows = try session.storedRows(entity, primaryKeys: pks)
+        return Dictionary(rows.map { ($0.pk, ObjectSnapshot.Object($0)) }) { first, _ in first }
+    }
+
+    /// Reads the destinations of many objects at once and returns them, each once, in order.
+    private func follow(
+        _ relationship: Relationship, from objects: [ObjectSnapshot.Object],
+        each: (ObjectSnapshot.Object, [ObjectSnapshot.Object]) -> Void
+    ) throws -> [ObjectSnapshot.Object] {
+        var destinations: [Int64: [ObjectSnapshot.Object]] = [:]
+        if let slot = relationship.slot, !relationship.isToMany {
+            let keys = objects.compactMap { $0.values[slot].integer }
+            let found = try self.objects(model.entities[relationship.destinationIndex], Set(keys).sorted())
+            for object in objects {
+                destinations[object.objectID.pk] = object.values[slot].integer.flatMap { found[$0] }.map { [$0] }
+            }
+        } else {
+            for (owner, row) in try session.destinations(relationship, of: objects.map(\.objectID.pk)) {
+                destinations[owner, default: []].append(ObjectSnapshot.Object(row))
+            }
+        }
+        var seen: Set<Int64> = []
+        var next: [ObjectSnapshot.Object] = []
+        for object in objects {
+            let found = destinations[object.objectID.pk] ?? []
+            each(object, found)
+            next += found.filter { seen.insert($0.objectID.pk).inserted }
+        }
+        return next
     }
 }
 
 extension ObjectRegistry {
     /// Reads the destinations of many objects at once and returns them, each once, in order.
-    func follow(
-        _ relationship: Relationship, from objects: [ContextObject],
-        each: (ContextObject, [ContextObject]) -> Void = { _, _ in }
-    ) throws -> [ContextObject] {
+    func follow(_ relationship: Relationship, from objects: [ContextObject]) throws -> [ContextObject] {
         _ = try Prefetch(registry: self).loadDestinations(of: objects, relationship, limit: nil)
         var seen: Set<ObjectIdentifier> = []
         var next: [ContextObject] = []
         for object in objects {
             var found = try destinations(of: object, relationship)
             if !relationship.isOrdered { found.sort { $0.pk < $1.pk } }
-            each(object, found)
             next += found.filter { seen.insert(ObjectIdentifier($0)).inserted }
         }
         return next

@@ -3,12 +3,6 @@
 /// The store is asked for the objects that the context did not touch; those it did are judged in memory and put in
 /// their places. A limit holds for both together: the store is asked for as many more as there are touched ones.
 struct PendingFetch {
-    /// An object at its place in the order.
-    private struct Entry {
-        let pk: Int64
-        let values: [Value]
-    }
-
     private let request: CheckedFetchRequest
     private let context: EditingContext
     private let reader: ReadContext
@@ -23,7 +17,7 @@ struct PendingFetch {
         self.context = context
         self.reader = reader
         self.pending = Dictionary(pending.map { ($0.pk, $0) }) { first, _ in first }
-        now = reader.now(request)
+        now = request.time
     }
 
     /// Returns the primary keys of the objects in their order.
@@ -36,7 +30,7 @@ struct PendingFetch {
     }
 
     /// The store's objects that the context did not touch.
-    private func saved() throws -> [Entry] {
+    private func saved() throws -> [FetchPosition] {
         var wider = request
         wider.now = now
         wider.offset = 0
@@ -45,51 +39,40 @@ struct PendingFetch {
             let (wanted, secondOverflow) = reach.addingReportingOverflow(pending.count)
             wider.limit = overflow || secondOverflow ? nil : wanted
         }
-        var entries: [Entry] = []
-        try reader.positions(wider) { pk, values in
-            if pending[pk] == nil { entries.append(Entry(pk: pk, values: values)) }
+        var places: [FetchPosition] = []
+        try reader.positions(wider) { place in
+            if pending[place.pk] == nil { places.append(place) }
         }
-        return entries
+        return places
     }
 
     /// The touched objects that the request asks for.
-    private func unsaved() throws -> [Entry] {
-        let evaluator = PredicateEvaluator(registry: context.registry, now: now) { object, relationship in
+    private func unsaved() throws -> [FetchPosition] {
+        let objects = RegistryObjects(registry: context.registry) { object, relationship in
             try context.currentDestinations(of: object, relationship).filter { !context.willBeDeleted($0) }
         }
-        var entries: [Entry] = []
+        let evaluator = PredicateEvaluator(objects, now: now)
+        var places: [FetchPosition] = []
         for (pk, row) in pending where row.isAlive && !context.willBeDeleted(row) {
             if !request.includes(row.entity) { continue }
             if row.state.isPlaceholder, !request.includesPlaceholders { continue }
             if let predicate = request.predicate, try !evaluator.isTrue(predicate, of: row) { continue }
-            let entry = Entry(pk: pk, values: try evaluator.order(request.sort, of: row))
-            if let after = request.after, !precedes(Entry(pk: after.pk, values: after.values), entry) { continue }
-            entries.append(entry)
+            let place = FetchPosition(pk: pk, values: try evaluator.order(request.sort, of: row))
+            if let after = request.after, !after.position.precedes(place, in: request.sort) { continue }
+            places.append(place)
         }
-        return entries.sorted(by: precedes)
+        return places.sorted { $0.precedes($1, in: request.sort) }
     }
 
     /// Puts two ordered lists together.
-    private func merge(_ saved: [Entry], _ unsaved: [Entry]) -> [Entry] {
-        var merged: [Entry] = []
+    private func merge(_ saved: [FetchPosition], _ unsaved: [FetchPosition]) -> [FetchPosition] {
+        var merged: [FetchPosition] = []
         merged.reserveCapacity(saved.count + unsaved.count)
         var rest = unsaved[...]
-        for entry in saved {
-            while let first = rest.first, precedes(first, entry) { merged.append(rest.removeFirst()) }
-            merged.append(entry)
+        for place in saved {
+            while let first = rest.first, first.precedes(place, in: request.sort) { merged.append(rest.removeFirst()) }
+            merged.append(place)
         }
         return merged + rest
-    }
-
-    /// Tells whether one object comes before another; of equal ones new objects come last, in the order of their making.
-    private func precedes(_ left: Entry, _ right: Entry) -> Bool {
-        for (position, key) in request.sort.enumerated() {
-            let order = ValueOrder.compare(
-                left.values[position], right.values[position], asDecimals: key.expression.type.isDecimal)
-            if order != 0 { return key.isDescending ? order > 0 : order < 0 }
-        }
-        let isDescending = request.sort.last?.isDescending ?? false
-        if (left.pk < 0) != (right.pk < 0) { return (right.pk < 0) != isDescending }
-        return isDescending ? left.pk > right.pk : left.pk < right.pk
     }
 }

@@ -1,3 +1,5 @@
+import struct Foundation.Date
+
 /// A request for objects of one entity: a condition, an order, a page and the properties to read.
 ///
 /// For example:
@@ -125,6 +127,9 @@ extension FetchRequest.Condition {
 
 /// A fetch request that was checked against a model.
 public struct CheckedFetchRequest: Sendable {
+    /// Stands for a request that was kept, so that a storage can keep what it made of it.
+    final class Origin: Sendable {}
+
     let model: ObjectModel
     /// The entity whose objects are read.
     public let entity: Entity
@@ -143,6 +148,11 @@ public struct CheckedFetchRequest: Sendable {
     var now: Int64?
     /// Distinguishes this request's cursors from those of others.
     let fingerprint: UInt64
+    /// The kept request that this one differs from by page and time only, or nil if it was not kept.
+    var origin: Origin?
+
+    /// The value of `now()`, in microseconds since 1970 UTC: the request's own, or the present time.
+    var time: Int64 { now ?? Int64((Date().timeIntervalSince1970 * 1_000_000).rounded()) }
 
     /// Tells whether the result is rows rather than objects: groups, aggregates, or rows without repeats.
     public var isOfRows: Bool { isDistinct || isGrouped }
@@ -191,20 +201,4 @@ struct CheckedSort: Sendable {
     let expression: TypedExpression
     let options: FetchPredicate.TextOptions
     let isDescending: Bool
-}
-
-extension ReadContext {
-    /// Returns an object's values as a JSON object, or nil if the object is gone.
-    ///
-    /// - Throws: ``StoreError``.
-    public func objectJSON(entity name: String, identity: Value) throws -> String? {
-        guard let entity = model.entity(named: name) else { return nil }
-        let wanted: FetchPredicate.Expression =
-            identity.integer.map { .number($0) } ?? .text(entity.identity.type.text(of: identity))
-        let isSame = FetchPredicate(entity.identity.name, .equal, wanted)
-        guard let object = try fetch(FetchRequest(name, matching: isSame)).first else { return nil }
-        var json = ""
-        object.appendJSON(to: &json)
-        return json
-    }
 }

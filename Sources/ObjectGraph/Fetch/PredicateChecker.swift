@@ -4,7 +4,7 @@
 struct PredicateChecker {
     /// The maximum number of comparisons in a request.
     static let maximumComparisonCount = 400
-    /// The maximum number of values in a request; SQLite limits the number of parameters.
+    /// The maximum number of values in a request; storages limit the number of parameters.
     static let maximumValueCount = 10_000
     /// The maximum depth of a tree. Code can build deeper trees than the parser does.
     static let maximumDepth = 200

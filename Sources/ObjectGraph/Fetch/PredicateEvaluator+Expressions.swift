@@ -1,3 +1,5 @@
+import Foundation
+
 extension PredicateEvaluator {
     /// Returns an expression's value; for an object, its primary key.
     func value(_ expression: TypedExpression, _ scopes: Scopes) throws -> Value {
@@ -6,8 +8,7 @@ extension PredicateEvaluator {
         case .now: return .integer(now)
         case .path(let path): return try value(path, scopes)
         case .aggregate(let aggregate): return try value(aggregate, scopes)
-        // Only the store evaluates rows; here is a single object.
-        case .overRows: return .null
+        case .overRows(let function, let operand): return try value(function, operand, over: group.map { [0: $0] })
         case .text(let function, let operand): return function.apply(try value(operand, scopes))
         case .negated(let operand):
             let inner = try value(operand, scopes)
@@ -24,9 +25,9 @@ extension PredicateEvaluator {
     private func value(_ path: ResolvedPath, _ scopes: Scopes) throws -> Value {
         guard let object = try object(path.steps, from: scopes[path.scope]) else { return .null }
         switch path.end {
-        case .attribute(let attribute): return object.state.values[attribute.slot]
-        case .destination(let relationship): return reference(relationship, of: object)
-        case .object: return .integer(object.pk)
+        case .attribute(let attribute): return objects.value(attribute.slot, of: object)
+        case .destination(let relationship): return objects.reference(relationship, of: object)
+        case .object: return .integer(objects.primaryKey(of: object))
         }
     }
 
@@ -35,14 +36,20 @@ extension PredicateEvaluator {
     private func value(_ aggregate: CheckedAggregate, _ scopes: Scopes) throws -> Value {
         var members = try members(of: aggregate.collection, scopes)
         if let filter = aggregate.filter { members = try members.filter { try isTrue(filter, $0) } }
-        guard let operand = aggregate.operand else { return .integer(Int64(members.count)) }
+        return try value(aggregate.function, aggregate.operand, over: members)
+    }
+
+    private func value(
+        _ function: CollectionFunction, _ operand: TypedExpression?, over members: [Scopes]
+    ) throws -> Value {
+        guard let operand else { return .integer(Int64(members.count)) }
         let values = try members.map { try value(operand, $0) }.filter { !$0.isNull }
-        switch aggregate.function {
+        switch function {
         case .count: return .integer(Int64(values.count))
         case .sum: return Self.sum(values, operand.type)
         case .average: return Self.average(values, operand.type)
         case .min, .max:
-            let isLeast = aggregate.function == .min
+            let isLeast = function == .min
             return values.reduce(.null) { best, value in
                 let order = ValueOrder.compare(value, best, asDecimals: operand.type.isDecimal)
                 return best.isNull || (isLeast ? order < 0 : order > 0) ? value : best
@@ -109,7 +116,7 @@ extension PredicateEvaluator {
 
     private static func difference(_ left: Value, _ right: Value) -> Value { result(left, .subtract, right) }
 
-    /// SQLite has no "not a number" and reads null.
+    /// A result that is not a number is a missing value.
     private static func real(_ number: Double) -> Value { number.isNaN ? .null : .double(number) }
 
     /// A date plus or minus seconds, or the seconds between two dates.
@@ -125,61 +132,18 @@ extension PredicateEvaluator {
     }
 }
 
-/// SQLite's order of values: missing values, numbers, texts by their UTF-8 bytes, bytes.
-enum ValueOrder {
-    /// Returns a number below 0, 0 or above 0 if the left value is before, equal to or after the right one.
-    ///
-    /// - Parameter asDecimals: whether texts are decimals in canonical form.
-    static func compare(_ left: Value, _ right: Value, asDecimals: Bool = false) -> Int {
-        switch (left, right) {
-        case (.integer(let left), .integer(let right)): return sign(left, right)
-        case (.double(let left), .double(let right)): return sign(left, right)
-        case (.integer(let left), .double(let right)): return compare(left, right)
-        case (.double(let left), .integer(let right)): return -compare(right, left)
-        case (.text(let left), .text(let right)):
-            return asDecimals ? decimals(left, right) : bytes(left.utf8, right.utf8)
-        case (.blob(let left), .blob(let right)): return bytes(left, right)
-        default: return sign(rank(left), rank(right))
+extension FetchPredicate.ArithmeticOperator {
+    /// Computes in decimals of 38 digits; nil on division by nought, and where the result has no room.
+    func computed(_ left: Decimal, _ right: Decimal) -> Decimal? {
+        let result: Decimal
+        switch self {
+        case .add: result = left + right
+        case .subtract: result = left - right
+        case .multiply: result = left * right
+        case .divide:
+            if right == 0 { return nil }
+            result = left / right
         }
-    }
-
-    private static func rank(_ value: Value) -> Int {
-        switch value {
-        case .null: 0
-        case .integer, .double: 1
-        case .text: 2
-        case .blob: 3
-        }
-    }
-
-    private static func sign<Number: Comparable>(_ left: Number, _ right: Number) -> Int {
-        left < right ? -1 : left > right ? 1 : 0
-    }
-
-    /// Compares exactly, even if a double cannot represent the whole number.
-    private static func compare(_ whole: Int64, _ number: Double) -> Int {
-        if number >= 0x1p63 { return -1 }
-        if number < -0x1p63 { return 1 }
-        let truncated = Int64(number)
-        if whole != truncated { return sign(whole, truncated) }
-        return sign(Double(truncated), number)
-    }
-
-    private static func bytes(_ left: some Sequence<UInt8>, _ right: some Sequence<UInt8>) -> Int {
-        var (first, second) = (left.makeIterator(), right.makeIterator())
-        while true {
-            switch (first.next(), second.next()) {
-            case (let left?, let right?): if left != right { return sign(left, right) }
-            case (nil, nil): return 0
-            case (nil, _): return -1
-            case (_, nil): return 1
-            }
-        }
-    }
-
-    private static func decimals(_ left: String, _ right: String) -> Int {
-        Array(left.utf8).withUnsafeBytes { left in
-            Array(right.utf8).withUnsafeBytes { Int(DecimalCollation.compare(left, $0)) }
-        }
+        return result.isNaN ? nil : result
     }
 }

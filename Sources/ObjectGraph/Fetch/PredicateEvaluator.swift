@@ -1,28 +1,37 @@
-/// Evaluates checked predicates on objects in memory, by the same rules as the SQL that ``PredicateCompiler`` writes.
+/// Evaluates checked predicates and expressions on objects in memory, by the rules of docs/reference/fetching.md.
 ///
-/// It serves objects with unsaved changes. It is slow, because it reads one object's destinations at a time.
-struct PredicateEvaluator {
+/// It serves objects with unsaved changes, and storages that have no query language of their own. It reads one object's
+/// destinations at a time.
+struct PredicateEvaluator<Objects: EvaluatedObjects> {
+    typealias Object = Objects.Object
     /// The objects at which paths begin, by scope; scope 0 is the evaluated object.
-    typealias Scopes = [Int: ContextObject]
+    typealias Scopes = [Int: Object]
 
-    let registry: ObjectRegistry
+    let objects: Objects
     /// The value of `now()`, in microseconds since 1970 UTC.
     let now: Int64
-    /// Returns the destinations of a to-many relationship.
-    let destinations: (ContextObject, Relationship) throws -> [ContextObject]
+    /// The objects over which functions of a group compute; empty outside of groups.
+    var group: [Object] = []
+
+    init(_ objects: Objects, now: Int64) {
+        self.objects = objects
+        self.now = now
+    }
 
     /// Tells whether a predicate is true of an object.
     ///
-    /// - Throws: ``StoreError``, and errors of `destinations`.
-    func isTrue(_ predicate: CheckedPredicate, of object: ContextObject) throws -> Bool {
+    /// - Throws: ``StoreError``, and errors of the objects.
+    func isTrue(_ predicate: CheckedPredicate, of object: Object) throws -> Bool {
         try isTrue(predicate, [0: object])
     }
 
     /// Returns the sort values of an object.
     ///
     /// - Throws: as for predicates.
-    func order(_ sort: [CheckedSort], of object: ContextObject) throws -> [Value] {
-        try sort.map { folded(try value($0.expression, [0: object]), $0.options) }
+    func order(_ sort: [CheckedSort], of object: Object) throws -> [Value] { try order(sort, [0: object]) }
+
+    func order(_ sort: [CheckedSort], _ scopes: Scopes) throws -> [Value] {
+        try sort.map { folded(try value($0.expression, scopes), $0.options) }
     }
 
     // MARK: Conditions
@@ -81,8 +90,8 @@ struct PredicateEvaluator {
     /// Missing values are equal only to each other.
     private func isEqual(_ left: Side, _ right: Side, _ options: FetchPredicate.TextOptions) throws -> Bool {
         if case .object(let entity) = left.type, right.isWritten, !right.value.isNull {
-            guard case .integer(let pk) = left.value, let object = try self.object(entity, pk) else { return false }
-            return object.identity == right.value
+            guard case .integer(let pk) = left.value, let object = try objects.object(entity, pk) else { return false }
+            return objects.identity(of: object) == right.value
         }
         let isDecimal = left.type.isDecimal || right.type.isDecimal
         return ValueOrder.compare(
@@ -137,31 +146,20 @@ struct PredicateEvaluator {
 
     // MARK: Objects
 
-    func object(_ entity: Int, _ pk: Int64) throws -> ContextObject? {
-        let found = try registry.object(entity: entity, pk: pk)
-        return found?.isAlive == true ? found : nil
-    }
-
     /// Returns the object at the end of to-one steps, or nil if an object on the path is missing.
-    func object(_ steps: [Relationship], from start: ContextObject?) throws -> ContextObject? {
+    func object(_ steps: [Relationship], from start: Object?) throws -> Object? {
         var current = start
         for step in steps {
-            guard let object = current, case .integer(let pk) = reference(step, of: object) else { return nil }
-            current = try self.object(step.destinationIndex, pk)
+            guard let object = current, case .integer(let pk) = objects.reference(step, of: object) else { return nil }
+            current = try objects.object(step.destinationIndex, pk)
         }
         return current
-    }
-
-    /// Returns the primary key that a to-one relationship holds, or null.
-    func reference(_ relationship: Relationship, of object: ContextObject) -> Value {
-        guard let slot = relationship.slot, !registry.readsNull(object, slot) else { return .null }
-        return object.state.values[slot]
     }
 
     /// Returns the scopes of each of a collection's objects.
     func members(of collection: CheckedCollection, _ scopes: Scopes) throws -> [Scopes] {
         guard let owner = try object(collection.steps, from: scopes[collection.scope]) else { return [] }
-        return try destinations(owner, collection.relationship).map { member in
+        return try objects.destinations(of: owner, collection.relationship).map { member in
             var inner = scopes
             inner[collection.element] = member
             return inner

@@ -25,8 +25,8 @@ struct HistoryRange: Equatable {
         self.properties = properties
     }
 
-    /// Makes the range of a list.
-    init(first: Int64, last: Int64, count: Int64, objects: String, kind: ChangeKind, properties: String?) {
+    /// Makes the range of a list, or of all from `first` to `last` without one.
+    init(first: Int64, last: Int64, count: Int64, objects: String?, kind: ChangeKind, properties: String?) {
         self.first = first
         self.last = last
         self.count = count

@@ -12,7 +12,7 @@ extension ObjectModel {
         var reader = ClassDeclarationReader()
         let declaration = reader.read(name: name, version: version, entities)
         guard reader.problems.isEmpty else { throw ModelError(problems: reader.problems) }
-        var builder = ModelBuilder(declaration, file: name, checkCondition: IndexPredicate.problem)
+        var builder = ModelBuilder(declaration, file: name, checkCondition: IndexCondition.problem)
         guard let built = builder.build() else {
             throw ModelError(problems: builder.problems.map { reader.placed($0) })
         }

@@ -137,10 +137,9 @@ struct ReadingFixture {
         let checked = try request.checked(with: model)
         return try store.read { context in
             let registry = ObjectRegistry(
-                try context.rowReader(), model: model, setDeletionThreshold: .max)
-            let evaluator = PredicateEvaluator(registry: registry, now: context.now(checked)) { object, relationship in
-                try registry.destinations(of: object, relationship)
-            }
+                WriterConnection(try context.connection(), model: model), model: model, setDeletionThreshold: .max)
+            let objects = RegistryObjects(registry: registry) { try registry.destinations(of: $0, $1) }
+            let evaluator = PredicateEvaluator(objects, now: checked.time)
             var all = FetchRequest(checked.entity.name)
             all.sort = [checked.entity.identity.name]
             return try context.fetch(all).compactMap { object in

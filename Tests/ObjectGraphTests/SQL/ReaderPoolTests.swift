@@ -58,7 +58,7 @@ import Testing
     @Test func requestsOfOneShapeShareAStatement() throws {
         let counts = try graph.store.read { context in
             for number in 0..<10 { _ = try context.fetch(FetchRequest("Chat", where: "title = 't\(number)'")) }
-            return (context.caches?.plans.count, context.caches?.statements.count)
+            return (context.requests?.count, try context.sqlite().caches?.statements.count)
         }
         // The transaction's BEGIN is the other one.
         #expect(counts.0 == 10 && counts.1 == 2)
@@ -66,13 +66,13 @@ import Testing
 
     @Test func onlyTheLastRequestsAndStatementsAreKept() throws {
         let counts = try graph.store.read { context in
-            for number in 1...FetchPlanCache.maximumCount + 9 {
+            for number in 1...FetchRequestCache.maximumCount + 9 {
                 let parts = [String](repeating: "title != 'x'", count: number)
                 _ = try context.fetch(FetchRequest("Chat", where: parts.joined(separator: " AND ")))
             }
-            return (context.caches?.plans.count, context.caches?.statements.count)
+            return (context.requests?.count, try context.sqlite().caches?.statements.count)
         }
-        #expect(counts.0 == FetchPlanCache.maximumCount)
+        #expect(counts.0 == FetchRequestCache.maximumCount)
         #expect(counts.1 == StatementCache.maximumCount)
     }
 

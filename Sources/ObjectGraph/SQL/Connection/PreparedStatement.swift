@@ -1,8 +1,8 @@
 import GRDBSQLite
 
-/// A prepared statement over SQLite's C interface, for the writer's hot path.
+/// A prepared statement over SQLite's C interface, for the hot paths of writers and readers.
 ///
-/// Used on the writer's connection only, by one thread at a time. It has to be released before the connection closes.
+/// Used by one thread at a time. It has to be released before the connection closes.
 final class PreparedStatement {
     private let statement: OpaquePointer
     private let connection: OpaquePointer
@@ -136,6 +136,8 @@ final class PreparedStatement {
         let count = Int(sqlite3_column_bytes(statement, column))
         return String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self)
     }
+
+    func optionalText(_ column: Int32) -> String? { isNull(Int(column)) ? nil : text(column) }
 
     /// Tells whether a column holds a text whose bytes are no UTF-8; ``value(_:)`` mends such a text.
     func isMalformedText(_ column: Int) -> Bool {

@@ -1,9 +1,15 @@
 import GRDBSQLite
 
-/// A connection of its own that reads a store's file: what an editing context fires its faults through.
-///
-/// Each statement sees the last commit. Used by one thread at a time.
-final class ReaderConnection: RowReader {
+extension Store {
+    /// Makes a reader of which each call sees the last commit, on a connection of its own; used by one thread at a time.
+    ///
+    /// - Throws: ``StoreError`` where the store cannot be read.
+    func makeRowReader() throws(StoreError) -> any RowReader { try ReaderConnection(self) }
+}
+
+/// A connection of its own that reads a store's file. Each statement sees the last commit.
+private final class ReaderConnection: RowReader {
+    /// The bulk primitives over the connection; only those that read.
     private let tables: WriterConnection
     private let handle: OpaquePointer
 
@@ -29,16 +35,4 @@ final class ReaderConnection: RowReader {
         tables.releaseStatements()
         sqlite3_close_v2(handle)
     }
-}
-
-extension Store {
-    /// Makes a reader of which each call sees the last commit; used by one thread at a time.
-    ///
-    /// - Throws: ``StoreError`` where the store cannot be read.
-    func makeRowReader() throws(StoreError) -> any RowReader { try ReaderConnection(self) }
-}
-
-extension ReadContext {
-    /// Returns a reader of the context's moment.
-    func rowReader() throws(StoreError) -> any RowReader { WriterConnection(try connection(), model: model) }
 }

@@ -100,10 +100,12 @@ final class ReaderPool: Sendable {
 /// What a connection keeps for the next read.
 final class ReaderCaches {
     private(set) var statements = StatementCache()
+    private(set) var requests = FetchRequestCache()
     private(set) var plans = FetchPlanCache()
 
     func removeAll() {
         statements = StatementCache()
+        requests = FetchRequestCache()
         plans = FetchPlanCache()
     }
 }

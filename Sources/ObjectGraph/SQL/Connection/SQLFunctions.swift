@@ -219,19 +219,3 @@ enum SQLFunctions {
         }
     }
 }
-
-extension FetchPredicate.ArithmeticOperator {
-    /// Computes in decimals of 38 digits; nil on division by nought, and where the result has no room.
-    func computed(_ left: Decimal, _ right: Decimal) -> Decimal? {
-        let result: Decimal
-        switch self {
-        case .add: result = left + right
-        case .subtract: result = left - right
-        case .multiply: result = left * right
-        case .divide:
-            if right == 0 { return nil }
-            result = left / right
-        }
-        return result.isNaN ? nil : result
-    }
-}

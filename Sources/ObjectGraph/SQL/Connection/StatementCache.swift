@@ -8,12 +8,11 @@ final class StatementCache {
     /// Longer texts are lists of keys and the like, which hardly come again.
     static let maximumLength = 4096
 
-    private var statements: [String: (statement: PreparedStatement, use: Int)] = [:]
-    private var useCount = 0
+    private var statements = RecentlyUsed<String, PreparedStatement>(maximumCount: maximumCount)
 
     /// Returns the statement of a text; nobody else gets it until it is given back.
     func take(_ sql: String, _ connection: OpaquePointer) throws(StoreError) -> PreparedStatement {
-        if let known = statements.removeValue(forKey: sql) { return known.statement }
+        if let known = statements.take(sql) { return known }
         return try PreparedStatement(connection, sql: sql)
     }
 
@@ -21,11 +20,7 @@ final class StatementCache {
     func giveBack(_ statement: PreparedStatement, _ sql: String) {
         statement.reset()
         statement.clearBindings()
-        guard sql.utf8.count <= Self.maximumLength, statements[sql] == nil else { return }
-        useCount += 1
-        statements[sql] = (statement, useCount)
-        if statements.count <= Self.maximumCount { return }
-        if let oldest = statements.min(by: { $0.value.use < $1.value.use })?.key { statements[oldest] = nil }
+        if sql.utf8.count <= Self.maximumLength { statements.keep(statement, for: sql) }
     }
 
     var count: Int { statements.count }

@@ -264,7 +264,7 @@ public final class Store: Sendable {
 
     /// Returns the store's own identity, made with it.
     public func identity() throws -> String {
-        try read { try $0.metadata("storeID") ?? "" }
+        try read { try $0.session.storeID() }
     }
 
     // MARK: Reading
@@ -275,9 +275,9 @@ public final class Store: Sendable {
     public func read<Result>(_ body: (ReadContext) throws -> Result) throws -> Result {
         do {
             return try readers.read { try body(ReadContext(database: $0, model: model, caches: $1)) }
-        } catch let error as DatabaseError {
-            let failure = StoreError(error, action: "read the store")
-            note(failure)
+        } catch {
+            let failure = StoreError.translated(error, action: "read the store")
+            if let failure = failure as? StoreError { note(failure) }
             throw failure
         }
     }
@@ -288,10 +288,10 @@ public final class Store: Sendable {
     ) async throws -> Result? {
         do {
             return try await database.read { [model] in try body(ReadContext(database: $0, model: model)) }
-        } catch is CancellationError {
-            return nil
-        } catch let error as DatabaseError {
-            throw StoreError(error, action: "read the store")
+        } catch {
+            // A cancelled task ends its statement too.
+            if error is CancellationError || Task.isCancelled { return nil }
+            throw StoreError.translated(error, action: "read the store")
         }
     }
 

@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 
 /// The computations of a migration, as one function of SQLite: `_migrated(number, arguments…)`.
@@ -22,5 +23,27 @@ final class MigrationFunctions: @unchecked Sendable {
                 guard let number = arguments.first.flatMap({ Int.fromDatabaseValue($0) }) else { return nil }
                 return bodies[number](arguments.dropFirst().map { Value($0) }).databaseValue
             })
+    }
+}
+
+extension Value {
+    init(_ value: DatabaseValue) {
+        switch value.storage {
+        case .null: self = .null
+        case .int64(let number): self = .integer(number)
+        case .double(let number): self = .double(number)
+        case .string(let text): self = .text(text)
+        case .blob(let data): self = .blob([UInt8](data))
+        }
+    }
+
+    var databaseValue: DatabaseValue {
+        switch self {
+        case .null: .null
+        case .integer(let number): number.databaseValue
+        case .double(let number): number.databaseValue
+        case .text(let text): text.databaseValue
+        case .blob(let bytes): Data(bytes).databaseValue
+        }
     }
 }

@@ -203,7 +203,7 @@ struct Schema {
         }
         for index in entity.indexes {
             let columns = index.properties.compactMap { entity.columnName(of: $0) }
-            let predicate = index.predicate.flatMap { try? IndexPredicate.sql($0, entity: entity, model: model) }
+            let predicate = index.predicate.flatMap { try? IndexCondition($0, entity: entity, model: model).sql }
             list.add(
                 index.isPlain
                     ? name(columns) : index.name.map { "\(entity.viewName):\($0)" } ?? name([index.text]),

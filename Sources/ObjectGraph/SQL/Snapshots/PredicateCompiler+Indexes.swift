@@ -12,7 +12,8 @@ extension PredicateCompiler {
     ) throws(FetchPredicateError) -> String? {
         guard case .text(let transformation, let operand) = left.node, case .path(let path) = operand.node,
             path.steps.isEmpty, case .attribute(let attribute) = path.end,
-            let function = transformation.sqliteFunction, hasIndex(transformation, on: attribute, of: path.owner)
+            let function = transformation.sqliteFunction,
+            model.hasIndex(on: attribute, of: path.owner, { $0.sqliteFunction == function })
         else { return nil }
         let beginnings = texts.map(transformation.asciiBeginning)
         guard !beginnings.isEmpty, !beginnings.contains("") else { return nil }
@@ -22,34 +23,13 @@ extension PredicateCompiler {
         return begins(subject, with: beginnings[0])
     }
 
-    private func hasIndex(_ transformation: TextTransformation, on attribute: Attribute, of owner: Int) -> Bool {
-        hierarchy(owner).contains { entity in
-            entity.indexes.contains { index in
-                index.elements.contains {
-                    $0.property == attribute.name && $0.function?.sqliteFunction == transformation.sqliteFunction
-                }
-            }
-        }
-    }
-
-    private func hierarchy(_ entity: Int) -> [Entity] {
-        ([entity] + model.entities[entity].ancestorIndexes).map { model.entities[$0] }
-    }
-
     /// Returns a comparison with several values as it stands in the condition of a partial index, values included, where
     /// it is part of one: SQLite finds lists and ranges of parameters equal to no others.
     func partOfIndex(_ comparison: CheckedComparison) -> String? {
-        guard case .path(let path) = comparison.left.node, path.steps.isEmpty else { return nil }
-        let partial = hierarchy(path.owner).filter { entity in entity.indexes.contains { $0.predicate != nil } }
-        guard !partial.isEmpty, let text = try? IndexPredicate.condition(comparison),
-            partial.contains(where: { entity in
-                entity.indexes.contains { index in
-                    index.predicate.map { IndexPredicate.comparisons($0, entity: entity, model: model) }?.contains(text)
-                        ?? false
-                }
-            })
+        guard case .path(let path) = comparison.left.node, let checked = try? IndexComparison(comparison),
+            model.hasPartialIndex(with: checked, of: path.owner)
         else { return nil }
-        return try? IndexPredicate.condition(comparison, prefix: "\(scope(path.scope).alias).")
+        return checked.sql(prefix: "\(scope(path.scope).alias).")
     }
 }
 

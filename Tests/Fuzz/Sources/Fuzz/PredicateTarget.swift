@@ -55,10 +55,10 @@ struct PredicateTarget: FuzzTarget {
 
     private static func judged(_ request: CheckedFetchRequest, _ context: ReadContext) throws -> [Int64] {
         let registry = ObjectRegistry(
-            try context.rowReader(), model: context.model, setDeletionThreshold: .max)
-        let evaluator = PredicateEvaluator(registry: registry, now: context.now(request)) { object, relationship in
-            try registry.destinations(of: object, relationship)
-        }
+            WriterConnection(try context.connection(), model: context.model), model: context.model,
+            setDeletionThreshold: .max)
+        let objects = RegistryObjects(registry: registry) { try registry.destinations(of: $0, $1) }
+        let evaluator = PredicateEvaluator(objects, now: request.time)
         var all = FetchRequest(request.entity.name)
         all.sort = [request.entity.identity.name]
         return try context.fetch(all).compactMap { object in

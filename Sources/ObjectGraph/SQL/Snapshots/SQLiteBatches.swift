@@ -1,49 +1,9 @@
-extension ReadContext {
-    /// Calls `body` with an iterator of a request's objects in batches of `size`.
-    ///
-    /// In memory are the objects of one batch; besides, where no index serves the order, SQLite keeps the values that
-    /// the objects are sorted by, never their other properties. All batches are of one snapshot, that of this context.
-    ///
-    /// For example:
-    ///
-    ///     try context.batches(FetchRequest("Message"), size: 500) { batches in
-    ///         while let messages = try batches.next() { send(messages) }
-    ///     }
-    ///
-    /// - Parameters:
-    ///   - request: which objects, in which order.
-    ///   - size: the objects in a batch, from 1 to 10,000.
-    ///   - body: what reads the batches; the iterator does not outlive it.
-    /// - Throws: ``FetchPredicateError`` where the request does not fit the model, ``StoreError``, and what `body` throws.
-    public func batches<Result>(
-        _ request: FetchRequest, size: Int, _ body: (FetchedBatches) throws -> Result
-    ) throws -> Result {
-        try batches(try request.checked(with: model), size: size, body)
-    }
-
-    /// Calls `body` with an iterator of a checked request's objects in batches of `size`.
-    ///
-    /// - Throws: as for the request itself.
-    public func batches<Result>(
-        _ request: CheckedFetchRequest, size: Int, _ body: (FetchedBatches) throws -> Result
-    ) throws -> Result {
-        guard (1...10_000).contains(size) else {
-            throw FetchPredicateError(
-                .range, "The batch size \(size) is outside of 1 to 10,000", at: nil, remedy: "Use one inside")
-        }
-        let batches = try FetchedBatches(self, try checkedModel(try ofObjects(request)), size: size)
-        // The statements hold the snapshot open: they end with the call, whoever keeps the iterator.
-        defer { batches.close() }
-        return try body(batches)
-    }
-}
-
-/// The objects of a request in batches; valid while the call that made it runs.
+/// The objects of a request in batches.
 ///
 /// A first statement walks the primary keys in order, a second reads the objects of a batch of keys: the properties of
 /// objects are read batch by batch, also where all had to be sorted.
-public final class FetchedBatches {
-    private let context: ReadContext
+final class SQLiteBatches: ObjectBatches {
+    private let snapshot: SQLiteSnapshot
     private let request: CheckedFetchRequest
     private let size: Int
     private let now: Int64
@@ -52,20 +12,17 @@ public final class FetchedBatches {
     private var remaining: Int?
     private var full: (query: FetchQuery, statement: PreparedStatement, lists: [PreparedStatement])?
 
-    init(_ context: ReadContext, _ request: CheckedFetchRequest, size: Int) throws {
-        self.context = context
+    init(_ snapshot: SQLiteSnapshot, _ request: CheckedFetchRequest, size: Int) throws {
+        self.snapshot = snapshot
         self.request = request
         self.size = size
-        now = context.now(request)
+        now = request.time
         remaining = request.limit
         isMissingDone = !request.needsMissing
         keys = try statement(try FetchQuery(request, output: .keys, now: now))
     }
 
-    /// Returns the next batch, as many objects as its size but for the last; nil at the end.
-    ///
-    /// - Throws: ``StoreError``.
-    public func next() throws -> [FetchedObject]? {
+    func next() throws -> [FetchedObject]? {
         let keys = try nextKeys()
         return keys.isEmpty ? nil : try objects(keys)
     }
@@ -76,7 +33,7 @@ public final class FetchedBatches {
     }
 
     private func statement(_ query: FetchQuery) throws -> PreparedStatement {
-        let statement = try PreparedStatement(try context.connection(), sql: query.sql)
+        let statement = try PreparedStatement(try snapshot.connection(), sql: query.sql)
         for (index, value) in query.bindings.enumerated() { statement.bind(index + 1, value) }
         return statement
     }
@@ -120,7 +77,7 @@ public final class FetchedBatches {
     ) throws -> (query: FetchQuery, statement: PreparedStatement, lists: [PreparedStatement]) {
         if count == size, let full { return full }
         let query = try FetchQuery(objectsOf: request, count: count, now: now)
-        let made = (query, try statement(query), try context.listStatements(query))
+        let made = (query, try statement(query), try snapshot.listStatements(query))
         if count == size { full = made }
         return made
     }

@@ -25,6 +25,7 @@ public struct FetchExplanation: Sendable {
     }
 }
 
+// Only SQLite explains requests: other storages throw `store.unavailable`.
 extension ReadContext {
     /// Tells how a request is carried out, without doing so.
     ///
@@ -45,13 +46,9 @@ extension ReadContext {
     public func explain(_ request: CheckedFetchRequest, counting: Bool = false) throws -> FetchExplanation {
         let output: FetchQuery.Output =
             counting ? .count : request.isOfRows ? .rows : .objects(withOrder: false)
-        let query = try FetchQuery(try checkedModel(request), output: output, now: now(request))
-        let statement = try PreparedStatement(try connection(), sql: "EXPLAIN QUERY PLAN " + query.sql)
-        for (index, value) in query.bindings.enumerated() { statement.bind(index + 1, value) }
-        var plan: [PlanLine] = []
-        while try statement.step() {
-            plan.append(
-                PlanLine(id: statement.integer(0), parent: statement.integer(1), detail: statement.text(3)))
+        let query = try FetchQuery(try ready(request), output: output, now: request.time)
+        let plan = try sqlite().all("EXPLAIN QUERY PLAN " + query.sql, query.bindings) {
+            PlanLine(id: $0.integer(0), parent: $0.integer(1), detail: $0.text(3))
         }
         return PlanReader(plan, tables: query.tables).explanation(query)
     }
