@@ -31,13 +31,17 @@ struct FetchRowsTests {
         var request = FetchRequest(entity)
         change(&request)
         let checked = try request.checked(with: model)
-        let rows = try fixture.store.read { try $0.rows(checked) }
-        #expect(try fixture.store.read { try $0.count(checked) } == rows.count)
-        return rows.map { row in
-            var json = ""
-            row.appendJSON(to: &json)
-            return json
+        let found = try TestStorage.allCases.map { storage in
+            let rows = try fixture.store.read(from: storage) { try $0.rows(checked) }
+            #expect(try fixture.store.read(from: storage) { try $0.count(checked) } == rows.count)
+            return rows.map { row in
+                var json = ""
+                row.appendJSON(to: &json)
+                return json
+            }
         }
+        #expect(found[0] == found[1])
+        return found[0]
     }
 
     private func failure(_ change: (inout FetchRequest) -> Void) -> FetchPredicateError? {

@@ -76,8 +76,11 @@ import Testing
         var request = FetchRequest("Item", matching: predicate)
         request.sort = ["id"]
         request.now = RandomPredicates.now
-        let found = try fixture.fetch(request).compactMap { $0["id"]?.text }
-        if found != expected { return "the store finds \(found), the rules say \(expected)" }
+        for storage in TestStorage.allCases {
+            let objects = try fixture.store.read(from: storage) { try $0.fetch(request) }
+            let found = objects.compactMap { $0["id"]?.text }
+            if found != expected { return "\(storage) finds \(found), the rules say \(expected)" }
+        }
         let judged = try fixture.judged(request)
         return judged == expected ? nil : "in memory it is true of \(judged), the rules say \(expected)"
     }

@@ -114,8 +114,13 @@ struct ReadingFixture {
         try queue.close()
     }
 
+    /// The objects of a request, which every storage finds.
     func fetch(_ request: FetchRequest) throws -> [FetchedObject] {
-        try store.read { try $0.fetch(try request.checked(with: model)) }
+        let checked = try request.checked(with: model)
+        let found = try store.read { try $0.fetch(checked) }
+        let inMemory = try store.read(from: .memory) { try $0.fetch(checked) }
+        #expect(inMemory.map(\.parts) == found.map(\.parts), "\(request)")
+        return found
     }
 
     /// The identities of what a condition finds, in their order.
@@ -124,9 +129,10 @@ struct ReadingFixture {
         let found = try #require(model.entity(named: entity))
         request.sort = [found.identity.name]
         let checked = try request.checked(with: model)
-        let objects = try store.read { try $0.fetch(checked) }
-        let count = try store.read { try $0.count(checked) }
-        #expect(count == objects.count)
+        let objects = try fetch(request)
+        for storage in TestStorage.allCases {
+            #expect(try store.read(from: storage) { try $0.count(checked) } == objects.count)
+        }
         let identities = objects.map { found.identity.type.text(of: $0[found.identity.name] ?? .null) }
         #expect(try judged(request) == identities, "\(condition) in memory")
         return identities

@@ -28,7 +28,11 @@ import class Foundation.ProcessInfo
     private func lines(_ graph: Graph, _ edit: (inout HistoryRequest) -> Void) throws -> [String] {
         var request = HistoryRequest()
         edit(&request)
-        return lines(try graph.store.read { try $0.history(request) })
+        let found = try TestStorage.allCases.map { storage in
+            lines(try graph.store.read(from: storage) { try $0.history(request) })
+        }
+        #expect(found[0] == found[1])
+        return found[0]
     }
 
     @Test func withoutFiltersEverythingComesInTheOrderOfTheSavesNotOfTheClock() throws {
@@ -120,14 +124,15 @@ import class Foundation.ProcessInfo
         #expect(try store.history().transactions.map(\.author) == [ProcessInfo.processInfo.processName])
     }
 
-    @Test(arguments: 1...7) func pagesOfAnySizeTogetherAreTheWhole(_ limit: Int) throws {
+    @Test(arguments: 1...7, TestStorage.allCases)
+    func pagesOfAnySizeTogetherAreTheWhole(_ limit: Int, _ storage: TestStorage) throws {
         let graph = try Self.graph()
         let whole = lines(try graph.store.read { try $0.history(HistoryRequest()) })
         var request: HistoryRequest? = HistoryRequest()
         request?.limit = limit
         var paged: [String] = []
         while let current = request {
-            let page = try graph.store.read { try $0.history(current) }
+            let page = try graph.store.read(from: storage) { try $0.history(current) }
             #expect(page.count <= limit)
             paged += lines(page)
             request = page.next
@@ -166,22 +171,26 @@ import class Foundation.ProcessInfo
         }
     }
 
-    @Test func aTokenOfAnotherStoreIsRefused() throws {
+    @Test(arguments: TestStorage.allCases)
+    func aTokenOfAnotherStoreIsRefused(_ storage: TestStorage) throws {
         let graph = try Self.graph()
         let foreign = HistoryToken(store: "other", number: 1)
         let error = #expect(throws: StoreError.self) {
-            try graph.store.read { try $0.history(HistoryRequest(after: foreign)) }
+            try graph.store.read(from: storage) { try $0.history(HistoryRequest(after: foreign)) }
         }
         #expect(error?.code == .historyForeignToken)
         #expect(error?.coreDataCode == 134_501)
     }
 
-    @Test func anExpiredTokenIsRefusedWithTheWayBack() throws {
+    @Test(arguments: TestStorage.allCases)
+    func anExpiredTokenIsRefusedWithTheWayBack(_ storage: TestStorage) throws {
         let graph = try Self.graph()
         _ = try graph.writer.purgeHistory(HistoryPurge(before: .token(3)))
         let store = try graph.store.identity()
         let error = #expect(throws: StoreError.self) {
-            try graph.store.read { try $0.history(HistoryRequest(after: HistoryToken(store: store, number: 1))) }
+            try graph.store.read(from: storage) {
+                try $0.history(HistoryRequest(after: HistoryToken(store: store, number: 1)))
+            }
         }
         #expect(error?.code == .historyExpired)
         #expect(error?.coreDataCode == 134_301)
@@ -190,14 +199,15 @@ import class Foundation.ProcessInfo
         #expect(remedy.contains("Read the store itself") && remedy.contains("token"), "\(remedy)")
         // Nothing was missed after the last purged transaction.
         let after = HistoryRequest(after: HistoryToken(store: store, number: 2))
-        #expect(try graph.store.read { try $0.history(after) }.transactions.map(\.token) == [3, 4])
+        #expect(try graph.store.read(from: storage) { try $0.history(after) }.transactions.map(\.token) == [3, 4])
     }
 
-    @Test func aTokenAheadOfTheHistoryIsRefused() throws {
+    @Test(arguments: TestStorage.allCases)
+    func aTokenAheadOfTheHistoryIsRefused(_ storage: TestStorage) throws {
         let graph = try Self.graph()
         let ahead = HistoryToken(store: try graph.store.identity(), number: 5)
         let error = #expect(throws: StoreError.self) {
-            try graph.store.read { try $0.history(HistoryRequest(after: ahead)) }
+            try graph.store.read(from: storage) { try $0.history(HistoryRequest(after: ahead)) }
         }
         #expect(error?.code == .historyTokenAhead)
     }

@@ -1,0 +1,71 @@
+import Testing
+
+@testable import ObjectGraph
+
+/// The storages on which a test runs.
+enum TestStorage: String, CaseIterable, Sendable, CustomTestStringConvertible {
+    case sqlite, memory
+
+    var testDescription: String { rawValue }
+}
+
+extension Store {
+    /// Calls `body` with a snapshot of the store, or of a copy of it in another storage.
+    func read<Result>(from storage: TestStorage, _ body: (ReadContext) throws -> Result) throws -> Result {
+        try read { context in
+            switch storage {
+            case .sqlite: try body(context)
+            case .memory: try body(ReadContext(MemorySnapshot(MemoryTables(context), model: model), model: model))
+            }
+        }
+    }
+}
+
+extension MemoryTables {
+    /// Copies the whole content of a store in SQLite.
+    init(_ context: ReadContext) throws {
+        let (model, session) = (context.model, context.session)
+        let snapshot = try context.sqlite()
+        self.init(model)
+        storeID = try session.storeID()
+        for entity in model.rootEntities {
+            let keys = try snapshot.all("SELECT pk FROM \(SQLText.quoted(entity.tableName))") { $0.integer(0) }
+            for row in try session.storedRows(entity, primaryKeys: keys) { rows[entity.index].put(row) }
+        }
+        for join in model.joinTables {
+            let name = SQLText.quoted(join.name)
+            let owners = try snapshot.all("SELECT DISTINCT owner FROM \(name)") { $0.integer(0) }
+            let table = JoinTableRows(join, connection: try snapshot.connection())
+            try table.placedPairs(keys: owners, onOwnerSide: true, limit: nil) { pair, places in
+                links[join.index].append(MemoryLink(pair: pair, places: places))
+            }
+        }
+        purgedToken = try session.purgedToken()
+        transactions = try session.transactions(HistorySelection(), limit: .max)
+        changes = try session.changes(HistorySelection(), limit: .max)
+        try session.ranges(HistorySelection()) { range in
+            ranges.append(range)
+            return true
+        }
+        cursors = try session.cursors()
+        positions = try session.positions()
+        deadLetters = try session.deadLetters(DeadLetterSelection(), after: 0, limit: .max)
+        conflicts = try session.conflicts(after: 0, limit: .max)
+        let sent = try snapshot.all("SELECT substr(key, 16), value FROM _metadata WHERE key LIKE 'sentDeadLetter:%'") {
+            ($0.text(0), $0.value(1).text.flatMap { Int64($0) } ?? 0)
+        }
+        sentDeadLetters = Dictionary(uniqueKeysWithValues: sent)
+    }
+}
+
+extension FetchedObject {
+    /// All that a fetched object is, as values to compare.
+    struct Parts: Equatable {
+        let entity: String
+        let pk: Int64
+        let isPlaceholder: Bool
+        let contents: [FetchedContent]
+    }
+
+    var parts: Parts { Parts(entity: entity.name, pk: pk, isPlaceholder: isPlaceholder, contents: contents) }
+}
