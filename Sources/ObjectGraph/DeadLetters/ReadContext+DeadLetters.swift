@@ -16,14 +16,14 @@ extension ReadContext {
     public func deadLetters(
         _ selection: DeadLetterSelection = DeadLetterSelection(), after id: Int64 = 0, limit: Int = 100
     ) throws -> [DeadLetter] {
-        try session.deadLetters(selection, after: id, limit: limit)
+        try session.deadLetters(selection, after: id, limit: bounded(limit))
     }
 
     /// Returns dead letters in the order of their numbers, those after `id`, at most `limit`, and no more than have
     /// `maximumBytes` of values together unless the first alone has more.
     public func deadLetters(after id: Int64, limit: Int, maximumBytes: Int) throws -> [DeadLetter] {
         var bytes = 0
-        let fitting = try session.deadLetterSizes(after: id, limit: limit).prefix { size in
+        let fitting = try session.deadLetterSizes(after: id, limit: bounded(limit)).prefix { size in
             defer { bytes += size.bytes }
             return bytes == 0 || bytes + size.bytes <= maximumBytes
         }

@@ -24,7 +24,7 @@ extension ReadContext {
         try checkNotExpired(token)
         var result: [HistoryTransaction] = []
         var total = 0
-        for stored in try session.transactions(HistorySelection(after: token), limit: limit) {
+        for stored in try session.transactions(HistorySelection(after: token), limit: bounded(limit)) {
             if !result.isEmpty, total + stored.changeCount > maximumChangeCount { break }
             total += stored.changeCount
             result.append(try transaction(stored, from: 0, limit: maximumChangeCount))

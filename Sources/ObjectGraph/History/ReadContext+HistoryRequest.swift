@@ -65,7 +65,7 @@ extension ReadContext {
         return HistorySelection(
             after: try start(request), since: request.since, before: request.before, author: request.author,
             context: request.context, ids: request.firstChange..<Int64.max, kinds: request.kinds,
-            entities: entity.map { [$0.name] + $0.subentityIndexes.map { model.entities[$0].name } } ?? [],
+            entities: entity.map(model.kindNames) ?? [],
             keys: try request.identity.flatMap { identity in
                 try entity.map { try session.primaryKeys($0, identity: identity) }
             })

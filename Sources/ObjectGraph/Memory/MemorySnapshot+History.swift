@@ -60,7 +60,7 @@ extension MemorySnapshot {
         let present = rows(entity.index).all.filter {
             $0.entity.isKind(of: entity) && self.identity(of: $0) == identity
         }
-        let kinds = [entity.name] + entity.subentityIndexes.map { model.entities[$0].name }
+        let kinds = model.kindNames(entity)
         let deleted = tables.changes.map(\.change).filter {
             $0.kind == .delete && kinds.contains($0.entity) && $0.identity == identity
         }

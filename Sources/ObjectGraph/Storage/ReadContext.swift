@@ -23,6 +23,16 @@ public struct ReadContext {
 
     /// Returns the resolved conflicts in the order of their numbers, those after `id`, at most `limit`.
     public func conflicts(after id: Int64 = 0, limit: Int = 100) throws -> [ConflictNote] {
-        try session.conflicts(after: id, limit: limit)
+        try session.conflicts(after: id, limit: bounded(limit))
+    }
+
+    /// Returns a caller's limit as storages take it: a negative one leaves nothing out.
+    func bounded(_ limit: Int) -> Int { limit < 0 ? .max : limit }
+}
+
+extension ObjectModel {
+    /// Returns the names of an entity and of those below it: those that the objects of the entity have.
+    func kindNames(_ entity: Entity) -> [String] {
+        [entity.name] + entity.subentityIndexes.map { entities[$0].name }
     }
 }

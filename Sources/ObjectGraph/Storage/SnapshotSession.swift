@@ -8,7 +8,7 @@
 /// the same session again.
 ///
 /// - A request's order is that of ``FetchPosition/precedes(_:in:)``, so every storage returns the same page.
-/// - Times are in microseconds since 1970 UTC, and values in stored form.
+/// - Times are in microseconds since 1970 UTC, values in stored form, and no limit is negative.
 /// - A call throws ``StoreError`` where the storage fails, and passes on unchanged what `each` throws. It throws
 ///   ``FetchPredicateError`` with code `predicate.too_complex`, or ``StoreError`` with code `store.too_complex`, where a
 ///   correct request is more than the storage can carry out.

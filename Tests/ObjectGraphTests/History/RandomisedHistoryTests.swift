@@ -81,7 +81,7 @@ import Testing
             lines.append("transactions \(page.transactions) \(page.token)")
             next = page.next
         }
-        for transaction in try context.history(after: context.purgedToken(), maximumChangeCount: request.limit) {
+        for transaction in try context.history(after: context.purgedToken(), limit: 5, maximumChangeCount: 20) {
             lines.append("transaction \(transaction)")
             lines.append("rest \(String(describing: try context.transaction(transaction.token, from: 1, limit: 3)))")
         }

@@ -139,8 +139,7 @@ struct Schema {
 
     /// The condition that rows of a table are objects of an entity that is not its root, or of one below it.
     static func kindCondition(_ entity: Entity, _ model: ObjectModel, alias: String = "") -> String {
-        let names = [entity.name] + entity.subentityIndexes.map { model.entities[$0].name }
-        return "\(alias)_entity IN (\(names.map(SQLText.literal).joined(separator: ", ")))"
+        "\(alias)_entity IN (\(SQLText.literals(model.kindNames(entity))))"
     }
 
     /// The rows of a sub-entity, with all columns of the table.

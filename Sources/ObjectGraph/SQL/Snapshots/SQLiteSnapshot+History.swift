@@ -73,7 +73,7 @@ extension SQLiteSnapshot {
     // MARK: Identities
 
     func primaryKeys(_ entity: Entity, identity: Value) throws -> [Int64] {
-        let kinds = [entity.name] + entity.subentityIndexes.map { model.entities[$0].name }
+        let kinds = model.kindNames(entity)
         let sql = """
             SELECT pk FROM \(SQLText.quoted(entity.viewName)) WHERE \(SQLText.quoted(entity.identity.columnName)) = ? \
             UNION SELECT object FROM _history_change \

@@ -3,10 +3,9 @@ extension SQLiteSnapshot {
     func objects(
         _ request: CheckedFetchRequest, withOrder: Bool, each: (FetchedObject, [Value]) throws -> Bool
     ) throws {
+        let output = FetchQuery.Output.objects(withOrder: withOrder)
         let plan = withOrder ? nil : caches?.plans.plan(request)
-        var request = request
-        let query =
-            try plan?.query(request) ?? FetchQuery(request, output: .objects(withOrder: withOrder), now: request.time)
+        let query = try plan?.query(request) ?? FetchQuery(request, output: output, now: request.time)
         let lists = try listStatements(query)
         defer { giveBack(lists, query) }
         var count = 0
@@ -17,9 +16,9 @@ extension SQLiteSnapshot {
             }
         }
         guard try read(query), request.needsMissing, request.limit.map({ count < $0 }) ?? true else { return }
-        request.limit = request.limit.map { $0 - count }
-        _ = try read(
-            try FetchQuery(request, output: .objects(withOrder: withOrder), now: request.time, onlyMissing: true))
+        var rest = request
+        rest.limit = request.limit.map { $0 - count }
+        _ = try read(try FetchQuery(rest, output: output, now: request.time, onlyMissing: true))
     }
 
     func batches(_ request: CheckedFetchRequest, size: Int) throws -> any ObjectBatches {
