@@ -191,7 +191,7 @@ final class ObjectRegistry {
         return try object(entity: relationship.destinationIndex, pk: pk)?.identity ?? .null
     }
 
-    /// Tells whether a slot holds nothing: SQLite clears a reference without inverse when its destination goes.
+    /// Tells whether a slot holds nothing: a reference without inverse is cleared when its destination goes.
     func readsNull(_ object: ContextObject, _ slot: Int) -> Bool {
         readsNull(object.state.values[slot], slot, object.entity)
     }

@@ -28,7 +28,7 @@ struct Saver {
         return true
     }
 
-    /// Clears new references without inverse to objects that the chunk deleted; SQLite clears those it has stored.
+    /// Clears new references without inverse to objects that the chunk deleted; those in rows go with these objects' rows.
     private func clearReferencesToDeleted() {
         for object in registry.listed where object.isAlive {
             for link in object.entity.linkColumns where !link.hasInverse {
@@ -92,7 +92,7 @@ struct Saver {
                 }
                 if object.entity !== object.originalEntity { changes.entityChanges.append((object.pk, object.entity)) }
             } else {
-                changes.deletedKeys[object.entity.rootIndex].append(object.pk)
+                changes.deletedKeys[object.entity.rootIndex, default: []].append(object.pk)
             }
         }
         for link in links where link.isLinked { changes.links.append(link.row) }

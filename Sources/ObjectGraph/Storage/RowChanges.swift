@@ -38,8 +38,9 @@ struct RowChanges {
 
     /// Links to remove.
     var removedLinks: [Link] = []
-    /// The primary keys of rows to delete, by the position of the hierarchy's root.
-    var deletedKeys: [[Int64]]
+    /// The primary keys of rows to delete, by the position of the hierarchy's root. The storage first clears the references
+    /// to them that no delete rule has cleared: those of relationships without inverse, and links of join tables.
+    var deletedKeys: [Int: [Int64]] = [:]
     /// Updates that clear unique values which other rows of this save take over.
     var vacated: [Updates] = []
     /// Rows to change.
@@ -62,7 +63,6 @@ struct RowChanges {
 
     /// Makes changes of nothing, in a model with so many entities.
     init(entityCount: Int) {
-        deletedKeys = Array(repeating: [], count: entityCount)
         insertionPositions = Array(repeating: nil, count: entityCount)
     }
 

@@ -152,7 +152,8 @@ private enum BatchRun {
 
     private static func compare(_ model: ObjectModel, _ steps: [BatchStep], seed: UInt64) throws -> String? {
         var reference = ReferenceGraph(model)
-        let graph = try Graph(model, clock: Clock(ReferenceGraph.time))
+        let graph = try Graph(
+            model, clock: Clock(ReferenceGraph.time), enforcesKeys: KeyEnforcement.isOn(seed))
         for (index, step) in steps.enumerated() {
             let (expected, found) = try carryOut(step, &reference, graph)
             if found.isDisjoint(with: expected) {

@@ -87,7 +87,8 @@ enum Comparison {
         let lines = reference.dump()
         for way in Way.allCases {
             let graph = try Graph(
-                model, clock: Clock(ReferenceGraph.time), setDeletionThreshold: way.threshold(seed))
+                model, clock: Clock(ReferenceGraph.time), setDeletionThreshold: way.threshold(seed),
+                enforcesKeys: KeyEnforcement.isOn(seed))
             // The reference and the store agree after every save; in one way, for the rest is the same in all.
             let isLookedOver = way == Way.allCases[Int(seed % 5)]
             var early: String?

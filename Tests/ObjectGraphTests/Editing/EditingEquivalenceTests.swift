@@ -35,7 +35,8 @@ import Testing
     private func run(_ name: String, _ model: ObjectModel, seed: UInt64) throws {
         var generator = EventGenerator(model, seed: seed)
         let clock = Clock(1_000)
-        let (events, edits) = (try Graph(model, clock: clock), try Graph(model, clock: clock))
+        let events = try Graph(model, clock: clock, enforcesKeys: KeyEnforcement.isOn(seed))
+        let edits = try Graph(model, clock: clock, enforcesKeys: KeyEnforcement.isOn(seed))
         let context = try EditingContext(edits.writer)
         for event in generator.events(30) {
             // Later than any deletion: an insertion of a deleted identity is meant as a new object.

@@ -47,7 +47,7 @@ struct EditingStorm {
         random = SeededGenerator(seed: seed ^ 0x7374_6f72_6d)
         yaml = ModelGenerator.yaml(seed: seed, policies: random.chance(50) ? 60 : 0)
         let model = try ObjectModel.parse(yaml)
-        graph = try Graph(model, clock: clock)
+        graph = try Graph(model, clock: clock, enforcesKeys: KeyEnforcement.isOn(seed))
         var generator = EventGenerator(model, seed: seed)
         events = generator.events(20)
         for index in 0..<3 {

@@ -71,7 +71,6 @@ import Testing
             try connection.runOnce("UPDATE Chat SET team = 77")
             try connection.runOnce("INSERT INTO Chat_tags (owner, destination) VALUES (1, 55), (56, 1)")
             try connection.runOnce("INSERT INTO Chat_marks (owner, destination) VALUES (1, 58)")
-            try connection.runOnce("PRAGMA foreign_keys = ON")
         }
         let report = try graph.writer.repair(chunkLength: 1)
         #expect(report.danglingReferenceCount == 3)

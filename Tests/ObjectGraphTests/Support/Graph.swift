@@ -9,12 +9,16 @@ final class Graph {
     private(set) var writer: WriterContext
     private let options: WriterContext.Options
 
-    /// Makes the writer of a store in memory, or of the file at `path`.
-    init(_ model: ObjectModel, path: String? = nil, clock: Clock? = nil, setDeletionThreshold: Int = 1000) throws {
+    /// Makes the writer of a store in memory, or of the file at `path`; see ``KeyEnforcement``.
+    init(
+        _ model: ObjectModel, path: String? = nil, clock: Clock? = nil, setDeletionThreshold: Int = 1000,
+        enforcesKeys: Bool? = nil
+    ) throws {
         self.model = model
         store =
             try path.map { path throws(StoreError) in try Store.open(path: path, model: model) }
             ?? Store.inMemory(model: model)
+        if enforcesKeys ?? (path == nil && KeyEnforcement.isOn) { try KeyEnforcement.turnOn(store) }
         var options = WriterContext.Options()
         if let clock { options.now = { clock.now } }
         options.setDeletionThreshold = setDeletionThreshold
@@ -34,6 +38,7 @@ final class Graph {
     init(_ model: ObjectModel, options: WriterContext.Options) throws {
         self.model = model
         store = try Store.inMemory(model: model)
+        if KeyEnforcement.isOn { try KeyEnforcement.turnOn(store) }
         self.options = options
         writer = try WriterContext(store: store, options: options)
     }

@@ -38,7 +38,7 @@ struct CascadeComparison: Comparison {
         let statements = try raw.texts(
             "SELECT sql FROM sqlite_master WHERE tbl_name = 'Message' AND type IN ('table', 'index') AND sql IS NOT NULL"
         )
-        try raw.run("PRAGMA foreign_keys = OFF; CREATE TABLE kept AS SELECT * FROM Message")
+        try raw.run("CREATE TABLE kept AS SELECT * FROM Message")
         for view in try raw.texts("SELECT name FROM sqlite_master WHERE type = 'view'") {
             try raw.run("DROP VIEW \"\(view)\"")
         }
@@ -59,6 +59,7 @@ struct CascadeComparison: Comparison {
             }
         }
         let raw = try RawDatabase(path: path)
+        try raw.run("PRAGMA foreign_keys = ON")
         let measurement = try measure { try raw.run("DELETE FROM Chat WHERE id = 'c1'") }
         try expect(try raw.integer("SELECT count(*) FROM Message") == 1)
         return measurement

@@ -19,7 +19,7 @@ final class RawDatabase {
         try run(
             """
             PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -16000;
-            PRAGMA wal_autocheckpoint = 16000; PRAGMA temp_store = MEMORY; PRAGMA foreign_keys = ON
+            PRAGMA wal_autocheckpoint = 16000; PRAGMA temp_store = MEMORY; PRAGMA foreign_keys = OFF
             """)
     }
 

@@ -162,8 +162,9 @@ struct StoreVerifier {
                 let destination = model.entities[relationship.destinationIndex]
                 try rows(
                     """
-                    SELECT \(SQLText.quoted(entity.identity.columnName)) FROM \(table(entity)) WHERE \(column) IS NOT NULL \
-                    AND \(column) NOT IN (SELECT pk FROM \(table(destination)))
+                    SELECT e.\(SQLText.quoted(entity.identity.columnName)) FROM \(table(entity)) e \
+                    WHERE e.\(column) IS NOT NULL \
+                    AND NOT EXISTS (SELECT 1 FROM \(table(destination)) d WHERE d.pk = e.\(column))
                     """
                 ) { row in
                     check.report(
@@ -182,7 +183,10 @@ struct StoreVerifier {
             for (column, index) in [("owner", join.ownerEntity), ("destination", join.destinationEntity)] {
                 let entity = model.entities[index]
                 try rows(
-                    "SELECT owner, destination FROM \(name) WHERE \(column) NOT IN (SELECT pk FROM \(table(entity)))"
+                    """
+                    SELECT j.owner, j.destination FROM \(name) j \
+                    WHERE NOT EXISTS (SELECT 1 FROM \(table(entity)) e WHERE e.pk = j.\(column))
+                    """
                 ) { row in
                     check.report(
                         join.name, nil, column,

@@ -123,13 +123,10 @@ public final class Store: Sendable {
                 path: path, configuration: configuration(options, isReadOnly: false, keeping: checkpoints))
             try pool.writeWithoutTransaction { database in
                 try prepareWriter(database, options, checkpoints)
-                // An upgrade exchanges tables, and only outside of transactions can keys be left unenforced.
-                try database.execute(sql: "PRAGMA foreign_keys = OFF")
                 try database.inTransaction(.immediate) {
                     try makeReady(database, model: model, path: path, options: options)
                     return .commit
                 }
-                try database.execute(sql: "PRAGMA foreign_keys = ON")
             }
             return Store(model: model, path: path, database: pool, options: options, isTemporary: isTemporary)
         } catch {
@@ -174,6 +171,8 @@ public final class Store: Sendable {
     ) -> Configuration {
         var configuration = Configuration()
         configuration.readonly = isReadOnly
+        // The graph keeps references whole: to enforce them as well, SQLite would look each one up once more.
+        configuration.foreignKeysEnabled = false
         configuration.busyMode = .timeout(Double(options.busyTimeoutMilliseconds) / 1000)
         configuration.maximumReaderCount = options.maximumReaderCount
         // The writer keeps its transaction open between the chunks of one commit.
@@ -194,6 +193,7 @@ public final class Store: Sendable {
             sql: """
                 PRAGMA cache_size = \(-1000 * max(1, options.cacheMegabytes));
                 PRAGMA journal_size_limit = 67108864;
+                PRAGMA foreign_keys = OFF;
                 PRAGMA synchronous = NORMAL
                 """)
         if let connection = database.sqliteConnection { checkpoints.follow(connection) }

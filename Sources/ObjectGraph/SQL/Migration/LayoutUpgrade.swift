@@ -18,7 +18,7 @@ struct LayoutUpgrade {
         zip(model.entities, former.entities).contains { $0.columnNames != $1.columnNames }
     }
 
-    /// Upgrades the store inside the caller's transaction; the connection does not enforce foreign keys meanwhile.
+    /// Upgrades the store inside the caller's transaction. The connection may not enforce foreign keys: tables are exchanged.
     ///
     /// - Throws: ``StoreError`` with the code `store.leased` where rows have to be copied while a worker writes them.
     func run(_ database: Database, from format: Int) throws {

@@ -155,7 +155,7 @@ struct Schema {
         let destination = model.entities[relationship.destinationIndex]
         let reference = " REFERENCES \(SQLText.quoted(destination.tableName))(pk)"
         guard let inverse = relationship.inverseIndex else {
-            // Nobody clears the column of a relationship without inverse, so SQLite does: it later reads null.
+            // For programs that enforce the key. The worker clears the column itself: ``StoredReference``.
             return name + reference + " ON DELETE SET NULL DEFERRABLE INITIALLY DEFERRED"
         }
         if destination.relationships[inverse].deleteRule.leavesDanglingReferences { return name }
@@ -209,7 +209,7 @@ struct Schema {
                 on: entity.tableName, index.elements.map { term($0, entity) }, where: predicate)
         }
         for names in extremes(entity) { list.add(name(names), on: entity.tableName, quoted(names)) }
-        // A to-one column is searched from the other side, and by SQLite when a destination is deleted.
+        // A to-one column is searched from the other side, and when a destination is deleted.
         for relationship in entity.ownRelationships {
             if let slot = model.inverse(of: relationship)?.positionSlot {
                 list.add(

@@ -10,7 +10,7 @@ extension SetDeletion {
         root: (entity: Int, pk: Int64)?, _ tombstone: Tombstone, into tally: inout ChangeTally
     ) throws(StoreError) {
         let identity = if let root { try identity(of: root) } else { Value?.none }
-        // References go before what they lead to: SQLite counts those that are broken until the transaction ends.
+        // References go before what they lead to: where keys are enforced, each broken one is counted until the commit.
         for entity in ReferenceOrder(model).referringFirst {
             let bound = try PreparedStatement(
                 store.connection,

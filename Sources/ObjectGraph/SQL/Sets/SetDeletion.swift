@@ -66,8 +66,9 @@ struct SetDeletion {
         try markReaders(propagation, reach)
         try clearReferences(propagation, into: &tally)
         try checkColumnMinimums()
-        try clearLinks(propagation, into: &tally)
+        try noteLostLinks(propagation, into: &tally)
         try failures.list.check()
+        try clearStoredReferences()
         try writeDeletions(root: root, tombstone, into: &tally)
         try propagation.run()
         try propagation.writeHistory(history, into: &tally)
@@ -301,16 +302,13 @@ struct SetDeletion {
         }
     }
 
-    /// Notes the survivors whose links in join tables go; the links themselves go with the rows.
-    private func clearLinks(_ propagation: DerivedPropagation, into tally: inout ChangeTally) throws {
+    /// Notes the survivors whose links in join tables go; ``clearStoredReferences()`` removes the links.
+    private func noteLostLinks(_ propagation: DerivedPropagation, into tally: inout ChangeTally) throws {
         for entity in model.entities {
             for relationship in entity.ownRelationships {
-                guard case .join(let index, _) = relationship.storage else { continue }
+                guard case .join(let index, _) = relationship.storage, let inverse = inverse(of: relationship)
+                else { continue }
                 let join = model.joinTables[index]
-                guard let inverse = inverse(of: relationship) else {
-                    try removeLinks(relationship, join)
-                    continue
-                }
                 let survivor = model.entities[relationship.destinationIndex]
                 if inverse.minimumCount > 0, case .join(_, let isOwner) = inverse.storage {
                     let (near, far) = isOwner ? ("owner", "destination") : ("destination", "owner")
@@ -325,25 +323,16 @@ struct SetDeletion {
                         own, .update, from: "\(table(own.index)) e WHERE \(condition)\(kind)",
                         properties: (times + [inverse.name]).joined(separator: ","), into: &tally)
                 }
-                try removeLinks(relationship, join)
             }
         }
     }
 
-    private func removeLinks(_ relationship: Relationship, _ join: JoinTable) throws(StoreError) {
-        guard case .join(_, let isOwner) = relationship.storage else { return }
-        let near = isOwner ? "owner" : "destination"
-        try store.runOnce(
-            """
-            DELETE FROM \(SQLText.quoted(join.name)) \
-            WHERE \(near) IN (SELECT pk FROM temp.\(tableToDelete(relationship.entityIndex)))
-            """)
-        if join.isOwnInverse {
-            try store.runOnce(
-                """
-                DELETE FROM \(SQLText.quoted(join.name)) \
-                WHERE destination IN (SELECT pk FROM temp.\(tableToDelete(relationship.entityIndex)))
-                """)
+    /// Clears what survivors hold of the objects that go, besides what the delete rules have cleared.
+    private func clearStoredReferences() throws(StoreError) {
+        for reference in store.storedReferences {
+            let keys = "(SELECT pk FROM temp.\(tableToDelete(reference.destination)))"
+            let staying = reference.holder.map { " AND pk NOT IN (SELECT pk FROM temp.\(tableToDelete($0)))" } ?? ""
+            try store.runOnce("\(reference.clearing) \(keys)\(staying)")
         }
     }
 

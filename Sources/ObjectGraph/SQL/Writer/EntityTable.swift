@@ -11,7 +11,6 @@ final class EntityTable {
     private let selection: String
     private var lookUps: [LookUp: PreparedStatement] = [:]
     private var insertion: PreparedStatement?
-    private var deletion: PreparedStatement?
     private var updates: [[UInt64]: PreparedStatement] = [:]
 
     private struct LookUp: Hashable {
@@ -40,7 +39,6 @@ final class EntityTable {
         lookUps.removeAll()
         updates.removeAll()
         insertion = nil
-        deletion = nil
     }
 
     // MARK: Reading
@@ -247,21 +245,5 @@ final class EntityTable {
         statement.bind(1, own.name)
         statement.bind(2, pk)
         try statement.run()
-    }
-
-    func delete(_ keys: [Int64]) throws(StoreError) {
-        if keys.isEmpty { return }
-        let statement: PreparedStatement
-        if let deletion {
-            statement = deletion
-        } else {
-            statement = try PreparedStatement(
-                connection, sql: "DELETE FROM \(SQLText.quoted(entity.viewName)) WHERE pk = ?")
-            deletion = statement
-        }
-        for key in keys {
-            statement.bind(1, key)
-            try statement.run()
-        }
     }
 }

@@ -4,7 +4,7 @@ import GRDBSQLite
 extension WriterConnection {
     func write(_ changes: RowChanges) throws(StoreError) {
         for link in changes.removedLinks { try joins[link.table].delete(link.pair) }
-        for (root, keys) in changes.deletedKeys.enumerated() { try entities[root].delete(keys) }
+        try delete(changes.deletedKeys)
         for rows in changes.vacated { try entities[rows.root].update(rows) }
         for rows in changes.updates { try entities[rows.root].update(rows) }
         for (key, entity) in changes.entityChanges { try entities[entity.index].setEntity(entity, pk: key) }

@@ -22,6 +22,7 @@ final class WriterConnection {
     /// The table of each entity; those of one hierarchy share it.
     let entities: [EntityTable]
     let joins: [JoinTableRows]
+    private(set) lazy var storedReferences = StoredReference.all(model)
     private var statements: [String: PreparedStatement] = [:]
     /// The store whose connection it is, where it writes; the store outlives its writer.
     private(set) weak var store: Store?
