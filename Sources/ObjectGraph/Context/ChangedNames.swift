@@ -3,45 +3,46 @@
 /// A stream of events changes few combinations of properties many times.
 final class ChangedNames {
     /// A combination: the entity, and a bit for each of its slots and relationships.
-    private struct Key: Hashable {
+    private struct Key: KeyHashable {
         let entity: Int
-        let slots: UInt64
-        let links: UInt64
+        var slots: UInt64 = 0
+        var links: UInt64 = 0
+
+        /// Returns nil where more slots or relationships changed than the key has bits for.
+        init?(_ object: ContextObject) {
+            entity = object.entity.index
+            let (original, values) = (object.original, object.state.values)
+            for slot in original.indices where original[slot] != values[slot] {
+                if slot >= 64 { return nil }
+                slots |= 1 << UInt64(slot)
+            }
+            for link in object.changedLinks {
+                if link >= 64 { return nil }
+                links |= 1 << UInt64(link)
+            }
+        }
+
+        var keyHash: KeyHash { KeyHash(Int64(bitPattern: slots), Int64(entity), Int64(bitPattern: links)) }
     }
 
     private static let maximumCount = 4096
     private var known: [Key: String] = [:]
 
-    /// Returns the names separated by commas: those of slots first, each in the entity's order.
-    ///
-    /// - Parameters:
-    ///   - slots: the changed slots; those that hold no property are left out.
-    ///   - links: the relationships in join tables whose links changed.
-    func text(_ entity: Entity, slots: [Int], links: Set<Int>) -> String {
-        guard let key = Self.key(entity, slots, links) else { return Self.joined(entity, slots, links) }
+    /// Returns the names separated by commas: those of the changed slots that hold a property first, then those of the
+    /// relationships in join tables whose links changed, each in the entity's order.
+    func text(of object: ContextObject) -> String {
+        guard let key = Key(object) else { return Self.joined(object) }
         if let text = known[key] { return text }
         if known.count >= Self.maximumCount { known.removeAll(keepingCapacity: true) }
-        let text = Self.joined(entity, slots, links)
+        let text = Self.joined(object)
         known[key] = text
         return text
     }
 
-    /// Returns nil for an entity that has more slots or relationships than a key has bits.
-    private static func key(_ entity: Entity, _ slots: [Int], _ links: Set<Int>) -> Key? {
-        var (slotBits, linkBits): (UInt64, UInt64) = (0, 0)
-        for slot in slots {
-            if slot >= 64 { return nil }
-            slotBits |= 1 << UInt64(slot)
-        }
-        for link in links {
-            if link >= 64 { return nil }
-            linkBits |= 1 << UInt64(link)
-        }
-        return Key(entity: entity.index, slots: slotBits, links: linkBits)
-    }
-
-    private static func joined(_ entity: Entity, _ slots: [Int], _ links: Set<Int>) -> String {
-        let columns = slots.filter { $0 < entity.propertySlotCount }.map { entity.slotNames[$0] }
-        return (columns + links.sorted().map { entity.relationships[$0].name }).joined(separator: ",")
+    private static func joined(_ object: ContextObject) -> String {
+        let entity = object.entity
+        let slots = (0..<entity.propertySlotCount).filter { object.original[$0] != object.state.values[$0] }
+        let links = object.changedLinks.sorted().map { entity.relationships[$0].name }
+        return (slots.map { entity.slotNames[$0] } + links).joined(separator: ",")
     }
 }

@@ -148,7 +148,7 @@ struct Saver {
             tally.note(kind, entity: object.entity.index)
             try history.append(
                 entity: object.entity, pk: object.pk, identity: object.identity, kind: kind,
-                properties: kind == .update ? changedNames(object) : nil,
+                properties: kind == .update ? registry.changedNames.text(of: object) : nil,
                 preservedValues: kind == .delete ? object.entity.preservedValues(object.state.values) : nil)
         }
     }
@@ -183,10 +183,6 @@ struct Saver {
                 registry.list(owner)
             }
         }
-    }
-
-    private func changedNames(_ object: ContextObject) -> String {
-        registry.changedNames.text(object.entity, slots: changedSlots(object).sorted, links: object.changedLinks)
     }
 
     // MARK: Tombstones and sequences

@@ -52,25 +52,6 @@ extension WriterConnection {
         return sqlite3_last_insert_rowid(connection)
     }
 
-    func append(_ entries: HistoryEntries, token: Int64) throws(StoreError) {
-        let statement = try statement(
-            """
-            INSERT INTO _history_change (id, token, entity, object, identity, change, properties, tombstone) \
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-            """)
-        for index in 0..<entries.count {
-            statement.bind(1, entries.firstChange + Int64(index))
-            statement.bind(2, token)
-            statement.bind(3, entries.entities[index].name)
-            statement.bind(4, entries.keys[index])
-            statement.bind(5, entries.identities[index])
-            statement.bind(6, entries.kinds[index].rawValue)
-            statement.bind(7, entries.properties[index])
-            statement.bind(8, entries.preservedValues[index])
-            try statement.run()
-        }
-    }
-
     func closeHistory(token: Int64, changeCount: Int64) throws(StoreError) {
         let statement = try statement(
             changeCount == 0
