@@ -1,7 +1,7 @@
 extension WriterConnection {
     /// The statements that insert changes, by the number of their rows, the most first.
     ///
-    /// SQLite takes a third of the work of saving one row to begin and end its statement.
+    /// More than a quarter of a single insertion's work begins and ends its statement.
     private static let changeInsertions = [32, 8, 1].map { count in
         let rows = (0..<count).map { "(?1, ?2 + \($0), ?, ?, ?, ?, ?, ?)" }
         let columns = "token, id, entity, object, identity, change, properties, tombstone"
