@@ -16,7 +16,7 @@ public enum Value: Sendable, Hashable {
     /// Tells whether two values are the same for SQLite: texts by their bytes.
     ///
     /// Swift holds canonically equivalent texts to be equal, such as the two spellings of "é"; the store does not, and
-    /// two objects may have them as identities. The hash may stay Swift's: equal bytes have equal ones.
+    /// two objects may have them as identities.
     @inlinable public static func == (left: Value, right: Value) -> Bool {
         switch (left, right) {
         case (.null, .null): true

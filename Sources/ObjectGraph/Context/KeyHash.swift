@@ -1,7 +1,7 @@
 /// The hash of a few numbers that the store gave out: primary keys, and positions in the model.
 ///
 /// A save looks several of them up for each link. The standard library's hash takes nine times as long: it keeps tables
-/// fast under keys that were chosen to collide. Nobody outside chooses these; identities keep that hash.
+/// fast under keys that were chosen to collide. Nobody outside chooses these; identities have the hash of ``Value``.
 struct KeyHash {
     private let bits: UInt64
 
