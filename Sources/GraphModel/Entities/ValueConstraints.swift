@@ -27,15 +27,18 @@ public struct TextPattern: @unchecked Sendable {
     // A Regex is immutable; the standard library does not mark it Sendable because of its transform closures,
     // and one made from text has none.
     private let expression: Regex<AnyRegexOutput>
+    /// Matches most texts, where the expression is a simple one.
+    private let automaton: TextAutomaton?
 
     /// Compiles an expression; throws where its syntax is wrong.
     init(_ source: String) throws {
         self.source = source
         expression = try Regex(source)
+        automaton = TextAutomaton(source)
     }
 
     func matches(_ text: String) -> Bool {
-        (try? expression.firstMatch(in: text)) != nil
+        automaton?.matches(text) ?? ((try? expression.firstMatch(in: text)) != nil)
     }
 }
 
