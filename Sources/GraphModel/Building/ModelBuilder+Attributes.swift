@@ -19,16 +19,9 @@ extension ModelBuilder {
         }
         checkConstraints(declared, constraints, label)
         let defaultValue = value(declared.defaultText, of: declared, label, "default")
-        var attribute = Attribute(
-            name: declared.name, columnName: columnName ?? declared.name, type: declared.type, slot: slot,
-            entityIndex: index, isOptional: declared.isOptional,
-            defaultValue: defaultValue, constraints: constraints, derivation: derivation(declared, of: entity),
-            isUnique: declared.isUnique, isIndexed: declared.isIndexed,
-            isPreservedAfterDeletion: declared.isPreservedAfterDeletion)
-        attribute.renamedFrom = declared.renamedFrom?.content
-        attribute.hashModifier = declared.hashModifier
-        attribute.info = declared.info
-        attribute.isTransient = declared.isTransient
+        let attribute = Attribute(
+            declared, columnName: columnName ?? declared.name, slot: slot, entityIndex: index,
+            defaultValue: defaultValue, constraints: constraints, derivation: derivation(declared, of: entity))
         do {
             try attribute.check(defaultValue, entity: entity.name)
         } catch {

@@ -1,5 +1,8 @@
 /// A value that each object of an entity has.
-public struct Attribute: Sendable {
+///
+/// Attributes and relationships are classes: an event hands them around for each value and link, and copies of structures
+/// would take their texts along.
+public final class Attribute: Sendable {
     /// The name as the model file states it.
     public let name: String
     /// The name of the column; of a transient attribute, which has none, the attribute's own.
@@ -27,13 +30,35 @@ public struct Attribute: Sendable {
     public let isPreservedAfterDeletion: Bool
 
     /// The name in the model's versions before, or nil.
-    public var renamedFrom: String?
+    public let renamedFrom: String?
     /// A text that makes the attribute another one though nothing else changed, or nil.
-    public var hashModifier: String?
+    public let hashModifier: String?
     /// What the model file says to people and tools.
-    public var info: [String: String] = [:]
+    public let info: [String: String]
     /// Tells whether the value lives in memory only; see ``Entity/transientAttributes``.
-    public var isTransient = false
+    public let isTransient: Bool
+
+    init(
+        _ declared: AttributeDeclaration, columnName: String, slot: Int, entityIndex: Int, defaultValue: Value,
+        constraints: ValueConstraints, derivation: DerivedExpression?
+    ) {
+        name = declared.name
+        self.columnName = columnName
+        type = declared.type
+        self.slot = slot
+        self.entityIndex = entityIndex
+        isOptional = declared.isOptional
+        self.defaultValue = defaultValue
+        self.constraints = constraints
+        self.derivation = derivation
+        isUnique = declared.isUnique
+        isIndexed = declared.isIndexed
+        isPreservedAfterDeletion = declared.isPreservedAfterDeletion
+        renamedFrom = declared.renamedFrom?.content
+        hashModifier = declared.hashModifier
+        info = declared.info
+        isTransient = declared.isTransient
+    }
 
     /// Tells whether the store computes the value.
     @inlinable public var isDerived: Bool { derivation != nil }
@@ -70,25 +95,17 @@ public enum MissingDestination: String, Sendable, CaseIterable {
 }
 
 /// A named way from the objects of one entity to those of another.
-public struct Relationship: Sendable {
-    /// What the model file says to people and to migrations; apart, for a save hands relationships around for each link.
-    @usableFromInline final class Texts: Sendable {
-        @usableFromInline let name: String
-        let columnName: String
-        let renamedFrom: String?
-        let hashModifier: String?
-        let info: [String: String]
-
-        init(_ declared: RelationshipDeclaration, columnName: String?) {
-            name = declared.name
-            self.columnName = columnName ?? declared.name
-            renamedFrom = declared.renamedFrom?.content
-            hashModifier = declared.hashModifier
-            info = declared.info
-        }
-    }
-
-    @usableFromInline let texts: Texts
+public final class Relationship: Sendable {
+    /// The name as the model file states it.
+    public let name: String
+    /// The name of a to-one relationship's column; of others, which have none, the relationship's own.
+    public let columnName: String
+    /// The name in the model's versions before, or nil.
+    public let renamedFrom: String?
+    /// A text that makes the relationship another one though nothing else changed, or nil.
+    public let hashModifier: String?
+    /// What the model file says to people and tools.
+    public let info: [String: String]
     /// The position among the entity's relationships.
     public let index: Int
     /// The position of the entity that declares the relationship; its sub-entities have it too.
@@ -119,7 +136,11 @@ public struct Relationship: Sendable {
         _ declared: RelationshipDeclaration, index: Int, entityIndex: Int, destinationIndex: Int, inverseIndex: Int?,
         storage: RelationshipStorage, columnName: String?, positionSlot: Int?
     ) {
-        texts = Texts(declared, columnName: columnName)
+        name = declared.name
+        self.columnName = columnName ?? declared.name
+        renamedFrom = declared.renamedFrom?.content
+        hashModifier = declared.hashModifier
+        info = declared.info
         self.index = index
         self.entityIndex = entityIndex
         self.destinationIndex = destinationIndex
@@ -136,17 +157,6 @@ public struct Relationship: Sendable {
         isOrdered = declared.isOrdered
         self.positionSlot = positionSlot
     }
-
-    /// The name as the model file states it.
-    @inlinable public var name: String { texts.name }
-    /// The name of a to-one relationship's column; of others, which have none, the relationship's own.
-    public var columnName: String { texts.columnName }
-    /// The name in the model's versions before, or nil.
-    public var renamedFrom: String? { texts.renamedFrom }
-    /// A text that makes the relationship another one though nothing else changed, or nil.
-    public var hashModifier: String? { texts.hashModifier }
-    /// What the model file says to people and tools.
-    public var info: [String: String] { texts.info }
 
     /// The slot of the column, for a to-one relationship.
     @inlinable package var slot: Int? {
