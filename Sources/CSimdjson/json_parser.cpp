@@ -69,6 +69,10 @@ extern "C" int json_parser_parse(
     return 0;
 }
 
+extern "C" int json_is_utf8(const uint8_t *bytes, size_t length) {
+    return simdjson::validate_utf8(reinterpret_cast<const char *>(bytes), length) ? 1 : 0;
+}
+
 extern "C" size_t json_parser_capacity(const json_parser *parser) { return parser->parser->capacity(); }
 
 extern "C" const char *json_error_message(int code) {

@@ -22,6 +22,9 @@ void json_parser_destroy(json_parser *parser);
 int json_parser_parse(
     json_parser *parser, const uint8_t *bytes, size_t length, const uint64_t **tape, const uint8_t **strings);
 
+/// Returns 1 if the bytes are UTF-8, otherwise 0.
+int json_is_utf8(const uint8_t *bytes, size_t length);
+
 /// Returns the largest record, in bytes, that the parser has room for now.
 size_t json_parser_capacity(const json_parser *parser);
 

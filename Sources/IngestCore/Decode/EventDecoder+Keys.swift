@@ -57,7 +57,7 @@ extension EventDecoder {
         if let path = route?.identityPath, !path.isEmpty, let value = payload.member(at: path) { return value }
         var only: JSONValue?
         for (key, value) in payload.members {
-            if case .identity? = table.properties[String(decoding: key, as: UTF8.self)] { return value }
+            if case .identity? = table.properties[utf8: key] { return value }
             only = value
         }
         return payload.count == 1 ? only : nil

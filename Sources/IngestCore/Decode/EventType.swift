@@ -30,7 +30,16 @@ struct EventTypeResolver {
     /// Where names differ by case only, the exact one is meant.
     private let exactNames: [String: Int]
     private let names: [String]
-    private var known: [String: EventType] = [:]
+    private var known = NameTable<Known>()
+
+    /// A type, and what it means by the convention or why it means nothing.
+    struct Known {
+        let text: String
+        let meaning: Result<EventType, DecodeError>
+    }
+
+    /// How many types are remembered.
+    var knownCount: Int { known.count }
 
     init(_ model: ObjectModel) {
         entities = Dictionary(
@@ -39,8 +48,19 @@ struct EventTypeResolver {
         names = model.entities.map(\.name)
     }
 
-    mutating func resolve(_ type: String) throws(DecodeError) -> EventType {
-        if let found = known[type] { return found }
+    /// Returns what is known of the type with these bytes.
+    mutating func known(_ type: UnsafeBufferPointer<UInt8>) -> Known {
+        if let found = known[utf8: type] { return found }
+        let text = JSONValue.text(type)
+        let found = Known(text: text, meaning: Result { () throws(DecodeError) in try resolve(text) })
+        // A stream of ever new types, or of long ones, must not fill the memory.
+        if type.count > 256 { return found }
+        if known.count >= 1024 { known = NameTable() }
+        known[text] = found
+        return found
+    }
+
+    func resolve(_ type: String) throws(DecodeError) -> EventType {
         guard let (subject, verb) = EventType.verb(of: type) else {
             throw DecodeError(
                 code: "decode.event_type",
@@ -55,10 +75,6 @@ struct EventTypeResolver {
                 "The event type \(DecodeError.shown(type)) names no entity of the model (\(names.joined(separator: ", "))); "
                     + "correct it, or add a route")
         }
-        let found = EventType(entity: entity, verb: verb)
-        // A stream of ever new types must not fill the memory.
-        if known.count >= 1024 { known.removeAll() }
-        known[type] = found
-        return found
+        return EventType(entity: entity, verb: verb)
     }
 }

@@ -11,10 +11,10 @@ enum IdentityLimit {
     ///
     /// - Throws: ``DecodeError`` with code `decode.identity`.
     static func check(_ event: ChangeSet, model: ObjectModel) throws(DecodeError) {
-        for operation in event.operations {
-            let entity = model.entities[operation.entity]
-            try check(operation.identity, entity)
-            for change in operation.relationships {
+        for index in event.operations.indices {
+            let entity = model.entities[event.operations[index].entity]
+            try check(event.operations[index].identity, entity)
+            for change in event.operations[index].relationships {
                 let destination = model.entities[entity.relationships[change.relationship].destinationIndex]
                 switch change.change {
                 case .one(let identity): try check(identity, destination)

@@ -1,3 +1,5 @@
+import CSimdjson
+
 /// A parsed document. Valid until its parser's next parse, and as long as the parser lives.
 public struct JSONDocument {
     /// The document's value.
@@ -77,7 +79,19 @@ public struct JSONValue {
 
     /// The string; nil for other kinds.
     public var string: String? {
-        utf8.map { String(decoding: $0, as: UTF8.self) }
+        utf8.map { Self.text($0) }
+    }
+
+    /// Makes a string of a text's or a key's bytes.
+    ///
+    /// The standard library would check texts with other characters than ASCII byte by byte; simdjson checks them
+    /// sixty-four at a time.
+    static func text(_ bytes: UnsafeBufferPointer<UInt8>) -> String {
+        var span = UTF8Span(unchecked: bytes.span)
+        if !span.checkForASCII(), json_is_utf8(bytes.baseAddress, bytes.count) == 0 {
+            return String(decoding: bytes, as: UTF8.self)
+        }
+        return String(copying: span)
     }
 
     /// The integer; nil for other kinds, for numbers written with a fraction or exponent, and above `Int64.max`.

@@ -90,12 +90,25 @@ extension JSONValue {
     /// Returns the object's member whose key is these UTF-8 bytes. Of duplicate keys the last wins.
     public func member(utf8 name: UnsafeBufferPointer<UInt8>) -> JSONValue? {
         var found: JSONValue?
-        for (key, value) in members where key.count == name.count && Self.areEqual(key, name) { found = value }
+        let name = UnsafeRawBufferPointer(name)
+        for (key, value) in members where UnsafeRawBufferPointer(key).hasSameBytes(as: name) { found = value }
         return found
     }
+}
 
-    private static func areEqual(_ left: UnsafeBufferPointer<UInt8>, _ right: UnsafeBufferPointer<UInt8>) -> Bool {
-        guard let leftBase = left.baseAddress, let rightBase = right.baseAddress else { return true }
-        return memcmp(leftBase, rightBase, left.count) == 0
+extension UnsafeRawBufferPointer {
+    /// Tells whether two buffers hold the same bytes.
+    func hasSameBytes(as other: UnsafeRawBufferPointer) -> Bool {
+        guard count == other.count else { return false }
+        guard let start = baseAddress, let otherStart = other.baseAddress else { return true }
+        return memcmp(start, otherStart, count) == 0
     }
+
+    /// Tells whether the bytes are those of a name.
+    func hasSameBytes(as name: StaticString) -> Bool {
+        hasSameBytes(as: UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount))
+    }
+
+    /// Tells whether one of the bytes is 0.
+    var hasNUL: Bool { baseAddress.map { memchr($0, 0, count) != nil } ?? false }
 }

@@ -34,21 +34,20 @@ extension ObjectDecoder {
         operation.time = row.circumstances.time
         var splits: [PendingSplit] = []
         for (key, value) in json.members {
-            let name = String(decoding: key, as: UTF8.self)
             let schema = row.schema?.schema(of: key)
-            if let index = row.table.splits[name] {
+            if !row.table.splits.isEmpty, let index = row.table.splits[JSONValue.text(key)] {
                 splits.append(PendingSplit(index: index, array: value, schema: schema))
                 continue
             }
-            guard let property = row.table.properties[name] else {
+            guard let property = row.table.properties[utf8: key] else {
                 if row.table.ignoresUnknown || row.kind == .delete { continue }
-                throw unknown(name, row.entity)
+                throw unknown(JSONValue.text(key), row.entity)
             }
             if row.kind == .delete, !Self.counts(property, in: row.entity) { continue }
             if row.leavesOutUnavailable, Self.isUnavailable(value) { continue }
             try assign(
-                value, to: property, named: name, schema.map { LogicalType($0) } ?? .plain, row, connect, &operation,
-                into: &operations)
+                value, to: property, named: JSONValue.text(key), schema.map { LogicalType($0) } ?? .plain, row, connect,
+                &operation, into: &operations)
         }
         return (operation, splits)
     }
@@ -64,25 +63,26 @@ extension ObjectDecoder {
 
     /// Gives an operation the value of one field.
     func assign(
-        _ json: JSONValue, to property: Property, named name: String, _ logical: LogicalType, _ row: Row,
+        _ json: JSONValue, to property: Property, named name: @autoclosure () -> String, _ logical: LogicalType,
+        _ row: Row,
         _ connect: ConnectValues, _ operation: inout ObjectOperation, into operations: inout [ObjectOperation]
     ) throws(DecodeError) {
         let entity = row.entity
         switch property {
         case .ignored: return
         case .identity:
-            operation.identity = try identity(json, entity: entity, named: name, logical, row, connect)
+            operation.identity = try identity(json, entity: entity, named: name(), logical, row, connect)
         case .attribute(let slot):
             let attribute = entity.attributes[slot]
-            guard let stored = value(json, attribute.type, named: name, logical, row, connect) else {
-                throw wrongType(json, attribute, entity, row.circumstances, name)
+            guard let stored = value(json, attribute.type, named: name(), logical, row, connect) else {
+                throw wrongType(json, attribute, entity, row.circumstances, name())
             }
             if slot == entity.versionSlot { operation.version = stored }
             if row.kind == .upsert { operation.attributes.append(.init(slot: slot, value: stored)) }
         case .transient(let slot):
             let attribute = entity.transientAttributes[slot]
-            guard let stored = value(json, attribute.type, named: name, logical, row, connect) else {
-                throw wrongType(json, attribute, entity, row.circumstances, name)
+            guard let stored = value(json, attribute.type, named: name(), logical, row, connect) else {
+                throw wrongType(json, attribute, entity, row.circumstances, name())
             }
             if row.kind == .upsert { operation.transients.append(.init(slot: slot, value: stored)) }
         case .relationship(let index):
@@ -91,24 +91,25 @@ extension ObjectDecoder {
             let change: RelationshipChange
             switch json.kind {
             case .object, .array, .null:
-                change = try self.change(json, relationship, row.circumstances, name, into: &operations)
+                change = try self.change(json, relationship, row.circumstances, name(), into: &operations)
             default:
                 guard !relationship.isToMany else {
-                    change = try self.change(json, relationship, row.circumstances, name, into: &operations)
+                    change = try self.change(json, relationship, row.circumstances, name(), into: &operations)
                     break
                 }
                 let destination = model.entities[relationship.destinationIndex]
-                change = .one(try identity(json, entity: destination, named: name, logical, row, connect))
+                change = .one(try identity(json, entity: destination, named: name(), logical, row, connect))
             }
             operation.relationships.append(.init(relationship: index, change: change))
         }
     }
 
     private func value(
-        _ json: JSONValue, _ type: AttributeType, named name: String, _ logical: LogicalType, _ row: Row,
+        _ json: JSONValue, _ type: AttributeType, named name: @autoclosure () -> String, _ logical: LogicalType,
+        _ row: Row,
         _ connect: ConnectValues
     ) -> Value? {
-        if !row.table.forms.isEmpty, let form = row.table.forms[name], let value = form.value(json, for: type) {
+        if !row.table.forms.isEmpty, let form = row.table.forms[name()], let value = form.value(json, for: type) {
             return value
         }
         if logical == .plain { return row.circumstances.values.value(json, for: type) }
@@ -116,13 +117,13 @@ extension ObjectDecoder {
     }
 
     private func identity(
-        _ json: JSONValue, entity: Entity, named name: String, _ logical: LogicalType, _ row: Row,
+        _ json: JSONValue, entity: Entity, named name: @autoclosure () -> String, _ logical: LogicalType, _ row: Row,
         _ connect: ConnectValues
     ) throws(DecodeError) -> Value {
-        if let value = value(json, entity.identity.type, named: name, logical, row, connect), !value.isNull {
+        if let value = value(json, entity.identity.type, named: name(), logical, row, connect), !value.isNull {
             return value
         }
-        return try identity(json, entity: entity, row.circumstances, name)
+        return try identity(json, entity: entity, row.circumstances, name())
     }
 
     // MARK: Unavailable values
@@ -135,11 +136,7 @@ extension ObjectDecoder {
 
     static func isUnavailable(_ json: JSONValue) -> Bool {
         guard let text = json.utf8 else { return false }
-        return equal(text, unavailable) || equal(text, unavailableBytes)
-    }
-
-    private static func equal(_ text: UnsafeBufferPointer<UInt8>, _ other: StaticString) -> Bool {
-        text.count == other.utf8CodeUnitCount
-            && text.elementsEqual(UnsafeBufferPointer(start: other.utf8Start, count: other.utf8CodeUnitCount))
+        let bytes = UnsafeRawBufferPointer(text)
+        return bytes.hasSameBytes(as: unavailable) || bytes.hasSameBytes(as: unavailableBytes)
     }
 }

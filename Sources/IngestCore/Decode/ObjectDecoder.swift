@@ -17,7 +17,7 @@ struct ObjectDecoder {
 
     /// The keys that an entity's objects may have.
     struct PropertyTable {
-        var properties: [String: Property]
+        var properties: NameTable<Property>
         /// How values are written, by key.
         var forms: [String: RouteConfiguration.ValueForm] = [:]
         /// The arrays that are taken apart, by key.
@@ -46,7 +46,7 @@ struct ObjectDecoder {
     static func table(
         _ entity: Entity, aliases: [String: String] = [:], ignored: [String] = []
     ) -> PropertyTable {
-        var properties: [String: Property] = [:]
+        var properties = NameTable<Property>()
         for attribute in entity.attributes {
             // A derived value follows from others; what an event says of it has no effect.
             properties[attribute.name] = attribute.isDerived ? .ignored : .attribute(attribute.slot)
@@ -85,42 +85,46 @@ struct ObjectDecoder {
         let entity = try ownEntity(json, named)
         var operation = ObjectOperation(kind, entity: entity.index, identity: identity)
         operation.time = circumstances.time
+        if kind == .upsert { operation.reserve(members: json.count, of: entity) }
         let properties = (entity === named ? table ?? tables[entity.index] : tables[entity.index]).properties
         for (key, value) in json.members {
-            let name = String(decoding: key, as: UTF8.self)
-            if name == Self.entityMember, named.sharesTable { continue }
-            guard let property = properties[name] else { throw unknown(name, entity) }
+            if named.sharesTable, UnsafeRawBufferPointer(key).hasSameBytes(as: Self.entityMember) { continue }
+            guard let property = properties[utf8: key] else { throw unknown(JSONValue.text(key), entity) }
             switch property {
             case .ignored: continue
-            case .identity: operation.identity = try self.identity(value, entity: entity, circumstances, name)
+            case .identity:
+                operation.identity = try self.identity(value, entity: entity, circumstances, JSONValue.text(key))
             case .attribute(let slot):
                 let attribute = entity.attributes[slot]
-                let stored = try attributeValue(value, attribute, entity, circumstances, name)
+                let stored = try attributeValue(value, attribute, entity, circumstances, JSONValue.text(key))
                 if slot == entity.versionSlot { operation.version = stored }
                 if kind == .upsert { operation.attributes.append(.init(slot: slot, value: stored)) }
             case .transient(let slot):
                 let attribute = entity.transientAttributes[slot]
-                let stored = try attributeValue(value, attribute, entity, circumstances, name)
+                let stored = try attributeValue(value, attribute, entity, circumstances, JSONValue.text(key))
                 if kind == .upsert { operation.transients.append(.init(slot: slot, value: stored)) }
             case .relationship(let index):
                 if kind == .delete { continue }
                 let change = try self.change(
-                    value, entity.relationships[index], circumstances, name, into: &operations)
+                    value, entity.relationships[index], circumstances, JSONValue.text(key), into: &operations)
                 operation.relationships.append(.init(relationship: index, change: change))
             }
         }
         try finish(&operation, entity: entity, circumstances)
+        let stated = operation.identity
         operations.append(operation)
-        return operation.identity
+        return stated
     }
 
     /// The key under which an object of a hierarchy may name its own entity.
-    private static let entityMember = "_entity"
+    private static let entityMember: StaticString = "_entity"
+    private static let entityMemberName = "\(entityMember)"
 
     /// Returns the entity that an object names as its own, which has to be the expected one or below it.
     private func ownEntity(_ json: JSONValue, _ expected: Entity) throws(DecodeError) -> Entity {
-        guard expected.sharesTable, let member = json.member(named: Self.entityMember),
-            expected.attribute(named: Self.entityMember) == nil, expected.relationship(named: Self.entityMember) == nil
+        guard expected.sharesTable, let member = json.member(Self.entityMember),
+            expected.attribute(named: Self.entityMemberName) == nil,
+            expected.relationship(named: Self.entityMemberName) == nil
         else { return expected }
         if let entity = member.string.flatMap({ model.entity(matching: $0) }), entity.isKind(of: expected) {
             return entity
@@ -148,10 +152,11 @@ struct ObjectDecoder {
     }
 
     private func attributeValue(
-        _ json: JSONValue, _ attribute: Attribute, _ entity: Entity, _ circumstances: Circumstances, _ name: String
+        _ json: JSONValue, _ attribute: Attribute, _ entity: Entity, _ circumstances: Circumstances,
+        _ name: @autoclosure () -> String
     ) throws(DecodeError) -> Value {
         if let value = circumstances.values.value(json, for: attribute.type) { return value }
-        throw wrongType(json, attribute, entity, circumstances, name)
+        throw wrongType(json, attribute, entity, circumstances, name())
     }
 
     func wrongType(
@@ -164,7 +169,7 @@ struct ObjectDecoder {
     }
 
     func identity(
-        _ json: JSONValue, entity: Entity, _ circumstances: Circumstances, _ name: String
+        _ json: JSONValue, entity: Entity, _ circumstances: Circumstances, _ name: @autoclosure () -> String
     ) throws(DecodeError) -> Value {
         if let value = circumstances.values.value(json, for: entity.identity.type), !value.isNull {
             return value
@@ -174,38 +179,38 @@ struct ObjectDecoder {
         }
         throw DecodeError(
             code: "decode.identity",
-            "\(name) names a \(entity.name) by its \(entity.identity.name), which has to be "
+            "\(name()) names a \(entity.name) by its \(entity.identity.name), which has to be "
                 + "\(circumstances.values.expectation(entity.identity.type)), not \(Self.article(json))")
     }
 
     // MARK: Relationships
 
     func change(
-        _ json: JSONValue, _ relationship: Relationship, _ circumstances: Circumstances, _ name: String,
-        into operations: inout [ObjectOperation]
+        _ json: JSONValue, _ relationship: Relationship, _ circumstances: Circumstances,
+        _ name: @autoclosure () -> String, into operations: inout [ObjectOperation]
     ) throws(DecodeError) -> RelationshipChange {
         let destination = model.entities[relationship.destinationIndex]
         if !relationship.isToMany {
             if json.isNull { return .one(.null) }
             if json.kind == .array {
                 throw DecodeError(
-                    code: "decode.relationship", "\(name) leads to one \(destination.name); send one, not an array")
+                    code: "decode.relationship", "\(name()) leads to one \(destination.name); send one, not an array")
             }
-            return .one(try reference(json, destination, circumstances, name, into: &operations))
+            return .one(try reference(json, destination, circumstances, name(), into: &operations))
         }
         switch json.kind {
         case .null: return .replace([])
-        case .array: return .replace(try references(json, destination, circumstances, name, into: &operations))
-        case .object: return try edit(json, destination, circumstances, name, into: &operations)
+        case .array: return .replace(try references(json, destination, circumstances, name(), into: &operations))
+        case .object: return try edit(json, destination, circumstances, name(), into: &operations)
         default:
             throw DecodeError(
                 code: "decode.relationship",
-                "\(name) leads to many; send an array of identities or objects, or an object with 'add' and 'remove'")
+                "\(name()) leads to many; send an array of identities or objects, or an object with 'add' and 'remove'")
         }
     }
 
     private func edit(
-        _ json: JSONValue, _ destination: Entity, _ circumstances: Circumstances, _ name: String,
+        _ json: JSONValue, _ destination: Entity, _ circumstances: Circumstances, _ name: @autoclosure () -> String,
         into operations: inout [ObjectOperation]
     ) throws(DecodeError) -> RelationshipChange {
         var add: [Value] = []
@@ -215,13 +220,13 @@ struct ObjectDecoder {
             guard part == "add" || part == "remove", value.kind == .array else {
                 throw DecodeError(
                     code: "decode.relationship",
-                    "\(name) leads to many; its object may hold the arrays 'add' and 'remove', nothing else")
+                    "\(name()) leads to many; its object may hold the arrays 'add' and 'remove', nothing else")
             }
             if part == "add" {
-                add += try references(value, destination, circumstances, name, into: &operations)
+                add += try references(value, destination, circumstances, name(), into: &operations)
             } else {
                 for element in value.elements {
-                    remove.append(try identity(element, entity: destination, circumstances, name))
+                    remove.append(try identity(element, entity: destination, circumstances, name()))
                 }
             }
         }
@@ -229,24 +234,24 @@ struct ObjectDecoder {
     }
 
     private func references(
-        _ json: JSONValue, _ destination: Entity, _ circumstances: Circumstances, _ name: String,
+        _ json: JSONValue, _ destination: Entity, _ circumstances: Circumstances, _ name: @autoclosure () -> String,
         into operations: inout [ObjectOperation]
     ) throws(DecodeError) -> [Value] {
         var identities: [Value] = []
         for element in json.elements {
-            identities.append(try reference(element, destination, circumstances, name, into: &operations))
+            identities.append(try reference(element, destination, circumstances, name(), into: &operations))
         }
         return identities
     }
 
     /// An identity, or a nested object: upserted, unless it holds nothing but its identity.
     private func reference(
-        _ json: JSONValue, _ destination: Entity, _ circumstances: Circumstances, _ name: String,
+        _ json: JSONValue, _ destination: Entity, _ circumstances: Circumstances, _ name: @autoclosure () -> String,
         into operations: inout [ObjectOperation]
     ) throws(DecodeError) -> Value {
-        guard json.kind == .object else { return try identity(json, entity: destination, circumstances, name) }
+        guard json.kind == .object else { return try identity(json, entity: destination, circumstances, name()) }
         if json.count == 1, let only = json.member(named: destination.identity.name) {
-            return try identity(only, entity: destination, circumstances, name)
+            return try identity(only, entity: destination, circumstances, name())
         }
         return try decode(json, entity: destination, kind: .upsert, circumstances, into: &operations)
     }
@@ -254,7 +259,7 @@ struct ObjectDecoder {
     // MARK: Messages
 
     func unknown(_ name: String, _ entity: Entity) -> DecodeError {
-        let known = tables[entity.index].properties.keys.sorted()
+        let known = tables[entity.index].properties.sorted.map(\.name)
         let hint = Suggestion.closest(to: name, among: known).map { "; did you mean '\($0)'?" } ?? "."
         return DecodeError(
             code: "decode.unknown_property",

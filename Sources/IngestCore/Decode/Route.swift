@@ -163,7 +163,7 @@ extension ObjectDecoder.PropertyTable {
     /// Lets columns stand for properties in the spellings of databases, where the name means nothing else.
     mutating func addColumns(_ entity: Entity) {
         // In an order, for two names that differ by case only have spellings in common.
-        for (name, property) in properties.sorted(by: { $0.key < $1.key }) {
+        for (name, property) in properties.sorted {
             for spelling in ColumnNames.spellings(of: name) where properties[spelling] == nil {
                 properties[spelling] = property
             }

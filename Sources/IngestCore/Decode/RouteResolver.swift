@@ -91,7 +91,7 @@ struct RouteResolver {
                     "The type '\(form.rawValue)' of \(place) for \(entity.name).\(name) cannot become "
                         + "\(type.expectation). Use another one, or leave it out")
             }
-            for (key, property) in names.properties where isMeant(property) { byKey[key] = form }
+            for (key, property) in names.properties.sorted where isMeant(property) { byKey[key] = form }
         }
         return byKey
     }

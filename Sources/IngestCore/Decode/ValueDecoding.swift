@@ -22,15 +22,14 @@ struct ValueDecoding {
         switch type {
         case .string, .uri:
             // NUL ends a text for most readers of a store.
-            if bytes.contains(0) { return nil }
-            return .text(String(decoding: bytes, as: UTF8.self))
+            return UnsafeRawBufferPointer(bytes).hasNUL ? nil : .text(JSONValue.text(bytes))
         case .date:
             guard dates == .iso8601 else { return nil }
             return Timestamp.microseconds(utf8: bytes).map { .integer($0) }
         case .uuid: return UUIDText.bytes(utf8: bytes).map { .blob($0) }
-        case .decimal: return DecimalText.canonical(String(decoding: bytes, as: UTF8.self)).map { .text($0) }
-        case .binary: return Base64Text.bytes(String(decoding: bytes, as: UTF8.self)).map { .blob($0) }
-        case .transformable: return .text(JSONText.string(String(decoding: bytes, as: UTF8.self)))
+        case .decimal: return DecimalText.canonical(JSONValue.text(bytes)).map { .text($0) }
+        case .binary: return Base64Text.bytes(JSONValue.text(bytes)).map { .blob($0) }
+        case .transformable: return .text(JSONText.string(JSONValue.text(bytes)))
         case .integer16, .integer32, .integer64, .double, .float, .boolean: return nil
         }
     }

@@ -45,6 +45,12 @@ public struct ObjectOperation: Sendable {
         self.identity = identity
     }
 
+    /// Makes room for the properties of an object with so many members.
+    package mutating func reserve(members: Int, of entity: Entity) {
+        attributes.reserveCapacity(min(members, entity.attributes.count))
+        relationships.reserveCapacity(min(members, entity.relationships.count))
+    }
+
     /// An attribute that an event names, with its new value.
     public struct AttributeValue: Sendable {
         /// The attribute's position among its entity's columns.

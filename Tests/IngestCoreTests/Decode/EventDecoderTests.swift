@@ -96,8 +96,17 @@ import Testing
 
     @Test func forgetsTypesBeforeTheyFillTheMemory() throws {
         var resolver = EventTypeResolver(try TestModels.chat())
-        for number in 0..<3000 { #expect(try resolver.resolve("n\(number).chat.created").entity == 0) }
-        #expect(try resolver.resolve("chat.deleted").verb == .delete)
+        func known(_ type: String) throws -> EventType {
+            try Array(type.utf8).withUnsafeBufferPointer { resolver.known($0) }.meaning.get()
+        }
+        for number in 0..<3000 {
+            #expect(try known("n\(number).chat.created").entity == 0)
+            #expect(resolver.knownCount <= 1024)
+        }
+        #expect(try known("chat.deleted").verb == .delete)
+        let count = resolver.knownCount
+        #expect(try known(String(repeating: "long.", count: 100) + "chat.deleted").verb == .delete)
+        #expect(resolver.knownCount == count)
     }
 
     // MARK: Limits and broken bytes

@@ -30,6 +30,23 @@ import Testing
         }
     }
 
+    @Test func `texts of any bytes read as the standard library reads them`() {
+        var random = SeededRandom.forTest("JSONDocumentTests")
+        let parts: [[UInt8]] = [
+            Array("a".utf8), Array("identity-0193c0de".utf8), Array("é".utf8), Array("日".utf8), Array("😀".utf8),
+            Array("e\u{301}".utf8), [0], [0xED, 0xA0, 0x80], [0xC3], [0xFF], [0xF4, 0x90, 0x80, 0x80], [0x80],
+        ]
+        for round in 0..<2000 {
+            // Every other text is UTF-8.
+            let count = round % 2 == 0 ? 7 : parts.count
+            let bytes = (0..<random.number(below: 12)).flatMap { _ in parts[random.number(below: count)] }
+            let text = bytes.withUnsafeBufferPointer { JSONValue.text($0) }
+            let expected = String(decoding: bytes, as: UTF8.self)
+            #expect(Array(text.utf8) == Array(expected.utf8))
+            #expect(text.hashValue == expected.hashValue && text == expected)
+        }
+    }
+
     @Test func readsStrings() throws {
         try withJSON(#"["", "a\"\\\/\b\f\n\r\t\u0000\u00e9\ud83d\ude00 é😀"]"#) { root in
             let values = Array(root.elements)

@@ -7,7 +7,7 @@ struct CloudEventsFormat: RecordFormat {
     func decode(
         _ value: UnsafeRawBufferPointer, _ record: SourceRecord, _ decoder: EventDecoder
     ) throws(DecodeError) -> ChangeSet {
-        if let envelope = try binaryEnvelope(record) {
+        if let envelope = try binaryEnvelope(record, decoder) {
             return try decodeData(try decoder.parse(value), envelope, record, decoder)
         }
         return try decodeStructured(try decoder.object(try decoder.parse(value)), record, decoder)
@@ -20,33 +20,53 @@ struct CloudEventsFormat: RecordFormat {
 
     /// What a CloudEvent says besides its data.
     private struct Envelope {
-        var type: String
+        var type: EventTypeResolver.Known
         var time: Int64?
         var subject: String?
+    }
+
+    /// The members of a CloudEvent that say something, found in one pass; of duplicate keys the last wins.
+    private struct Members {
+        var type, time, subject, data, base64: JSONValue?
+
+        init(_ root: JSONValue) {
+            for (key, value) in root.members {
+                let name = UnsafeRawBufferPointer(key)
+                switch key.count {
+                case 4 where name.hasSameBytes(as: "type"): type = value
+                case 4 where name.hasSameBytes(as: "time"): time = value
+                case 4 where name.hasSameBytes(as: "data"): data = value
+                case 7 where name.hasSameBytes(as: "subject"): subject = value
+                case 11 where name.hasSameBytes(as: "data_base64"): base64 = value
+                default: break
+                }
+            }
+        }
     }
 
     private func decodeStructured(
         _ root: JSONValue, _ record: SourceRecord, _ decoder: EventDecoder
     ) throws(DecodeError) -> ChangeSet {
-        guard let type = root.member("type")?.string else {
+        let members = Members(root)
+        guard let type = members.type?.utf8 else {
             throw DecodeError(
                 code: "decode.envelope",
                 "This is no CloudEvent: it has no text 'type'. Send CloudEvents, or give the topic 'format: json' with a route"
             )
         }
-        var envelope = Envelope(type: type, subject: root.member("subject")?.string)
-        if let time = root.member("time"), !time.isNull {
+        var envelope = Envelope(type: decoder.types.known(type), subject: members.subject?.string)
+        if let time = members.time, !time.isNull {
             guard let bytes = time.utf8, let microseconds = Timestamp.microseconds(utf8: bytes) else {
                 throw DecodeError(
                     code: "decode.envelope", "The event's 'time' has to be \(AttributeType.date.expectation)")
             }
             envelope.time = microseconds
         }
-        if root.member("data_base64") != nil {
+        if members.base64 != nil {
             throw DecodeError(
                 code: "decode.envelope", "'data_base64' is not supported; send the data as JSON in 'data'")
         }
-        guard let data = root.member("data") else {
+        guard let data = members.data else {
             if let deletion = try deletion(envelope, record, decoder) { return deletion }
             throw DecodeError(code: "decode.envelope", "The event has no 'data'; send the object's properties there")
         }
@@ -57,10 +77,10 @@ struct CloudEventsFormat: RecordFormat {
     private func deletion(
         _ envelope: Envelope, _ record: SourceRecord, _ decoder: EventDecoder
     ) throws(DecodeError) -> ChangeSet? {
-        if decoder.routes.contains(where: { $0.takes(type: envelope.type) && $0.takes(record, fields: nil) }) {
+        if decoder.routes.contains(where: { $0.takes(type: envelope.type.text) && $0.takes(record, fields: nil) }) {
             return nil
         }
-        let type = try decoder.types.resolve(envelope.type)
+        let type = try envelope.type.meaning.get()
         let entity = decoder.model.entities[type.entity]
         guard type.verb == .delete, let subject = envelope.subject,
             let identity = entity.identityValue(fromText: subject)
@@ -72,10 +92,12 @@ struct CloudEventsFormat: RecordFormat {
     }
 
     /// Returns the envelope of the binary mode, where the headers hold it, or nil in structured mode.
-    private func binaryEnvelope(_ record: SourceRecord) throws(DecodeError) -> Envelope? {
+    private func binaryEnvelope(_ record: SourceRecord, _ decoder: EventDecoder) throws(DecodeError) -> Envelope? {
         var envelope: Envelope?
         for header in record.headers where header.name == "ce_type" {
-            envelope = header.value.map { Envelope(type: String(decoding: $0, as: UTF8.self)) }
+            envelope = header.value.map { type in
+                Envelope(type: type.withUnsafeBufferPointer { decoder.types.known($0) })
+            }
         }
         guard var envelope else { return nil }
         for header in record.headers {
@@ -96,12 +118,13 @@ struct CloudEventsFormat: RecordFormat {
     private func decodeData(
         _ data: JSONValue, _ envelope: Envelope, _ record: SourceRecord, _ decoder: EventDecoder
     ) throws(DecodeError) -> ChangeSet {
-        if let route = decoder.routes.first(where: { $0.takes(type: envelope.type) && $0.takes(record, fields: data) })
-        {
+        if let route = decoder.routes.first(where: {
+            $0.takes(type: envelope.type.text) && $0.takes(record, fields: data)
+        }) {
             return try decoder.decode(
-                data, route, type: envelope.type, time: envelope.time, record, subject: envelope.subject)
+                data, route, type: envelope.type.text, time: envelope.time, record, subject: envelope.subject)
         }
-        let type = try decoder.types.resolve(envelope.type)
+        let type = try envelope.type.meaning.get()
         let entity = decoder.model.entities[type.entity]
         // The subject names the object where the data does not.
         let identity = envelope.subject.flatMap { entity.identityValue(fromText: $0) } ?? .null
