@@ -66,6 +66,14 @@ public final class Entity: Sendable {
     package let defaults: [Value]
     /// The values that an object begins with before anything is known of it: what is derived from nothing.
     package let initialValues: [Value]
+    /// Those of them that are not null, by slot.
+    private let initialNonNull: [(slot: Int, value: Value)]
+    /// The slots whose defaults are not null.
+    package let defaultSlots: [Int]
+    /// The relationships whose number of destinations is limited.
+    package let countedRelationships: [Relationship]
+    /// Tells whether SQLite clears a column of the table where its destination goes: there is no inverse.
+    private let hasClearedColumns: Bool
     /// The slots that a program or an event sets: neither the identity nor what the store computes.
     package let editableSlots: [Int]
     /// The attributes among them.
@@ -128,6 +136,10 @@ public final class Entity: Sendable {
         }
         self.defaults = defaults
         self.initialValues = initialValues
+        initialNonNull = initialValues.enumerated().filter { !$1.isNull }.map { ($0, $1) }
+        defaultSlots = defaults.indices.filter { [defaults] in !defaults[$0].isNull }
+        countedRelationships = parts.relationships.filter(\.hasCountLimits)
+        hasClearedColumns = parts.relationships.contains { $0.slot != nil && $0.inverseIndex == nil }
         let identitySlot = parts.identitySlot
         editableAttributes = parts.attributes.filter { $0.slot != identitySlot && !$0.isDerived }.map(\.slot)
         editableSlots = editableAttributes + parts.relationships.compactMap(\.slot)
@@ -152,7 +164,8 @@ public final class Entity: Sendable {
 
     /// Returns what a new object begins with; without destinations it has a count and a sum: nought.
     package func initialValues(_ identity: Value) -> [Value] {
-        var values = initialValues
+        var values = [Value](repeating: .null, count: slotCount)
+        for (slot, value) in initialNonNull { values[slot] = value }
         values[identitySlot] = identity
         return values
     }
@@ -188,7 +201,7 @@ public final class Entity: Sendable {
 
     /// Returns the to-one relationship without inverse whose column a slot is, or nil.
     package func clearedRelationship(slot: Int) -> Relationship? {
-        attributes.hasAttribute(at: slot)
+        !hasClearedColumns || attributes.hasAttribute(at: slot)
             ? nil : linkColumns.first { $0.slot == slot && !$0.hasInverse }.map { relationships[$0.relationship] }
     }
 

@@ -18,9 +18,7 @@ extension EventApplier {
         let time: Int64?
     }
 
-    func delete(_ operation: ObjectOperation) throws {
-        if isStale(operation) { return }
-        let known = registry.known(operation.entity, operation.identity)
+    func delete(_ operation: ObjectOperation, _ known: ContextObject?) throws {
         if let known, known.isAlive {
             try checkKind(of: known, registry.model.entities[operation.entity])
             try delete([known], at: operation.time, version: operation.version)

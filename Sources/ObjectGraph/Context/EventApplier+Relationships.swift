@@ -11,7 +11,8 @@ extension EventApplier {
         _ identity: Value, _ relationship: Relationship, _ operation: ObjectOperation
     ) throws -> Reference {
         let destination = registry.model.entities[relationship.destinationIndex]
-        if let known = registry.known(destination.index, identity), known.isAlive {
+        let known = registry.known(destination.index, identity)
+        if let known, known.isAlive {
             if known.entity !== destination { try narrow(known, to: destination) }
             return .object(known)
         }
@@ -28,7 +29,7 @@ extension EventApplier {
                     + "model say 'onMissing: placeholder'")
         }
         registry.placeholderCount += 1
-        return .object(create(entity: destination, identity: identity))
+        return .object(create(entity: destination, identity: identity, replacing: known))
     }
 
     func apply(

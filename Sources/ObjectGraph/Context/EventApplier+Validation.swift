@@ -27,6 +27,12 @@ extension EventApplier {
             case .pair, .tombstone: break
             }
         }
+        if !countChecks.isEmpty { try validateCounts() }
+        callValidators()
+        try failures.check()
+    }
+
+    private func validateCounts() throws {
         var checked: Set<CountCheck> = []
         for check in countChecks where check.object.isAlive && !check.object.state.isPlaceholder {
             let key = CountCheck(object: ObjectIdentifier(check.object), relationship: check.relationship.index)
@@ -35,8 +41,6 @@ extension EventApplier {
                 note(failure, of: check.object)
             }
         }
-        callValidators()
-        try failures.check()
     }
 
     private struct CountCheck: Hashable {

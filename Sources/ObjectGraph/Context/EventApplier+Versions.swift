@@ -1,12 +1,15 @@
 // Late events: older than what is known of their object.
 extension EventApplier {
-    func isStale(_ operation: ObjectOperation) -> Bool {
-        let root = registry.roots[operation.entity]
-        let known = registry.byIdentity[root][operation.identity]
+    /// Tells whether an operation is older than the object of its identity, or than that one's deletion.
+    ///
+    /// - Parameter known: the object of the identity, alive or not, or nil.
+    func isStale(_ operation: ObjectOperation, _ known: ContextObject?) -> Bool {
         if let known, known.isAlive, !known.state.isPlaceholder {
             return !operation.version.isNull && operation.version.isOlder(than: known.version) == true
         }
-        guard let tombstone = registry.tombstones[root][operation.identity]?.current else { return false }
+        guard let tombstone = registry.tombstones[registry.roots[operation.entity]][operation.identity]?.current else {
+            return false
+        }
         return isOlderOrEqual(operation, than: tombstone)
     }
 

@@ -5,7 +5,14 @@
 final class EventApplier {
     let registry: ObjectRegistry
     let validators: Validators
+    // Debug builds check the accesses to what every event uses, release builds do not: see ``ContextObject``.
+    #if !DEBUG
+    @exclusivity(unchecked)
+    #endif
     var journal: [JournalEntry] = []
+    #if !DEBUG
+    @exclusivity(unchecked)
+    #endif
     private var eventNumber = 0
     /// The conflicts of the applied events that a policy resolved, until they are saved.
     var notes: [ConflictNote] = []
@@ -15,8 +22,14 @@ final class EventApplier {
     /// The deletion that takes the operation's object with it, or nil.
     var deletion: Tombstone?
     /// The objects whose relationships with count limits the event changed.
+    #if !DEBUG
+    @exclusivity(unchecked)
+    #endif
     var countChecks: [(object: ContextObject, relationship: Relationship)] = []
     /// The rules that the event breaks, as far as they are known.
+    #if !DEBUG
+    @exclusivity(unchecked)
+    #endif
     var failures = ValidationFailures()
     var failedRules: Set<FailedRule> = []
 
@@ -40,8 +53,14 @@ final class EventApplier {
     func apply(_ event: ChangeSet) throws -> EventOutcome {
         begin()
         do {
-            if let root = event.operations.last, isStale(root) { return .stale }
-            for operation in event.operations { try apply(operation) }
+            guard let root = event.operations.last else { return .applied }
+            let known = registry.known(root.entity, root.identity)
+            if isStale(root, known) { return .stale }
+            if event.operations.count == 1 {
+                try apply(root, known)
+            } else {
+                try applyAll(event.operations)
+            }
             try validateTouched()
             return .applied
         } catch let failure as EventFailure {
@@ -68,10 +87,21 @@ final class EventApplier {
         failedRules.removeAll()
     }
 
-    private func apply(_ operation: ObjectOperation) throws {
+    private func applyAll(_ operations: [ObjectOperation]) throws {
+        for operation in operations {
+            let known = registry.known(operation.entity, operation.identity)
+            // A nested object may be older than what is known of it; only the event's own object makes the event stale.
+            if !isStale(operation, known) { try apply(operation, known) }
+        }
+    }
+
+    /// Applies an operation that is not stale.
+    ///
+    /// - Parameter known: the object of its identity, alive or not, or nil.
+    private func apply(_ operation: ObjectOperation, _ known: ContextObject?) throws {
         switch operation.kind {
-        case .upsert: try upsert(operation)
-        case .delete: try delete(operation)
+        case .upsert: try upsert(operation, known)
+        case .delete: try delete(operation, known)
         case .truncate:
             throw EventFailure(
                 code: "delete.too_large",
@@ -124,7 +154,11 @@ final class EventApplier {
     }
 
     func create(entity: Entity, identity: Value) -> ContextObject {
-        let replaced = registry.known(entity.index, identity)
+        create(entity: entity, identity: identity, replacing: registry.known(entity.index, identity))
+    }
+
+    /// - Parameter replaced: the dead object of the identity that the registry knows, or nil.
+    func create(entity: Entity, identity: Value, replacing replaced: ContextObject?) -> ContextObject {
         let object = registry.makeObject(entity: entity, identity: identity)
         noteCreated(object, replaced: replaced)
         return object
@@ -138,22 +172,22 @@ final class EventApplier {
 
     // MARK: Upsert
 
-    private func upsert(_ operation: ObjectOperation) throws {
-        // A nested object may be older than what is known of it; only the event's own object makes the event stale.
-        if isStale(operation) { return }
+    private func upsert(_ operation: ObjectOperation, _ known: ContextObject?) throws {
         let entity = registry.model.entities[operation.entity]
-        guard entity.mergePolicy != nil else { return try upsert(operation, entity) }
-        if let operation = try meetUniqueValues(operation, entity) { try upsert(operation, entity) }
+        guard entity.mergePolicy != nil else { return try upsert(operation, entity, known) }
+        if let operation = try meetUniqueValues(operation, entity) {
+            try upsert(operation, entity, registry.known(operation.entity, operation.identity))
+        }
     }
 
-    private func upsert(_ operation: ObjectOperation, _ entity: Entity) throws {
+    private func upsert(_ operation: ObjectOperation, _ entity: Entity, _ known: ContextObject?) throws {
         let object: ContextObject
-        if let known = registry.known(operation.entity, operation.identity), known.isAlive {
+        if let known, known.isAlive {
             object = known
             willChange(object)
             if object.entity !== entity { try narrow(object, to: entity) }
         } else {
-            object = create(entity: entity, identity: operation.identity)
+            object = create(entity: entity, identity: operation.identity, replacing: known)
         }
         if object.state.isPlaceholder { try complete(object) }
         for attribute in operation.transients {
@@ -165,9 +199,9 @@ final class EventApplier {
             // What the store computes no event can state.
             if entity.attributes[attribute.slot].isDerived { continue }
             entity.limitsBySlot[attribute.slot]?.check(attribute.value, of: entity) { note($0, of: object) }
-            object.state.values[attribute.slot] = attribute.value
+            set(attribute.value, attribute.slot, of: object)
         }
-        if let slot = entity.versionSlot, !operation.version.isNull { object.state.values[slot] = operation.version }
+        if let slot = entity.versionSlot, !operation.version.isNull { set(operation.version, slot, of: object) }
         if !object.entity.uniquenessConstraints.isEmpty { registry.noteUniqueValues(of: object) }
         deletion = nil
         for change in operation.relationships {
@@ -176,18 +210,20 @@ final class EventApplier {
         if let deletion { try delete([object], at: deletion.time) }
     }
 
+    /// Gives an object a value. The one that it has already copies nothing of a state that the journal holds too.
+    private func set(_ value: Value, _ slot: Int, of object: ContextObject) {
+        if object.state.values[slot] != value { object.state.values[slot] = value }
+    }
+
     /// Turns a placeholder into an object of its own event: defaults are set, its tombstone is lifted.
     func complete(_ object: ContextObject) throws(EventFailure) {
         if object.entity.isAbstract { throw abstract(object.entity) }
         object.state.isPlaceholder = false
-        for (slot, value) in object.entity.defaults.enumerated() where !value.isNull && object.state.values[slot].isNull
-        {
-            object.state.values[slot] = value
+        for slot in object.entity.defaultSlots where object.state.values[slot].isNull {
+            object.state.values[slot] = object.entity.defaults[slot]
         }
         // A placeholder is exempt from counts, the object it becomes is not.
-        for relationship in object.entity.relationships where relationship.hasCountLimits {
-            countChecks.append((object, relationship))
-        }
+        for relationship in object.entity.countedRelationships { countChecks.append((object, relationship)) }
         if registry.tombstones[object.entity.rootIndex][object.identity]?.current != nil {
             setTombstone(nil, entity: object.entity.index, identity: object.identity)
         }
