@@ -467,7 +467,7 @@ int main(int count, char **arguments) {
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
     check(sqlite3_open_v2(places[1].c_str(), &database, flags, nullptr), "open the store");
     // As Sources/ObjectGraph/SQL/Connection/Store.swift.
-    run("PRAGMA journal_mode = WAL; PRAGMA foreign_keys = OFF; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16000; "
+    run("PRAGMA journal_mode = WAL; PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16000; "
         "PRAGMA wal_autocheckpoint = 16000; PRAGMA journal_size_limit = 67108864; PRAGMA synchronous = NORMAL");
     copy_schema(places[0]);
     {

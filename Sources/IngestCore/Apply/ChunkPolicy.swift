@@ -1,14 +1,21 @@
 /// Decides when a chunk closes: at a number of operations, at a number of bytes, or after a time.
 ///
-/// Times are in seconds of one monotonic clock.
+/// While records wait, each full chunk doubles the next one's number of operations: an object that changes again and again,
+/// such as a chat that counts its messages, is looked up and written once a chunk. Times are in seconds of one monotonic
+/// clock.
 public struct ChunkPolicy: Sendable {
     private let configuration: ChunkConfiguration
+    /// The number of operations at which the open chunk closes.
+    private var operationLimit: Int
     private var operationCount = 0
     private var byteCount = 0
     private var openedAt: Double?
 
     /// Makes a policy with no chunk open.
-    public init(_ configuration: ChunkConfiguration) { self.configuration = configuration }
+    public init(_ configuration: ChunkConfiguration) {
+        self.configuration = configuration
+        operationLimit = configuration.maxOperations
+    }
 
     /// What to do with the open chunk.
     public enum Action: Sendable, Equatable {
@@ -21,7 +28,7 @@ public struct ChunkPolicy: Sendable {
         if openedAt == nil { openedAt = time }
         operationCount += max(1, operations)
         byteCount += bytes
-        if operationCount >= configuration.maxOperations || byteCount >= configuration.maxBytes { return .close }
+        if operationCount >= operationLimit || byteCount >= configuration.maxBytes { return .close }
         return tick(at: time)
     }
 
@@ -32,7 +39,14 @@ public struct ChunkPolicy: Sendable {
     }
 
     /// Takes the closing of the chunk.
-    public mutating func closed() {
+    ///
+    /// - Parameter hasBacklog: whether more records wait. Without, the next chunk has its usual size again.
+    public mutating func closed(hasBacklog: Bool) {
+        if !hasBacklog {
+            operationLimit = configuration.maxOperations
+        } else if operationCount >= operationLimit {
+            operationLimit = max(operationLimit, min(2 * operationLimit, configuration.maxBacklogOperations))
+        }
         operationCount = 0
         byteCount = 0
         openedAt = nil

@@ -192,7 +192,7 @@ public final class IngestPipeline {
 
     private func forget() {
         chunk.removeAll()
-        chunkPolicy.closed()
+        chunkPolicy.closed(hasBacklog: false)
         commitPolicy.closed()
         savedPositions.removeAll()
         ledger.undone()
@@ -218,7 +218,7 @@ public final class IngestPipeline {
         savedPositions += positions
         ledger.saved(positions)
         chunk.removeAll()
-        chunkPolicy.closed()
+        chunkPolicy.closed(hasBacklog: hasBacklog)
         if commitPolicy.saved(rows: writer.uncommittedRows, hasBacklog: hasBacklog, at: now()) == .commit {
             try commit()
         }

@@ -31,6 +31,9 @@ extension ConfigurationKey {
     private static let bounds: [ConfigurationKey] = [
         .integer(
             "chunk.maxOperations", \.chunk.maxOperations, 1...1_000_000, "A chunk closes at this number of operations."),
+        .integer(
+            "chunk.maxBacklogOperations", \.chunk.maxBacklogOperations, 1...1_000_000,
+            "With backlog, chunks grow up to this number of operations."),
         .integer("chunk.maxBytes", \.chunk.maxBytes, 1...largest, "A chunk closes at this size of its records."),
         .integer(
             "chunk.maxMilliseconds", \.chunk.maxMilliseconds, 1...600_000,

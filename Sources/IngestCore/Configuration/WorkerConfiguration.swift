@@ -66,8 +66,11 @@ public struct StoreConfiguration: Sendable, Equatable {
 
 /// Bounds a chunk: the first bound that is reached closes it.
 public struct ChunkConfiguration: Sendable, Equatable {
-    /// The number of operations.
+    /// The number of operations while the worker keeps up.
     public var maxOperations = 500
+    /// The number of operations up to which chunks grow while records wait; a smaller number than `maxOperations` lets none
+    /// grow.
+    public var maxBacklogOperations = 4000
     /// The size of the records, in bytes.
     public var maxBytes = 4_194_304
     /// The time since the chunk's first record, in milliseconds.

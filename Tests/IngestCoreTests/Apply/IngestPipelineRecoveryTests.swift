@@ -109,13 +109,16 @@ import Testing
     @Test func theResultDoesNotDependOnTheChunks() throws {
         var stream = ChatStream(SeededRandom.forTest("theResultDoesNotDependOnTheChunks"))
         let records = Events.records(stream.events(800))
-        let dumps = try [1, 7, 500].map { size in
-            let fixture = try PipelineFixture { $0.chunk.maxOperations = size }
+        let dumps = try [(1, 1), (7, 1), (500, 1), (3, 400)].map { size, backlogSize in
+            let fixture = try PipelineFixture {
+                ($0.chunk.maxOperations, $0.chunk.maxBacklogOperations) = (size, backlogSize)
+            }
             try fixture.feed(records)
             #expect(fixture.pipeline.summary.deadLetters > 0 && fixture.pipeline.summary.stale > 0)
             return try fixture.dump()
         }
         #expect(dumps[0] == dumps[1])
         #expect(dumps[1] == dumps[2])
+        #expect(dumps[2] == dumps[3], "chunks that grow")
     }
 }

@@ -12,7 +12,12 @@ final class WorkerHarness {
     let folder: URL
     let topic = "events"
     let changes = "changes"
-    var configuration = WorkerConfiguration()
+    var configuration = {
+        var configuration = WorkerConfiguration()
+        // Tests count chunks.
+        configuration.chunk.maxBacklogOperations = 1
+        return configuration
+    }()
     private let producer: Producer
     private(set) var runtime: WorkerRuntime?
     private var task: Task<Void, any Error>?

@@ -77,7 +77,7 @@ extension SQLiteSnapshot {
         switch relationship.storage {
         case .column(let slot), .inverseColumn(let slot):
             let place = relationship.positionSlot
-            try table.rows(slot: slot, keys: owners.map { .integer($0) }, limit: nil) { row in
+            try table.rows(.values(owners.map { .integer($0) }, slot: slot), model: model) { row in
                 guard case .integer(let owner) = row.values[slot] else { return }
                 found.append((owner, place.flatMap { row.values[$0].integer }, row))
             }
