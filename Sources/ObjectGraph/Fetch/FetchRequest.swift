@@ -127,8 +127,12 @@ extension FetchRequest.Condition {
 
 /// A fetch request that was checked against a model.
 public struct CheckedFetchRequest: Sendable {
-    /// Stands for a request that was kept, so that a storage can keep what it made of it.
-    final class Origin: Sendable {}
+    /// A request that is kept, without its page and time. A storage may keep by it what it makes of the request.
+    final class Origin: Sendable {
+        let request: CheckedFetchRequest
+
+        init(_ request: CheckedFetchRequest) { self.request = request }
+    }
 
     let model: ObjectModel
     /// The entity whose objects are read.

@@ -32,7 +32,7 @@ final class FetchRequestCache {
         }
     }
 
-    private var requests = RecentlyUsed<Key, CheckedFetchRequest>(maximumCount: maximumCount)
+    private var requests = RecentlyUsed<Key, CheckedFetchRequest.Origin>(maximumCount: maximumCount)
 
     var count: Int { requests.count }
 
@@ -41,11 +41,16 @@ final class FetchRequestCache {
     /// - Throws: ``FetchPredicateError`` where the request does not fit the model.
     func checked(_ request: FetchRequest, _ model: ObjectModel) throws(FetchPredicateError) -> CheckedFetchRequest {
         guard let key = Key(request) else { return try request.checked(with: model) }
-        if let known = requests.find(key) { return try known.at(request) }
-        var checked = try request.withoutPage.checked(with: model)
-        checked.origin = CheckedFetchRequest.Origin()
-        requests.keep(checked, for: key)
-        return try checked.at(request)
+        let origin: CheckedFetchRequest.Origin
+        if let known = requests.find(key) {
+            origin = known
+        } else {
+            origin = CheckedFetchRequest.Origin(try request.withoutPage.checked(with: model))
+            requests.keep(origin, for: key)
+        }
+        var checked = try origin.request.at(request)
+        checked.origin = origin
+        return checked
     }
 }
 

@@ -4,19 +4,16 @@ extension ReadContext {
     /// ``Store/read(_:)`` makes a ``StoreError`` of every error: to tell what is wrong with a request, check it before.
     ///
     /// - Throws: ``FetchPredicateError`` where the request does not fit the model, ``StoreError``.
-    public func fetch(_ request: FetchRequest) throws -> [FetchedObject] { try fetch(try checked(request)) }
+    public func fetch(_ request: FetchRequest) throws -> [FetchedObject] {
+        try session.objects(try ready(ofObjects(checked(request))))
+    }
 
     /// Returns the objects that a checked request asks for.
     ///
     /// - Throws: ``StoreError``; ``FetchPredicateError`` where the request is one for rows, or leads over too many
     ///   relationships.
     public func fetch(_ request: CheckedFetchRequest) throws -> [FetchedObject] {
-        var objects: [FetchedObject] = []
-        try fetch(request) { object in
-            objects.append(object)
-            return true
-        }
-        return objects
+        try session.objects(try ready(ofObjects(request)))
     }
 
     /// Calls `each` with one object after the other, until it returns false; one object is in memory at a time.
@@ -133,18 +130,17 @@ extension ReadContext {
     }
 
     /// Returns a request with its time; positions in a request mean what they mean in its own model.
-    func ready(_ request: CheckedFetchRequest) throws(StoreError) -> CheckedFetchRequest {
+    func ready(_ request: consuming CheckedFetchRequest) throws(StoreError) -> CheckedFetchRequest {
         guard request.model === model else {
             throw StoreError(
                 .modelMismatch, "The fetch request was checked with another model",
                 remedy: "Check it with the store's own model")
         }
-        var request = request
         request.now = request.time
         return request
     }
 
-    func ofObjects(_ request: CheckedFetchRequest) throws(FetchPredicateError) -> CheckedFetchRequest {
+    func ofObjects(_ request: consuming CheckedFetchRequest) throws(FetchPredicateError) -> CheckedFetchRequest {
         if request.isOfRows {
             throw FetchPredicateError(
                 .unsupported, "The request asks for rows, not for objects", at: nil,

@@ -8,24 +8,21 @@ extension MemorySnapshot {
         let place: FetchPosition
     }
 
+    func objects(_ request: CheckedFetchRequest) throws -> [FetchedObject] {
+        try found(request).map { try object($0.row, request) }
+    }
+
     func objects(
         _ request: CheckedFetchRequest, withOrder: Bool, each: (FetchedObject, [Value]) throws -> Bool
     ) throws {
         for found in try found(request) {
-            let object = FetchedObject(
-                shape: request.shape, entity: found.row.entity, pk: found.row.pk,
-                isPlaceholder: found.row.isPlaceholder, contents: try contents(found.row, request))
+            let object = try object(found.row, request)
             if try !each(object, withOrder ? found.place.values : []) { return }
         }
     }
 
     func batches(_ request: CheckedFetchRequest, size: Int) throws -> any ObjectBatches {
-        var objects: [FetchedObject] = []
-        try self.objects(request, withOrder: false) { object, _ in
-            objects.append(object)
-            return true
-        }
-        return MemoryBatches(objects, size: size)
+        MemoryBatches(try objects(request), size: size)
     }
 
     func count(_ request: CheckedFetchRequest) throws -> Int {
@@ -58,6 +55,12 @@ extension MemorySnapshot {
             if !request.includes(row.entity) || row.isPlaceholder && !request.includesPlaceholders { return false }
             return try request.predicate.map { try evaluator.isTrue($0, of: row) } ?? true
         }
+    }
+
+    private func object(_ row: StoredRow, _ request: CheckedFetchRequest) throws -> FetchedObject {
+        FetchedObject(
+            shape: request.shape, entity: row.entity, pk: row.pk, isPlaceholder: row.isPlaceholder,
+            contents: try contents(row, request))
     }
 
     private func contents(_ row: StoredRow, _ request: CheckedFetchRequest) throws -> [FetchedContent] {

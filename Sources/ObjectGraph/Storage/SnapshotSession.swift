@@ -18,9 +18,10 @@ protocol SnapshotSession {
 
     // MARK: Objects
 
-    /// Calls `each` with the objects of a request in their order, until it returns false.
-    ///
-    /// The request's cursor, limit and offset hold. One object is in memory at a time.
+    /// Returns the objects of a request in their order. The request's cursor, limit and offset hold.
+    func objects(_ request: CheckedFetchRequest) throws -> [FetchedObject]
+
+    /// Calls `each` with the same objects in the same order, until it returns false. One is in memory at a time.
     ///
     /// - Parameter withOrder: whether the values that an object is sorted by come with it; otherwise the list is empty.
     func objects(

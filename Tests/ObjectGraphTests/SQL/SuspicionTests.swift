@@ -38,6 +38,17 @@ import Testing
         #expect(error?.code == .inputOutput && store.needsVerification)
     }
 
+    /// Statements that are not GRDB's fail with the store's own errors.
+    @Test func aFetchThatFindsTheDiskFailedLeavesTheMark() throws {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let store = try open()
+        let value = StoreError(.value, "A stored value cannot be worked with", remedy: "Correct it")
+        #expect(throws: value) { try store.read { _ in throw value } }
+        #expect(!store.needsVerification)
+        #expect(throws: failure) { try store.read { _ in throw failure } }
+        #expect(store.needsVerification)
+    }
+
     /// A checkpoint at the close would write what nobody has verified, and take the log away that it came from.
     @Test(arguments: [true, false]) func afterADisksFailureClosingWritesNothing(closes: Bool) throws {
         defer { try? FileManager.default.removeItem(at: folder) }

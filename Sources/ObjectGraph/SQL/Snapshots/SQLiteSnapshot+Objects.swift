@@ -1,24 +1,43 @@
 // Objects and rows of fetch requests.
 extension SQLiteSnapshot {
+    func objects(_ request: CheckedFetchRequest) throws -> [FetchedObject] {
+        var objects: [FetchedObject] = []
+        try run(request, .objects(withOrder: false), caches?.plans.plan(request)) { query, row, lists in
+            objects.append(try query.object(row, lists))
+            return true
+        }
+        return objects
+    }
+
     func objects(
         _ request: CheckedFetchRequest, withOrder: Bool, each: (FetchedObject, [Value]) throws -> Bool
     ) throws {
-        let output = FetchQuery.Output.objects(withOrder: withOrder)
         let plan = withOrder ? nil : caches?.plans.plan(request)
+        try run(request, .objects(withOrder: withOrder), plan) { query, row, lists in
+            try each(try query.object(row, lists), withOrder ? query.order(row) : [])
+        }
+    }
+
+    /// Runs a request's query, then the one of the objects that a descending order ends with, where a cursor needs it.
+    ///
+    /// - Parameter plan: the plan of the request's objects, if there is one.
+    private func run(
+        _ request: CheckedFetchRequest, _ output: FetchQuery.Output, _ plan: FetchPlan?,
+        each: (FetchQuery, PreparedStatement, [PreparedStatement]) throws -> Bool
+    ) throws {
         let query = try plan?.query(request) ?? FetchQuery(request, output: output, now: request.time)
         let lists = try listStatements(query)
         defer { giveBack(lists, query) }
         var count = 0
-        func read(_ query: FetchQuery) throws -> Bool {
-            try step(query.sql, query.bindings) { row in
-                count += 1
-                return try each(try query.object(row, lists), withOrder ? query.order(row) : [])
-            }
+        let goesOn = try step(query.sql, query.bindings) { row in
+            count += 1
+            return try each(query, row, lists)
         }
-        guard try read(query), request.needsMissing, request.limit.map({ count < $0 }) ?? true else { return }
+        guard goesOn, request.needsMissing, request.limit.map({ count < $0 }) ?? true else { return }
         var rest = request
         rest.limit = request.limit.map { $0 - count }
-        _ = try read(try FetchQuery(rest, output: output, now: request.time, onlyMissing: true))
+        let missing = try FetchQuery(rest, output: output, now: request.time, onlyMissing: true)
+        try step(missing.sql, missing.bindings) { try each(missing, $0, lists) }
     }
 
     func batches(_ request: CheckedFetchRequest, size: Int) throws -> any ObjectBatches {
