@@ -59,12 +59,6 @@ struct MemoryRows: Sendable {
         }
     }
 
-    /// Removes the row of a primary key, if there is one.
-    mutating func remove(_ pk: Int64) {
-        let position = position(pk)
-        if position < all.count, all[position].pk == pk { all.remove(at: position) }
-    }
-
     /// The position of the first row whose key is not below `pk`.
     private func position(_ pk: Int64) -> Int {
         if let last = all.last, last.pk < pk { return all.count }

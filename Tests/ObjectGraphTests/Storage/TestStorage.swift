@@ -40,6 +40,12 @@ extension MemoryTables {
                 links[join.index].append(MemoryLink(pair: pair, places: places))
             }
         }
+        for (name, identity, tombstone) in try snapshot.all(
+            "SELECT entity, identity, version, time FROM _tombstone",
+            [], { ($0.text(0), $0.value(1), Tombstone(version: $0.value(2), time: $0.value(3).integer)) })
+        {
+            if let entity = model.entity(named: name) { tombstones[entity.rootIndex][identity] = tombstone }
+        }
         purgedToken = try session.purgedToken()
         transactions = try session.transactions(HistorySelection(), limit: .max)
         changes = try session.changes(HistorySelection(), limit: .max)
