@@ -66,8 +66,6 @@ public final class Entity: Sendable {
     package let defaults: [Value]
     /// The values that an object begins with before anything is known of it: what is derived from nothing.
     package let initialValues: [Value]
-    /// Those of them that are not null, by slot.
-    private let initialNonNull: [(slot: Int, value: Value)]
     /// The slots whose defaults are not null.
     package let defaultSlots: [Int]
     /// The relationships whose number of destinations is limited.
@@ -136,7 +134,6 @@ public final class Entity: Sendable {
         }
         self.defaults = defaults
         self.initialValues = initialValues
-        initialNonNull = initialValues.enumerated().filter { !$1.isNull }.map { ($0, $1) }
         defaultSlots = defaults.indices.filter { [defaults] in !defaults[$0].isNull }
         countedRelationships = parts.relationships.filter(\.hasCountLimits)
         hasClearedColumns = parts.relationships.contains { $0.slot != nil && $0.inverseIndex == nil }
@@ -164,8 +161,7 @@ public final class Entity: Sendable {
 
     /// Returns what a new object begins with; without destinations it has a count and a sum: nought.
     package func initialValues(_ identity: Value) -> [Value] {
-        var values = [Value](repeating: .null, count: slotCount)
-        for (slot, value) in initialNonNull { values[slot] = value }
+        var values = initialValues
         values[identitySlot] = identity
         return values
     }
