@@ -27,7 +27,10 @@ def turn(sub):
 def small_commits(chance):
     """Settings under which a commit is a few records, so that there are many moments between them."""
     chunk = chance.choice([1, 7, 20, 60])
-    return (f"chunk.maxOperations={chunk}", f"commit.maxRows={chance.choice([1, 50, 400])}")
+    grown = chance.choice([1, 1, 200])
+    return (
+        f"chunk.maxOperations={chunk}", f"chunk.maxBacklogOperations={grown}",
+        f"commit.maxRows={chance.choice([1, 50, 400])}")
 
 
 def kill_random(report, options, seed, cycles):
@@ -86,7 +89,8 @@ def step_round(report, options, sub, count, steps, manner="kill"):
                 step, at=occurrence(step, chance), manner=manner, seed=chance.randrange(1, 1 << 60))
             group = f"life-{cycle}"
             # A few records a commit fill the log soon.
-            settings = ("chunk.maxOperations=4", "chunk.maxBacklogOperations=1", "commit.maxRows=1") if is_rare(step) else small_commits(chance)
+            smallest = ("chunk.maxOperations=4", "chunk.maxBacklogOperations=1", "commit.maxRows=1")
+            settings = smallest if is_rare(step) else small_commits(chance)
             worker = bench.start(*settings, group=group)
             reached = wait_end(bench, worker, 60)
             bench.shim.clear()
