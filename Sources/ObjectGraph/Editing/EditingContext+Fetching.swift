@@ -24,7 +24,7 @@ extension EditingContext {
         let found = try find(checked, includesPendingChanges: includesPendingChanges)
         let pks = found.map(\.pk)
         if batchSize == nil || !paths.isEmpty { try registry.load(entity: checked.entity.index, primaryKeys: pks) }
-        let batch = batchSize.map { FaultBatch(pks: pks, size: max(1, min($0, KeyList.maximumWidth))) }
+        let batch = batchSize.map { FaultBatch(pks: pks, size: max(1, min($0, FaultBatch.maximumSize))) }
         let objects = found.compactMap { pk, entity -> ManagedObject? in
             let row = registry.known(checked.entity.index, pk: pk)
             // A row that went between the two looks is left out.

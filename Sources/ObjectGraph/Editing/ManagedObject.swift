@@ -178,6 +178,9 @@ public final class ManagedObject {
 
 /// The objects of one fetch, so that touching a fault reads its neighbours too.
 final class FaultBatch {
+    /// The most objects that are read at once.
+    static let maximumSize = 512
+
     let pks: [Int64]
     let size: Int
     private let positions: [Int64: Int]
