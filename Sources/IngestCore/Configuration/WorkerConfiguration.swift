@@ -68,9 +68,9 @@ public struct StoreConfiguration: Sendable, Equatable {
 public struct ChunkConfiguration: Sendable, Equatable {
     /// The number of operations while the worker keeps up.
     public var maxOperations = 500
-    /// The number of operations up to which chunks grow while records wait; a smaller number than `maxOperations` lets none
-    /// grow.
-    public var maxBacklogOperations = 4000
+    /// The number of operations up to which chunks grow while records wait; no chunk grows unless it is more than
+    /// `maxOperations`.
+    public var maxBacklogOperations = 500
     /// The size of the records, in bytes.
     public var maxBytes = 4_194_304
     /// The time since the chunk's first record, in milliseconds.
