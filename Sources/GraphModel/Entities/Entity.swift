@@ -70,7 +70,7 @@ public final class Entity: Sendable {
     package let defaultSlots: [Int]
     /// The relationships whose number of destinations is limited.
     package let countedRelationships: [Relationship]
-    /// Tells whether SQLite clears a column of the table where its destination goes: there is no inverse.
+    /// Tells whether a column of the table is cleared when the row that it refers to goes: there is no inverse.
     private let hasClearedColumns: Bool
     /// The slots that a program or an event sets: neither the identity nor what the store computes.
     package let editableSlots: [Int]

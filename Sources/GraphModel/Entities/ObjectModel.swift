@@ -54,6 +54,9 @@ extension ObjectModel {
     /// The positions of an entity and of all below it: the kinds of objects that have its properties.
     package func kin(of entity: Int) -> [Int] { [entity] + entities[entity].subentityIndexes }
 
+    /// The names of an entity and of all below it: those that the objects of the entity have.
+    package func kindNames(_ entity: Entity) -> [String] { kin(of: entity.index).map { entities[$0].name } }
+
     /// The relationship that leads back, or nil where there is none.
     public func inverse(of relationship: Relationship) -> Relationship? {
         relationship.inverseIndex.map { entities[relationship.destinationIndex].relationships[$0] }

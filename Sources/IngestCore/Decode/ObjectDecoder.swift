@@ -129,7 +129,7 @@ struct ObjectDecoder {
         if let entity = member.string.flatMap({ model.entity(matching: $0) }), entity.isKind(of: expected) {
             return entity
         }
-        let known = [expected.name] + expected.subentityIndexes.map { model.entities[$0].name }
+        let known = model.kindNames(expected)
         throw DecodeError(
             code: "decode.unknown_entity",
             "'\(Self.entityMember)' of a \(expected.name) has to be \(known.joined(separator: " or "))")

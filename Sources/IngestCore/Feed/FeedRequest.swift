@@ -91,8 +91,7 @@ struct FeedRequest: Sendable, Equatable {
                 let known = model.entities.map(\.name).sorted().joined(separator: ", ")
                 throw .badParameter("'entity' names what the model does not have. It has: \(known).")
             }
-            names.append(entity.name)
-            names += entity.subentityIndexes.map { model.entities[$0].name }
+            names += model.kindNames(entity)
         }
         return names
     }

@@ -166,9 +166,6 @@ public struct BatchError: Error, Sendable, CustomStringConvertible {
     /// The first broken rule.
     public var failure: ValidationFailure? { failures.first }
 
-    /// Tells whether SQLite refused the write, and not an earlier check.
-    var isRefusedBySchema: Bool { code == .refused && failures.isEmpty }
-
     /// Everything in one line.
     public var description: String {
         "\(row.map { "Row \($0): " } ?? "")\(message). \(remedy) [\(code.rawValue)]"

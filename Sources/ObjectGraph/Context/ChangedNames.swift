@@ -5,17 +5,14 @@ final class ChangedNames {
     /// A combination: the entity, and a bit for each of its slots and relationships.
     private struct Key: KeyHashable {
         let entity: Int
-        var slots: UInt64 = 0
+        let slots: UInt64
         var links: UInt64 = 0
 
         /// Returns nil where more slots or relationships changed than the key has bits for.
         init?(_ object: ContextObject) {
+            guard let slots = object.changedSlots.word else { return nil }
             entity = object.entity.index
-            let (original, values) = (object.original, object.state.values)
-            for slot in original.indices where original[slot] != values[slot] {
-                if slot >= 64 { return nil }
-                slots |= 1 << UInt64(slot)
-            }
+            self.slots = slots
             for link in object.changedLinks {
                 if link >= 64 { return nil }
                 links |= 1 << UInt64(link)
@@ -41,7 +38,7 @@ final class ChangedNames {
 
     private static func joined(_ object: ContextObject) -> String {
         let entity = object.entity
-        let slots = (0..<entity.propertySlotCount).filter { object.original[$0] != object.state.values[$0] }
+        let slots = object.changedSlots.sorted.prefix { $0 < entity.propertySlotCount }
         let links = object.changedLinks.sorted().map { entity.relationships[$0].name }
         return (slots.map { entity.slotNames[$0] } + links).joined(separator: ",")
     }

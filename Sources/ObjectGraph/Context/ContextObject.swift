@@ -69,6 +69,14 @@ final class ContextObject {
         StoredRow(pk: pk, entity: entity, isPlaceholder: state.isPlaceholder, values: state.values)
     }
 
+    /// The slots whose values differ from those that the store held.
+    var changedSlots: SlotSet {
+        let (original, values) = (original, state.values)
+        var slots = SlotSet()
+        for slot in original.indices where original[slot] != values[slot] { slots.insert(slot) }
+        return slots
+    }
+
     var isAlive: Bool { state.deletion == nil && !state.isVoid }
 
     var version: Value { entity.versionSlot.map { state.values[$0] } ?? .null }

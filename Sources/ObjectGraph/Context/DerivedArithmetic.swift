@@ -43,17 +43,24 @@ extension ArithmeticExpression {
         case .negated(let operand): return operand.decimal(values).map { -$0 }
         case .binary(let operation, let left, let right):
             guard let left = left.decimal(values), let right = right.decimal(values) else { return nil }
-            let result: Decimal
-            switch operation {
-            case .add: result = left + right
-            case .subtract: result = left - right
-            case .multiply: result = left * right
-            case .divide:
-                if right == 0 { return nil }
-                result = left / right
-            }
-            return result.isNaN ? nil : result
+            return operation.computed(left, right)
         }
+    }
+}
+
+extension ArithmeticExpression.Operator {
+    /// Computes in decimals of 38 digits; nil on division by nought, and where the result has no room.
+    func computed(_ left: Decimal, _ right: Decimal) -> Decimal? {
+        let result: Decimal
+        switch self {
+        case .add: result = left + right
+        case .subtract: result = left - right
+        case .multiply: result = left * right
+        case .divide:
+            if right == 0 { return nil }
+            result = left / right
+        }
+        return result.isNaN ? nil : result
     }
 }
 

@@ -32,16 +32,18 @@ extension EventApplier {
         return .object(create(entity: destination, identity: identity, replacing: known))
     }
 
+    /// Returns the tombstone of a deletion that takes the object with it, or nil. The caller deletes the object once the
+    /// event's other changes are made, as they would have been before the deletion.
     func apply(
         _ change: RelationshipChange, to relationship: Relationship, of object: ContextObject,
         _ operation: ObjectOperation
-    ) throws {
+    ) throws -> Tombstone? {
         switch change {
+        case .one(.null): try setDestination(nil, relationship, of: object)
         case .one(let identity):
-            if identity.isNull { return try setDestination(nil, relationship, of: object) }
             switch try resolve(identity, relationship, operation) {
             case .object(let destination): try setDestination(destination, relationship, of: object)
-            case .gone(let tombstone): try lead(object, relationship, toGone: tombstone)
+            case .gone(let tombstone): return try lead(object, relationship, toGone: tombstone)
             }
         case .replace(let identities):
             let wanted = try existing(identities, relationship, operation)
@@ -63,6 +65,7 @@ extension EventApplier {
                 try unlink(object, relationship, known)
             }
         }
+        return nil
     }
 
     /// The destinations that a list replaces; a set that memory should not hold is refused.
@@ -87,13 +90,14 @@ extension EventApplier {
         }
     }
 
-    /// Does to an object that refers to a deleted one what the deletion would have done, had the event come in time; a
-    /// deletion of the object itself waits in `deletion`.
-    func lead(_ object: ContextObject, _ relationship: Relationship, toGone tombstone: Tombstone) throws {
+    /// Does to an object that refers to a deleted one what the deletion would have done, had the event come in time; where
+    /// it would have deleted the object, returns the tombstone.
+    private func lead(
+        _ object: ContextObject, _ relationship: Relationship, toGone tombstone: Tombstone
+    ) throws -> Tombstone? {
         let destination = registry.model.entities[relationship.destinationIndex]
         switch relationship.inverseIndex.map({ destination.relationships[$0].deleteRule.lateReference }) {
-        // What else the event says of the object comes first, as it would have before the deletion.
-        case .deletesSource: deletion = deletion ?? tombstone
+        case .deletesSource: return tombstone
         case .refuses:
             throw EventFailure(
                 code: "reference.deleted",
@@ -101,6 +105,7 @@ extension EventApplier {
                     + "refused; send the \(destination.name) again first")
         case .clears, nil:
             try setDestination(nil, relationship, of: object)
+            return nil
         }
     }
 

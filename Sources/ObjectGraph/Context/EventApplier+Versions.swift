@@ -1,6 +1,6 @@
 // Late events: older than what is known of their object.
 extension EventApplier {
-    /// Tells whether an operation is older than the object of its identity, or than that one's deletion.
+    /// Tells whether an operation is older than its object, or than its object's deletion.
     ///
     /// - Parameter known: the object of the identity, alive or not, or nil.
     func isStale(_ operation: ObjectOperation, _ known: ContextObject?) -> Bool {

@@ -19,8 +19,6 @@ final class EventApplier {
     private var notesBefore = 0
     /// How many placeholders there were before the event.
     private var placeholdersBefore = 0
-    /// The deletion that takes the operation's object with it, or nil.
-    var deletion: Tombstone?
     /// The objects whose relationships with count limits the event changed.
     #if !DEBUG
     @exclusivity(unchecked)
@@ -203,9 +201,11 @@ final class EventApplier {
         }
         if let slot = entity.versionSlot, !operation.version.isNull { set(operation.version, slot, of: object) }
         if !object.entity.uniquenessConstraints.isEmpty { registry.noteUniqueValues(of: object) }
-        deletion = nil
+        var deletion: Tombstone?
         for change in operation.relationships {
-            try apply(change.change, to: entity.relationships[change.relationship], of: object, operation)
+            let tombstone = try apply(
+                change.change, to: entity.relationships[change.relationship], of: object, operation)
+            deletion = deletion ?? tombstone
         }
         if let deletion { try delete([object], at: deletion.time) }
     }

@@ -85,7 +85,7 @@ struct Saver {
             if object.isNew {
                 if object.isAlive { changes.insert(object) }
             } else if object.isAlive {
-                let slots = changedSlots(object)
+                let slots = object.changedSlots
                 let setsPlaceholder = object.wasPlaceholder != object.state.isPlaceholder
                 if !slots.isEmpty || setsPlaceholder {
                     changes.update(object, slots, setsPlaceholder: setsPlaceholder)
@@ -129,14 +129,6 @@ struct Saver {
             vacated.append(row)
         }
         return vacated
-    }
-
-    private func changedSlots(_ object: ContextObject) -> SlotSet {
-        var slots = SlotSet()
-        for slot in object.original.indices where object.original[slot] != object.state.values[slot] {
-            slots.insert(slot)
-        }
-        return slots
     }
 
     // MARK: History

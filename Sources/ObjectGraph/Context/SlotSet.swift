@@ -4,6 +4,9 @@ struct SlotSet: Hashable {
     private var bits: UInt64 = 0
     private var others: Set<Int> = []
 
+    /// A bit for each slot, or nil where one is above 63.
+    var word: UInt64? { others.isEmpty ? bits : nil }
+
     var isEmpty: Bool { bits == 0 && others.isEmpty }
 
     func contains(_ slot: Int) -> Bool { slot < 64 ? bits & 1 << UInt64(slot) != 0 : others.contains(slot) }

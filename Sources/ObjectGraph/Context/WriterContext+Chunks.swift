@@ -76,15 +76,11 @@ extension WriterContext {
     ) throws {
         let (outcomeCount, placeholderCount) = (run.outcomes.count, run.placeholderCount)
         var ownTally = ChangeTally(entityCount: store.model.entities.count)
-        // Changes before the event may not be undone with it.
-        try history.flush()
-        let changesBefore = history.nextChange
         do {
-            try session.undoingOnFailure { try applyTogether(event, history, &ownTally, &run) }
+            try history.undoingOnFailure { try applyTogether(event, history, &ownTally, &run) }
             tally.add(ownTally)
         } catch let error as StoreError where error.isOfOneEvent {
             try restart()
-            history.rewind(to: changesBefore)
             run.placeholderCount = placeholderCount
             run.outcomes.removeLast(run.outcomes.count - outcomeCount)
             run.outcomes.append(.failed(EventFailure(code: error.code.rawValue, error.description)))
@@ -128,16 +124,13 @@ extension WriterContext {
         _ body: (SetWork, inout ChangeTally) throws -> Void
     ) throws -> EventOutcome {
         registry.reset()
-        try history.flush()
-        let changesBefore = history.nextChange
         var ownTally = ChangeTally(entityCount: store.model.entities.count)
         do {
-            try session.undoingOnFailure { try body(work(history), &ownTally) }
+            try history.undoingOnFailure { try body(work(history), &ownTally) }
             registry.storeHasTombstones = true
             tally.add(ownTally)
             return .applied
         } catch let failures as ValidationFailures {
-            history.rewind(to: changesBefore)
             return .failed(EventFailure(failures))
         }
     }

@@ -32,7 +32,7 @@ extension ReadContext {
                 .range, "The batch size \(size) is outside of 1 to 10,000", at: nil, remedy: "Use one inside")
         }
         let batches = try session.batches(try ready(ofObjects(request)), size: size)
-        // What the iterator holds open ends with the call, whoever keeps the iterator.
+        // The call closes the iterator, even if somebody keeps it.
         defer { batches.close() }
         return try body(FetchedBatches(batches))
     }

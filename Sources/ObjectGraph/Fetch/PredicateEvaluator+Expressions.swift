@@ -78,7 +78,9 @@ extension PredicateEvaluator {
     private static func computed(
         _ operation: FetchPredicate.ArithmeticOperator, _ left: Value, _ right: Value
     ) -> Value {
-        guard let left = left.decimal, let right = right.decimal, let result = operation.computed(left, right) else {
+        guard let left = left.decimal, let right = right.decimal,
+            let result = operation.arithmetic.computed(left, right)
+        else {
             return .null
         }
         return .text(DecimalText.text(result))
@@ -133,17 +135,13 @@ extension PredicateEvaluator {
 }
 
 extension FetchPredicate.ArithmeticOperator {
-    /// Computes in decimals of 38 digits; nil on division by nought, and where the result has no room.
-    func computed(_ left: Decimal, _ right: Decimal) -> Decimal? {
-        let result: Decimal
+    /// The same operator in the expressions of derived attributes.
+    var arithmetic: ArithmeticExpression.Operator {
         switch self {
-        case .add: result = left + right
-        case .subtract: result = left - right
-        case .multiply: result = left * right
-        case .divide:
-            if right == 0 { return nil }
-            result = left / right
+        case .add: .add
+        case .subtract: .subtract
+        case .multiply: .multiply
+        case .divide: .divide
         }
-        return result.isNaN ? nil : result
     }
 }

@@ -69,8 +69,20 @@ final class HistoryWriter {
         entries = HistoryEntries(firstChange: nextChange)
     }
 
+    /// Calls `body`, and undoes what it wrote where it throws, its changes included. Those before it stay.
+    func undoingOnFailure<Result>(_ body: () throws -> Result) throws -> Result {
+        try flush()
+        let change = nextChange
+        do {
+            return try session.undoingOnFailure(body)
+        } catch {
+            rewind(to: change)
+            throw error
+        }
+    }
+
     /// Drops the changes from a number on, after their rows were undone.
-    func rewind(to change: Int64) {
+    private func rewind(to change: Int64) {
         nextChange = change
         entries.removeAll(from: change)
         if entries.count == 0 { entries = HistoryEntries(firstChange: change) }

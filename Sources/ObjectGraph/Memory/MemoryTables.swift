@@ -20,7 +20,7 @@ struct MemoryTables: Sendable {
     /// The readers of the history by name.
     var cursors: [StoredCursor] = []
 
-    /// What is known of deleted objects, by the position of their root entity and their identity.
+    /// The tombstones of deleted objects, by the position of the root entity and by identity.
     var tombstones: [[Value: Tombstone]]
     /// The positions of sources by topic and partition.
     var positions: [SourcePosition] = []

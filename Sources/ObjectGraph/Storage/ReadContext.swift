@@ -29,10 +29,3 @@ public struct ReadContext {
     /// Returns a caller's limit as storages take it: a negative one leaves nothing out.
     func bounded(_ limit: Int) -> Int { limit < 0 ? .max : limit }
 }
-
-extension ObjectModel {
-    /// Returns the names of an entity and of those below it: those that the objects of the entity have.
-    func kindNames(_ entity: Entity) -> [String] {
-        [entity.name] + entity.subentityIndexes.map { entities[$0].name }
-    }
-}

@@ -118,7 +118,7 @@ enum SQLFunctions {
         guard let left = value(arguments?[1]).decimal, let right = value(arguments?[2]).decimal,
             let sign = value(arguments?[0]).text
         else { return sqlite3_result_null(context) }
-        give(FetchPredicate.ArithmeticOperator(rawValue: sign)?.computed(left, right), context)
+        give(FetchPredicate.ArithmeticOperator(rawValue: sign)?.arithmetic.computed(left, right), context)
     }
 
     // MARK: Aggregates

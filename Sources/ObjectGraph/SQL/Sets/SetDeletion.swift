@@ -83,7 +83,7 @@ struct SetDeletion {
     /// The entities that the objects of an entity may have, each with the condition on its rows.
     func kinds(_ entity: Entity) -> [(entity: Entity, condition: String)] {
         if !entity.sharesTable { return [(entity, "")] }
-        return ([entity] + entity.subentityIndexes.map { model.entities[$0] }).map {
+        return model.kin(of: entity.index).map { model.entities[$0] }.map {
             ($0, " AND _entity = \(SQLText.literal($0.name))")
         }
     }

@@ -28,17 +28,14 @@ extension WriterConnection: SetOperations {
     func update(
         _ request: BatchUpdateRequest, _ checked: CheckedFetchRequest, _ work: SetWork, into tally: inout ChangeTally
     ) throws -> Int {
-        try work.history.flush()
-        let firstChange = work.history.nextChange
         let before = tally
         var mayPassValuesOn = false
         do {
-            return try undoingOnFailure {
+            return try work.history.undoingOnFailure {
                 try update(request, checked, vacates: false, &mayPassValuesOn, work, into: &tally)
             }
         } catch let error as StoreError where mayPassValuesOn && error.code == .constraint {
             // Objects may collide only on the way to their final values; clearing all values first shows which.
-            work.history.rewind(to: firstChange)
             tally = before
             return try update(request, checked, vacates: true, &mayPassValuesOn, work, into: &tally)
         }

@@ -23,11 +23,6 @@ final class JoinTableRows {
         deletion = nil
     }
 
-    /// Reads the links of objects on one side, at most `limit` of them.
-    func pairs(keys: [Int64], onOwnerSide: Bool, limit: Int?, each: (Pair) -> Void) throws(StoreError) {
-        try placedPairs(keys: keys, onOwnerSide: onOwnerSide, limit: limit) { pair, _ in each(pair) }
-    }
-
     /// Reads the links of objects on one side with their places, at most `limit` of them.
     func placedPairs(
         keys: [Int64], onOwnerSide: Bool, limit: Int?, each: (Pair, PairPlaces) -> Void
