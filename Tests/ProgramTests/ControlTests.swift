@@ -86,8 +86,7 @@ import Testing
         try makeLetters((0..<20).map { Self.message("late-\($0)", text: "text") } + ["{", "[", "{}"])
         let copy = workspace.path("copy.sqlite")
         try FileManager.default.copyItem(atPath: store, toPath: copy)
-        let program = try start(
-            ["chunk.maxOperations=4", "chunk.maxBacklogOperations=1"], group: "second", config: mended)
+        let program = try start(["chunk.maxOperations=4"], group: "second", config: mended)
         try waitForSocket(program)
         let mode = try Foreign.run("stat", ["-c", "%a %F", socket])
         #expect(mode == "600 socket\n")
@@ -104,8 +103,7 @@ import Testing
         ]
         for (arguments, status) in commands {
             // Its chunks are as large as the worker's, so that both make as many transactions.
-            let alone = try command(
-                arguments + ["--set", "chunk.maxOperations=4", "--set", "chunk.maxBacklogOperations=1"], store: copy)
+            let alone = try command(arguments + ["--set", "chunk.maxOperations=4"], store: copy)
             let asked = try command(arguments)
             #expect(asked.status == status, "\(arguments): \(asked.errors)")
             #expect(alone.status == status, "\(arguments): \(alone.errors)")
@@ -176,8 +174,7 @@ import Testing
         var (sent, interrupted) = (letters, 0)
         for round in 0..<3 {
             // A letter a step, so that the kill comes between them; and events to read meanwhile.
-            let program = try start(
-                ["chunk.maxOperations=1", "chunk.maxBacklogOperations=1"], group: "life-\(round)", config: mended)
+            let program = try start(["chunk.maxOperations=1"], group: "life-\(round)", config: mended)
             try waitForSocket(program)
             try send((0..<200).map { Self.message("m\(round)-\($0)") })
             sent += 200

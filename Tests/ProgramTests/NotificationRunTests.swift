@@ -27,8 +27,7 @@ import Testing
                     "topics=\(topic)", "store.path=\(store)", "http.port=0", "notifications.topic=\(changes)",
                     "notifications.transactional=true", "notifications.granularity=\(granularity)",
                     "kafka.bootstrap.servers=\(broker.bootstrapServers)", "kafka.group.id=\(life)",
-                    "kafka.session.timeout.ms=6000", "chunk.maxOperations=50", "chunk.maxBacklogOperations=1",
-                    "commit.maxRows=200",
+                    "kafka.session.timeout.ms=6000", "chunk.maxOperations=50", "commit.maxRows=200",
                 ].flatMap { ["--set", $0] })
     }
 

@@ -70,7 +70,7 @@ public struct ChunkConfiguration: Sendable, Equatable {
     public var maxOperations = 500
     /// The number of operations up to which chunks grow while records wait; no chunk grows unless it is more than
     /// `maxOperations`.
-    public var maxBacklogOperations = 500
+    public var maxBacklogOperations = 1
     /// The size of the records, in bytes.
     public var maxBytes = 4_194_304
     /// The time since the chunk's first record, in milliseconds.

@@ -112,7 +112,7 @@ def health_load(report, options, seed, cycles):
     for sub, count in rounds(seed, cycles, 5):
         with report.round(sub), Bench(options, sub, options.events or 8000) as bench:
             chance = random.Random(f"health/{sub}")
-            worker = ready_worker(bench, "chunk.maxOperations=4", "chunk.maxBacklogOperations=1", "commit.maxRows=1")
+            worker = ready_worker(bench, "chunk.maxOperations=4", "commit.maxRows=1")
             for cycle in range(count):
                 pace, probes = Pace(bench, worker), Probes(bench, worker)
                 quiet = pace.run(5)

@@ -89,8 +89,7 @@ def step_round(report, options, sub, count, steps, manner="kill"):
                 step, at=occurrence(step, chance), manner=manner, seed=chance.randrange(1, 1 << 60))
             group = f"life-{cycle}"
             # A few records a commit fill the log soon.
-            smallest = ("chunk.maxOperations=4", "chunk.maxBacklogOperations=1", "commit.maxRows=1")
-            settings = smallest if is_rare(step) else small_commits(chance)
+            settings = ("chunk.maxOperations=4", "commit.maxRows=1") if is_rare(step) else small_commits(chance)
             worker = bench.start(*settings, group=group)
             reached = wait_end(bench, worker, 60)
             bench.shim.clear()

@@ -16,7 +16,7 @@ from .proxy import MODES, Proxy
 
 TRUTH_SECONDS = 5.0  # within this time /readyz has to tell of a fault
 RETURN_SECONDS = 30.0  # within this time after the fault's end it has to say ready again
-SLOW = ("chunk.maxOperations=20", "chunk.maxBacklogOperations=1", "commit.maxRows=20")
+SLOW = ("chunk.maxOperations=20", "commit.maxRows=20")
 
 
 class Watch:

@@ -20,8 +20,7 @@ from .outages import ready_worker
 from .pace import Pace
 
 HARNESS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-# A few records a commit fill the log soon.
-FILLING = ("chunk.maxOperations=4", "chunk.maxBacklogOperations=1", "commit.maxRows=1")
+FILLING = ("chunk.maxOperations=4", "commit.maxRows=1")  # a few records a commit fill the log soon
 PURGED = "history: { keepDays: 0, purgeEveryMinutes: 1 }\n"  # the first purge begins with the worker
 RELEASE_SECONDS = 45.0  # a wait in vain for the long reader puts the next one off for 30
 LOG_LIMIT = 300 << 20  # 262 MB, at which the writer waits for readers

@@ -49,7 +49,7 @@ class Sweep:
         ended = subprocess.run(
             [self.bench.options.binary, "replay", self.path, "--allow-dead-letters", "--config", self.bench.config,
              "--set", "log.level=error",
-             "--set", "chunk.maxOperations=7", "--set", "chunk.maxBacklogOperations=1", "--set", "commit.maxRows=1"],
+             "--set", "chunk.maxOperations=7", "--set", "commit.maxRows=1"],
             env={**os.environ, **self.bench.shim.environment()}, capture_output=True, timeout=120)
         return ended.returncode, (ended.stdout + ended.stderr)[-800:].decode(errors="replace")
 

@@ -27,11 +27,11 @@ def torn(report, options, seed, cycles):
         events = options.events or 2500
         with report.round(sub), Bench(options, sub, events // 4, size=300) as bench:
             chance = random.Random(f"torn/{sub}")
-            worker = ready_worker(bench, "chunk.maxOperations=20", "chunk.maxBacklogOperations=1", "commit.maxRows=20", group="first")
+            worker = ready_worker(bench, "chunk.maxOperations=20", "commit.maxRows=20", group="first")
             bench.wait_position(worker, bench.total, 60)
             bench.end(worker)  # what was read so far is in the store's file
             bench.produce(events - events // 4)  # only now: the first worker may be ahead of the harness's look
-            worker = bench.start("chunk.maxOperations=5", "chunk.maxBacklogOperations=1", "commit.maxRows=5", group="second")
+            worker = bench.start("chunk.maxOperations=5", "commit.maxRows=5", group="second")
             bench.wait_position(worker, events // 4 + chance.randrange(50, 1000), 60)
             worker.kill()
             bench.check_dead()

@@ -23,8 +23,6 @@ final class PipelineFixture {
         self.store = try store ?? Store.inMemory(model: model)
         writer = try WriterContext(store: self.store, options: options)
         var configuration = WorkerConfiguration()
-        // Tests count chunks; those of growing ones say so.
-        configuration.chunk.maxBacklogOperations = 1
         change(&configuration)
         decoder = try TestDecoder(model, limits: configuration.limits)
         let clock = Clock()

@@ -12,12 +12,7 @@ final class WorkerHarness {
     let folder: URL
     let topic = "events"
     let changes = "changes"
-    var configuration = {
-        var configuration = WorkerConfiguration()
-        // Tests count chunks.
-        configuration.chunk.maxBacklogOperations = 1
-        return configuration
-    }()
+    var configuration = WorkerConfiguration()
     private let producer: Producer
     private(set) var runtime: WorkerRuntime?
     private var task: Task<Void, any Error>?
