@@ -123,7 +123,7 @@ public final class WriterContext: @unchecked Sendable {
         self.options = options
         let validators = try Validators(options.validators, model: store.model)
         let now = options.now()
-        let session = try store.makeWriterSession()
+        let session = try store.storage.makeWriterSession()
         do {
             let counters = try session.access { try session.claim(ttlSeconds: options.leaseTTLSeconds, now: now) }
             registry = ObjectRegistry(
@@ -275,7 +275,7 @@ public final class WriterContext: @unchecked Sendable {
             return try perform(action, body)
         } catch {
             // The failure is what the caller has to know; if undoing fails too, the next use says so.
-            store.note(error)
+            store.storage.note(error)
             try? rollback()
             throw error
         }

@@ -71,7 +71,7 @@ public final class EditingContext {
         self.writer = writer
         self.options = options
         registry = ObjectRegistry(
-            try writer.store.makeRowReader(), model: writer.store.model,
+            try writer.store.storage.makeRowReader(), model: writer.store.model,
             setDeletionThreshold: options.maximumDeletionCount)
         registry.nextKeys = registry.roots.map { _ in ManagedObjectID.firstTemporaryKey }
         applier = EventApplier(registry: registry)

@@ -79,6 +79,6 @@ extension WriterContext {
     /// - Throws: ``StoreError``.
     public func purgeHistory(_ purge: HistoryPurge) throws(StoreError) -> PurgeResult {
         try commit()
-        return try write("purge the history") { store in try HistoryRemoval(store: store).bite(purge) }
+        return try change("purge the history") { try $0.removeHistory(purge) }
     }
 }

@@ -33,8 +33,8 @@ extension WriterContext {
         savedBefore time: Int64, from sweep: TombstoneSweep = TombstoneSweep(), limit: Int = 10_000
     ) throws(StoreError) -> TombstonePurgeResult {
         try commit()
-        return try write("purge tombstones") { store in
-            try TombstoneRemoval(store: store).bite(savedBefore: time, from: sweep, limit: limit)
+        return try change("purge tombstones") { session in
+            try session.removeTombstones(savedBefore: time, from: sweep, limit: limit)
         }
     }
 }

@@ -94,6 +94,13 @@ extension MemorySnapshot {
 
     // MARK: Sources, dead letters, conflicts
 
+    func tombstones(each: (String, Value, Tombstone) throws -> Void) throws {
+        for root in model.rootEntities.sorted(by: { $0.name < $1.name }) {
+            let sorted = tables.tombstones[root.index].sorted { ValueOrder.compare($0.key, $1.key) < 0 }
+            for (identity, tombstone) in sorted { try each(root.name, identity, tombstone) }
+        }
+    }
+
     func positions() throws -> [SourcePosition] { tables.positions }
 
     func deadLetterCount(_ selection: DeadLetterSelection, after id: Int64) throws -> Int {

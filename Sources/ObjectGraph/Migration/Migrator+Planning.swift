@@ -79,7 +79,7 @@ extension Migrator {
         let task = try task(stages, reading)
         if task.pending.isEmpty { return emptyPlan(task) }
         if try reading.formatVersion() < Schema.formatVersion, LayoutUpgrade(task.source).changesColumns {
-            throw Store.olderFormat(path)
+            throw StoreError.olderFormat(path)
         }
         if let inference = task.inference { return try plan(inference, task, reading) }
         let file = try open(isReadOnly: false)

@@ -87,6 +87,11 @@ protocol SnapshotSession {
     /// Returns the number of transactions after a token, and the time of the first of them.
     func unread(after token: Int64) throws -> (count: Int64, oldestTime: Int64?)
 
+    // MARK: Tombstones
+
+    /// Calls `each` with the entity's name, the identity and the tombstone of all deleted objects by entity and identity.
+    func tombstones(each: (String, Value, Tombstone) throws -> Void) throws
+
     // MARK: Sources, dead letters, conflicts
 
     /// Returns the positions of all sources by topic and partition.

@@ -99,6 +99,14 @@ protocol WriterSession: RowReader {
     /// Removes the resolved conflicts up to a number, and returns how many.
     func removeConflicts(through id: Int64) throws(StoreError) -> Int
 
+    /// Removes one batch of old history.
+    func removeHistory(_ purge: HistoryPurge) throws(StoreError) -> PurgeResult
+
+    /// Examines the next `limit` tombstones of a sweep and removes those that were saved before a time.
+    func removeTombstones(
+        savedBefore time: Int64, from sweep: TombstoneSweep, limit: Int
+    ) throws(StoreError) -> TombstonePurgeResult
+
     // MARK: Sets
 
     /// Work on more objects than memory should hold.

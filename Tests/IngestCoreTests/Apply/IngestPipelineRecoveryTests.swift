@@ -92,7 +92,7 @@ import Testing
         let fixture = try PipelineFixture(store: store)
         try fixture.feed(Events.records([Events.message("m0")]))
         let other = try Store.open(path: store.path, model: store.model)
-        let failure = try other.database.unsafeReentrantWrite { database in
+        let failure = try other.sqlite().database.unsafeReentrantWrite { database in
             try database.execute(sql: "BEGIN IMMEDIATE")
             defer { try? database.execute(sql: "ROLLBACK") }
             return caught(StoreError.self) {

@@ -174,8 +174,9 @@ import Testing
     }
 
     @Test func `a store whose disk failed takes no request`() throws {
-        #expect(FileManager.default.createFile(atPath: worker.store.suspicionPath, contents: nil))
-        defer { try? FileManager.default.removeItem(atPath: worker.store.suspicionPath) }
+        let mark = try worker.store.sqlite().suspicionPath
+        #expect(FileManager.default.createFile(atPath: mark, contents: nil))
+        defer { try? FileManager.default.removeItem(atPath: mark) }
         let ticket = try ask(.dropDeadLetters(DeadLetterSelection()))
         try turn()
         #expect(try code(ticket) == "control.suspect")
@@ -183,7 +184,7 @@ import Testing
     }
 
     @Test func `a writer that was fenced ends the worker, and says so`() throws {
-        try worker.store.onWriter { handle in
+        try worker.store.sqlite().onWriter { handle in
             try WriterConnection(handle, model: WorkerHarness.model).runOnce("UPDATE _lease SET epoch = epoch + 1")
         }
         let ticket = try ask(.dropDeadLetters(DeadLetterSelection()))

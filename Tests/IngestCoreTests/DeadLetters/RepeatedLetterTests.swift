@@ -82,7 +82,7 @@ import Testing
     @Test func `of letters that a store has twice the first is counted`() throws {
         let fixture = try PipelineFixture()
         try add([bad[0]], fixture)
-        try fixture.store.onWriter { handle in
+        try fixture.store.sqlite().onWriter { handle in
             try WriterConnection(handle, model: fixture.store.model).runOnce(
                 "INSERT INTO _dead_letter SELECT 9, time, topic, partition, offset, line, stage, code, reason, key, "
                     + "value, valueBytes, headers, attempts FROM _dead_letter")

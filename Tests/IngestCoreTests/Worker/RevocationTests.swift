@@ -101,7 +101,7 @@ import Testing
     @Test func whatTheStoreRefusesIsDroppedAndTheRestReadAgain() throws {
         let lock = try HeldLock(worker.store.path)
         defer { lock.release() }
-        try worker.store.onWriter { handle in
+        try worker.store.sqlite().onWriter { handle in
             try WriterConnection(handle, model: WorkerHarness.model).runOnce("PRAGMA busy_timeout = 10")
         }
         try wait(for: "the stranger's lock") {

@@ -176,7 +176,7 @@ struct FetchPagingTests {
         let checked = try request([]).checked(with: model)
         for size in [0, -1, 10_001] {
             #expect(throws: FetchPredicateError.self) {
-                try fixture.store.database.read { database in
+                try fixture.store.sqlite().database.read { database in
                     try ReadContext(database: database, model: model).batches(checked, size: size) { _ in }
                 }
             }

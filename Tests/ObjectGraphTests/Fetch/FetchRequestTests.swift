@@ -159,7 +159,7 @@ struct FetchRequestTests {
             try context.fetch(request) { _ in try context.fetch(request).count == 3 }
         }
         #expect(throws: FetchPredicateError.self) {
-            try fixture.store.database.read { database in
+            try fixture.store.sqlite().database.read { database in
                 try ReadContext(database: database, model: fixture.model).fetch(FetchRequest("Nothing"))
             }
         }

@@ -170,7 +170,7 @@ struct FetchRowsTests {
         request.isDistinct = true
         let checked = try request.checked(with: model)
         #expect(throws: FetchPredicateError.self) {
-            try fixture.store.database.read { try ReadContext(database: $0, model: model).fetch(checked) }
+            try fixture.store.sqlite().database.read { try ReadContext(database: $0, model: model).fetch(checked) }
         }
     }
 

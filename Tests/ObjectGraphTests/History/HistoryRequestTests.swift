@@ -309,7 +309,7 @@ import class Foundation.ProcessInfo
         var options = Store.Options()
         options.indexesHistoryByObject = true
         let store = try Store.inMemory(model: configuredModel("chat"), options: options)
-        let plan = try store.onWriter { handle in
+        let plan = try store.sqlite().onWriter { handle in
             let statement = try PreparedStatement(
                 handle,
                 sql:

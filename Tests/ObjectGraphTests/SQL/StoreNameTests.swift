@@ -202,7 +202,7 @@ import Testing
         #expect(try graph.history().count == 7)
         // It is as a new store would be, and lives on.
         let schema = try SchemaSnapshot(model)
-        let current = try graph.store.database.read { try SchemaSnapshot($0) }
+        let current = try graph.store.sqlite().database.read { try SchemaSnapshot($0) }
         for object in schema.objects {
             #expect(current.table(object.name) == schema.table(object.name), "\(object.name)")
             #expect(current.has(object.type, object.name), "\(object.name)")

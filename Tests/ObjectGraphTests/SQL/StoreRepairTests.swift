@@ -64,7 +64,7 @@ import Testing
         let graph = try Self.graph()
         _ = try graph.rows("SELECT 1")
         try graph.writer.commit()
-        try graph.store.onWriter { handle in
+        try graph.store.sqlite().onWriter { handle in
             let connection = WriterConnection(handle, model: graph.model)
             try connection.runOnce("PRAGMA foreign_keys = OFF")
             try connection.runOnce("UPDATE Message SET pin = 77 WHERE id IN ('m1', 'm2')")

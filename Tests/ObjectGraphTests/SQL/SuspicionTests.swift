@@ -18,7 +18,7 @@ import Testing
     @Test func aSoundStoreLosesItsMark() throws {
         defer { try? FileManager.default.removeItem(at: folder) }
         let store = try open()
-        store.note(failure)
+        store.storage.note(failure)
         #expect(store.needsVerification)
         let writer = try WriterContext(store: store)
         #expect(!store.needsVerification)
@@ -58,7 +58,7 @@ import Testing
         try save(1, store)
         let (file, log) = (contents(), contents("-wal"))
         #expect(file != nil && log?.isEmpty == false)
-        store?.note(failure)
+        store?.storage.note(failure)
         if closes { try store?.close() }
         store = nil
         #expect(contents() == file)
@@ -79,8 +79,8 @@ import Testing
     @Test func aStoreIsSuspectThoughTheMarkCouldNotBeMade() throws {
         defer { try? FileManager.default.removeItem(at: folder) }
         let store = try open()
-        store.note(failure)
-        try FileManager.default.removeItem(atPath: store.suspicionPath)
+        store.storage.note(failure)
+        try FileManager.default.removeItem(atPath: store.sqlite().suspicionPath)
         #expect(store.needsVerification)
         try WriterContext(store: store).close()
         #expect(!store.needsVerification)
@@ -96,19 +96,19 @@ import Testing
     @Test func otherFailuresLeaveNoMark() throws {
         defer { try? FileManager.default.removeItem(at: folder) }
         let store = try open()
-        for code: Int32 in [5, 13, 19] { store.note(StoreError(resultCode: code, action: "save the chunk")) }
+        for code: Int32 in [5, 13, 19] { store.storage.note(StoreError(resultCode: code, action: "save the chunk")) }
         #expect(!store.needsVerification)
     }
 
     @Test func anUnsoundStoreIsRefusedUntilItIsMended() throws {
         defer { try? FileManager.default.removeItem(at: folder) }
         let store = try open()
-        try store.onWriter { handle in
+        try store.sqlite().onWriter { handle in
             let connection = WriterConnection(handle, model: store.model)
             try connection.runOnce(
                 "INSERT INTO _position (topic, partition, nextOffset) VALUES ('t', 0, -5)")
         }
-        store.note(failure)
+        store.storage.note(failure)
         let error = #expect(throws: StoreError.self) { try WriterContext(store: store) }
         #expect(error?.code == .corrupt)
         #expect(store.needsVerification)

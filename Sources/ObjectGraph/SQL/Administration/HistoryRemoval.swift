@@ -1,11 +1,17 @@
+extension WriterConnection {
+    func removeHistory(_ purge: HistoryPurge) throws(StoreError) -> PurgeResult {
+        try HistoryRemoval(store: self).removeBatch(purge)
+    }
+}
+
 /// Removes history on the writing connection.
 ///
-/// A transaction is gone for readers once its row is; its changes may follow in later bites, up to the change that
+/// A transaction is gone for readers once its row is; its changes may follow in later batches, up to the change that
 /// `nextChange` names.
-struct HistoryRemoval {
+private struct HistoryRemoval {
     let store: WriterConnection
 
-    func bite(_ purge: HistoryPurge) throws(StoreError) -> PurgeResult {
+    func removeBatch(_ purge: HistoryPurge) throws(StoreError) -> PurgeResult {
         var result = PurgeResult()
         let end = try removeTransactions(purge, &result)
         try removeChanges(before: end, limit: purge.changeLimit, &result)
@@ -16,7 +22,7 @@ struct HistoryRemoval {
 
     private func removeTransactions(_ purge: HistoryPurge, _ result: inout PurgeResult) throws(StoreError) -> Int64 {
         let pending = try metadata("nextChange") ?? 1
-        // What an earlier bite left goes first.
+        // What an earlier batch left goes first.
         if try store.integer("SELECT 1 FROM _history_change WHERE id < ? LIMIT 1", { $0.bind(1, pending) }) != nil {
             result.isFinished = false
             return pending

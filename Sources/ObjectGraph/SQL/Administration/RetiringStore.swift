@@ -23,7 +23,7 @@ public struct StoreDescription: Sendable {
         do {
             return try MigrationFile(path: path, isReadOnly: true).closing { try read($0) }
         } catch {
-            throw StoreError(error, action: "read the store at \(path)")
+            throw StoreError(sqlite: error, action: "read the store at \(path)")
         }
     }
 
@@ -36,8 +36,8 @@ public struct StoreDescription: Sendable {
             let rows = try Row.fetchAll(database, sql: "SELECT topic, partition, nextOffset, detail FROM _position")
             let cursors = try String.fetchAll(database, sql: "SELECT name FROM _cursor ORDER BY name")
             return StoreDescription(
-                identity: try value("storeID") ?? "", replaces: try value(Store.replacesKey),
-                builtWith: try value(Store.builtWithKey),
+                identity: try value("storeID") ?? "", replaces: try value(SQLiteStorage.replacesKey),
+                builtWith: try value(SQLiteStorage.builtWithKey),
                 positions: rows.map {
                     SourcePosition(topic: $0[0], partition: $0[1], nextOffset: $0[2], detail: $0[3])
                 }, cursorNames: cursors)
@@ -76,7 +76,7 @@ public final class RetiringStore {
         self.model = model
         let before = FileIdentity(path)
         do { file = try MigrationFile(path: path, isReadOnly: false) } catch {
-            throw StoreError(error, action: "open the store at \(path)")
+            throw StoreError(sqlite: error, action: "open the store at \(path)")
         }
         // Exchanged between the two looks, it counts as a file that has gone.
         opened = before == FileIdentity(path) ? before : nil
@@ -96,7 +96,7 @@ public final class RetiringStore {
             }
             return description
         } catch {
-            throw StoreError(error, action: "take the lease of the store at \(path)")
+            throw StoreError(sqlite: error, action: "take the lease of the store at \(path)")
         }
     }
 
@@ -116,7 +116,7 @@ public final class RetiringStore {
         } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY {
             return false
         } catch {
-            throw StoreError(error, action: "carry the log of the store at \(path) over")
+            throw StoreError(sqlite: error, action: "carry the log of the store at \(path) over")
         }
     }
 
@@ -128,6 +128,6 @@ public final class RetiringStore {
 
     /// Closes the file; a lease that is held stays until it runs out.
     public func close() throws(StoreError) {
-        do { try file.close() } catch { throw StoreError(error, action: "close the store at \(path)") }
+        do { try file.close() } catch { throw StoreError(sqlite: error, action: "close the store at \(path)") }
     }
 }

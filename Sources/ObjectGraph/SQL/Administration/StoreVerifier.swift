@@ -1,15 +1,15 @@
 import GRDB
 import GRDBSQLite
 
-extension Store {
-    /// Checks that the store holds together, within one snapshot: the file, identities, required values, relationships,
-    /// derived values, history, tombstones, positions and keys. It changes nothing, and takes as long as reading
-    /// everything.
-    ///
-    /// - Parameter progress: is told the name of each check before it begins.
-    /// - Throws: ``StoreError``; damage that a check comes upon is a problem in the report, not an error.
-    public func verify(progress: (String) -> Void = { _ in }) throws -> VerificationReport {
-        try read { try StoreVerifier($0).verify(progress: progress) }
+extension SQLiteStorage: StorageAdministration {
+    func verify(_ snapshot: ReadContext, progress: (String) -> Void) throws -> VerificationReport {
+        try StoreVerifier(snapshot).verify(progress: progress)
+    }
+
+    func repair(_ writer: WriterContext, chunkLength: Int, progress: (String) -> Void) throws -> RepairReport {
+        var repair = StoreRepair(writer: writer, chunkLength: chunkLength)
+        try repair.run(progress: progress)
+        return repair.report
     }
 }
 

@@ -1,9 +1,17 @@
+extension WriterConnection {
+    func removeTombstones(
+        savedBefore time: Int64, from sweep: TombstoneSweep, limit: Int
+    ) throws(StoreError) -> TombstonePurgeResult {
+        try TombstoneRemoval(store: self).removeBatch(savedBefore: time, from: sweep, limit: limit)
+    }
+}
+
 /// Removes tombstones on the writing connection.
-struct TombstoneRemoval {
+private struct TombstoneRemoval {
     let store: WriterConnection
 
     /// Looks at the next `limit` tombstones of a sweep and removes those that were saved before a time.
-    func bite(
+    func removeBatch(
         savedBefore time: Int64, from sweep: TombstoneSweep, limit: Int
     ) throws(StoreError) -> TombstonePurgeResult {
         let end = try end(of: sweep, limit: limit)
@@ -19,7 +27,7 @@ struct TombstoneRemoval {
             examinedCount: Int(examined ?? 0), removedCount: Int(store.changedRowCount), next: end)
     }
 
-    /// The last tombstone of a bite that others follow, or nil where the bite reaches the end.
+    /// The last tombstone of a batch that others follow, or nil where the batch reaches the end.
     private func end(of sweep: TombstoneSweep, limit: Int) throws(StoreError) -> TombstoneSweep? {
         let (condition, values) = Self.window(from: sweep, to: nil)
         let statement = try store.statement(

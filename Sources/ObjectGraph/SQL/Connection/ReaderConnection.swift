@@ -1,27 +1,20 @@
 import GRDBSQLite
 
-extension Store {
-    /// Makes a reader of which each call sees the last commit, on a connection of its own; used by one thread at a time.
-    ///
-    /// - Throws: ``StoreError`` where the store cannot be read.
-    func makeRowReader() throws(StoreError) -> any RowReader { try ReaderConnection(self) }
-}
-
 /// A connection of its own that reads a store's file. Each statement sees the last commit.
-private final class ReaderConnection: RowReader {
+final class ReaderConnection: RowReader {
     /// The bulk primitives over the connection; only those that read.
     private let tables: WriterConnection
     private let handle: OpaquePointer
 
-    init(_ store: Store) throws(StoreError) {
+    init(path: String, model: ObjectModel) throws(StoreError) {
         var opened: OpaquePointer?
-        let code = sqlite3_open_v2(store.path, &opened, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nil)
+        let code = sqlite3_open_v2(path, &opened, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nil)
         guard code == SQLITE_OK, let opened else {
             sqlite3_close_v2(opened)
-            throw StoreError(resultCode: code, action: "open the store at \(store.path)")
+            throw StoreError(resultCode: code, action: "open the store at \(path)")
         }
         handle = opened
-        tables = WriterConnection(opened, model: store.model)
+        tables = WriterConnection(opened, model: model)
         sqlite3_busy_timeout(opened, 5000)
         try tables.runOnce("PRAGMA query_only = 1")
         try tables.runOnce("PRAGMA cache_size = -2000")

@@ -1,10 +1,18 @@
-// Sources' positions, dead letters and conflicts.
+// Tombstones, positions, dead-letter records and conflicts.
 extension SQLiteSnapshot {
     func positions() throws -> [SourcePosition] {
         try all("SELECT topic, partition, nextOffset, detail FROM _position ORDER BY topic, partition") { row in
             SourcePosition(
                 topic: row.text(0), partition: Int32(clamping: row.integer(1)), nextOffset: row.integer(2),
                 detail: row.optionalText(3))
+        }
+    }
+
+    func tombstones(each: (String, Value, Tombstone) throws -> Void) throws {
+        try step("SELECT entity, identity, version, time FROM _tombstone ORDER BY entity, identity", []) { row in
+            let time = row.isNull(3) ? nil : row.integer(3)
+            try each(row.text(0), row.value(1), Tombstone(version: row.value(2), time: time))
+            return true
         }
     }
 

@@ -1,34 +1,13 @@
 import GRDBSQLite
 
-extension Store {
-    /// Makes the session of a writer; one of a process at a time.
-    ///
-    /// - Throws: ``StoreError`` with code `store.leased` where another writer context of this process writes the store.
-    func makeWriterSession() throws(StoreError) -> any WriterSession {
-        do {
-            return try onWriter { handle in
-                let session = WriterConnection(handle, model: model, store: self)
-                if session.isInTransaction {
-                    throw StoreError(
-                        .leased, "Another writer context of this process is writing this store",
-                        remedy: "Use that one, or close it first")
-                }
-                return session
-            }
-        } catch {
-            throw StoreError(error, action: "open the store for writing")
-        }
-    }
-}
-
 extension WriterConnection: WriterSession {
     var sets: any SetOperations { self }
 
     func access<Result>(_ body: () throws -> Result) throws -> Result {
-        guard let store else {
+        guard let storage else {
             throw StoreError(.unavailable, "The store is closed", remedy: "Open it again")
         }
-        return try store.onWriter { _ in try body() }
+        return try storage.onWriter { _ in try body() }
     }
 
     func close() { releaseStatements() }

@@ -1,17 +1,4 @@
-import GRDB
 import GRDBSQLite
-
-extension Store {
-    /// Calls `body` on the writing connection; a transaction may stay open after it.
-    func onWriter<Result>(_ body: (OpaquePointer) throws -> Result) throws -> Result {
-        try database.unsafeReentrantWrite { database in
-            guard let connection = database.sqliteConnection else {
-                throw StoreError(.unavailable, "The store is closed", remedy: "Open it again")
-            }
-            return try body(connection)
-        }
-    }
-}
 
 /// The one connection that writes a store: transactions, tables of entities and pairs, and the store's own tables.
 ///
@@ -24,16 +11,16 @@ final class WriterConnection {
     let joins: [JoinTableRows]
     private(set) lazy var storedReferences = StoredReference.all(model)
     private var statements: [String: PreparedStatement] = [:]
-    /// The store whose connection it is, where it writes; the store outlives its writer.
-    private(set) weak var store: Store?
+    /// The storage whose connection it is, where it writes; the storage outlives its writer.
+    private(set) weak var storage: SQLiteStorage?
     var lease: Lease?
     /// The keys after those of the rows that were there at the start, once they were asked for.
     var firstKeys: [Int64]?
 
-    init(_ handle: OpaquePointer, model: ObjectModel, store: Store? = nil) {
+    init(_ handle: OpaquePointer, model: ObjectModel, storage: SQLiteStorage? = nil) {
         connection = handle
         self.model = model
-        self.store = store
+        self.storage = storage
         let tables = Dictionary(
             uniqueKeysWithValues: model.rootEntities.map {
                 ($0.index, EntityTable($0, model: model, connection: handle))

@@ -1,0 +1,139 @@
+import CSQLiteSettings
+import Foundation
+import GRDB
+import GRDBSQLite
+import Synchronization
+
+/// A store in one file of SQLite.
+final class SQLiteStorage: Storage {
+    /// The file's path.
+    let path: String
+    private let model: ObjectModel
+    let database: any DatabaseWriter
+    private let readers: ReaderPool
+    private let isTemporary: Bool
+    /// Whether its disk failed under it, which the disk may have refused to note.
+    private let hasFailed = Atomic<Bool>(false)
+
+    init(model: ObjectModel, path: String, database: any DatabaseWriter, options: Store.Options, isTemporary: Bool) {
+        self.model = model
+        self.path = path
+        self.database = database
+        self.isTemporary = isTemporary
+        readers = ReaderPool(maximumCount: options.maximumReaderCount) {
+            try DatabaseQueue(path: path, configuration: Self.configuration(options, isReadOnly: true))
+        }
+    }
+
+    deinit {
+        keepLogIfUnverified()
+        readers.close()
+        guard isTemporary else { return }
+        try? database.close()
+        for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + suffix) }
+    }
+
+    /// Calls `body` on the writing connection; a transaction may stay open after it.
+    func onWriter<Result>(_ body: (OpaquePointer) throws -> Result) throws -> Result {
+        try database.unsafeReentrantWrite { database in
+            guard let connection = database.sqliteConnection else {
+                throw StoreError(.unavailable, "The store is closed", remedy: "Open it again")
+            }
+            return try body(connection)
+        }
+    }
+
+    // MARK: Reading
+
+    func read<Result>(_ body: (any SnapshotSession, FetchRequestCache?) throws -> Result) throws -> Result {
+        do {
+            return try readers.read { database, caches in
+                try body(SQLiteSnapshot(database: database, model: model, caches: caches), caches.requests)
+            }
+        } catch {
+            throw StoreError.translated(error, action: "read the store")
+        }
+    }
+
+    func reading<Result: Sendable>(
+        _ body: @escaping @Sendable (any SnapshotSession) throws -> Result
+    ) async throws -> Result {
+        do {
+            return try await database.read { [model] in try body(SQLiteSnapshot(database: $0, model: model)) }
+        } catch {
+            // A cancelled task ends its statement too.
+            if error is CancellationError || Task.isCancelled { throw CancellationError() }
+            throw StoreError.translated(error, action: "read the store")
+        }
+    }
+
+    func makeRowReader() throws(StoreError) -> any RowReader { try ReaderConnection(path: path, model: model) }
+
+    // MARK: Writing
+
+    func makeWriterSession() throws(StoreError) -> any WriterSession {
+        do {
+            return try onWriter { handle in
+                let session = WriterConnection(handle, model: model, storage: self)
+                if session.isInTransaction {
+                    throw StoreError(
+                        .leased, "Another writer context of this process is writing this store",
+                        remedy: "Use that one, or close it first")
+                }
+                return session
+            }
+        } catch {
+            throw StoreError(sqlite: error, action: "open the store for writing")
+        }
+    }
+
+    // MARK: Soundness
+
+    /// The file beside the store that says its disk failed, or that damage was found.
+    var suspicionPath: String { path + "-suspect" }
+
+    var needsVerification: Bool {
+        hasFailed.load(ordering: .acquiring) || FileManager.default.fileExists(atPath: suspicionPath)
+    }
+
+    func note(_ error: StoreError) {
+        guard error.isDiskFailure else { return }
+        hasFailed.store(true, ordering: .releasing)
+        // The disk may refuse this as well; then the next start knows no better than SQLite does.
+        _ = FileManager.default.createFile(
+            atPath: suspicionPath, contents: Data("\(error.code.rawValue)\n".utf8),
+            attributes: [.posixPermissions: 0o600])
+    }
+
+    func noteSound() {
+        try? FileManager.default.removeItem(atPath: suspicionPath)
+        hasFailed.store(false, ordering: .releasing)
+    }
+
+    /// Lets the writing connection be closed without SQLite's checkpoint. The others only read, and make none.
+    private func keepLogIfUnverified() {
+        guard needsVerification else { return }
+        // A store that is closed already has no connection.
+        try? onWriter { _ = sqlite3_leave_log_on_close($0) }
+    }
+
+    func close() throws(StoreError) {
+        keepLogIfUnverified()
+        readers.close()
+        do {
+            try database.close()
+        } catch {
+            throw StoreError(sqlite: error, action: "close the store")
+        }
+    }
+}
+
+extension Store {
+    /// Returns the storage, for what only a file of SQLite offers.
+    ///
+    /// - Throws: ``StoreError`` with code `store.unavailable` where the storage is another one.
+    func sqlite() throws(StoreError) -> SQLiteStorage {
+        if let storage = storage as? SQLiteStorage { return storage }
+        throw StoreError(.unavailable, "The store is not kept by SQLite", remedy: "Ask a store in a SQLite file")
+    }
+}

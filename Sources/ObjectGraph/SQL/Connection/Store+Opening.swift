@@ -1,0 +1,82 @@
+import CSQLiteSettings
+import Foundation
+import GRDB
+import GRDBSQLite
+
+extension Store {
+    /// How a store is opened.
+    public struct Options: Sendable {
+        /// The page cache of the writing connection.
+        public var cacheMegabytes = 16
+        /// For how long a lock of another process is waited for.
+        public var busyTimeoutMilliseconds = 5000
+        /// How many connections read at the same time.
+        public var maximumReaderCount = 4
+        /// Whether the history has an index by object, made when the store is opened for writing: what changed one
+        /// object is found at once then, and writing takes about a quarter more time.
+        public var indexesHistoryByObject = false
+        /// The identity of the store that a new one is to replace, noted when it is made.
+        public var replaces: String?
+        /// The fingerprint of the settings with which a new store is built to replace another.
+        public var builtWith: String?
+        /// When the write-ahead log is carried over.
+        var checkpoints = CheckpointDecision()
+
+        /// Makes options with their defaults.
+        public init() {}
+    }
+
+    /// Opens the store at a path for writing, and makes it where there is none.
+    ///
+    /// - Throws: ``StoreError``: `store.unavailable`, `store.corrupt`, `store.model_mismatch`, `store.newer_format`.
+    public static func open(
+        path: String, model: ObjectModel, options: Options = Options()
+    ) throws(StoreError) -> Store {
+        try open(path: path, model: model, options: options, isTemporary: false)
+    }
+
+    /// Makes a store that vanishes with the last reference to it, for tests and previews.
+    ///
+    /// It lives in memory where the system offers a file system there, otherwise in the temporary folder; snapshots
+    /// and transactions are those of any other store.
+    public static func inMemory(model: ObjectModel, options: Options = Options()) throws(StoreError) -> Store {
+        let folder = FileManager.default.isWritableFile(atPath: "/dev/shm") ? "/dev/shm" : NSTemporaryDirectory()
+        let path = "\(folder)/objectgraph-\(UUID().uuidString).sqlite"
+        return try open(path: path, model: model, options: options, isTemporary: true)
+    }
+
+    /// Opens an existing store for reading.
+    ///
+    /// - Throws: ``StoreError``.
+    public static func openForReading(
+        path: String, model: ObjectModel, options: Options = Options()
+    ) throws(StoreError) -> Store {
+        guard FileManager.default.fileExists(atPath: path) else {
+            throw StoreError(
+                .unavailable, "There is no store at \(path)", remedy: "Run or replay first, or name another path")
+        }
+        do {
+            return Store(try SQLiteStorage.openForReading(path: path, model: model, options: options), model: model)
+        } catch {
+            throw StoreError(sqlite: error, action: "open the store at \(path)")
+        }
+    }
+
+    private static func open(
+        path: String, model: ObjectModel, options: Options, isTemporary: Bool
+    ) throws(StoreError) -> Store {
+        let storage = try SQLiteStorage.open(path: path, model: model, options: options, isTemporary: isTemporary)
+        return Store(storage, model: model)
+    }
+
+    /// The version of the SQLite library in use.
+    public static var sqliteVersion: String { String(cString: sqlite3_libversion()) }
+
+    /// Lets SQLite do without its count of used memory, which costs a lock at each allocation: about 4 % of an import.
+    ///
+    /// It is for the whole process and has effect only before its first use of SQLite, so it is a program's to call,
+    /// and not this library's.
+    public static func disableMemoryStatistics() {
+        _ = sqlite3_config_without_memory_statistics()
+    }
+}
