@@ -66,7 +66,7 @@ docs: libraries ## Builds the libraries' documentation into .build/documentation
 	swift build --target ObjectGraph
 	rm -rf .build/symbols && mkdir -p .build/symbols .build/documentation
 	# What ObjectGraph re-exports is documented as its own: programs import nothing else.
-	swift symbolgraph-extract -module-name ObjectGraph -experimental-allowed-reexported-modules=GraphModel \
+	swift symbolgraph-extract -module-name ObjectGraph -experimental-allowed-reexported-modules=GraphModel,GraphCore,SQLiteStorage,MemoryStorage \
 	  -minimum-access-level public -emit-extension-block-symbols -target $$(uname -m)-unknown-linux-gnu \
 	  -I "$$(swift build --show-bin-path)/Modules" -I Sources/CSQLiteSettings \
 	  -I .build/checkouts/GRDB.swift/Sources/GRDBSQLite -I .build/checkouts/Yams/Sources/CYaml/include \

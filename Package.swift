@@ -36,13 +36,22 @@ let package = Package(
             dependencies: [.product(name: "Yams", package: "Yams")],
             swiftSettings: strict),
         .target(
-            name: "ObjectGraph",
+            name: "GraphCore",
+            dependencies: ["GraphModel", .product(name: "Yams", package: "Yams")],
+            swiftSettings: strict),
+        .target(
+            name: "SQLiteStorage",
             dependencies: [
-                "GraphModel", "CSQLiteSettings",
+                "GraphModel", "GraphCore", "CSQLiteSettings",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
                 .product(name: "Yams", package: "Yams"),
             ],
+            swiftSettings: strict),
+        .target(name: "MemoryStorage", dependencies: ["GraphModel", "GraphCore"], swiftSettings: strict),
+        .target(
+            name: "ObjectGraph",
+            dependencies: ["GraphModel", "GraphCore", "SQLiteStorage", "MemoryStorage"],
             swiftSettings: strict),
         .target(name: "KafkaClient", dependencies: ["CLibrdkafka"], swiftSettings: strict),
         .target(
@@ -74,7 +83,8 @@ let package = Package(
         .testTarget(
             name: "IngestCoreTests",
             dependencies: [
-                "IngestCore", "ObjectGraph", "KafkaClient", "CSimdjson", "CZlib", "TestSupport",
+                "IngestCore", "ObjectGraph", "GraphCore", "SQLiteStorage", "KafkaClient", "CSimdjson", "CZlib",
+                "TestSupport",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -86,7 +96,8 @@ let package = Package(
         .testTarget(
             name: "ObjectGraphTests",
             dependencies: [
-                "ObjectGraph", "GraphModel", "TestSupport", .product(name: "GRDB", package: "GRDB.swift"),
+                "ObjectGraph", "GraphModel", "GraphCore", "SQLiteStorage", "MemoryStorage", "TestSupport",
+                .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict),
     ],

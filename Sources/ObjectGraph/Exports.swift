@@ -1,2 +1,4 @@
-// A program imports ObjectGraph alone and has the model's types with it.
-@_exported import GraphModel
+// A program imports ObjectGraph alone and has the types of all its parts with it.
+@_exported import GraphCore
+@_exported import MemoryStorage
+@_exported import SQLiteStorage

@@ -1,3 +1,5 @@
+import Foundation
+
 /// UUIDs between their text and the 16 bytes that the store keeps.
 public enum UUIDText {
     /// Returns the 16 bytes of a text with or without hyphens in any case, or nil where it is no UUID.
@@ -48,4 +50,9 @@ public enum UUIDText {
     }
 
     private static func character(_ digit: UInt8) -> UInt8 { digit < 10 ? 0x30 + digit : 0x57 + digit }
+
+    /// Returns the bytes of a new random UUID.
+    package static func random() -> [UInt8] {
+        withUnsafeBytes(of: UUID().uuid) { [UInt8]($0) }
+    }
 }

@@ -1,8 +1,10 @@
+import ObjectGraph
 import TestSupport
 import Testing
 
+@testable import GraphCore
 @testable import IngestCore
-@testable import ObjectGraph
+@testable import SQLiteStorage
 
 @Suite struct IngestPipelineRecoveryTests {
     /// How a store is made to refuse, and how it is mended.

@@ -1,12 +1,14 @@
 import Foundation
 import Logging
+import ObjectGraph
 import Synchronization
 import TestSupport
 import Testing
 
+@testable import GraphCore
 @testable import IngestCore
 @testable import KafkaClient
-@testable import ObjectGraph
+@testable import SQLiteStorage
 
 /// The worker's thread carries requests out between its chunks; the parts are called by hand.
 @Suite struct ControlDeskTests {

@@ -1,10 +1,12 @@
 import Foundation
+import ObjectGraph
 import Synchronization
 import TestSupport
 import Testing
 
+@testable import GraphCore
 @testable import IngestCore
-@testable import ObjectGraph
+@testable import SQLiteStorage
 
 /// The socket beside the store: who may ask, and what clients that misbehave do to others.
 @Suite struct ControlServerTests {

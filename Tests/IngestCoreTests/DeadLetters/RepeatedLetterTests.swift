@@ -1,7 +1,9 @@
+import ObjectGraph
 import Testing
 
+@testable import GraphCore
 @testable import IngestCore
-@testable import ObjectGraph
+@testable import SQLiteStorage
 
 /// Records that are put aside once more, because reading went back.
 @Suite struct RepeatedLetterTests {

@@ -1,7 +1,8 @@
+import ObjectGraph
 import Testing
 
+@testable import GraphCore
 @testable import IngestCore
-@testable import ObjectGraph
 
 @Suite struct NotificationBuilderTests {
     private func builder(

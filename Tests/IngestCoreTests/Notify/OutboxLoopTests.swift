@@ -1,7 +1,9 @@
+import ObjectGraph
 import Testing
 
+@testable import GraphCore
 @testable import IngestCore
-@testable import ObjectGraph
+@testable import SQLiteStorage
 
 /// When an outbox tries again, and when it ends.
 @Suite struct OutboxLoopTests {

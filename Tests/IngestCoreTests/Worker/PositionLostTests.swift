@@ -1,10 +1,12 @@
+import ObjectGraph
 import Synchronization
 import TestSupport
 import Testing
 
+@testable import GraphCore
 @testable import IngestCore
 @testable import KafkaClient
-@testable import ObjectGraph
+@testable import SQLiteStorage
 
 /// What a worker keeps of a decision about a lost position, and how it tells of partitions that it cannot read.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct PositionLostTests {

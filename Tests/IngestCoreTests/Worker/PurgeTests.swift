@@ -1,10 +1,11 @@
 import Logging
+import ObjectGraph
 import Synchronization
 import Testing
 
+@testable import GraphCore
 @testable import IngestCore
 @testable import KafkaClient
-@testable import ObjectGraph
 
 /// The worker's own purge of the history: when it is due, what it removes, and what it says of those it waits for.
 @Suite struct PurgeTests {

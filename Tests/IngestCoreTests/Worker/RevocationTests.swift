@@ -1,11 +1,13 @@
 import Foundation
+import ObjectGraph
 import Synchronization
 import TestSupport
 import Testing
 
+@testable import GraphCore
 @testable import IngestCore
 @testable import KafkaClient
-@testable import ObjectGraph
+@testable import SQLiteStorage
 
 /// What is in flight when the group takes partitions: saved or dropped before they are given up.
 @Suite struct RevocationTests {

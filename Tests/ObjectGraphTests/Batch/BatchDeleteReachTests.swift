@@ -1,6 +1,8 @@
+import ObjectGraph
 import Testing
 
-@testable import ObjectGraph
+@testable import GraphCore
+@testable import SQLiteStorage
 
 /// Which survivors are counted anew, by the ways on which a deletion came to the objects that they counted.
 @Suite struct BatchDeleteReachTests {

@@ -1,6 +1,8 @@
+import ObjectGraph
 import Testing
 
-@testable import ObjectGraph
+@testable import GraphCore
+@testable import SQLiteStorage
 
 /// Deletions of more objects than are written at once, whose keys have gaps or none.
 @Suite struct BatchDeleteWindowTests {

@@ -1,6 +1,7 @@
+import ObjectGraph
 import Testing
 
-@testable import ObjectGraph
+@testable import GraphCore
 
 /// Batch requests on entities with sub-entities, which share a table.
 @Suite struct BatchHierarchyTests {

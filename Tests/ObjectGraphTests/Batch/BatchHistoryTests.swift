@@ -1,6 +1,8 @@
+import ObjectGraph
 import Testing
 
-@testable import ObjectGraph
+@testable import GraphCore
+@testable import SQLiteStorage
 
 /// What batch requests leave in the history, and what a writer that comes later makes of it.
 @Suite struct BatchHistoryTests {

@@ -1,6 +1,7 @@
+import ObjectGraph
 import Testing
 
-@testable import ObjectGraph
+@testable import GraphCore
 
 @Suite struct KeySetTests {
     private func keys(_ set: KeySet, _ size: Int) -> [[Int64]] {

@@ -1,7 +1,8 @@
 import Foundation
+import ObjectGraph
 import Testing
 
-@testable import ObjectGraph
+@testable import GraphCore
 
 /// Batch requests among events, on models made at random, against the reference.
 ///

@@ -1,6 +1,7 @@
+import ObjectGraph
 import Testing
 
-@testable import ObjectGraph
+@testable import GraphCore
 
 /// What happens at the bounds of numbers and of memory.
 @Suite struct BoundsTests {

@@ -1,6 +1,8 @@
+import ObjectGraph
 import Testing
 
-@testable import ObjectGraph
+@testable import GraphCore
+@testable import SQLiteStorage
 
 /// Chunks beyond the widths of the look-ups' prepared statements, and rows beyond a machine word of columns.
 @Suite struct ChunkSizeTests {

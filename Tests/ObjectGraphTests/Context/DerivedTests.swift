@@ -1,6 +1,7 @@
+import ObjectGraph
 import Testing
 
-@testable import ObjectGraph
+@testable import GraphCore
 
 @Suite struct DerivedTests {
     @Test func arithmeticOverDecimalsIsExact() throws {

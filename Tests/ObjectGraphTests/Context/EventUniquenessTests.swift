@@ -1,6 +1,7 @@
+import ObjectGraph
 import Testing
 
-@testable import ObjectGraph
+@testable import GraphCore
 
 /// Events whose unique values are taken, policy by policy.
 @Suite struct EventUniquenessTests {

@@ -1,7 +1,9 @@
 import Foundation
+import ObjectGraph
 import Testing
 
-@testable import ObjectGraph
+@testable import GraphCore
+@testable import SQLiteStorage
 
 /// Entities below entities: one table, one space of identities, objects found out bit by bit.
 @Suite struct InheritanceTests {

@@ -1,7 +1,9 @@
 import Foundation
+import ObjectGraph
 import Testing
 
-@testable import ObjectGraph
+@testable import GraphCore
+@testable import SQLiteStorage
 
 /// Ordered to-many relationships: one-to-many, many-to-many, without inverse, their own inverse.
 @Suite struct OrderedTests {

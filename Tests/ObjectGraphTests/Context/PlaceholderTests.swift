@@ -1,6 +1,7 @@
+import ObjectGraph
 import Testing
 
-@testable import ObjectGraph
+@testable import GraphCore
 
 @Suite struct PlaceholderTests {
     @Test func unknownReferenceMakesAPlaceholderThatItsEventCompletes() throws {

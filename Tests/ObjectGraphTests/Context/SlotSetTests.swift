@@ -1,6 +1,7 @@
+import ObjectGraph
 import Testing
 
-@testable import ObjectGraph
+@testable import GraphCore
 
 @Suite struct SlotSetTests {
     /// Entities with more than 64 columns keep the slots behind them too.

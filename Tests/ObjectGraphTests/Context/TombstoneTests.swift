@@ -1,6 +1,7 @@
+import ObjectGraph
 import Testing
 
-@testable import ObjectGraph
+@testable import GraphCore
 
 @Suite struct TombstoneTests {
     private func chats() throws -> Graph { try Graph(configuredModel("chat")) }

@@ -1,7 +1,8 @@
 import Foundation
+import ObjectGraph
 import Testing
 
-@testable import ObjectGraph
+@testable import GraphCore
 
 /// Uniqueness constraints: several, of several properties, inherited.
 @Suite struct UniquenessTests {

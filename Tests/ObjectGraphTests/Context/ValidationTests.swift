@@ -1,7 +1,8 @@
+import ObjectGraph
 import Testing
 
+@testable import GraphCore
 @testable import GraphModel
-@testable import ObjectGraph
 
 @Suite struct ValidationTests {
     private static let yaml = """

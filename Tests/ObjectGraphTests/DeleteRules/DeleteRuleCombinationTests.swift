@@ -1,6 +1,7 @@
+import ObjectGraph
 import Testing
 
-@testable import ObjectGraph
+@testable import GraphCore
 
 /// Several delete rules that meet: diamonds, references to oneself, one object under every rule.
 @Suite struct DeleteRuleCombinationTests {

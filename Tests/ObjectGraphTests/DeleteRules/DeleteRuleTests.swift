@@ -1,7 +1,8 @@
 import Foundation
+import ObjectGraph
 import Testing
 
-@testable import ObjectGraph
+@testable import GraphCore
 
 /// How deletions are carried out; both have to do the same.
 enum DeletionWay: String, CaseIterable, Sendable {

@@ -16,7 +16,7 @@ import Testing
     /// The public declarations of the library by name: those of types, and all.
     private static let declared: (types: Set<String>, all: Set<String>) = {
         let folder = PackageFiles.root.appendingPathComponent("Sources").path
-        let files = ["GraphModel", "ObjectGraph"].flatMap { target in
+        let files = ["GraphModel", "GraphCore", "SQLiteStorage", "MemoryStorage", "ObjectGraph"].flatMap { target in
             FileManager.default.enumerator(atPath: "\(folder)/\(target)")?.compactMap { "\(target)/\($0)" } ?? []
         }
         var (types, all): (Set<String>, Set<String>) = ([], [])

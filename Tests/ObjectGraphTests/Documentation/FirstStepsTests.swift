@@ -1,6 +1,8 @@
+import ObjectGraph
 import Testing
 
-@testable import ObjectGraph
+@testable import GraphCore
+@testable import SQLiteStorage
 
 /// The program on the first pages compiles, for it is a file of these tests, and does what it says.
 @Suite struct FirstStepsTests {

@@ -1,6 +1,7 @@
+import ObjectGraph
 import Testing
 
-@testable import ObjectGraph
+@testable import GraphCore
 
 @Suite struct DeletionOriginsTests {
     private static func key(_ pk: Int64) -> ObjectKey { ObjectKey(entity: 0, pk: pk) }

@@ -1,6 +1,7 @@
+import ObjectGraph
 import Testing
 
-@testable import ObjectGraph
+@testable import GraphCore
 
 /// The differences from Core Data that docs/explanation/semantics.md states and no other suite looks at.
 @Suite struct DifferencesTests {

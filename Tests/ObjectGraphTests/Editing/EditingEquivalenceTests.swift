@@ -1,7 +1,8 @@
 import Foundation
+import ObjectGraph
 import Testing
 
-@testable import ObjectGraph
+@testable import GraphCore
 
 /// The same operations, as events and as saves of editing contexts, have the same results.
 ///

@@ -1,6 +1,7 @@
+import ObjectGraph
 import Testing
 
-@testable import ObjectGraph
+@testable import GraphCore
 
 /// Fetches of a context regard what it has not saved.
 @Suite struct EditingFetchTests {

@@ -1,4 +1,6 @@
-@testable import ObjectGraph
+import ObjectGraph
+
+@testable import GraphCore
 
 /// A store with a writer, and as many contexts as a test wants.
 struct EditingFixture {

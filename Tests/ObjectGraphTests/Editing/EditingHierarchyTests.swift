@@ -1,6 +1,7 @@
+import ObjectGraph
 import Testing
 
-@testable import ObjectGraph
+@testable import GraphCore
 
 /// Hierarchies in editing contexts.
 @Suite struct EditingHierarchyTests {

@@ -1,6 +1,7 @@
+import ObjectGraph
 import Testing
 
-@testable import ObjectGraph
+@testable import GraphCore
 
 /// Ordered relationships in editing contexts: in memory, in the store, in undo.
 @Suite struct EditingOrderTests {

@@ -1,6 +1,7 @@
+import ObjectGraph
 import Testing
 
-@testable import ObjectGraph
+@testable import GraphCore
 
 /// The order of a save, its validation, and what a failed one leaves.
 @Suite struct EditingSaveTests {

@@ -1,7 +1,9 @@
 import Foundation
+import ObjectGraph
 import Testing
 
-@testable import ObjectGraph
+@testable import GraphCore
+@testable import SQLiteStorage
 
 /// Several contexts with policies of their own and events besides, on models made at random: after every save the store
 /// is sound and the context shows what is in it, and a save that is refused has changed nothing.

@@ -1,6 +1,7 @@
+import ObjectGraph
 import Testing
 
-@testable import ObjectGraph
+@testable import GraphCore
 
 /// What is undone of new objects, whose set properties are remembered one by one.
 @Suite struct ManyEditsTests {

@@ -1,6 +1,7 @@
+import ObjectGraph
 import Testing
 
-@testable import ObjectGraph
+@testable import GraphCore
 
 /// Conflicts with what others saved, policy by policy.
 @Suite struct MergePolicyTests {

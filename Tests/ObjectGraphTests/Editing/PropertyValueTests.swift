@@ -1,7 +1,8 @@
 import Foundation
+import ObjectGraph
 import Testing
 
-@testable import ObjectGraph
+@testable import GraphCore
 
 /// One conversion of values, whoever takes them.
 @Suite struct PropertyValueTests {

@@ -1,6 +1,7 @@
+import ObjectGraph
 import Testing
 
-@testable import ObjectGraph
+@testable import GraphCore
 
 /// What comes before what in a save, and how much an error says.
 @Suite struct SaveOrderTests {

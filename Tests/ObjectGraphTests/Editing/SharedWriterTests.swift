@@ -1,7 +1,9 @@
 import Foundation
+import ObjectGraph
 import Testing
 
-@testable import ObjectGraph
+@testable import GraphCore
+@testable import SQLiteStorage
 
 /// Contexts and the events' writer in one process: one lease, one writer after the other.
 @Suite struct SharedWriterTests {

@@ -1,6 +1,7 @@
+import ObjectGraph
 import Testing
 
-@testable import ObjectGraph
+@testable import GraphCore
 
 /// Transient attributes: held by a context, never stored.
 @Suite struct TransientAttributeTests {

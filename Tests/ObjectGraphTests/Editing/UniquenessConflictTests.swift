@@ -1,6 +1,7 @@
+import ObjectGraph
 import Testing
 
-@testable import ObjectGraph
+@testable import GraphCore
 
 /// Values that have to be unique and are taken, policy by policy.
 @Suite struct UniquenessConflictTests {

@@ -1,6 +1,8 @@
+import ObjectGraph
 import Testing
 
-@testable import ObjectGraph
+@testable import GraphCore
+@testable import SQLiteStorage
 
 /// Pages, batches and rows over a store with ties, missing values and every kind of sort key.
 struct FetchPagingTests {

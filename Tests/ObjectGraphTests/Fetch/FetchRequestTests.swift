@@ -1,6 +1,8 @@
+import ObjectGraph
 import Testing
 
-@testable import ObjectGraph
+@testable import GraphCore
+@testable import SQLiteStorage
 
 struct FetchRequestTests {
     private let fixture: ReadingFixture

@@ -1,6 +1,8 @@
+import ObjectGraph
 import Testing
 
-@testable import ObjectGraph
+@testable import GraphCore
+@testable import SQLiteStorage
 
 /// Rows: key paths and expressions as properties, groups, aggregates, no repeats.
 struct FetchRowsTests {

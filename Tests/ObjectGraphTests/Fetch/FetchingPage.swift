@@ -1,7 +1,8 @@
 import Foundation
+import ObjectGraph
 import Testing
 
-@testable import ObjectGraph
+@testable import GraphCore
 
 /// What docs/reference/fetching.md says: its tables, its examples with what they find, its programs.
 struct FetchingPage {

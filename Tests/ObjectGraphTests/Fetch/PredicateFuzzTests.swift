@@ -1,8 +1,10 @@
 import Foundation
+import ObjectGraph
 import TestSupport
 import Testing
 
-@testable import ObjectGraph
+@testable import GraphCore
+@testable import SQLiteStorage
 
 // Foundation has names like these.
 

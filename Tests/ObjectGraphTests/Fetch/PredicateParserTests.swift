@@ -1,6 +1,7 @@
+import ObjectGraph
 import Testing
 
-@testable import ObjectGraph
+@testable import GraphCore
 
 struct PredicateParserTests {
     private func failure(_ text: String) -> FetchPredicateError? {

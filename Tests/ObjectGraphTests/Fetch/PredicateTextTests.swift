@@ -1,3 +1,4 @@
+import ObjectGraph
 import Testing
 
 import struct Foundation.Data
@@ -5,7 +6,7 @@ import struct Foundation.Date
 import struct Foundation.Decimal
 import struct Foundation.UUID
 
-@testable import ObjectGraph
+@testable import GraphCore
 
 /// Predicates as text: what is printed reads as what it was, and arguments take their places.
 struct PredicateTextTests {

@@ -1,6 +1,7 @@
+import ObjectGraph
 import TestSupport
 
-@testable import ObjectGraph
+@testable import GraphCore
 
 /// Makes graphs and well-formed predicates at random, few of everything so that they meet.
 struct RandomPredicates {

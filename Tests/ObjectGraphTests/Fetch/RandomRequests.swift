@@ -1,6 +1,7 @@
+import ObjectGraph
 import TestSupport
 
-@testable import ObjectGraph
+@testable import GraphCore
 
 /// Makes well-formed requests of every kind at random, over the model of ``RandomPredicates``.
 ///

@@ -1,8 +1,9 @@
 import Foundation
+import ObjectGraph
 import TestSupport
 import Testing
 
-@testable import ObjectGraph
+@testable import GraphCore
 
 // Foundation has names like these.
 

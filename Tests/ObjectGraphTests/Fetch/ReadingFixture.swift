@@ -1,10 +1,12 @@
+import ObjectGraph
 import Testing
 
 import struct Foundation.URL
 import struct GRDB.Configuration
 import class GRDB.DatabaseQueue
 
-@testable import ObjectGraph
+@testable import GraphCore
+@testable import SQLiteStorage
 
 /// A store filled through the writer, and hands to damage it with.
 struct ReadingFixture {

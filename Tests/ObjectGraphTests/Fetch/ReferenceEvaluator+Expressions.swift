@@ -1,6 +1,7 @@
 import Foundation
+import ObjectGraph
 
-@testable import ObjectGraph
+@testable import GraphCore
 
 extension ReferenceEvaluator {
     func value(_ expression: FetchPredicate.Expression) -> MemoryValue {

@@ -1,6 +1,7 @@
 import Foundation
+import ObjectGraph
 
-@testable import ObjectGraph
+@testable import GraphCore
 
 /// Objects in memory, for evaluating predicates slowly and without SQL.
 struct MemoryGraph {

@@ -1,6 +1,7 @@
+import ObjectGraph
 import Testing
 
-@testable import ObjectGraph
+@testable import GraphCore
 
 /// Requests for the objects of an entity alone.
 @Suite struct SubentityFetchTests {

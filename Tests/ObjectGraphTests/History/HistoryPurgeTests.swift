@@ -1,6 +1,7 @@
+import ObjectGraph
 import Testing
 
-@testable import ObjectGraph
+@testable import GraphCore
 
 @Suite struct HistoryPurgeTests {
     private func chats(_ count: Int) throws -> Graph {

@@ -1,8 +1,10 @@
+import ObjectGraph
 import Testing
 
 import class Foundation.ProcessInfo
 
-@testable import ObjectGraph
+@testable import GraphCore
+@testable import SQLiteStorage
 
 @Suite struct HistoryRequestTests {
     /// Two chats and a member, saved at 100, 200, 300 and 50: the clock goes back before the last.

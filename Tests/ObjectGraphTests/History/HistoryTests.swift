@@ -1,7 +1,9 @@
 import Foundation
+import ObjectGraph
 import Testing
 
-@testable import ObjectGraph
+@testable import GraphCore
+@testable import SQLiteStorage
 
 @Suite struct HistoryTests {
     @Test func oneTransactionPerChunkWithItsChanges() throws {

@@ -1,7 +1,8 @@
 import Foundation
+import ObjectGraph
 import Testing
 
-@testable import ObjectGraph
+@testable import GraphCore
 
 /// Migrations of hierarchies, ordered relationships and compound constraints, each with rows.
 @Suite struct HierarchyMigrationTests {

@@ -1,7 +1,8 @@
 import Foundation
+import ObjectGraph
 import Testing
 
-@testable import ObjectGraph
+@testable import GraphCore
 
 /// The changes that a migration infers, each with rows.
 @Suite struct LightweightMigrationTests {

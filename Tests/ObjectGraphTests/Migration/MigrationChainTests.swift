@@ -1,7 +1,9 @@
 import Foundation
+import ObjectGraph
 import Testing
 
-@testable import ObjectGraph
+@testable import GraphCore
+@testable import SQLiteStorage
 
 /// Several stages, and stages with closures, by copies: the same as in one transaction, and taken up where a kill left
 /// them.

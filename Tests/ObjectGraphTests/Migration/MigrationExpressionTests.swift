@@ -1,7 +1,8 @@
 import Foundation
+import ObjectGraph
 import Testing
 
-@testable import ObjectGraph
+@testable import GraphCore
 
 /// Expressions of mappings, and mapping files that are wrong.
 @Suite struct MigrationExpressionTests {

@@ -1,7 +1,9 @@
 import Foundation
+import ObjectGraph
 import Testing
 
-@testable import ObjectGraph
+@testable import GraphCore
+@testable import SQLiteStorage
 
 /// What can go wrong around a migration: the disk, other processes, leftovers, versions.
 @Suite struct MigrationFailureTests {

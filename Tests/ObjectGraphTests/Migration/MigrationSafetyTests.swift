@@ -1,7 +1,9 @@
 import Foundation
+import ObjectGraph
 import Testing
 
-@testable import ObjectGraph
+@testable import GraphCore
+@testable import SQLiteStorage
 
 /// Whatever happens, the store is as it was or wholly migrated.
 @Suite struct MigrationSafetyTests {

@@ -1,7 +1,8 @@
 import Foundation
+import ObjectGraph
 import Testing
 
-@testable import ObjectGraph
+@testable import GraphCore
 
 /// Staged migrations: which stages are run, what closures may do, and that a rehearsal changes nothing.
 @Suite struct MigrationStageTests {

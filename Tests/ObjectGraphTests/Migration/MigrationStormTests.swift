@@ -1,7 +1,9 @@
 import Foundation
+import ObjectGraph
 import Testing
 
-@testable import ObjectGraph
+@testable import GraphCore
+@testable import SQLiteStorage
 
 /// From models made at random to models that differ in anything, in one stage or two: a migration makes a sound store of
 /// the new model, the same in place and by copies that are interrupted, or says what stands against it and leaves the

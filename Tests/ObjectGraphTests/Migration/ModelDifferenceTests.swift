@@ -1,7 +1,8 @@
 import Foundation
+import ObjectGraph
 import Testing
 
-@testable import ObjectGraph
+@testable import GraphCore
 
 /// What distinguishes two models, and what a migration does about it.
 @Suite struct ModelDifferenceTests {

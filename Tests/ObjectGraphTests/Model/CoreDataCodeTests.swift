@@ -1,6 +1,7 @@
+import ObjectGraph
 import Testing
 
-@testable import ObjectGraph
+@testable import GraphCore
 
 /// The numbers that Core Data's errors have. Source: CoreDataErrors.h.
 @Suite struct CoreDataCodeTests {

@@ -1,8 +1,9 @@
 import Foundation
+import ObjectGraph
 import TestSupport
 import Testing
 
-@testable import ObjectGraph
+@testable import GraphCore
 
 /// Damaged model files: a model comes of them that makes a store, or an error with a place and a remedy for each mistake.
 @Suite struct ModelFuzzTests {

@@ -1,6 +1,7 @@
+import ObjectGraph
 import Testing
 
-@testable import ObjectGraph
+@testable import GraphCore
 
 /// What makes another store necessary, and what does not: the model's hash, against the list of Core Data's.
 @Suite struct ModelHashTests {

@@ -1,6 +1,7 @@
+import ObjectGraph
 import Testing
 
-@testable import ObjectGraph
+@testable import GraphCore
 
 @Suite struct ModelRefusalTests {
     /// A model text with one mistake, and what the refusal has to say of it.

@@ -1,6 +1,7 @@
+import ObjectGraph
 import Testing
 
-@testable import ObjectGraph
+@testable import GraphCore
 
 /// All problems of a model are listed at once, whatever the stage that finds them, and nothing that merely follows.
 @Suite struct ModelStagesTests {

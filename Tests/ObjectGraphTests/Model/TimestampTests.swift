@@ -1,8 +1,9 @@
 import Foundation
+import ObjectGraph
 import TestSupport
 import Testing
 
-@testable import ObjectGraph
+@testable import GraphCore
 
 @Suite struct TimestampTests {
     @Test(arguments: [

@@ -1,7 +1,8 @@
 import Foundation
+import ObjectGraph
 import Testing
 
-@testable import ObjectGraph
+@testable import GraphCore
 
 /// What is no JSON gets into a transformable attribute by no entrance.
 @Suite struct TransformableTests {

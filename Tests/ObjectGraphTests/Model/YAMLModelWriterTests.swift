@@ -1,6 +1,7 @@
+import ObjectGraph
 import Testing
 
-@testable import ObjectGraph
+@testable import GraphCore
 
 /// A model written as YAML is the same model when it is read again.
 @Suite struct YAMLModelWriterTests {

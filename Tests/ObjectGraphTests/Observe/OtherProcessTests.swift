@@ -1,6 +1,8 @@
+import ObjectGraph
 import Testing
 
-@testable import ObjectGraph
+@testable import GraphCore
+@testable import SQLiteStorage
 
 /// What a writer of another process commits: a store opened a second time shares nothing with the first but the file.
 @Suite struct OtherProcessTests {

@@ -1,6 +1,7 @@
+import ObjectGraph
 import Testing
 
-@testable import ObjectGraph
+@testable import GraphCore
 
 @Suite struct ResultsDifferenceTests {
     @Test(arguments: 0..<300) func appliedToTheOldListItGivesTheNewOne(_ seed: UInt64) {

@@ -1,6 +1,7 @@
 import Foundation
+import ObjectGraph
 
-@testable import ObjectGraph
+@testable import GraphCore
 
 /// Batch requests once more, from the rules in docs/reference/batch.md.
 extension ReferenceGraph {

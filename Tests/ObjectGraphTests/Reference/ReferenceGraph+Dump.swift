@@ -1,6 +1,7 @@
 import Foundation
+import ObjectGraph
 
-@testable import ObjectGraph
+@testable import GraphCore
 
 extension ReferenceGraph {
     /// The graph as the lines of ``StoreDump``; derived values are worked out here and now.

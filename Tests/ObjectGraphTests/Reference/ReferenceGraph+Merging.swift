@@ -1,4 +1,6 @@
-@testable import ObjectGraph
+import ObjectGraph
+
+@testable import GraphCore
 
 /// Merge policies of events once more, from docs/explanation/semantics.md and docs/reference/events.md.
 extension ReferenceGraph {

@@ -1,4 +1,6 @@
-@testable import ObjectGraph
+import ObjectGraph
+
+@testable import GraphCore
 
 /// The rules of the object graph once more: slow, in plain dictionaries, written from the rules and not from the
 /// sources. No chunks, no caches, no logs; a failed event is undone by keeping a copy of everything.

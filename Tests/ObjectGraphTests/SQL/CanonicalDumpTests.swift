@@ -1,6 +1,7 @@
+import ObjectGraph
 import Testing
 
-@testable import ObjectGraph
+@testable import GraphCore
 
 struct CanonicalDumpTests {
     private func dump(_ fixture: ReadingFixture) throws -> String {

@@ -1,6 +1,8 @@
+import ObjectGraph
 import Testing
 
-@testable import ObjectGraph
+@testable import GraphCore
+@testable import SQLiteStorage
 
 /// The graph keeps references whole by itself: no key is enforced, and no ON DELETE clause acts.
 @Suite struct ForeignKeyTests {

@@ -1,6 +1,8 @@
+import ObjectGraph
 import Testing
 
-@testable import ObjectGraph
+@testable import GraphCore
+@testable import SQLiteStorage
 
 /// Which fetch requests a model's partial and expression indexes serve, and that they find the same objects.
 @Suite struct IndexUseTests {

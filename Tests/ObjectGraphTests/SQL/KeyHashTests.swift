@@ -1,6 +1,7 @@
+import ObjectGraph
 import Testing
 
-@testable import ObjectGraph
+@testable import GraphCore
 
 @Suite struct KeyHashTests {
     /// What keys look like: neighbours, multiples, temporary ones, links of a few with many, several tables side by side.

@@ -1,6 +1,8 @@
+import ObjectGraph
 import Testing
 
-@testable import ObjectGraph
+@testable import GraphCore
+@testable import SQLiteStorage
 
 @Suite struct LeaseTests {
     private func code(_ body: () throws -> Void) -> StoreError.Code? {

@@ -1,8 +1,10 @@
 import Foundation
+import ObjectGraph
 import Synchronization
 import Testing
 
-@testable import ObjectGraph
+@testable import GraphCore
+@testable import SQLiteStorage
 
 /// When the write-ahead log is carried over, and that readers who follow on one another do not let it grow for good.
 @Suite struct LogCheckpointsTests {

@@ -1,6 +1,8 @@
+import ObjectGraph
 import Testing
 
-@testable import ObjectGraph
+@testable import GraphCore
+@testable import SQLiteStorage
 
 /// Values that other programs put into a store: no record is impassable for them, and the verifier finds each.
 @Suite struct PlantedValueTests {

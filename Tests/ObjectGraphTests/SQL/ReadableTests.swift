@@ -1,6 +1,8 @@
+import ObjectGraph
 import Testing
 
-@testable import ObjectGraph
+@testable import GraphCore
+@testable import SQLiteStorage
 
 /// The store is for anyone with the program `sqlite3`.
 @Suite struct ReadableTests {

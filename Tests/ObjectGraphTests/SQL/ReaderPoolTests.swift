@@ -1,6 +1,8 @@
+import ObjectGraph
 import Testing
 
-@testable import ObjectGraph
+@testable import GraphCore
+@testable import SQLiteStorage
 
 /// What the connections of readers keep from one read to the next.
 @Suite struct ReaderPoolTests {

@@ -1,7 +1,9 @@
 import GRDB
+import ObjectGraph
 import Testing
 
-@testable import ObjectGraph
+@testable import GraphCore
+@testable import SQLiteStorage
 
 @Suite struct SchemaUpgradeTests {
     /// Takes a store back to the first layout.

@@ -1,8 +1,10 @@
 import Foundation
 import GRDB
+import ObjectGraph
 import Testing
 
-@testable import ObjectGraph
+@testable import GraphCore
+@testable import SQLiteStorage
 
 /// Names of tables, views and columns: docs/reference/store.md, "Names".
 @Suite struct StoreNameTests {

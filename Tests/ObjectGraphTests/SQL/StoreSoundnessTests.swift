@@ -1,6 +1,7 @@
+import ObjectGraph
 import Testing
 
-@testable import ObjectGraph
+@testable import GraphCore
 
 /// Whatever events come, in whatever chunks: the store verifies, and its content is the same.
 struct StoreSoundnessTests {

@@ -1,7 +1,9 @@
 import Foundation
+import ObjectGraph
 import Testing
 
-@testable import ObjectGraph
+@testable import GraphCore
+@testable import SQLiteStorage
 
 @Suite struct StoreTests {
     private func open(_ path: String, _ model: ObjectModel) -> StoreError? {

@@ -1,6 +1,8 @@
+import ObjectGraph
 import Testing
 
-@testable import ObjectGraph
+@testable import GraphCore
+@testable import SQLiteStorage
 
 /// Sound stores are found sound, and every kind of damage is found: a store is spoilt by hand for each.
 struct StoreVerifierTests {

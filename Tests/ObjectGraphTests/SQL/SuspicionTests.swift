@@ -1,8 +1,10 @@
 import Foundation
 import GRDB
+import ObjectGraph
 import Testing
 
-@testable import ObjectGraph
+@testable import GraphCore
+@testable import SQLiteStorage
 
 /// A store whose disk failed is verified before it is written again.
 @Suite struct SuspicionTests {

@@ -1,7 +1,10 @@
+import ObjectGraph
 import TestSupport
 import Testing
 
-@testable import ObjectGraph
+@testable import GraphCore
+@testable import MemoryStorage
+@testable import SQLiteStorage
 
 /// Random requests over random objects: every storage answers the same, in every form of the answer.
 ///

@@ -1,6 +1,7 @@
+import ObjectGraph
 import Testing
 
-@testable import ObjectGraph
+@testable import GraphCore
 
 /// Positions and dead letters, on every storage.
 @Suite struct StorageRecordsTests {

@@ -1,6 +1,9 @@
+import ObjectGraph
 import Testing
 
-@testable import ObjectGraph
+@testable import GraphCore
+@testable import MemoryStorage
+@testable import SQLiteStorage
 
 /// The storages on which a test runs.
 enum TestStorage: String, CaseIterable, Sendable, CustomTestStringConvertible {

@@ -1,6 +1,7 @@
 import Foundation
+import ObjectGraph
 
-@testable import ObjectGraph
+@testable import GraphCore
 
 /// Gives the entities and properties of a random model names that a store has to tell apart or keep away: such as differ
 /// by case only, begin with `_`, are the store's or SQLite's own, or are those of other entities beside them.

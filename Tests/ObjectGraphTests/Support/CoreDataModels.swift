@@ -1,6 +1,7 @@
 import Foundation
+import ObjectGraph
 
-@testable import ObjectGraph
+@testable import GraphCore
 
 /// Core Data models as Xcode writes them, small ones of our own and, where they are there, real ones.
 enum CoreDataModels {

@@ -1,4 +1,6 @@
-@testable import ObjectGraph
+import ObjectGraph
+
+@testable import GraphCore
 
 /// SplitMix64: small, seeded, the same on every machine. Source: Steele, Lea and Flood, 2014.
 struct SeededGenerator: RandomNumberGenerator {

@@ -1,6 +1,8 @@
 import Foundation
+import ObjectGraph
 
-@testable import ObjectGraph
+@testable import GraphCore
+@testable import SQLiteStorage
 
 /// A throw-away store with its writer, and short words for events.
 final class Graph {

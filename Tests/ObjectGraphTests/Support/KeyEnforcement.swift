@@ -1,6 +1,8 @@
 import Foundation
+import ObjectGraph
 
-@testable import ObjectGraph
+@testable import GraphCore
+@testable import SQLiteStorage
 
 /// Lets SQLite check foreign keys at each commit, without the ON DELETE clauses that would clear references by themselves:
 /// a commit fails that leaves one dangling.

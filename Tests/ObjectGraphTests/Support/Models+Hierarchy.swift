@@ -1,4 +1,6 @@
-@testable import ObjectGraph
+import ObjectGraph
+
+@testable import GraphCore
 
 extension Models {
     /// A hierarchy of three levels with an abstract top, an owner that keeps its items in order, and labels in order on

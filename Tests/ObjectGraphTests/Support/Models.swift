@@ -1,4 +1,6 @@
-@testable import ObjectGraph
+import ObjectGraph
+
+@testable import GraphCore
 
 /// Small models, each for one corner of the rules.
 enum Models {

@@ -1,4 +1,6 @@
-@testable import ObjectGraph
+import ObjectGraph
+
+@testable import GraphCore
 
 /// Looks a store over with SQL that has nothing in common with the sources: what it returns is wrong with the store.
 enum StoreCheck {

@@ -1,6 +1,8 @@
 import Foundation
+import ObjectGraph
 
-@testable import ObjectGraph
+@testable import GraphCore
+@testable import SQLiteStorage
 
 /// A store as sorted lines of text without keys, tokens and times: two stores with the same graph give the same lines.
 enum StoreDump {

@@ -1,4 +1,6 @@
-@testable import ObjectGraph
+import ObjectGraph
+
+@testable import GraphCore
 
 extension Value: ExpressibleByNilLiteral {
     /// Makes null.

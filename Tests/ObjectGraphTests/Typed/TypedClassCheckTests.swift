@@ -1,7 +1,8 @@
 import Foundation
+import ObjectGraph
 import Testing
 
-@testable import ObjectGraph
+@testable import GraphCore
 
 @Suite struct TypedClassCheckTests {
     @Test func classesAreUsedWithAModelFromAFile() throws {
@@ -61,7 +62,7 @@ import Testing
                 "The model things has no entity for the class Sample. Known are: Thing. A class of another name overrides "
                     + "entityName",
             ])
-        #expect(problems[0].line == 22)
+        #expect(problems[0].line == 23)
     }
 
     @Test func theFirstUseOfAClassChecksItToo() throws {

@@ -1,7 +1,8 @@
 import Foundation
+import ObjectGraph
 import Testing
 
-@testable import ObjectGraph
+@testable import GraphCore
 
 @Suite struct TypedDeclarationTests {
     @Test func classesDeclareTheModelThatAFileDeclares() throws {
@@ -48,7 +49,7 @@ import Testing
         #expect(problems.count == 1)
         #expect(problems.first?.message == "The relationship NoWayBack.other has no inverse")
         #expect(problems.first?.file == "ObjectGraphTests/TypedDeclarationTests.swift")
-        #expect(problems.first?.line == 43)
+        #expect(problems.first?.line == 44)
     }
 
     final class Wrong: TypedObject {
@@ -60,9 +61,9 @@ import Testing
 
     @Test func whatAFileIsRefusedForAClassIsRefusedForWithItsLine() throws {
         let problems = modelProblems { _ = try ObjectModel(name: "x", entities: [Wrong.self]) }
-        #expect(problems.contains { $0.line == 55 && $0.message == "Wrong.id cannot be an identity" })
-        #expect(problems.contains { $0.line == 56 && $0.message.contains("min above its max") })
-        #expect(problems.contains { $0.line == 57 && $0.message.contains("pattern") })
+        #expect(problems.contains { $0.line == 56 && $0.message == "Wrong.id cannot be an identity" })
+        #expect(problems.contains { $0.line == 57 && $0.message.contains("min above its max") })
+        #expect(problems.contains { $0.line == 58 && $0.message.contains("pattern") })
         #expect(problems.allSatisfy { $0.file == "ObjectGraphTests/TypedDeclarationTests.swift" })
     }
 

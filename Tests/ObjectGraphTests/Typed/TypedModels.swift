@@ -1,6 +1,7 @@
 import Foundation
+import ObjectGraph
 
-@testable import ObjectGraph
+@testable import GraphCore
 
 /// Classes with each kind of property.
 enum Typed {

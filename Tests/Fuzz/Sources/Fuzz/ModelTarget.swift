@@ -1,7 +1,7 @@
 import Foundation
 
+@testable import GraphCore
 @testable import GraphModel
-@testable import ObjectGraph
 
 /// Model files: refused with a place and a remedy, or written as YAML that reads the same, and good for a store.
 struct ModelTarget: FuzzTarget {

@@ -1,7 +1,9 @@
 import Foundation
 import IngestCore
+import ObjectGraph
 
-@testable import ObjectGraph
+@testable import GraphCore
+@testable import SQLiteStorage
 
 /// Conditions: refused with a remedy, or printed as text that reads the same, and true of the same objects in the store
 /// and in memory.

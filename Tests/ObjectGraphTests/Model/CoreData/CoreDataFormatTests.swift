@@ -1,6 +1,7 @@
+import ObjectGraph
 import Testing
 
-@testable import ObjectGraph
+@testable import GraphCore
 
 /// What the format of `.xcdatamodel` files has besides: each attribute and element has its meaning or is kept.
 @Suite struct CoreDataFormatTests {

@@ -1,6 +1,7 @@
+import ObjectGraph
 import Testing
 
-@testable import ObjectGraph
+@testable import GraphCore
 
 /// Of a `.xcdatamodel` file nothing is passed over in silence: what has no meaning where it stands is kept and reported
 /// once, what contradicts is refused with its place.

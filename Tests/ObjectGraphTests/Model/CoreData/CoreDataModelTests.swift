@@ -1,8 +1,9 @@
 import Foundation
+import ObjectGraph
 import Testing
 
+@testable import GraphCore
 @testable import GraphModel
-@testable import ObjectGraph
 
 /// Every element and attribute of a `.xcdatamodel` file that has a meaning here.
 @Suite struct CoreDataModelTests {

@@ -1,6 +1,7 @@
+import ObjectGraph
 import Testing
 
-@testable import ObjectGraph
+@testable import GraphCore
 
 /// What Xcode leaves in models and Core Data loads: it loads here, with one notice for each kind.
 @Suite struct CoreDataReadingTests {

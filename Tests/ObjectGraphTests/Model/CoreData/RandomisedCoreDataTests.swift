@@ -1,8 +1,10 @@
 import Foundation
+import ObjectGraph
 import Testing
 
+@testable import GraphCore
 @testable import GraphModel
-@testable import ObjectGraph
+@testable import SQLiteStorage
 
 /// Models made at random, written as Xcode does with settings left behind, are the models that they were written from:
 /// their stores take events, and migrate.

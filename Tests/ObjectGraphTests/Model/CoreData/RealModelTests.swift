@@ -1,7 +1,9 @@
 import Foundation
+import ObjectGraph
 import Testing
 
-@testable import ObjectGraph
+@testable import GraphCore
+@testable import SQLiteStorage
 
 /// Models of published apps, where they are at hand: each version is read, counted, written as YAML and opened.
 @Suite struct RealModelTests {

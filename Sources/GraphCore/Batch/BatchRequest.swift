@@ -1,0 +1,187 @@
+/// The result that a batch request asks for.
+public enum BatchResultKind: Sendable, CaseIterable {
+    /// Only the outcome.
+    case status
+    /// The number of objects.
+    case count
+    /// The objects, all of them in memory at once.
+    case objects
+}
+
+/// Sets attributes of many objects inside the store, without reading the objects into memory.
+///
+/// For example:
+///
+///     var request = BatchUpdateRequest("Message", where: "sentAt < '2025-01-01'")
+///     request.assignments = ["seq": .value(0), "weight": .expression("weight * 2")]
+///     let result = try writer.execute(request)
+///
+/// The request leaves placeholders alone, and objects that already have the values. docs/reference/batch.md has the rules.
+public struct BatchUpdateRequest: Sendable {
+    /// The new value of an attribute.
+    public enum Assignment: Sendable {
+        /// A literal; null clears the attribute.
+        case constant(FetchPredicate.Expression)
+        /// Arithmetic over attributes of the same object, in the syntax of derived attributes: `price * 1.1`.
+        case expression(String)
+
+        /// Assigns a Swift value; nil clears the attribute.
+        public static func value(_ value: (any PropertyValue)?) -> Assignment {
+            .constant(value?.predicateExpression ?? .null)
+        }
+    }
+
+    /// The objects; sort, limit, offset and properties have no meaning here. Objects of sub-entities are among them
+    /// unless ``FetchRequest/includesSubentities`` is false.
+    public var objects: FetchRequest
+    /// The assignments by attribute.
+    public var assignments: [String: Assignment] = [:]
+    /// The result to return.
+    public var resultKind = BatchResultKind.count
+
+    /// Makes a request for the objects of an entity that match a condition; without a condition, for all objects.
+    /// `arguments` are the values of the condition's placeholders.
+    public init(
+        _ entity: String, where text: String? = nil, _ arguments: (any PropertyValue)?...,
+        set assignments: [String: Assignment] = [:]
+    ) {
+        objects = FetchRequest(entity, where: text, arguments: arguments)
+        self.assignments = assignments
+    }
+}
+
+/// Deletes many objects inside the store by the delete rules. If a rule refuses, the whole request fails.
+public struct BatchDeleteRequest: Sendable {
+    /// The objects; sort, limit, offset and properties have no meaning here. Objects of sub-entities are among them
+    /// unless ``FetchRequest/includesSubentities`` is false.
+    public var objects: FetchRequest
+    /// The result to return.
+    public var resultKind = BatchResultKind.count
+
+    /// Makes a request for the objects of an entity that match a condition; without a condition, for all objects.
+    /// `arguments` are the values of the condition's placeholders.
+    public init(_ entity: String, where text: String? = nil, _ arguments: (any PropertyValue)?...) {
+        objects = FetchRequest(entity, where: text, arguments: arguments)
+    }
+}
+
+/// Inserts many objects, with only a few of them in memory at a time.
+///
+/// A row matches a stored object by its identity, or by its value of ``matching``. It then changes only the attributes
+/// that it names. NSBatchInsertRequest resets the others to their defaults.
+public struct BatchInsertRequest {
+    /// The content of a property in a row.
+    public enum Content: Sendable {
+        /// An attribute's value, or the identity of a to-one relationship's destination.
+        case literal(FetchPredicate.Expression)
+        /// The identities of a to-many relationship's destinations.
+        case list([FetchPredicate.Expression])
+
+        /// An attribute's value; of a to-one relationship, the destination or its identity.
+        public static func value(_ value: (any PropertyValue)?) -> Content {
+            .literal(value?.predicateExpression ?? .null)
+        }
+
+        /// The destinations of a to-many relationship, or their identities.
+        public static func destinations(_ values: [any PropertyValue]) -> Content {
+            .list(values.map(\.predicateExpression))
+        }
+    }
+
+    /// The entity's name.
+    public var entity: String
+    /// Returns the next row, contents by property, or nil at the end. The content of a to-one relationship is the
+    /// destination's identity.
+    public var nextRow: () throws -> [String: Content]?
+    /// The unique attribute by which a row matches an object; nil for the identity.
+    public var matching: String?
+    /// The result to return.
+    public var resultKind = BatchResultKind.count
+
+    /// Makes a request from a closure that returns one row after the other.
+    public init(_ entity: String, nextRow: @escaping () throws -> [String: Content]?) {
+        self.entity = entity
+        self.nextRow = nextRow
+    }
+
+    /// Makes a request from a sequence of rows.
+    public init(_ entity: String, rows: some Sequence<[String: Content]>) {
+        var iterator = rows.makeIterator()
+        self.init(entity) { iterator.next() }
+    }
+
+    /// Makes a request from a sequence of rows that name attributes and to-one relationships only, all of one Swift type.
+    public init<Given: PropertyValue>(_ entity: String, values rows: some Sequence<[String: Given]>) {
+        self.init(entity, values: rows.lazy.map { row -> [String: (any PropertyValue)?] in row })
+    }
+
+    /// Makes a request from a sequence of rows that name attributes and to-one relationships only.
+    public init(_ entity: String, values rows: some Sequence<[String: (any PropertyValue)?]>) {
+        var iterator = rows.makeIterator()
+        self.init(entity) { iterator.next()?.mapValues { .value($0) } }
+    }
+}
+
+/// The result of a batch request.
+public struct BatchResult: Sendable {
+    /// The number of requested objects that changed, without objects that delete rules changed.
+    public let count: Int
+    /// The numbers of inserted, updated and deleted objects, with those that delete rules and derived values changed.
+    public let changes: ChangeTally
+    /// The history transaction, or nil if nothing changed.
+    public let token: Int64?
+    /// The changed objects of the request's entity, if the request asked for them.
+    public let objects: [ObjectReference]
+    /// The number of rows of an insertion that were older than their objects, and so changed nothing.
+    public let staleCount: Int
+}
+
+/// The refusal of a whole batch request. The store is unchanged.
+public struct BatchError: Error, Sendable, CustomStringConvertible {
+    /// The kinds of refusal; the raw values are stable and meant for scripts and logs.
+    public enum Code: String, Sendable {
+        /// The request itself is wrong.
+        case invalid = "batch.invalid"
+        /// A rule of the model would be broken.
+        case refused = "batch.refused"
+    }
+
+    /// The kind of refusal.
+    public let code: Code
+    /// The problem, without any value of an object.
+    public let message: String
+    /// The remedy.
+    public let remedy: String
+    /// The broken rules of the model, at most a hundred; empty for a refusal of another kind.
+    public let failures: [ValidationFailure]
+    /// The number of the refused row of an insertion, from 1.
+    public let row: Int?
+
+    /// False: trying again does not help.
+    public var isRetriable: Bool { false }
+
+    /// Core Data's code for broken rules. Source: CoreDataErrors.h, NSBatchDeleteRequest.h.
+    public var coreDataCode: Int? { code == .refused ? 134_050 : nil }
+
+    /// The first broken rule.
+    public var failure: ValidationFailure? { failures.first }
+
+    /// Everything in one line.
+    public var description: String {
+        "\(row.map { "Row \($0): " } ?? "")\(message). \(remedy) [\(code.rawValue)]"
+    }
+
+    package init(_ code: Code, _ message: String, remedy: String, failures: [ValidationFailure] = [], row: Int? = nil) {
+        self.code = code
+        self.message = message
+        self.remedy = remedy
+        self.failures = failures
+        self.row = row
+    }
+
+    package init(_ failures: ValidationFailures) {
+        self.init(
+            .refused, failures.description,
+            remedy: "Nothing was changed; narrow the request, or mend the objects first", failures: failures.details)
+    }
+}

@@ -1,0 +1,99 @@
+/// An object as the writer context holds it until its next reset.
+///
+/// Its entity and its state are used so often that checking each access for others at the same time takes 4 % of a
+/// save: debug builds check them, as all tests do, and release builds do not.
+package final class ContextObject {
+    /// The object's entity: the most special one by which an event or a reference has named it.
+    #if !DEBUG
+    @exclusivity(unchecked)
+    #endif
+    package var entity: Entity
+    /// The entity that the store's row names.
+    let originalEntity: Entity
+    package let pk: Int64
+    /// Tells whether the store has no row of the object yet.
+    package let isNew: Bool
+    /// The values that the store held when the object was read; of a new object, those that any begins with, without its
+    /// identity.
+    package let original: [Value]
+    let wasPlaceholder: Bool
+    #if !DEBUG
+    @exclusivity(unchecked)
+    #endif
+    package var state: State
+    /// The number of the event that noted the object's state for undoing.
+    var journaledBy = 0
+    /// Tells whether the object is in the context's list of changed ones.
+    var isListed = false
+    /// The relationships kept in join tables whose links of this object changed.
+    var changedLinks: Set<Int> = []
+
+    /// What an event may change, and an undone event restores.
+    package struct State {
+        package var values: [Value]
+        package var isPlaceholder: Bool
+        /// The tombstone that the object left, once it is deleted.
+        package var deletion: Tombstone?
+        /// Tells whether the event that created the object was undone.
+        var isVoid = false
+        /// The transient attributes that a program has set, by their slots; events leave it empty.
+        package var transients: [Int: Value] = [:]
+        /// The slots that a program has set, of a new object of an editing context.
+        var assignedSlots = SlotSet()
+    }
+
+    init(row: StoredRow) {
+        entity = row.entity
+        originalEntity = row.entity
+        pk = row.pk
+        isNew = false
+        original = row.values
+        wasPlaceholder = row.isPlaceholder
+        state = State(values: row.values, isPlaceholder: row.isPlaceholder)
+    }
+
+    init(entity: Entity, pk: Int64, values: [Value]) {
+        self.entity = entity
+        originalEntity = entity
+        self.pk = pk
+        isNew = true
+        original = entity.initialValues
+        wasPlaceholder = false
+        state = State(values: values, isPlaceholder: true)
+    }
+
+    package var identity: Value { state.values[entity.identitySlot] }
+
+    /// The object as a row of the store, with what was changed of it.
+    package var row: StoredRow {
+        StoredRow(pk: pk, entity: entity, isPlaceholder: state.isPlaceholder, values: state.values)
+    }
+
+    /// The slots whose values differ from those that the store held.
+    var changedSlots: SlotSet {
+        let (original, values) = (original, state.values)
+        var slots = SlotSet()
+        for slot in original.indices where original[slot] != values[slot] { slots.insert(slot) }
+        return slots
+    }
+
+    package var isAlive: Bool { state.deletion == nil && !state.isVoid }
+
+    package var version: Value { entity.versionSlot.map { state.values[$0] } ?? .null }
+}
+
+extension ManagedObjectID {
+    /// The key under which a registry holds the object.
+    package var key: ObjectKey { ObjectKey(entity: kind.rootIndex, pk: pk) }
+
+    package init(_ object: ContextObject) { self.init(object.entity, object.pk) }
+}
+
+extension ValidationFailure {
+    /// Returns the failure with the object that it is of.
+    package func about(_ object: ContextObject) -> ValidationFailure {
+        // The key of an object that the writer would have made is another's after the failure.
+        let isNamed = !object.isNew || object.pk < 0
+        return about(object.identity, isNamed ? ManagedObjectID(object) : nil)
+    }
+}

@@ -1,0 +1,217 @@
+// What events say of relationships, and the other side that follows.
+extension EventApplier {
+    /// What a reference to an object leads to.
+    package enum Reference {
+        case object(ContextObject)
+        /// The object was deleted, and the event is older than that.
+        case gone(Tombstone)
+    }
+
+    package func resolve(
+        _ identity: Value, _ relationship: Relationship, _ operation: ObjectOperation
+    ) throws -> Reference {
+        let destination = registry.model.entities[relationship.destinationIndex]
+        let known = registry.known(destination.index, identity)
+        if let known, known.isAlive {
+            if known.entity !== destination { try narrow(known, to: destination) }
+            return .object(known)
+        }
+        if let tombstone = registry.tombstones[destination.rootIndex][identity]?.current {
+            // A mention alone brings no deleted object back, unless it is known to be newer than the deletion.
+            guard let time = operation.time, let deleted = tombstone.time, time > deleted else {
+                return .gone(tombstone)
+            }
+        }
+        if relationship.onMissing == .reject {
+            throw EventFailure(
+                code: "reference.missing",
+                "\(relationship.name) refers to a \(destination.name) that has not arrived; send it first, or let the "
+                    + "model say 'onMissing: placeholder'")
+        }
+        registry.placeholderCount += 1
+        return .object(create(entity: destination, identity: identity, replacing: known))
+    }
+
+    /// Returns the tombstone of a deletion that takes the object with it, or nil. The caller deletes the object once the
+    /// event's other changes are made, as they would have been before the deletion.
+    package func apply(
+        _ change: RelationshipChange, to relationship: Relationship, of object: ContextObject,
+        _ operation: ObjectOperation
+    ) throws -> Tombstone? {
+        switch change {
+        case .one(.null): try setDestination(nil, relationship, of: object)
+        case .one(let identity):
+            switch try resolve(identity, relationship, operation) {
+            case .object(let destination): try setDestination(destination, relationship, of: object)
+            case .gone(let tombstone): return try lead(object, relationship, toGone: tombstone)
+            }
+        case .replace(let identities):
+            let wanted = try existing(identities, relationship, operation)
+            let keys = Set(wanted.map(\.pk))
+            for old in try replaced(object, relationship) where !keys.contains(old.pk) {
+                try unlink(object, relationship, old)
+            }
+            for destination in wanted { try link(object, relationship, destination) }
+            if relationship.isOrdered { try order(object, relationship, wanted) }
+        case .edit(let add, let remove):
+            for destination in try existing(add, relationship, operation) {
+                try link(object, relationship, destination)
+            }
+            for identity in remove {
+                // What is not known is not linked either.
+                guard let known = registry.known(relationship.destinationIndex, identity), known.isAlive else {
+                    continue
+                }
+                try unlink(object, relationship, known)
+            }
+        }
+        return nil
+    }
+
+    /// The destinations that a list replaces; a set that memory should not hold is refused.
+    package func replaced(_ object: ContextObject, _ relationship: Relationship) throws -> [ContextObject] {
+        do {
+            return try registry.destinations(of: object, relationship, limit: ObjectRegistry.maximumListedDestinations)
+        } catch is ObjectRegistry.TooManyDestinations {
+            throw EventFailure(
+                code: "relationship.too_large",
+                "\(relationship.name) has more than \(ObjectRegistry.maximumListedDestinations) objects; a list cannot replace "
+                    + "them. Send {\"add\": […], \"remove\": […]} instead")
+        }
+    }
+
+    /// Resolves a list of destinations; those that were deleted are left out.
+    package func existing(
+        _ identities: [Value], _ relationship: Relationship, _ operation: ObjectOperation
+    ) throws -> [ContextObject] {
+        try identities.compactMap { identity in
+            if case .object(let found) = try resolve(identity, relationship, operation) { return found }
+            return nil
+        }
+    }
+
+    /// Does to an object that refers to a deleted one what the deletion would have done, had the event come in time; where
+    /// it would have deleted the object, returns the tombstone.
+    private func lead(
+        _ object: ContextObject, _ relationship: Relationship, toGone tombstone: Tombstone
+    ) throws -> Tombstone? {
+        let destination = registry.model.entities[relationship.destinationIndex]
+        switch relationship.inverseIndex.map({ destination.relationships[$0].deleteRule.lateReference }) {
+        case .deletesSource: return tombstone
+        case .refuses:
+            throw EventFailure(
+                code: "reference.deleted",
+                "\(relationship.name) refers to a deleted \(destination.name), whose deletion the rule 'deny' would have "
+                    + "refused; send the \(destination.name) again first")
+        case .clears, nil:
+            try setDestination(nil, relationship, of: object)
+            return nil
+        }
+    }
+
+    /// Leads a to-one relationship to another object and keeps its inverse true.
+    func setDestination(_ destination: ContextObject?, _ relationship: Relationship, of object: ContextObject) throws {
+        guard case .column(let slot) = relationship.storage else { return }
+        let old = object.state.values[slot]
+        let new: Value = destination.map { .integer($0.pk) } ?? .null
+        if old == new { return }
+        willChange(object)
+        object.state.values[slot] = new
+        if !object.entity.uniquenessConstraints.isEmpty { registry.noteUniqueValues(of: object) }
+        guard let inverse = inverse(of: relationship) else { return }
+        if let place = inverse.positionSlot {
+            object.state.values[place] =
+                try destination.map { .integer(try registry.takePlace(in: inverse, of: $0)) } ?? .null
+        }
+        if case .column(let inverseSlot) = inverse.storage {
+            try exchangePartners(of: object, relationship, inverseSlot, old: old, new: destination)
+            return
+        }
+        if let destination {
+            registry.noteMember(object.pk, of: ObjectRegistry.LinkKey(inverse, of: destination.pk))
+            if inverse.hasCountLimits { countChecks.append((destination, inverse)) }
+        }
+        if inverse.minimumCount > 0, case .integer(let pk) = old,
+            let previous = try registry.object(entity: relationship.destinationIndex, pk: pk)
+        {
+            countChecks.append((previous, inverse))
+        }
+    }
+
+    /// Keeps a one-to-one relationship mutual: the former partners of both ends lose their references.
+    func exchangePartners(
+        of object: ContextObject, _ relationship: Relationship, _ inverseSlot: Int, old: Value, new: ContextObject?
+    ) throws {
+        guard case .column(let slot) = relationship.storage else { return }
+        if case .integer(let pk) = old,
+            let previous = try registry.object(entity: relationship.destinationIndex, pk: pk),
+            previous.isAlive, previous.state.values[inverseSlot] == .integer(object.pk)
+        {
+            willChange(previous)
+            previous.state.values[inverseSlot] = .null
+        }
+        guard let new else { return }
+        if case .integer(let pk) = new.state.values[inverseSlot], pk != object.pk,
+            let rival = try registry.object(entity: object.entity.index, pk: pk), rival.isAlive
+        {
+            willChange(rival)
+            rival.state.values[slot] = .null
+        }
+        willChange(new)
+        new.state.values[inverseSlot] = .integer(object.pk)
+        if !new.entity.uniquenessConstraints.isEmpty { registry.noteUniqueValues(of: new) }
+    }
+
+    package func inverse(of relationship: Relationship) -> Relationship? {
+        registry.model.inverse(of: relationship)
+    }
+
+    package func link(_ object: ContextObject, _ relationship: Relationship, _ destination: ContextObject) throws {
+        switch relationship.storage {
+        case .column: return
+        case .inverseColumn:
+            if let inverse = inverse(of: relationship) { try setDestination(object, inverse, of: destination) }
+        case .join(let table, let isOwner):
+            try setPair(true, table: table, isOwner: isOwner, object, relationship, destination)
+        }
+    }
+
+    package func unlink(_ object: ContextObject, _ relationship: Relationship, _ destination: ContextObject) throws {
+        switch relationship.storage {
+        case .column: return
+        case .inverseColumn(let slot):
+            if destination.state.values[slot] == .integer(object.pk), let inverse = inverse(of: relationship) {
+                try setDestination(nil, inverse, of: destination)
+            }
+        case .join(let table, let isOwner):
+            try setPair(false, table: table, isOwner: isOwner, object, relationship, destination)
+        }
+    }
+
+    func setPair(
+        _ isLinked: Bool, table: Int, isOwner: Bool, _ object: ContextObject, _ relationship: Relationship,
+        _ destination: ContextObject
+    ) throws {
+        let (owner, other) = isOwner ? (object, destination) : (destination, object)
+        try setPair(Pair(owner: owner.pk, destination: other.pk))
+        // A relationship that is its own inverse keeps each link in both directions.
+        if registry.pairs[table].join.isOwnInverse, owner.pk != other.pk {
+            try setPair(Pair(owner: other.pk, destination: owner.pk))
+        }
+
+        func setPair(_ pair: Pair) throws {
+            let state = try registry.pairState(pair, table: table, isNew: owner.isNew || other.isNew)
+            if state.current == isLinked { return }
+            note(.pair(table: table, pair, state))
+            registry.pairs[table].set(pair, isLinked)
+            if isLinked, registry.hasOrder { try place(pair, table: table, owner, other) }
+            willChange(object)
+            // Without an inverse the destination does not change.
+            if relationship.inverseIndex != nil { willChange(destination) }
+            if relationship.hasCountLimits { countChecks.append((object, relationship)) }
+            if let inverse = inverse(of: relationship), inverse.hasCountLimits {
+                countChecks.append((destination, inverse))
+            }
+        }
+    }
+}

@@ -1,0 +1,231 @@
+/// Applies events to the objects in memory, one after the other, each whole or not at all.
+///
+/// The result does not depend on where chunks begin and end: every event is checked when it is applied, as if it were
+/// saved alone.
+package final class EventApplier {
+    package let registry: ObjectRegistry
+    package let validators: Validators
+    // Debug builds check the accesses to what every event uses, release builds do not: see ``ContextObject``.
+    #if !DEBUG
+    @exclusivity(unchecked)
+    #endif
+    package var journal: [JournalEntry] = []
+    #if !DEBUG
+    @exclusivity(unchecked)
+    #endif
+    private var eventNumber = 0
+    /// The conflicts of the applied events that a policy resolved, until they are saved.
+    package var notes: [ConflictNote] = []
+    private var notesBefore = 0
+    /// How many placeholders there were before the event.
+    private var placeholdersBefore = 0
+    /// The objects whose relationships with count limits the event changed.
+    #if !DEBUG
+    @exclusivity(unchecked)
+    #endif
+    var countChecks: [(object: ContextObject, relationship: Relationship)] = []
+    /// The rules that the event breaks, as far as they are known.
+    #if !DEBUG
+    @exclusivity(unchecked)
+    #endif
+    package var failures = ValidationFailures()
+    var failedRules: Set<FailedRule> = []
+
+    package enum JournalEntry {
+        case state(ContextObject, ContextObject.State)
+        case created(ContextObject, replaced: ContextObject?)
+        case pair(table: Int, Pair, JoinTableRegistry.State)
+        case entity(ContextObject, Entity)
+        case tombstone(entity: Int, identity: Value, ObjectRegistry.TombstoneEntry?)
+    }
+
+    init(registry: ObjectRegistry, validators: Validators? = nil) {
+        self.registry = registry
+        self.validators = validators ?? .none(registry.model)
+    }
+
+    /// Applies an event.
+    ///
+    /// - Throws: ``LargeDeletion`` where a deletion has to be carried out in the store (nothing was changed then), or
+    ///   ``StoreError``.
+    package func apply(_ event: ChangeSet) throws -> EventOutcome {
+        begin()
+        do {
+            guard let root = event.operations.last else { return .applied }
+            let known = registry.known(root.entity, root.identity)
+            if isStale(root, known) { return .stale }
+            if event.operations.count == 1 {
+                try apply(root, known)
+            } else {
+                try applyAll(event.operations)
+            }
+            try validateTouched()
+            return .applied
+        } catch let failure as EventFailure {
+            undo()
+            return .failed(failure)
+        } catch let failures as ValidationFailures {
+            undo()
+            return .failed(EventFailure(failures))
+        } catch {
+            undo()
+            throw error
+        }
+    }
+
+    /// Begins an event: what it changes from here on can be undone.
+    package func begin() {
+        eventNumber += 1
+        placeholdersBefore = registry.placeholderCount
+        notesBefore = notes.count
+        journal.removeAll(keepingCapacity: true)
+        countChecks.removeAll(keepingCapacity: true)
+        if failures.isEmpty { return }
+        failures = ValidationFailures()
+        failedRules.removeAll()
+    }
+
+    private func applyAll(_ operations: [ObjectOperation]) throws {
+        for operation in operations {
+            let known = registry.known(operation.entity, operation.identity)
+            // A nested object may be older than what is known of it; only the event's own object makes the event stale.
+            if !isStale(operation, known) { try apply(operation, known) }
+        }
+    }
+
+    /// Applies an operation that is not stale.
+    ///
+    /// - Parameter known: the object of its identity, alive or not, or nil.
+    private func apply(_ operation: ObjectOperation, _ known: ContextObject?) throws {
+        switch operation.kind {
+        case .upsert: try upsert(operation, known)
+        case .delete: try delete(operation, known)
+        case .truncate:
+            throw EventFailure(
+                code: "delete.too_large",
+                "The event truncates an entity besides other things; send the truncation alone")
+        }
+    }
+
+    // MARK: Journal
+
+    /// Notes an object's state before the event's first change to it.
+    func willChange(_ object: ContextObject) {
+        if object.journaledBy == eventNumber { return }
+        object.journaledBy = eventNumber
+        journal.append(.state(object, object.state))
+        registry.list(object)
+    }
+
+    /// Notes something that undoing the event has to restore.
+    package func note(_ entry: JournalEntry) { journal.append(entry) }
+
+    func setTombstone(_ tombstone: Tombstone?, entity: Int, identity: Value) {
+        let entity = registry.roots[entity]
+        let known = registry.tombstones[entity][identity]
+        journal.append(.tombstone(entity: entity, identity: identity, known))
+        registry.tombstones[entity][identity] = ObjectRegistry.TombstoneEntry(
+            stored: known?.stored, current: tombstone, isChanged: true)
+    }
+
+    package func undo() {
+        registry.placeholderCount = placeholdersBefore
+        notes.removeLast(notes.count - notesBefore)
+        for entry in journal.reversed() {
+            switch entry {
+            case .state(let object, let state):
+                object.state = state
+            case .created(let object, let replaced):
+                object.state.isVoid = true
+                registry.byKey[object.entity.rootIndex][object.pk] = nil
+                registry.byIdentity[object.entity.rootIndex][object.identity] = replaced
+            case .pair(let table, let pair, let state):
+                registry.pairs[table].set(pair, state.current)
+                registry.pairs[table].setPlaces(pair, state.places)
+            case .entity(let object, let entity):
+                object.entity = entity
+            case .tombstone(let entity, let identity, let entry):
+                registry.tombstones[entity][identity] = entry
+            }
+        }
+        journal.removeAll(keepingCapacity: true)
+    }
+
+    package func create(entity: Entity, identity: Value) -> ContextObject {
+        create(entity: entity, identity: identity, replacing: registry.known(entity.index, identity))
+    }
+
+    /// - Parameter replaced: the dead object of the identity that the registry knows, or nil.
+    package func create(entity: Entity, identity: Value, replacing replaced: ContextObject?) -> ContextObject {
+        let object = registry.makeObject(entity: entity, identity: identity)
+        noteCreated(object, replaced: replaced)
+        return object
+    }
+
+    /// Notes that the event made an object.
+    func noteCreated(_ object: ContextObject, replaced: ContextObject? = nil) {
+        object.journaledBy = eventNumber
+        journal.append(.created(object, replaced: replaced))
+    }
+
+    // MARK: Upsert
+
+    private func upsert(_ operation: ObjectOperation, _ known: ContextObject?) throws {
+        let entity = registry.model.entities[operation.entity]
+        guard entity.mergePolicy != nil else { return try upsert(operation, entity, known) }
+        if let operation = try meetUniqueValues(operation, entity) {
+            try upsert(operation, entity, registry.known(operation.entity, operation.identity))
+        }
+    }
+
+    private func upsert(_ operation: ObjectOperation, _ entity: Entity, _ known: ContextObject?) throws {
+        let object: ContextObject
+        if let known, known.isAlive {
+            object = known
+            willChange(object)
+            if object.entity !== entity { try narrow(object, to: entity) }
+        } else {
+            object = create(entity: entity, identity: operation.identity, replacing: known)
+        }
+        if object.state.isPlaceholder { try complete(object) }
+        for attribute in operation.transients {
+            // Nothing keeps the value; what the model forbids is an error all the same.
+            let transient = entity.transientAttributes[attribute.slot]
+            transient.check(attribute.value, entity: entity.name) { note($0, of: object) }
+        }
+        for attribute in operation.attributes where attribute.slot != entity.identitySlot {
+            // What the store computes no event can state.
+            if entity.attributes[attribute.slot].isDerived { continue }
+            entity.limitsBySlot[attribute.slot]?.check(attribute.value, of: entity) { note($0, of: object) }
+            set(attribute.value, attribute.slot, of: object)
+        }
+        if let slot = entity.versionSlot, !operation.version.isNull { set(operation.version, slot, of: object) }
+        if !object.entity.uniquenessConstraints.isEmpty { registry.noteUniqueValues(of: object) }
+        var deletion: Tombstone?
+        for change in operation.relationships {
+            let tombstone = try apply(
+                change.change, to: entity.relationships[change.relationship], of: object, operation)
+            deletion = deletion ?? tombstone
+        }
+        if let deletion { try delete([object], at: deletion.time) }
+    }
+
+    /// Gives an object a value. The one that it has already copies nothing of a state that the journal holds too.
+    private func set(_ value: Value, _ slot: Int, of object: ContextObject) {
+        if object.state.values[slot] != value { object.state.values[slot] = value }
+    }
+
+    /// Turns a placeholder into an object of its own event: defaults are set, its tombstone is lifted.
+    package func complete(_ object: ContextObject) throws(EventFailure) {
+        if object.entity.isAbstract { throw abstract(object.entity) }
+        object.state.isPlaceholder = false
+        for slot in object.entity.defaultSlots where object.state.values[slot].isNull {
+            object.state.values[slot] = object.entity.defaults[slot]
+        }
+        // A placeholder is exempt from counts, the object it becomes is not.
+        for relationship in object.entity.countedRelationships { countChecks.append((object, relationship)) }
+        if registry.tombstones[object.entity.rootIndex][object.identity]?.current != nil {
+            setTombstone(nil, entity: object.entity.index, identity: object.identity)
+        }
+    }
+}

@@ -1,0 +1,337 @@
+/// The objects, links and tombstones that a chunk touches, read from the store in bulk and changed in memory.
+///
+/// A link is never trusted by itself: the logs below say where a link may be, the objects' current values say whether
+/// it is. So undoing an event restores values only, and logs may hold too much but never too little.
+///
+/// Debug builds check the accesses to what every object is looked up in, release builds do not: see ``ContextObject``.
+package final class ObjectRegistry {
+    package let model: ObjectModel
+    /// Where objects, links and tombstones are read.
+    package let reader: any RowReader
+    /// The number of destinations above which a deletion is carried out inside the store.
+    var setDeletionThreshold: Int
+
+    /// The position of each entity's root: what follows is kept by root, for keys and identities are the hierarchy's.
+    package let roots: [Int]
+    #if !DEBUG
+    @exclusivity(unchecked)
+    #endif
+    var byIdentity: [[Value: ContextObject]]
+    #if !DEBUG
+    @exclusivity(unchecked)
+    #endif
+    package var byKey: [[Int64: ContextObject]]
+    /// Objects by the values that have to be unique together.
+    var byUnique: [Unique: [ContextObject]] = [:]
+    /// The values whose holders were looked up in the store.
+    var loadedUnique: Set<Unique> = []
+    /// The next place in ordered relationships.
+    var nextPlaces: [LinkKey: Int64] = [:]
+    /// The ordered relationships that were put in order as a whole.
+    var orderedLists: Set<LinkKey> = []
+    /// The changed objects in the order of their first change.
+    package var listed: [ContextObject] = []
+    let changedNames = ChangedNames()
+    package var tombstones: [[Value: TombstoneEntry]]
+    package var pairs: [JoinTableRegistry]
+    package var nextKeys: [Int64]
+    /// Whether tombstones are asked for; a registry that only reads knows none.
+    var storeHasTombstones = false
+    package var placeholderCount = 0
+    /// The number of objects that were read from the store.
+    private(set) var loadedCount = 0
+
+    /// Tells whether the model has ordered relationships.
+    let hasOrder: Bool
+    private var members: [LinkKey: [Int64]] = [:]
+    private var loadedMembers: Set<LinkKey> = []
+
+    /// What the store and the chunk know of a deleted object.
+    package struct TombstoneEntry {
+        package let stored: Tombstone?
+        package var current: Tombstone?
+        var isChanged = false
+    }
+
+    struct Unique: Hashable {
+        let constraint: Int
+        let values: [Value]
+    }
+
+    /// A to-many relationship of one object.
+    struct LinkKey: KeyHashable {
+        /// The position of the entity that declares the relationship: those of entities beside each other have the same
+        /// positions, and an event may name an object by the wrong one.
+        let entity: Int
+        let relationship: Int
+        let pk: Int64
+
+        init(_ relationship: Relationship, of pk: Int64) {
+            entity = relationship.entityIndex
+            self.relationship = relationship.index
+            self.pk = pk
+        }
+
+        var keyHash: KeyHash { KeyHash(pk, Int64(entity), Int64(relationship)) }
+    }
+
+    /// The greatest number of destinations that are read in order to be listed or counted.
+    static let maximumListedDestinations = 10_000
+
+    /// Signals that a deletion reaches more objects than memory should hold.
+    struct TooManyDestinations: Error {}
+
+    init(_ reader: any RowReader, model: ObjectModel, setDeletionThreshold: Int) {
+        self.reader = reader
+        self.model = model
+        self.setDeletionThreshold = setDeletionThreshold
+        roots = model.entities.map(\.rootIndex)
+        hasOrder = model.entities.contains { $0.relationships.contains(where: \.isOrdered) }
+        byIdentity = Array(repeating: [:], count: model.entities.count)
+        byKey = Array(repeating: [:], count: model.entities.count)
+        tombstones = Array(repeating: [:], count: model.entities.count)
+        pairs = model.joinTables.map { JoinTableRegistry($0) }
+        nextKeys = []
+    }
+
+    /// Continues the counters of a store, for a registry that writes.
+    package func take(_ counters: StoreCounters) {
+        nextKeys = counters.nextKeys
+        storeHasTombstones = counters.hasTombstones
+    }
+
+    /// Forgets all objects; what is remembered does not grow with the stream.
+    package func reset() {
+        for index in byIdentity.indices {
+            byIdentity[index].removeAll(keepingCapacity: true)
+            byKey[index].removeAll(keepingCapacity: true)
+            tombstones[index].removeAll(keepingCapacity: true)
+        }
+        byUnique.removeAll(keepingCapacity: true)
+        loadedUnique.removeAll(keepingCapacity: true)
+        nextPlaces.removeAll(keepingCapacity: true)
+        orderedLists.removeAll(keepingCapacity: true)
+        listed.removeAll(keepingCapacity: true)
+        for index in pairs.indices { pairs[index].reset() }
+        members.removeAll(keepingCapacity: true)
+        loadedMembers.removeAll(keepingCapacity: true)
+        placeholderCount = 0
+        loadedCount = 0
+    }
+
+    // MARK: Objects
+
+    /// Returns the object of an identity that the context holds, of whatever entity of the hierarchy, or nil.
+    package func known(_ entity: Int, _ identity: Value) -> ContextObject? { byIdentity[roots[entity]][identity] }
+
+    /// Returns the object of a primary key that the context holds, or nil.
+    package func known(_ entity: Int, pk: Int64) -> ContextObject? { byKey[roots[entity]][pk] }
+
+    @discardableResult
+    package func register(_ row: StoredRow) -> ContextObject {
+        let root = row.entity.rootIndex
+        if let known = byKey[root][row.pk] { return known }
+        let object = ContextObject(row: row)
+        byKey[root][row.pk] = object
+        loadedCount += 1
+        byIdentity[root][object.identity] = object
+        noteUniqueValues(of: object)
+        return object
+    }
+
+    /// Makes a new object that holds nothing but its identity: a placeholder until it is completed.
+    func makeObject(entity: Entity, identity: Value) -> ContextObject {
+        makeObject(entity: entity, values: entity.initialValues(identity))
+    }
+
+    /// Makes a new object that holds the given values, its identity among them: a placeholder until it is completed.
+    func makeObject(entity: Entity, values: [Value]) -> ContextObject {
+        let pk = nextKeys[entity.rootIndex]
+        nextKeys[entity.rootIndex] += 1
+        let object = ContextObject(entity: entity, pk: pk, values: values)
+        byKey[entity.rootIndex][pk] = object
+        byIdentity[entity.rootIndex][values[entity.identitySlot]] = object
+        list(object)
+        return object
+    }
+
+    /// Makes room for new objects of the given entities.
+    package func reserve(_ entities: some Sequence<Entity>) {
+        var counts = Array(repeating: 0, count: byKey.count)
+        for entity in entities { counts[entity.rootIndex] += 1 }
+        for (root, count) in counts.enumerated() where count > 0 {
+            byKey[root].reserveCapacity(byKey[root].count + count)
+            byIdentity[root].reserveCapacity(byIdentity[root].count + count)
+        }
+    }
+
+    package func list(_ object: ContextObject) {
+        if object.isListed { return }
+        object.isListed = true
+        listed.append(object)
+    }
+
+    /// Returns the object of a primary key, read from the store if need be, or nil where there is none.
+    package func object(entity: Int, pk: Int64) throws(StoreError) -> ContextObject? {
+        if let known = byKey[roots[entity]][pk] { return known }
+        try load(entity: entity, primaryKeys: [pk])
+        return byKey[roots[entity]][pk]
+    }
+
+    package func load(entity: Int, primaryKeys: [Int64]) throws(StoreError) {
+        let root = roots[entity]
+        let missing = primaryKeys.filter { byKey[root][$0] == nil }
+        if missing.isEmpty { return }
+        try reader.rows(of: root, .primaryKeys(missing)) { register($0) }
+    }
+
+    /// Returns a value as people know it: of a to-one relationship the destination's identity.
+    package func shown(_ value: Value, _ slot: Int, _ entity: Entity) throws(StoreError) -> Value {
+        guard let relationship = entity.relationship(at: slot), case .integer(let pk) = value else { return value }
+        return try object(entity: relationship.destinationIndex, pk: pk)?.identity ?? .null
+    }
+
+    /// Tells whether a slot holds nothing: a reference without inverse is cleared when its destination goes.
+    func readsNull(_ object: ContextObject, _ slot: Int) -> Bool {
+        readsNull(object.state.values[slot], slot, object.entity)
+    }
+
+    func readsNull(_ value: Value, _ slot: Int, _ entity: Entity) -> Bool {
+        guard case .integer(let pk) = value else { return value.isNull }
+        guard let relationship = entity.clearedRelationship(slot: slot) else { return false }
+        // A destination that the chunk deletes is known to the registry.
+        return known(relationship.destinationIndex, pk: pk)?.isAlive == false
+    }
+
+    // MARK: Reading again
+
+    /// Forgets which to-many relationships are known as a whole: they are read again when they are asked for.
+    func forgetLists() {
+        loadedMembers.removeAll(keepingCapacity: true)
+        for index in pairs.indices { pairs[index].forgetUnchanged() }
+    }
+
+    /// Forgets the objects that are as they were read, and all lists.
+    func forgetUnchanged(keeping isKept: (ContextObject) -> Bool) {
+        let kept = byKey.map { $0.values.filter(isKept) }
+        members.removeAll()
+        forgetLists()
+        for index in byKey.indices {
+            byKey[index].removeAll()
+            byIdentity[index].removeAll()
+        }
+        for object in kept.joined() { replace(with: object) }
+        listed = listed.filter { byKey[$0.entity.rootIndex][$0.pk] === $0 }
+    }
+
+    /// Puts an object in the place of the one with its key, and notes what its columns lead to.
+    package func replace(with object: ContextObject) {
+        byKey[object.entity.rootIndex][object.pk] = object
+        byIdentity[object.entity.rootIndex][object.identity] = object
+        for relationship in object.entity.relationships {
+            guard case .column(let slot) = relationship.storage, let inverse = model.inverse(of: relationship),
+                case .integer(let pk) = object.state.values[slot]
+            else { continue }
+            noteMember(object.pk, of: LinkKey(inverse, of: pk))
+        }
+    }
+
+    /// Makes a new object under a key that it had before: it was deleted in the meantime.
+    func makeObject(entity: Entity, identity: Value, pk: Int64) -> ContextObject {
+        let next = nextKeys[entity.rootIndex]
+        nextKeys[entity.rootIndex] = pk
+        let object = makeObject(entity: entity, identity: identity)
+        nextKeys[entity.rootIndex] = max(next, pk + 1)
+        return object
+    }
+
+    // MARK: Links kept in the destinations' columns
+
+    /// Notes that `destination` may be among the destinations of an object.
+    func noteMember(_ destination: Int64, of key: LinkKey) {
+        members[key, default: []].append(destination)
+    }
+
+    /// Reads the destinations of several objects at once; returns false where there are more than `limit`.
+    func loadMembers(
+        of owners: [ContextObject], _ relationship: Relationship, slot: Int, limit: Int?
+    ) throws(StoreError) -> Bool {
+        let keys = owners.filter { !$0.isNew }.map { linkKey($0, relationship) }.filter { !loadedMembers.contains($0) }
+        if keys.isEmpty { return true }
+        var rows: [StoredRow] = []
+        let owners = RowKeys.values(keys.map { .integer($0.pk) }, slot: slot)
+        try reader.rows(of: relationship.destinationIndex, owners, limit: limit.map { $0 == .max ? $0 : $0 + 1 }) {
+            rows.append($0)
+        }
+        if let limit, rows.count > limit { return false }
+        for row in rows {
+            register(row)
+            if case .integer(let owner) = row.values[slot] {
+                noteMember(row.pk, of: LinkKey(relationship, of: owner))
+            }
+        }
+        loadedMembers.formUnion(keys)
+        return true
+    }
+
+    func linkKey(_ object: ContextObject, _ relationship: Relationship) -> LinkKey {
+        LinkKey(relationship, of: object.pk)
+    }
+
+    /// Reads the links of several objects in a join table; returns false where there are more than `limit`.
+    func loadPairs(
+        of owners: [ContextObject], table: Int, isOwner: Bool, destination: Int, limit: Int?
+    ) throws(StoreError) -> Bool {
+        let keys = owners.filter { !$0.isNew && !pairs[table].isLoaded($0.pk, isOwner: isOwner) }.map(\.pk)
+        if keys.isEmpty { return true }
+        var found: [(pair: Pair, places: PairPlaces)] = []
+        try reader.links(
+            in: table, of: keys, isOwnerSide: isOwner, limit: limit.map { $0 == .max ? $0 : $0 + 1 }
+        ) { found.append(($0, $1)) }
+        if let limit, found.count > limit { return false }
+        for link in found { pairs[table].noteStored(link.pair, link.places) }
+        pairs[table].noteLoaded(keys, isOwner: isOwner)
+        try load(entity: destination, primaryKeys: found.map { isOwner ? $0.pair.destination : $0.pair.owner })
+        return true
+    }
+
+    /// Returns the objects that a relationship of an object leads to now; in their order, where they have one.
+    ///
+    /// - Throws: ``TooManyDestinations`` where the store holds more than `limit`.
+    package func destinations(
+        of object: ContextObject, _ relationship: Relationship, limit: Int? = nil
+    ) throws -> [ContextObject] {
+        let destination = relationship.destinationIndex
+        switch relationship.storage {
+        case .column(let slot):
+            guard case .integer(let pk) = object.state.values[slot],
+                let found = try self.object(entity: destination, pk: pk),
+                found.isAlive
+            else { return [] }
+            return [found]
+        case .inverseColumn(let slot):
+            guard try loadMembers(of: [object], relationship, slot: slot, limit: limit) else {
+                throw TooManyDestinations()
+            }
+            var seen: Set<Int64> = []
+            let found = (members[linkKey(object, relationship)] ?? []).compactMap { pk -> ContextObject? in
+                guard seen.insert(pk).inserted, let found = known(destination, pk: pk), found.isAlive,
+                    found.state.values[slot] == .integer(object.pk)
+                else { return nil }
+                return found
+            }
+            guard let place = relationship.positionSlot else { return found }
+            return found.sorted {
+                ($0.state.values[place].integer ?? .max, $0.pk) < ($1.state.values[place].integer ?? .max, $1.pk)
+            }
+        case .join(let table, let isOwner):
+            guard
+                try loadPairs(
+                    of: [object], table: table, isOwner: isOwner, destination: destination, limit: limit)
+            else { throw TooManyDestinations() }
+            let keys = pairs[table].linked(to: object.pk, isOwner: isOwner)
+            try load(entity: destination, primaryKeys: keys)
+            return keys.compactMap { known(destination, pk: $0) }.filter(\.isAlive)
+        }
+    }
+}

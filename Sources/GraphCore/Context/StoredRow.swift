@@ -1,0 +1,29 @@
+/// A row of an entity's table as the writer reads it.
+package struct StoredRow {
+    package let pk: Int64
+    /// The row's own entity, which may be below the one that was looked up.
+    package let entity: Entity
+    package let isPlaceholder: Bool
+    /// One value a slot.
+    package let values: [Value]
+
+    package init(pk: Int64, entity: Entity, isPlaceholder: Bool, values: [Value]) {
+        self.pk = pk
+        self.entity = entity
+        self.isPlaceholder = isPlaceholder
+        self.values = values
+    }
+}
+
+/// What is known of a deleted object.
+package struct Tombstone {
+    /// The version of the deletion, or null.
+    package var version: Value
+    /// When the deletion happened, in microseconds since 1970 UTC, or nil.
+    package var time: Int64?
+
+    package init(version: Value, time: Int64? = nil) {
+        self.version = version
+        self.time = time
+    }
+}

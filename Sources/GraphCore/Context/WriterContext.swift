@@ -1,0 +1,329 @@
+import Foundation
+
+/// The private context that writes a store: applies events in chunks, saves each with its history, then forgets it.
+///
+/// Chunks gather in one database transaction until ``commit()``: what a crash interrupts was never there. Making it takes
+/// the store's lease, so it is also what the editing contexts of a process save through: calls from several threads
+/// come one after the other.
+public final class WriterContext: @unchecked Sendable {
+    // Everything that changes is guarded by the lock; a call may lead to others of the same context.
+    private let lock = NSRecursiveLock()
+
+    /// How a writer context works.
+    public struct Options {
+        /// Who writes, for the history: the process, unless it says otherwise.
+        public var author = ProcessInfo.processInfo.processName
+        /// The context's name, for the history.
+        public var name: String?
+        /// For how long other machines wait before they take the store from a silent holder.
+        public var leaseTTLSeconds: Double = 10
+        /// The number of objects above which a deletion is carried out inside the store, by sets of rows.
+        public var setDeletionThreshold = 1000
+        /// A program's own checks by the name of the entity; those of an ancestor hold for its sub-entities too.
+        public var validators: [String: EntityValidator] = [:]
+        /// Whether a store whose disk failed is verified before it is written again; a repair does without.
+        public var verifiesSuspectStore = true
+        /// The time, in microseconds since 1970 UTC.
+        public var now: () -> Int64 = WriterContext.systemTime
+
+        /// Makes options with their defaults.
+        public init() {}
+    }
+
+    /// What became of a chunk.
+    public struct ChunkResult {
+        /// One outcome an event.
+        public let outcomes: [EventOutcome]
+        /// How many objects were inserted, updated and deleted.
+        public let changes: ChangeTally
+        /// How many placeholders were made for objects that have not arrived.
+        public let placeholderCount: Int
+        /// The token of the history transaction, or nil where nothing changed.
+        public let token: Int64?
+
+        /// Throws what the chunk's events were refused for, so that no refusal passes unseen.
+        ///
+        ///     let changes = try writer.apply(chunk).check().changes
+        ///
+        /// The events beside a refused one are applied; ``WriterContext/rollback()`` takes them back, too.
+        ///
+        /// - Throws: ``RefusedEvents``.
+        @discardableResult
+        public func check() throws(RefusedEvents) -> ChunkResult {
+            if let refused = RefusedEvents(outcomes) { throw refused }
+            return self
+        }
+    }
+
+    /// What a chunk brings besides its events; all of it is saved with them.
+    public struct Chunk {
+        /// The events in the order in which they apply.
+        public var events: [ChangeSet]
+        /// Where the events come from, for the history.
+        public var source: String?
+        /// The positions after the chunk.
+        public var positions: [SourcePosition] = []
+        /// Records that could not be decoded.
+        public var deadLetters: [DeadLetter] = []
+        /// The numbers of the dead letters that the events were, one an event, where they are tried again: those of
+        /// events that are applied or stale are removed, the others' attempts counted.
+        public var retriedLetters: [Int64] = []
+        /// Dead letters that were tried again and could not be decoded, with the new reason.
+        public var undecodedLetters: [DeadLetter] = []
+        /// The numbers of dead letters whose records are not wanted any more.
+        public var unwantedLetters: [Int64] = []
+
+        /// Makes a chunk; without events it still saves its positions and dead letters.
+        public init(
+            events: [ChangeSet], source: String? = nil, positions: [SourcePosition] = [],
+            deadLetters: [DeadLetter] = []
+        ) {
+            self.events = events
+            self.source = source
+            self.positions = positions
+            self.deadLetters = deadLetters
+        }
+    }
+
+    /// The store that the context writes.
+    public let store: Store
+    package let options: Options
+    package let session: any WriterSession
+    package let registry: ObjectRegistry
+    let applier: EventApplier
+    package let plan: DerivedPlan
+    private var claimRenewed: Int64
+    package var nextChange: Int64
+    var uncommittedCount = 0
+    private var lastCommittedToken: Int64?
+    private var isClosed = false
+    var savedToken: Int64?
+    /// Why applied chunks were undone by somebody else's save; whoever applied them has to be told.
+    var undoneChunks: StoreError?
+
+    /// The number of rows written since the last commit.
+    public var uncommittedRows: Int { exclusively { uncommittedCount } }
+    /// The last token that was committed by this context, or nil.
+    public var committedToken: Int64? { exclusively { lastCommittedToken } }
+
+    /// Calls `body` while no other thread uses the writer.
+    func exclusively<Result>(_ body: () throws -> Result) rethrows -> Result {
+        lock.lock()
+        defer { lock.unlock() }
+        return try body()
+    }
+
+    /// Makes the writer of a store.
+    ///
+    /// - Throws: ``StoreError`` with code `store.leased` where another worker holds the store, and `store.corrupt` where
+    ///   its disk failed and verifying it found problems.
+    public init(store: Store, options: Options = Options()) throws(StoreError) {
+        if options.verifiesSuspectStore { try store.verifyIfNeeded() }
+        self.store = store
+        self.options = options
+        let validators = try Validators(options.validators, model: store.model)
+        let now = options.now()
+        let session = try store.storage.makeWriterSession()
+        do {
+            let counters = try session.access { try session.claim(ttlSeconds: options.leaseTTLSeconds, now: now) }
+            registry = ObjectRegistry(
+                session, model: store.model, setDeletionThreshold: options.setDeletionThreshold)
+            registry.take(counters)
+            nextChange = counters.nextChange
+        } catch {
+            throw StoreError(error, action: "take the store's lease")
+        }
+        self.session = session
+        claimRenewed = now
+        applier = EventApplier(registry: registry, validators: validators)
+        plan = DerivedPlan(store.model)
+    }
+
+    /// The system's time in microseconds since 1970 UTC.
+    public static func systemTime() -> Int64 {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000
+    }
+
+    // MARK: Chunks
+
+    /// Applies and saves a chunk, then resets the context; ``commit()`` makes it last.
+    ///
+    /// An event that breaks a rule leaves no trace and does not harm the others.
+    ///
+    /// - Parameters:
+    ///   - chunk: the events with what is saved beside them.
+    ///   - deadLetter: makes the dead letter of a failed event, given its position in the chunk.
+    /// - Throws: ``StoreError``. Everything since the last commit is undone then: apply it again from the committed
+    ///   positions.
+    public func apply(
+        _ chunk: Chunk, deadLetter: (Int, EventFailure) -> DeadLetter? = { _, _ in nil }
+    ) throws(StoreError) -> ChunkResult {
+        try undoingOnFailure("save the chunk") {
+            try reportUndoneChunks()
+            try beginIfNeeded()
+            do {
+                return try session.undoingOnFailure { try save(chunk, deadLetter, isolatesEvents: false) }
+            } catch let error as StoreError where error.isOfOneEvent {
+                // A rule of the schema that the checks in memory do not know, or a stored value that nothing can be
+                // done with: find the event that meets it.
+                try restart()
+                return try save(chunk, deadLetter, isolatesEvents: true)
+            }
+        }
+    }
+
+    // MARK: Transactions
+
+    /// Makes everything applied since the last commit last.
+    ///
+    /// - Throws: ``StoreError``; everything since the last commit is undone then.
+    public func commit() throws(StoreError) {
+        try undoingOnFailure("commit") {
+            try reportUndoneChunks()
+            guard session.isInTransaction else { return }
+            let now = options.now()
+            let isDue = abs(now - claimRenewed) > Int64(options.leaseTTLSeconds * 250_000)
+            if isDue { try session.renewClaim(now: now) }
+            try session.commit()
+            if isDue { claimRenewed = now }
+            if lastCommittedToken != savedToken { store.signal.notify() }
+            lastCommittedToken = savedToken
+            uncommittedCount = 0
+        }
+    }
+
+    /// Undoes everything since the last commit.
+    public func rollback() throws(StoreError) {
+        try perform("roll back") {
+            undoneChunks = nil
+            try session.rollback()
+            try restart()
+            savedToken = lastCommittedToken
+            uncommittedCount = 0
+        }
+    }
+
+    private func reportUndoneChunks() throws(StoreError) {
+        guard let reason = undoneChunks else { return }
+        undoneChunks = nil
+        throw reason
+    }
+
+    /// Keeps the lease while there is nothing to write; call it more often than the lease's time to live.
+    ///
+    /// - Throws: ``StoreError`` with code `store.fenced` where another worker took the store.
+    public func renewLease() throws(StoreError) {
+        let isDue = exclusively { abs(options.now() - claimRenewed) > Int64(options.leaseTTLSeconds * 250_000) }
+        guard isDue else { return }
+        try undoingOnFailure("renew the lease") { try beginIfNeeded() }
+        try commit()
+    }
+
+    /// Commits what is applied and gives the lease up.
+    public func close() throws(StoreError) {
+        lock.lock()
+        defer { lock.unlock() }
+        try commit()
+        try undoingOnFailure("give up the lease") {
+            try beginIfNeeded()
+            try session.releaseClaim()
+            try session.commit()
+            session.close()
+        }
+        isClosed = true
+    }
+
+    deinit {
+        // A transaction that nobody commits may not stay open. After the close a transaction is the next writer's.
+        try? session.access {
+            if !isClosed, session.isInTransaction { try session.rollback() }
+            session.close()
+        }
+    }
+
+    func beginIfNeeded() throws {
+        if !session.isInTransaction { try session.begin() }
+    }
+
+    /// Forgets what memory holds and reads the counters anew.
+    package func restart() throws {
+        registry.reset()
+        applier.notes = []
+        let counters = try session.counters()
+        registry.take(counters)
+        nextChange = counters.nextChange
+    }
+
+    private func perform<Result>(_ action: String, _ body: () throws -> Result) throws(StoreError) -> Result {
+        lock.lock()
+        defer { lock.unlock() }
+        do {
+            return try session.access(body)
+        } catch {
+            throw StoreError(error, action: action)
+        }
+    }
+
+    package func undoingOnFailure<Result>(
+        _ action: String, _ body: () throws -> Result
+    ) throws(StoreError) -> Result {
+        lock.lock()
+        defer { lock.unlock() }
+        do {
+            return try perform(action, body)
+        } catch {
+            // The failure is what the caller has to know; if undoing fails too, the next use says so.
+            store.storage.note(error)
+            try? rollback()
+            throw error
+        }
+    }
+
+    // MARK: Maintenance
+
+    /// The time, in microseconds since 1970 UTC.
+    package var now: Int64 { options.now() }
+
+    /// Calls `body` with the session inside a transaction that holds the lease, and commits it.
+    package func change<Result>(_ action: String, _ body: (any WriterSession) throws -> Result) throws(StoreError)
+        -> Result
+    {
+        lock.lock()
+        defer { lock.unlock() }
+        let result = try undoingOnFailure(action) {
+            try beginIfNeeded()
+            return try body(session)
+        }
+        try commit()
+        return result
+    }
+
+    /// Saves through which number dead letters were sent to a topic, with the next commit.
+    ///
+    /// - Throws: ``StoreError``.
+    public func putSentDeadLetter(_ id: Int64, topic: String) throws(StoreError) {
+        try undoingOnFailure("save the dead letters' cursor") {
+            try beginIfNeeded()
+            try session.putSentDeadLetter(id, topic: topic)
+            uncommittedCount += 1
+        }
+    }
+
+    /// Removes dead letters, and commits that with whatever is applied.
+    ///
+    /// - Throws: ``StoreError``.
+    public func removeDeadLetters(_ ids: [Int64]) throws(StoreError) {
+        try change("remove dead letters") { try $0.removeDeadLetters(ids) }
+    }
+
+    /// Removes resolved conflicts that were reviewed, all up to a number.
+    ///
+    /// - Returns: how many were removed.
+    /// - Throws: ``StoreError``.
+    @discardableResult
+    public func dropConflicts(through id: Int64) throws(StoreError) -> Int {
+        try change("drop conflicts") { try $0.removeConflicts(through: id) }
+    }
+}

@@ -1,0 +1,33 @@
+/// Why objects of an editing context go: a program deleted them, or a rule 'cascade' takes them along with others.
+package struct DeletionOrigins {
+    private var roots: Set<ObjectKey> = []
+    private var followers: [ObjectKey: [ObjectKey]] = [:]
+
+    /// Notes what a program deleted.
+    package mutating func note(_ roots: [ObjectKey]) { self.roots.formUnion(roots) }
+
+    /// Notes that an object goes with another one.
+    package mutating func note(_ object: ObjectKey, goesWith leader: ObjectKey) {
+        followers[leader, default: []].append(object)
+    }
+
+    /// Returns which of the deleted objects go though some are to stay: those that a program deleted and that do not
+    /// stay, and what goes with them, whether it was to stay or not.
+    ///
+    /// What nobody knows the reason of goes for a reason of its own.
+    package func going(_ deleted: [ObjectKey], staying: Set<ObjectKey>) -> Set<ObjectKey> {
+        if staying.isEmpty { return Set(deleted) }
+        let known = reached(from: roots)
+        let own = roots.union(deleted.filter { !known.contains($0) })
+        return reached(from: own.subtracting(staying)).intersection(deleted)
+    }
+
+    private func reached(from roots: Set<ObjectKey>) -> Set<ObjectKey> {
+        var reached = roots
+        var next = Array(roots)
+        while let object = next.popLast() {
+            for follower in followers[object] ?? [] where reached.insert(follower).inserted { next.append(follower) }
+        }
+        return reached
+    }
+}

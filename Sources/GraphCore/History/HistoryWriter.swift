@@ -1,0 +1,101 @@
+/// Writes the history of one save. The first change opens the transaction, so a save without changes leaves no trace.
+///
+/// Changes gather in columns and are handed to the storage together.
+package final class HistoryWriter {
+    /// The number of changes that are handed over at once.
+    private static let maximumCount = 4096
+
+    private let session: any WriterSession
+    /// The time of the save, in microseconds since 1970 UTC.
+    package let time: Int64
+    private let author: String
+    private let context: String?
+    package let source: String?
+    private let firstChange: Int64
+    private var entries: HistoryEntries
+    package private(set) var nextChange: Int64
+    private var openedToken: Int64?
+
+    package init(
+        _ session: any WriterSession, time: Int64, author: String, context: String?, source: String?, nextChange: Int64
+    ) {
+        self.session = session
+        self.time = time
+        self.author = author
+        self.context = context
+        self.source = source
+        firstChange = nextChange
+        self.nextChange = nextChange
+        entries = HistoryEntries(firstChange: nextChange)
+    }
+
+    var hasChanges: Bool { nextChange > firstChange }
+
+    /// Returns the transaction's token, and opens the transaction if necessary. All changes so far are then stored.
+    package func openToken() throws(StoreError) -> Int64 {
+        let token: Int64
+        if let openedToken {
+            token = openedToken
+        } else {
+            token = try session.openHistory(
+                HistoryHeader(time: time, author: author, context: context, source: source, firstChange: firstChange))
+            openedToken = token
+        }
+        if entries.count > 0 {
+            try session.append(entries, token: token)
+            entries = HistoryEntries(firstChange: nextChange)
+        }
+        return token
+    }
+
+    /// Stores the changes so far.
+    ///
+    /// - Returns: their token, or nil where nothing has changed.
+    @discardableResult
+    package func flush() throws(StoreError) -> Int64? { hasChanges ? try openToken() : nil }
+
+    package func append(
+        entity: Entity, pk: Int64, identity: Value, kind: ChangeKind, properties: String? = nil,
+        preservedValues: String? = nil
+    ) throws(StoreError) {
+        entries.append(entity, pk, identity, kind, properties: properties, preservedValues: preservedValues)
+        nextChange += 1
+        if entries.count >= Self.maximumCount { _ = try openToken() }
+    }
+
+    /// Counts changes that a storage has written by itself, with the numbers from `nextChange` on.
+    package func noteAppended(_ count: Int64) {
+        nextChange += count
+        entries = HistoryEntries(firstChange: nextChange)
+    }
+
+    /// Calls `body`, and undoes what it wrote where it throws, its changes included. Those before it stay.
+    package func undoingOnFailure<Result>(_ body: () throws -> Result) throws -> Result {
+        try flush()
+        let change = nextChange
+        do {
+            return try session.undoingOnFailure(body)
+        } catch {
+            rewind(to: change)
+            throw error
+        }
+    }
+
+    /// Drops the changes from a number on, after their rows were undone.
+    private func rewind(to change: Int64) {
+        nextChange = change
+        entries.removeAll(from: change)
+        if entries.count == 0 { entries = HistoryEntries(firstChange: change) }
+        // The transaction's own row may be undone too.
+        if change == firstChange { openedToken = nil }
+    }
+
+    /// Stores what is left and ends the transaction.
+    ///
+    /// - Returns: the transaction's token, or nil where nothing has changed.
+    package func close() throws(StoreError) -> Int64? {
+        let token = try flush()
+        if let openedToken { try session.closeHistory(token: openedToken, changeCount: nextChange - firstChange) }
+        return token
+    }
+}

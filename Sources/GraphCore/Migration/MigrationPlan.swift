@@ -1,0 +1,101 @@
+/// What a migration would do to a store, and what stands against it.
+public struct MigrationPlan: Sendable {
+    /// One thing that is done.
+    public struct Step: Sendable, Equatable {
+        /// What is done, for scripts: `create`, `keep`, `alter`, `rebuild`, `drop`, `links`, `derive`, `record`, and
+        /// `stage` at the head of each of several stages.
+        public let action: String
+        /// The table or relationship, or nil.
+        public let subject: String?
+        /// What is done, in words.
+        public let text: String
+        /// How many rows are written or read, or nil where the number is not known or does not matter.
+        public let rowCount: Int64?
+
+        package init(action: String, subject: String?, text: String, rowCount: Int64?) {
+            self.action = action
+            self.subject = subject
+            self.text = text
+            self.rowCount = rowCount
+        }
+    }
+
+    /// How the rows come into their new form.
+    public enum Method: String, Sendable {
+        /// Nothing has to be done.
+        case none
+        /// In one transaction, where they are.
+        case inPlace
+        /// Into a new file that takes the store's place; resumable.
+        case copy
+    }
+
+    /// The model that the store has, with its version.
+    public let source: String
+    /// The model that it gets, with its version.
+    public let target: String
+    /// What distinguishes the two.
+    public let difference: ModelDifference
+    /// How the rows come into their new form.
+    public let method: Method
+    /// What is done, in order.
+    public let steps: [Step]
+    /// The number of rows in the store's tables.
+    public let rowCount: Int64
+    /// What stands against it; empty where the migration would go through.
+    public let problems: [String]
+    /// What does not stand against it, but ought to be known: values beyond limits that the new model sets.
+    public var notes: [String] = []
+    /// Where the copy of the old store is kept, once it was migrated and if that was asked for.
+    public package(set) var backup: String?
+
+    package init(
+        source: String, target: String, difference: ModelDifference, method: Method, steps: [Step], rowCount: Int64,
+        problems: [String], notes: [String] = [], backup: String? = nil
+    ) {
+        self.source = source
+        self.target = target
+        self.difference = difference
+        self.method = method
+        self.steps = steps
+        self.rowCount = rowCount
+        self.problems = problems
+        self.notes = notes
+        self.backup = backup
+    }
+
+    /// The plan in lines.
+    public var text: String {
+        var lines = ["\(source) → \(target): \(rowCount) rows, \(method.rawValue)"]
+        if !difference.isEmpty {
+            lines.append("changes:")
+            lines += difference.changes.filter { $0.inference != .unneeded }.map { "  \($0)" }
+        }
+        if !steps.isEmpty {
+            lines.append("steps:")
+            lines += steps.enumerated().map { index, step in
+                "  \(index + 1). \(step.text)\(step.rowCount.map { " (\($0) rows)" } ?? "")"
+            }
+        }
+        if !problems.isEmpty { lines += ["against it:"] + problems.map { "  \($0)" } }
+        if !notes.isEmpty { lines += ["to be known:"] + notes.map { "  \($0)" } }
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    /// Appends the plan as one JSON object.
+    public func appendJSON(to output: inout String) {
+        output += "{\"source\":\(JSONText.string(source)),\"target\":\(JSONText.string(target)),"
+        output += "\"method\":\"\(method.rawValue)\",\"rows\":\(rowCount),\"steps\":["
+        output += steps.map { step in
+            let subject = step.subject.map(JSONText.string) ?? "null"
+            let rows = step.rowCount.map { "\($0)" } ?? "null"
+            return
+                "{\"action\":\"\(step.action)\",\"subject\":\(subject),\"text\":\(JSONText.string(step.text)),\"rows\":\(rows)}"
+        }.joined(separator: ",")
+        output += "],\"problems\":[\(problems.map(JSONText.string).joined(separator: ","))],"
+        output += "\"notes\":[\(notes.map(JSONText.string).joined(separator: ","))],"
+        output += "\"backup\":\(backup.map(JSONText.string) ?? "null"),\"difference\":"
+        difference.appendJSON(to: &output)
+        output += "}"
+    }
+}

@@ -1,0 +1,112 @@
+/// The rows and links that one save writes, sorted by what is done to them.
+///
+/// A storage writes them in the order of the fields, so that no unique value is taken twice on the way. Values are those
+/// arrays that the objects hold: a slot of a row is read from it, and nothing is copied.
+package struct RowChanges {
+    /// Changes of the same slots in rows of one hierarchy.
+    package struct Updates {
+        /// The position of the hierarchy's root.
+        package let root: Int
+        /// The slots to write, ascending.
+        package let slots: [Int]
+        /// Whether the mark of a placeholder is written too.
+        package let setsPlaceholder: Bool
+        /// The rows' primary keys.
+        package var keys: [Int64] = []
+        /// One value for each slot of the hierarchy, a row each; only `slots` are written.
+        package var values: [[Value]] = []
+        /// The marks of placeholders, one a row.
+        package var placeholders: [Bool] = []
+
+        package init(
+            root: Int, slots: [Int], setsPlaceholder: Bool, keys: [Int64] = [], values: [[Value]] = [],
+            placeholders: [Bool] = []
+        ) {
+            self.root = root
+            self.slots = slots
+            self.setsPlaceholder = setsPlaceholder
+            self.keys = keys
+            self.values = values
+            self.placeholders = placeholders
+        }
+    }
+
+    /// New rows of one entity.
+    package struct Insertions {
+        package let entity: Entity
+        package var keys: [Int64] = []
+        /// One value for each slot of the hierarchy, a row each.
+        package var values: [[Value]] = []
+        /// The marks of placeholders, one a row.
+        package var placeholders: [Bool] = []
+    }
+
+    /// A link of a join table with the places of its ends in each other's lists.
+    package struct Link {
+        package let table: Int
+        package let pair: Pair
+        package let places: PairPlaces
+    }
+
+    /// Links to remove.
+    package var removedLinks: [Link] = []
+    /// The primary keys of rows to delete, by the position of the hierarchy's root. The storage first clears the references
+    /// to them that no delete rule has cleared: those of relationships without inverse, and links of join tables.
+    package var deletedKeys: [Int: [Int64]] = [:]
+    /// Updates that clear unique values which other rows of this save take over.
+    package var vacated: [Updates] = []
+    /// Rows to change.
+    package private(set) var updates: [Updates] = []
+    /// Rows whose objects have turned out to be of another entity, after their values are written.
+    package var entityChanges: [(key: Int64, entity: Entity)] = []
+    /// Rows to insert.
+    package private(set) var insertions: [Insertions] = []
+    /// Links to write; one that is there already gets the places.
+    package var links: [Link] = []
+
+    private var updatePositions: [UpdateKey: Int] = [:]
+    private var insertionPositions: [Int?]
+
+    private struct UpdateKey: Hashable {
+        let root: Int
+        let slots: SlotSet
+        let setsPlaceholder: Bool
+    }
+
+    /// Makes changes of nothing, in a model with so many entities.
+    init(entityCount: Int) {
+        insertionPositions = Array(repeating: nil, count: entityCount)
+    }
+
+    /// Adds a changed row. Rows that change the same slots stand together, whatever else changes between them.
+    package mutating func update(_ object: ContextObject, _ slots: SlotSet, setsPlaceholder: Bool) {
+        let root = object.entity.rootIndex
+        let key = UpdateKey(root: root, slots: slots, setsPlaceholder: setsPlaceholder)
+        let position: Int
+        if let known = updatePositions[key] {
+            position = known
+        } else {
+            position = updates.count
+            updatePositions[key] = position
+            updates.append(Updates(root: root, slots: slots.sorted, setsPlaceholder: setsPlaceholder))
+        }
+        updates[position].keys.append(object.pk)
+        updates[position].values.append(object.state.values)
+        updates[position].placeholders.append(object.state.isPlaceholder)
+    }
+
+    /// Adds a new row.
+    package mutating func insert(_ object: ContextObject) {
+        let position: Int
+        if let known = insertionPositions[object.entity.index] {
+            position = known
+        } else {
+            position = insertions.count
+            insertionPositions[object.entity.index] = position
+            insertions.append(Insertions(entity: object.entity))
+        }
+        insertions[position].keys.append(object.pk)
+        insertions[position].values.append(object.state.values)
+        insertions[position].placeholders.append(object.state.isPlaceholder)
+    }
+}

@@ -1,0 +1,62 @@
+/// The place that holds one store: it lends snapshots, makes the session of the writer, and knows whether it is sound.
+///
+/// ``Store`` works through a storage and knows nothing else of the place. docs/reference/storages.md states the contract.
+package protocol Storage: AnyObject, Sendable {
+    /// The place for people: the path of a file, or a word for a place without one.
+    var path: String { get }
+
+    // MARK: Reading
+
+    /// Calls `body` with a snapshot, and with the checked requests that the snapshot's connection keeps, if it keeps any.
+    ///
+    /// - Throws: ``StoreError`` where the storage fails, and what `body` throws.
+    func read<Result>(_ body: (any SnapshotSession, FetchRequestCache?) throws -> Result) throws -> Result
+
+    /// Calls `body` with a snapshot without blocking the task's thread, and ends it early where the task is cancelled.
+    ///
+    /// - Throws: as ``read(_:)``; `CancellationError` where the task was cancelled.
+    func reading<Result: Sendable>(
+        _ body: @escaping @Sendable (any SnapshotSession) throws -> Result
+    ) async throws -> Result
+
+    /// Makes a reader of which each call sees the last commit; one thread at a time uses it.
+    func makeRowReader() throws(StoreError) -> any RowReader
+
+    // MARK: Writing
+
+    /// Makes the session of a writer; one of a process at a time.
+    ///
+    /// - Throws: ``StoreError`` with code `store.leased` where another writer context of this process writes the store.
+    func makeWriterSession() throws(StoreError) -> any WriterSession
+
+    // MARK: Soundness
+
+    /// Whether the storage failed or was found damaged, and nobody has verified it since.
+    var needsVerification: Bool { get }
+
+    /// Marks the store where the error says that the storage failed or is damaged.
+    func note(_ error: StoreError)
+
+    /// Takes the mark of ``note(_:)`` away: the store was verified and is sound.
+    func noteSound()
+
+    /// Closes all connections. A store that needs verification is left as it is.
+    func close() throws(StoreError)
+}
+
+/// A storage whose stores can be verified and repaired where they stand.
+package protocol StorageAdministration: Storage {
+    /// Checks within one snapshot that the store holds together.
+    ///
+    /// - Parameters:
+    ///   - snapshot: a session of this storage.
+    ///   - progress: takes the name of each check before it begins.
+    func verify(_ snapshot: ReadContext, progress: (String) -> Void) throws -> VerificationReport
+
+    /// Repairs derived values, and removes references and links that lead nowhere, in chunks of `chunkLength` rows.
+    ///
+    /// - Parameters:
+    ///   - writer: the writer of a store in this storage.
+    ///   - progress: takes the name of each step before it begins.
+    func repair(_ writer: WriterContext, chunkLength: Int, progress: (String) -> Void) throws -> RepairReport
+}

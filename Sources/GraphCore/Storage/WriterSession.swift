@@ -1,0 +1,162 @@
+/// The one writer of a store: transactions under a lease, look-ups, and what a save writes.
+///
+/// Used by one thread at a time; ``WriterContext`` sees to that. Every method that writes needs an open transaction. Calls
+/// are made for a chunk or for a list, never for a row.
+package protocol WriterSession: RowReader {
+    /// The model of the store.
+    var model: ObjectModel { get }
+
+    // MARK: Access
+
+    /// Calls `body` where the session may be used, such as on the thread of the storage's connection.
+    func access<Result>(_ body: () throws -> Result) throws -> Result
+
+    /// Makes the session the only writer, and returns the counters that it continues.
+    ///
+    /// - Parameters:
+    ///   - ttlSeconds: for how long writers on other machines wait before they take the store from a silent holder.
+    ///   - now: the time in microseconds since 1970 UTC.
+    /// - Throws: ``StoreError`` with code `store.leased` where another writer holds the store.
+    func claim(ttlSeconds: Double, now: Int64) throws(StoreError) -> StoreCounters
+
+    /// Prolongs the claim, inside the open transaction.
+    func renewClaim(now: Int64) throws(StoreError)
+
+    /// Gives the claim up, inside the open transaction, so that the next writer need not wait.
+    func releaseClaim() throws(StoreError)
+
+    /// Frees what a session holds of its storage. The session is not used afterwards.
+    func close()
+
+    // MARK: Transactions
+
+    var isInTransaction: Bool { get }
+
+    /// Begins a transaction.
+    ///
+    /// - Throws: ``StoreError`` with code `store.fenced` where another writer has taken the store.
+    func begin() throws(StoreError)
+
+    func commit() throws(StoreError)
+
+    /// Undoes the open transaction, if there is one.
+    func rollback() throws(StoreError)
+
+    /// Calls `body`, and undoes what it wrote where it throws; the transaction stays open. Calls may be nested.
+    func undoingOnFailure<Result>(_ body: () throws -> Result) throws -> Result
+
+    // MARK: Counters
+
+    /// Returns the counters as they are stored: at the start, and after work was undone.
+    func counters() throws(StoreError) -> StoreCounters
+
+    /// Stores the next primary keys of hierarchies, given by the positions of their roots.
+    func write(nextKeys: [(root: Int, key: Int64)]) throws(StoreError)
+
+    // MARK: Writing
+
+    /// Writes rows and links.
+    ///
+    /// - Throws: ``StoreError`` with code `store.constraint` where a row breaks a rule of the schema.
+    func write(_ changes: RowChanges) throws(StoreError)
+
+    /// Writes and removes tombstones.
+    func write(_ changes: TombstoneChanges) throws(StoreError)
+
+    /// Opens a transaction of the history and returns its token, which is greater than all before.
+    func openHistory(_ header: HistoryHeader) throws(StoreError) -> Int64
+
+    /// Appends changes to the open transaction of the history.
+    func append(_ entries: HistoryEntries, token: Int64) throws(StoreError)
+
+    /// Ends a transaction of the history; one without changes is removed.
+    func closeHistory(token: Int64, changeCount: Int64) throws(StoreError)
+
+    /// Writes what a chunk brings besides its events: dead-letter records, how those that were tried again fared, and
+    /// positions.
+    ///
+    /// - Throws: ``StoreError`` with code `store.position_conflict` where the store holds another position than a new one
+    ///   has to follow.
+    func write(_ ledger: ChunkLedger) throws(StoreError)
+
+    /// Appends conflicts that merge policies have resolved.
+    func append(_ conflicts: [ConflictNote]) throws(StoreError)
+
+    // MARK: Cursors and clearing
+
+    /// Stores the token through which a reader of the history has read.
+    func putCursor(name: String, token: Int64, time: Int64) throws(StoreError)
+
+    /// Removes a cursor; false where there was none.
+    func removeCursor(name: String) throws(StoreError) -> Bool
+
+    /// Stores through which number dead-letter records were sent to a topic.
+    func putSentDeadLetter(_ id: Int64, topic: String) throws(StoreError)
+
+    /// Removes dead-letter records.
+    func removeDeadLetters(_ ids: [Int64]) throws(StoreError)
+
+    /// Removes the resolved conflicts up to a number, and returns how many.
+    func removeConflicts(through id: Int64) throws(StoreError) -> Int
+
+    /// Removes one batch of old history.
+    func removeHistory(_ purge: HistoryPurge) throws(StoreError) -> PurgeResult
+
+    /// Examines the next `limit` tombstones of a sweep and removes those that were saved before a time.
+    func removeTombstones(
+        savedBefore time: Int64, from sweep: TombstoneSweep, limit: Int
+    ) throws(StoreError) -> TombstonePurgeResult
+
+    // MARK: Sets
+
+    /// Work on more objects than memory should hold.
+    var sets: any SetOperations { get }
+}
+
+/// The counters that the writer continues.
+package struct StoreCounters {
+    /// The next primary key by the position of each entity; those of one hierarchy are equal.
+    package var nextKeys: [Int64]
+    /// The number of the next change in the history.
+    package var nextChange: Int64
+    /// Whether the store has tombstones.
+    package var hasTombstones: Bool
+
+    package init(nextKeys: [Int64], nextChange: Int64, hasTombstones: Bool) {
+        self.nextKeys = nextKeys
+        self.nextChange = nextChange
+        self.hasTombstones = hasTombstones
+    }
+}
+
+/// The tombstones that a save leaves and removes.
+package struct TombstoneChanges {
+    /// Tombstones to write; one that is there is replaced.
+    package var written: [(entity: Entity, identity: Value, tombstone: Tombstone)] = []
+    /// Tombstones to remove, for objects that are there again.
+    package var removed: [(entity: Entity, identity: Value)] = []
+    /// The token of the save, or 0 where nothing changed: a deletion of something unknown is no change of the graph.
+    package var token: Int64 = 0
+    /// The time of the save, in microseconds since 1970 UTC.
+    package var time: Int64 = 0
+}
+
+/// What a chunk saves besides the effect of its events.
+package struct ChunkLedger {
+    /// New dead-letter records; of one that the store has already, another attempt is counted.
+    package var letters: [DeadLetter] = []
+    /// Dead-letter records that were tried again in vain.
+    package var failedAttempts: [FailedAttempt] = []
+    /// The numbers of dead-letter records that are done with.
+    package var removedLetters: [Int64] = []
+    package var positions: [SourcePosition] = []
+}
+
+/// Why a dead-letter record was refused again.
+package struct FailedAttempt {
+    /// The record's number.
+    package let id: Int64
+    package let stage: String
+    package let code: String
+    package let reason: String
+}

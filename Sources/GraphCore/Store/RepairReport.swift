@@ -1,0 +1,40 @@
+/// What mending a store did, and what it could not mend.
+public struct RepairReport: Sendable {
+    /// The number of objects whose derived values were computed anew.
+    public package(set) var derivedObjectCount = 0
+    /// The number of references to objects that are not there, cleared.
+    public package(set) var danglingReferenceCount = 0
+    /// The number of rows of join tables without an object at one end, removed.
+    public package(set) var orphanedLinkCount = 0
+    /// The number of history transactions that tell of it.
+    public package(set) var transactionCount = 0
+    /// What verifying the store found afterwards.
+    public package(set) var remaining = VerificationReport(checks: [])
+
+    package init() {}
+
+    /// Tells whether anything was mended.
+    public var hasMended: Bool { derivedObjectCount + danglingReferenceCount + orphanedLinkCount > 0 }
+
+    /// The report for people.
+    public var text: String {
+        var lines: [String] = []
+        func line(_ count: Int, _ one: String, _ many: String) {
+            if count > 0 { lines.append("mended  \(count) \(count == 1 ? one : many)") }
+        }
+        line(derivedObjectCount, "object with a wrong derived value", "objects with wrong derived values")
+        line(danglingReferenceCount, "dangling reference", "dangling references")
+        line(orphanedLinkCount, "orphaned link", "orphaned links")
+        if lines.isEmpty { lines.append("nothing to mend") }
+        return lines.joined(separator: "\n") + "\n" + remaining.text
+    }
+
+    /// Appends the report as one JSON object.
+    public func appendJSON(to output: inout String) {
+        output += "{\"mended\":{\"derivedObjects\":\(derivedObjectCount),"
+        output += "\"danglingReferences\":\(danglingReferenceCount),\"orphanedLinks\":\(orphanedLinkCount)},"
+        output += "\"transactionCount\":\(transactionCount),\"remaining\":"
+        remaining.appendJSON(to: &output)
+        output += "}"
+    }
+}

@@ -1,0 +1,121 @@
+import Foundation
+
+/// A store: the objects of a model, their history and the worker's own tables, in one place.
+///
+/// One process writes, through one ``WriterContext``; any number read snapshots.
+public final class Store: Sendable {
+    /// The model that the store was opened with.
+    public let model: ObjectModel
+    package let storage: any Storage
+    /// Wakes readers of this process when its writer has committed.
+    public let signal = ChangeSignal()
+
+    /// Makes the store of a storage that holds objects of a model.
+    package init(_ storage: any Storage, model: ObjectModel) {
+        self.storage = storage
+        self.model = model
+    }
+
+    /// The file's path; for a store without a file a word for its place.
+    public var path: String { storage.path }
+
+    /// Returns the store's own identity, made with it.
+    public func identity() throws -> String {
+        try read { try $0.session.storeID() }
+    }
+
+    // MARK: Reading
+
+    /// Calls `body` with a snapshot: all it reads is of one commit.
+    ///
+    /// - Throws: ``StoreError``, and what `body` throws.
+    public func read<Result>(_ body: (ReadContext) throws -> Result) throws -> Result {
+        do {
+            return try storage.read { try body(ReadContext($0, model: model, requests: $1)) }
+        } catch let error as StoreError {
+            storage.note(error)
+            throw error
+        }
+    }
+
+    /// As ``read(_:)``, without blocking the task's thread; nil once the task is cancelled.
+    package func reading<Result: Sendable>(
+        _ body: @escaping @Sendable (ReadContext) throws -> Result
+    ) async throws -> Result? {
+        do {
+            return try await storage.reading { [model] in try body(ReadContext($0, model: model)) }
+        } catch {
+            if error is CancellationError || Task.isCancelled { return nil }
+            throw error
+        }
+    }
+
+    /// Closes all connections. A store in a file carries its write-ahead log over first.
+    ///
+    /// After a failure of its disk the log stays as it is: a checkpoint would write what nobody has verified.
+    ///
+    /// - Throws: ``StoreError``.
+    public func close() throws(StoreError) { try storage.close() }
+}
+
+// MARK: - Verification
+
+extension Store {
+    /// Checks within one snapshot that the store holds together: the file, identities, required values, relationships,
+    /// derived values, history, tombstones, positions and keys. It changes nothing, and takes as long as reading
+    /// everything.
+    ///
+    /// - Parameter progress: takes the name of each check before it begins.
+    /// - Throws: ``StoreError``; damage that a check comes upon is a problem in the report, not an error.
+    public func verify(progress: (String) -> Void = { _ in }) throws -> VerificationReport {
+        let administration = try administration()
+        return try read { try administration.verify($0, progress: progress) }
+    }
+
+    /// Whether the storage failed or was found damaged, and nobody has verified the store since.
+    ///
+    /// A disk that failed once may have lost data that it reported as written. Such a store is verified before anybody
+    /// writes it again. A failed fsync is never tried again.
+    public var needsVerification: Bool { storage.needsVerification }
+
+    /// Verifies the whole store where its storage failed, and takes the mark away where it is sound.
+    ///
+    /// - Throws: ``StoreError`` with code `store.corrupt` where it is not.
+    func verifyIfNeeded() throws(StoreError) {
+        guard needsVerification else { return }
+        let report: VerificationReport
+        do { report = try verify() } catch { throw StoreError(error, action: "verify the store after a failed disk") }
+        guard report.isSound else {
+            throw StoreError(
+                .corrupt, "After a failure of its disk the store has \(report.problemCount) problems",
+                remedy: "Mend it with 'verify --repair', restore a copy, or rebuild it by replay")
+        }
+        storage.noteSound()
+    }
+
+    func administration() throws(StoreError) -> any StorageAdministration {
+        if let administration = storage as? any StorageAdministration { return administration }
+        throw StoreError(
+            .unavailable, "The storage '\(storage.path)' has no administration",
+            remedy: "Keep the store in a file to verify or repair it")
+    }
+}
+
+extension WriterContext {
+    /// Repairs values that follow from the rest of the store: derived values, references and links that lead nowhere.
+    ///
+    /// Works in chunks, each a transaction of its own with a history transaction for its changes. An interrupted repair
+    /// can be called again. The report holds the problems that only a person can decide.
+    ///
+    /// - Parameters:
+    ///   - chunkLength: the number of objects or links that one transaction looks at.
+    ///   - progress: takes the name of each step before it begins.
+    /// - Throws: ``StoreError``.
+    public func repair(chunkLength: Int = 5000, progress: (String) -> Void = { _ in }) throws -> RepairReport {
+        var report = try store.administration().repair(self, chunkLength: max(1, chunkLength), progress: progress)
+        // The counters of this context are behind those that the repair has written.
+        try rollback()
+        report.remaining = try store.verify(progress: progress)
+        return report
+    }
+}

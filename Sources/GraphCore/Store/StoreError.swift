@@ -1,0 +1,103 @@
+/// Why the store refused: a stable code, whether trying again can help, and what to do.
+public struct StoreError: Error, Sendable, Equatable, CustomStringConvertible {
+    /// The kinds of refusal; the raw values are stable and meant for scripts and logs.
+    public enum Code: String, Sendable {
+        /// Another connection holds the database.
+        case busy = "store.busy"
+        /// The disk is full.
+        case full = "store.full"
+        /// The disk failed; the store has to be verified before it is used again.
+        case inputOutput = "store.io"
+        /// The file is damaged or no SQLite database.
+        case corrupt = "store.corrupt"
+        /// The file cannot be opened or written.
+        case unavailable = "store.unavailable"
+        /// A rule of the schema was broken.
+        case constraint = "store.constraint"
+        /// The store was made with another model.
+        case modelMismatch = "store.model_mismatch"
+        /// The store was made by a newer version of this software.
+        case newerFormat = "store.newer_format"
+        /// Another worker holds the lease.
+        case leased = "store.leased"
+        /// This writer lost the lease to another.
+        case fenced = "store.fenced"
+        /// The store's position of a source is not the one that the chunk follows.
+        case positionConflict = "store.position_conflict"
+        /// The history after the token was purged.
+        case historyExpired = "history.expired"
+        /// The token is of another store.
+        case historyForeignToken = "history.foreign_token"
+        /// The token is ahead of the history: the store was restored from an older copy.
+        case historyTokenAhead = "history.token_ahead"
+        /// The text is no token.
+        case historyMalformedToken = "history.malformed_token"
+        /// The store was made by an older version of this software and has to be opened for writing once.
+        case olderFormat = "store.older_format"
+        /// A regular expression of a request needs too many steps.
+        case tooComplex = "store.too_complex"
+        /// A stored value cannot be worked with: another program put there what its type does not allow.
+        case value = "store.value"
+        /// Anything else that SQLite reports.
+        case database = "store.database"
+    }
+
+    /// The kind of refusal, stable for scripts and logs.
+    public let code: Code
+    /// What happened, without any value of a row.
+    public let message: String
+    /// What to do.
+    public let remedy: String
+
+    /// Tells whether the same call may succeed later.
+    public var isRetriable: Bool {
+        switch code {
+        case .busy, .full, .leased, .positionConflict: true
+        default: false
+        }
+    }
+
+    /// Tells whether the disk failed or damage was found: the store has to be verified before it is written again.
+    public var isDiskFailure: Bool { code == .inputOutput || code == .corrupt }
+
+    /// The number that Core Data has for the kind of refusal, or nil where it has none.
+    ///
+    /// Source: CoreDataErrors.h, and for tokens of other stores what the framework was seen to return.
+    public var coreDataCode: Int? {
+        switch code {
+        case .historyExpired: 134_301
+        case .historyForeignToken: 134_501
+        case .modelMismatch: 134_100
+        default: nil
+        }
+    }
+
+    /// The message, the remedy and the code in one line.
+    public var description: String { "\(message). \(remedy) [\(code.rawValue)]" }
+
+    package init(_ code: Code, _ message: String, remedy: String) {
+        self.code = code
+        self.message = message
+        self.remedy = remedy
+    }
+}
+
+extension StoreError {
+    /// Makes an error of any other one; `action` says what was tried, as in "save the chunk". An error of a store stays.
+    package init(_ error: any Error, action: String) {
+        self =
+            error as? StoreError
+            ?? StoreError(
+                .database, "Could not \(action): \(type(of: error))", remedy: "Report this with the log")
+    }
+
+    /// Tells whether another event may do where this one failed: what it met, and not the store, is at fault.
+    var isOfOneEvent: Bool { code == .constraint || code == .value || code == .tooComplex }
+
+    /// Makes the error of a regular expression that would take too long.
+    package static func tooManySteps(action: String) -> StoreError {
+        StoreError(
+            .tooComplex, "Could not \(action): a regular expression needs too many steps",
+            remedy: "Write a pattern without repetitions inside of repetitions")
+    }
+}

@@ -1,0 +1,98 @@
+/// What verifying a store found.
+public struct VerificationReport: Sendable {
+    /// Something that is not as it has to be.
+    public struct Problem: Sendable, Equatable, CustomStringConvertible {
+        /// The entity or the store's own table.
+        public let entity: String
+        /// The object's identity as people read it, or nil.
+        public let identity: String?
+        /// The property's name, or nil where the whole object is meant.
+        public let property: String?
+        /// What is wrong.
+        public let what: String
+
+        /// Everything in one line.
+        public var description: String {
+            let place = entity + (identity.map { " \($0)" } ?? "") + (property.map { ".\($0)" } ?? "")
+            return "\(place): \(what)"
+        }
+    }
+
+    /// The outcome of one check.
+    public struct Check: Sendable {
+        /// How many problems a check keeps; the others are counted.
+        public static let maximumProblemCount = 100
+
+        /// The check's stable name.
+        public let name: String
+        /// How many rows, links or values were checked.
+        public package(set) var checkedCount: Int64 = 0
+        /// The first problems.
+        public private(set) var problems: [Problem] = []
+        /// The number of all problems.
+        public private(set) var problemCount = 0
+
+        package init(name: String) { self.name = name }
+
+        package mutating func report(
+            _ entity: String, _ identity: String? = nil, _ property: String? = nil, _ what: String
+        ) {
+            problemCount += 1
+            guard problems.count < Self.maximumProblemCount else { return }
+            problems.append(Problem(entity: entity, identity: identity, property: property, what: what))
+        }
+    }
+
+    /// The checks in the order in which they were made.
+    public let checks: [Check]
+
+    package init(checks: [Check]) {
+        self.checks = checks
+    }
+
+    /// The number of all problems.
+    public var problemCount: Int { checks.reduce(0) { $0 + $1.problemCount } }
+
+    /// Tells whether nothing was found.
+    public var isSound: Bool { problemCount == 0 }
+
+    /// Returns the check of a name, or nil.
+    public func check(named name: String) -> Check? { checks.first { $0.name == name } }
+
+    /// The report for people: a line for each check, its problems below it.
+    public var text: String {
+        var lines: [String] = []
+        let width = checks.map(\.name.count).max() ?? 0
+        for check in checks {
+            let name = check.name + String(repeating: " ", count: width - check.name.count)
+            let outcome =
+                check.problemCount == 0 ? "ok" : "\(check.problemCount) problem\(check.problemCount == 1 ? "" : "s")"
+            lines.append("\(name)  \(outcome), \(check.checkedCount) checked")
+            lines += check.problems.map { "  \($0)" }
+            let rest = check.problemCount - check.problems.count
+            if rest > 0 { lines.append("  and \(rest) more") }
+        }
+        lines.append(isSound ? "The store is sound." : "The store has \(problemCount) problems.")
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    /// Appends the report as one JSON object.
+    public func appendJSON(to output: inout String) {
+        output += "{\"isSound\":\(isSound),\"problemCount\":\(problemCount),\"checks\":["
+        for (index, check) in checks.enumerated() {
+            if index > 0 { output += "," }
+            output += "{\"name\":\(JSONText.string(check.name)),\"checkedCount\":\(check.checkedCount),"
+            output += "\"problemCount\":\(check.problemCount),\"problems\":["
+            output += check.problems.map(Self.json).joined(separator: ",")
+            output += "]}"
+        }
+        output += "]}"
+    }
+
+    private static func json(_ problem: Problem) -> String {
+        let identity = problem.identity.map(JSONText.string) ?? "null"
+        let property = problem.property.map(JSONText.string) ?? "null"
+        return "{\"entity\":\(JSONText.string(problem.entity)),\"identity\":\(identity),\"property\":\(property),"
+            + "\"what\":\(JSONText.string(problem.what))}"
+    }
+}
