@@ -57,14 +57,12 @@ extension MemorySnapshot {
     // MARK: Identities
 
     func primaryKeys(_ entity: Entity, identity: Value) throws -> [Int64] {
-        let present = rows(entity.index).all.filter {
-            $0.entity.isKind(of: entity) && self.identity(of: $0) == identity
-        }
+        let present = rows(entity.index).row(identity: identity).flatMap { $0.entity.isKind(of: entity) ? $0 : nil }
         let kinds = model.kindNames(entity)
         let deleted = tables.changes.map(\.change).filter {
             $0.kind == .delete && kinds.contains($0.entity) && $0.identity == identity
         }
-        return Set(present.map(\.pk) + deleted.map(\.pk)).sorted()
+        return Set((present.map { [$0.pk] } ?? []) + deleted.map(\.pk)).sorted()
     }
 
     func identities(_ entity: Entity, in range: HistoryRange) throws -> [Int64: Value] {
@@ -97,7 +95,7 @@ extension MemorySnapshot {
     func tombstones(each: (String, Value, Tombstone) throws -> Void) throws {
         for root in model.rootEntities.sorted(by: { $0.name < $1.name }) {
             let sorted = tables.tombstones[root.index].sorted { ValueOrder.compare($0.key, $1.key) < 0 }
-            for (identity, tombstone) in sorted { try each(root.name, identity, tombstone) }
+            for (identity, entry) in sorted { try each(root.name, identity, entry.tombstone) }
         }
     }
 

@@ -10,6 +10,8 @@ final class MemorySnapshot: SnapshotSession {
     /// The links of an object, by the position of the join table and the side.
     private var links: [Side: [Int64: [MemoryLink]]] = [:]
 
+    private typealias MemoryLink = (pair: Pair, places: PairPlaces)
+
     private struct Members: Hashable {
         let root: Int
         let slot: Int
@@ -83,7 +85,7 @@ final class MemorySnapshot: SnapshotSession {
 
     private func links(_ side: Side) -> [Int64: [MemoryLink]] {
         if let known = links[side] { return known }
-        let found = Dictionary(grouping: tables.links[side.table]) {
+        let found = Dictionary(grouping: tables.links[side.table].map { (pair: $0.key, places: $0.value) }) {
             side.isOwner ? $0.pair.owner : $0.pair.destination
         }
         links[side] = found

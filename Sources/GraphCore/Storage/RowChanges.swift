@@ -95,6 +95,16 @@ package struct RowChanges {
         updates[position].placeholders.append(object.state.isPlaceholder)
     }
 
+    /// Adds some slots of a row, given in ascending order.
+    mutating func update(_ root: Int, key: Int64, slots: [Int], _ values: [Value]) {
+        if updates.last?.root != root || updates.last?.slots != slots {
+            updates.append(Updates(root: root, slots: slots, setsPlaceholder: false))
+        }
+        updates[updates.count - 1].keys.append(key)
+        updates[updates.count - 1].values.append(values)
+        updates[updates.count - 1].placeholders.append(false)
+    }
+
     /// Adds a new row.
     package mutating func insert(_ object: ContextObject) {
         let position: Int

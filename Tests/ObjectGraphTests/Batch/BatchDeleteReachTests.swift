@@ -54,7 +54,7 @@ import Testing
     }
 
     private func counts(_ graph: Graph) throws -> [String] {
-        #expect(try graph.store.verify().isSound)
+        #expect(try graph.store.inSQLite().verify().isSound)
         return try graph.rows("SELECT id, count FROM Chat UNION ALL SELECT id, count FROM Member ORDER BY id")
             .map { "\($0[0].text ?? "?") \($0[1].integer ?? -1)" }
     }

@@ -21,7 +21,7 @@ import Testing
             try graph.history(after: 1).sorted() == [
                 "delete Chat a", "delete Message 1", "update Member m chats", "update Member m messagesCount",
             ])
-        #expect(try graph.store.verify().isSound)
+        #expect(try graph.store.inSQLite().verify().isSound)
         #expect(try StoreCheck.problems(graph) == [])
     }
 

@@ -67,6 +67,6 @@ import Testing
                 SELECT count(*) FROM _tombstone t JOIN _history_change c ON c.identity = t.identity AND c.change = 2 \
                 WHERE t.entity = 'Item' AND t.token = c.token
                 """) == .integer(gone))
-        #expect(try graph.store.verify().isSound)
+        #expect(try graph.store.inSQLite().verify().isSound)
     }
 }

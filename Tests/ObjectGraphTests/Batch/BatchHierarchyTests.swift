@@ -41,7 +41,7 @@ import Testing
             try graph.history(after: 1).sorted() == [
                 "update Company c level", "update Party a level", "update Person b level",
             ])
-        #expect(try graph.store.verify().isSound)
+        #expect(try graph.store.inSQLite().verify().isSound)
     }
 
     @Test func `an update without sub-entities leaves their objects alone`() throws {
@@ -85,7 +85,7 @@ import Testing
             try graph.rows("SELECT level, heavier, larger FROM Party ORDER BY id") == [
                 [3, nil, nil], [3, 8, nil], [3, nil, 30],
             ])
-        #expect(try graph.store.verify().isSound)
+        #expect(try graph.store.inSQLite().verify().isSound)
     }
 
     @Test func anUpdateOfASubEntityLeavesTheOthersAlone() throws {
@@ -106,7 +106,7 @@ import Testing
         #expect(try graph.identities("Note") == ["1"])
         #expect(
             try graph.history(after: 1).sorted() == ["delete Company c", "delete Note 2", "delete Party a"])
-        #expect(try graph.store.verify().isSound)
+        #expect(try graph.store.inSQLite().verify().isSound)
         #expect(try graph.writer.execute(BatchDeleteRequest("Person")).count == 1)
         #expect(try graph.identities("Note").isEmpty)
     }
@@ -156,7 +156,7 @@ import Testing
             try graph.history(after: 1).sorted() == [
                 "update Group g levels", "update Group h level", "update Party p level",
             ])
-        #expect(try graph.store.verify().isSound)
+        #expect(try graph.store.inSQLite().verify().isSound)
     }
 
     @Test func whichObjectsOfASubEntityChangeIsDecidedBeforeOthersDo() throws {
@@ -175,6 +175,6 @@ import Testing
         #expect(try graph.column("SELECT _entity FROM Thing WHERE id = 'unknown'") == ["Thing"])
         #expect(try graph.writer.execute(BatchDeleteRequest("Thing")).count == 4)
         #expect(try graph.identities("Thing") == [])
-        #expect(try graph.store.verify().isSound)
+        #expect(try graph.store.inSQLite().verify().isSound)
     }
 }

@@ -22,7 +22,7 @@ import Testing
         #expect(Set(transactions.map(\.author)).count == 1)
         #expect(transactions.map(\.changes.count) == [2, 4, 1])
         #expect(transactions.flatMap(\.changes).map(\.kind.rawValue) == [0, 0, 1, 1, 1, 1, 2])
-        #expect(try graph.store.verify().isSound)
+        #expect(try graph.store.inSQLite().verify().isSound)
     }
 
     @Test func deletionsLeaveThePreservedValuesInOrder() throws {
@@ -49,7 +49,7 @@ import Testing
         try graph.restart()
         try graph.apply(graph.upsert("Chat", "later"))
         #expect(try graph.column("SELECT id FROM _history_change ORDER BY id") == [6, 7])
-        #expect(try graph.store.verify().isSound)
+        #expect(try graph.store.inSQLite().verify().isSound)
     }
 
     @Test func validatorsOfTheProgramRefuseABatchDeletionAsAWhole() throws {

@@ -13,7 +13,7 @@ import Testing
         #expect(result.token == 2)
         #expect(try graph.value("SELECT count(*) FROM Message WHERE seq = 0 AND chat = 1") == 1200)
         #expect(try graph.value("Chat", "c", "messagesCount") == 1200)
-        #expect(try graph.store.verify().isSound)
+        #expect(try graph.store.inSQLite().verify().isSound)
     }
 
     @Test func aRowThatMeetsAnObjectLeavesAbsentAttributesAlone() throws {

@@ -24,7 +24,7 @@ import Testing
             try graph.history(after: 2) == [
                 "update Message m7 body,seq", "update Message m8 body,seq", "update Message m9 body,seq",
             ])
-        #expect(try graph.store.verify().isSound)
+        #expect(try graph.store.inSQLite().verify().isSound)
     }
 
     @Test func objectsThatHoldTheValuesAlreadyAreLeftAloneAndNothingLeavesNoTrace() throws {
@@ -59,7 +59,7 @@ import Testing
             try graph.rows("SELECT a, b, price, total FROM E ORDER BY id")
                 == [[3, .double(1), "0.3", "0.6"], [3, .double(5), .null, .null]])
         #expect(try graph.history(after: 1) == ["update E x a,b,price,total", "update E y a,b,price,total"])
-        #expect(try graph.store.verify().isSound)
+        #expect(try graph.store.inSQLite().verify().isSound)
     }
 
     @Test func sumsOverTheObjectsAndWhatFollowsFromThemAreKeptTrue() throws {
@@ -77,7 +77,7 @@ import Testing
         #expect(try graph.value("Asset", "a", "maintenanceCost") == "13")
         _ = try graph.writer.execute(BatchUpdateRequest("ChecklistItem", set: ["minutes": .value(7)]))
         #expect(try graph.value("WorkOrder", "w", "minutesPlanned") == 7)
-        #expect(try graph.store.verify().isSound)
+        #expect(try graph.store.inSQLite().verify().isSound)
     }
 
     @Test func aValueThatTheModelForbidsRefusesTheRequestAsAWhole() throws {
@@ -153,7 +153,7 @@ import Testing
         }
         #expect(error?.code == .refused)
         #expect(try graph.column("SELECT code FROM Base ORDER BY id") == (1...6).reversed().map { .integer($0) })
-        #expect(try graph.store.verify().isSound)
+        #expect(try graph.store.inSQLite().verify().isSound)
     }
 
     @Test(arguments: ["id", "messagesCount", "nothing", "messages"])
@@ -183,7 +183,7 @@ import Testing
         let result = try graph.writer.execute(
             BatchUpdateRequest("Person", where: "manager.salary = 1", set: ["salary": .value(2)]))
         #expect(result.count == 4)
-        #expect(try graph.store.verify().isSound)
+        #expect(try graph.store.inSQLite().verify().isSound)
     }
 
     @Test func theObjectsThatChangedAreToldOnWish() throws {
@@ -222,6 +222,6 @@ import Testing
             index = page?.nextIndex
         }
         #expect(found == expected)
-        #expect(try graph.store.verify().isSound)
+        #expect(try graph.store.inSQLite().verify().isSound)
     }
 }

@@ -167,7 +167,7 @@ private enum BatchRun {
         }
         let problems = try StoreCheck.problems(graph)
         if !problems.isEmpty { return problems.joined(separator: "; ") }
-        let report = try graph.store.verify()
+        let report = try graph.store.inSQLite().verify()
         return report.isSound ? nil : report.text
     }
 

@@ -107,7 +107,7 @@ import Testing
         #expect(try graph.value("Box", "b", "total") == 0)
         try graph.apply(graph.upsert("Item", "i1", ["size": -30_000]))
         #expect(try graph.value("Box", "b", "total") == -32_768)
-        #expect(try graph.store.verify().isSound)
+        #expect(try graph.store.inSQLite().verify().isSound)
     }
 
     @Test func sumOfDerivedSumsFollowsOverEntities() throws {

@@ -92,7 +92,7 @@ import Testing
         #expect(try graph.column("SELECT team FROM Message") == [nil, nil])
         try graph.apply(graph.delete("Chat", "c"))
         #expect(try graph.rows("SELECT chatTitle, loud FROM Message") == [[nil, nil], [nil, nil]])
-        #expect(try graph.store.verify().isSound)
+        #expect(try graph.store.inSQLite().verify().isSound)
     }
 
     @Test func timeIsThatOfTheSaveThatChangedTheObject() throws {
@@ -130,6 +130,6 @@ import Testing
         let token = try #require(try graph.apply([graph.upsert("Chat", "c", ["title": "New"])]).token)
         #expect(try graph.column("SELECT DISTINCT loud FROM Message") == ["NEW"])
         #expect(try graph.history(after: token - 1).count == 3003)
-        #expect(try graph.store.verify().isSound)
+        #expect(try graph.store.inSQLite().verify().isSound)
     }
 }

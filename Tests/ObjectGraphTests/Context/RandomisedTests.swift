@@ -112,7 +112,7 @@ enum Comparison {
             guard isLookedOver else { continue }
             let problems = try StoreCheck.problems(graph)
             if !problems.isEmpty { return "\(way): \(problems.joined(separator: "; "))" }
-            let report = try graph.store.verify()
+            let report = try graph.store.inSQLite().verify()
             if !report.isSound { return "\(way): \(report.text)" }
         }
         return nil

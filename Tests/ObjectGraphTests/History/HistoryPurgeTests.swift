@@ -27,7 +27,7 @@ import Testing
         #expect(first == PurgeResult(transactionCount: 1, changeRowCount: 10, isFinished: false))
         #expect(try graph.store.read { try $0.transaction(1, from: 0, limit: 1) } == nil)
         #expect(try graph.value("SELECT count(*) FROM _history") == 1)
-        #expect(try graph.store.verify().isSound)
+        #expect(try graph.store.inSQLite().verify().isSound)
         var total = first
         while !total.isFinished { total.add(try graph.writer.purgeHistory(purge)) }
         #expect(total.changeRowCount == 25)

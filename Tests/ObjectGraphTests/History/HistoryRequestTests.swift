@@ -260,7 +260,7 @@ import class Foundation.ProcessInfo
             #expect(heads.transactions.map(\.token) == (isIn ? [2] : []))
             #expect(try graph.store.historyCount(object) == (isIn ? 1 : 0))
         }
-        #expect(try graph.store.verify().isSound)
+        #expect(try graph.store.inSQLite().verify().isSound)
     }
 
     @Test func aRangeKeepsTheIdentitiesOfObjectsThatWereDeletedAfterIt() throws {

@@ -1,3 +1,4 @@
+import Foundation
 import ObjectGraph
 import Testing
 
@@ -10,12 +11,17 @@ enum TestStorage: String, CaseIterable, Sendable, CustomTestStringConvertible {
     case sqlite, memory
 
     var testDescription: String { rawValue }
+
+    /// The storage of the stores that tests of the graph make: `INGEST_TEST_STORAGE=memory` runs the same tests on it.
+    static let current =
+        TestStorage(rawValue: ProcessInfo.processInfo.environment["INGEST_TEST_STORAGE"] ?? "") ?? .sqlite
 }
 
 extension Store {
     /// Calls `body` with a snapshot of the store, or of a copy of it in another storage.
     func read<Result>(from storage: TestStorage, _ body: (ReadContext) throws -> Result) throws -> Result {
-        try read { context in
+        if self.storage is MemoryStorage { return try read(body) }
+        return try read { context in
             switch storage {
             case .sqlite: try body(context)
             case .memory: try body(ReadContext(MemorySnapshot(MemoryTables(context), model: model), model: model))
@@ -33,21 +39,25 @@ extension MemoryTables {
         storeID = try session.storeID()
         for entity in model.rootEntities {
             let keys = try snapshot.all("SELECT pk FROM \(SQLText.quoted(entity.tableName))") { $0.integer(0) }
-            for row in try session.storedRows(entity, primaryKeys: keys) { rows[entity.index].put(row) }
+            let found = try session.storedRows(entity, primaryKeys: keys)
+            let changed = Dictionary(uniqueKeysWithValues: found.map { ($0.pk, StoredRow?.some($0)) })
+            try rows[entity.index].change(changed, unlessTaken: entity.name)
         }
         for join in model.joinTables {
             let name = SQLText.quoted(join.name)
             let owners = try snapshot.all("SELECT DISTINCT owner FROM \(name)") { $0.integer(0) }
             let table = JoinTableRows(join, connection: try snapshot.connection())
             try table.placedPairs(keys: owners, onOwnerSide: true, limit: nil) { pair, places in
-                links[join.index].append(MemoryLink(pair: pair, places: places))
+                links[join.index][pair] = places
             }
         }
         for (name, identity, tombstone) in try snapshot.all(
             "SELECT entity, identity, version, time FROM _tombstone",
             [], { ($0.text(0), $0.value(1), Tombstone(version: $0.value(2), time: $0.value(3).integer)) })
         {
-            if let entity = model.entity(named: name) { tombstones[entity.rootIndex][identity] = tombstone }
+            if let entity = model.entity(named: name) {
+                tombstones[entity.rootIndex][identity] = MemoryTombstone(tombstone: tombstone, saved: 0)
+            }
         }
         purgedToken = try session.purgedToken()
         transactions = try session.transactions(HistorySelection(), limit: .max)

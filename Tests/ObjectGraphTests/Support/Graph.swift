@@ -10,17 +10,18 @@ final class Graph {
     let store: Store
     private(set) var writer: WriterContext
     private let options: WriterContext.Options
+    private var copy: Store?
 
     /// Makes the writer of a store in memory, or of the file at `path`; see ``KeyEnforcement``.
     init(
         _ model: ObjectModel, path: String? = nil, clock: Clock? = nil, setDeletionThreshold: Int = 1000,
-        enforcesKeys: Bool? = nil
+        enforcesKeys: Bool? = nil, storage: TestStorage = .current
     ) throws {
         self.model = model
         store =
             try path.map { path throws(StoreError) in try Store.open(path: path, model: model) }
-            ?? Store.inMemory(model: model)
-        if enforcesKeys ?? (path == nil && KeyEnforcement.isOn) { try KeyEnforcement.turnOn(store) }
+            ?? (storage == .memory ? .inMemoryTables(model: model) : .inMemory(model: model))
+        if storage == .sqlite, enforcesKeys ?? (path == nil && KeyEnforcement.isOn) { try KeyEnforcement.turnOn(store) }
         var options = WriterContext.Options()
         if let clock { options.now = { clock.now } }
         options.setDeletionThreshold = setDeletionThreshold
@@ -39,8 +40,9 @@ final class Graph {
     /// Makes the writer of a store in memory with options of its own.
     init(_ model: ObjectModel, options: WriterContext.Options) throws {
         self.model = model
-        store = try Store.inMemory(model: model)
-        if KeyEnforcement.isOn { try KeyEnforcement.turnOn(store) }
+        let storage = TestStorage.current
+        store = try storage == .memory ? .inMemoryTables(model: model) : .inMemory(model: model)
+        if storage == .sqlite, KeyEnforcement.isOn { try KeyEnforcement.turnOn(store) }
         self.options = options
         writer = try WriterContext(store: store, options: options)
     }
@@ -89,12 +91,23 @@ final class Graph {
 
     /// Returns the rows of a query.
     func rows(_ sql: String) throws -> [[Value]] {
-        try writer.write("query") { connection in
+        func rows(_ connection: WriterConnection) throws -> [[Value]] {
             let statement = try PreparedStatement(connection.connection, sql: sql)
             var rows: [[Value]] = []
             while try statement.step() { rows.append((0..<statement.columnCount).map { statement.value($0) }) }
             return rows
         }
+        if (try? store.sqlite()) != nil { return try writer.write("query", rows) }
+        return try holdingStill { try copy?.sqlite().onWriter { try rows(WriterConnection($0, model: model)) } ?? [] }
+    }
+
+    /// Calls `body`, in which nothing changes the store: of a store in memory all queries then share one copy.
+    func holdingStill<Result>(_ body: () throws -> Result) throws -> Result {
+        if copy != nil { return try body() }
+        try writer.commit()
+        copy = try store.inSQLite()
+        defer { copy = nil }
+        return try body()
     }
 
     /// Returns the first column of a query's rows.
@@ -113,7 +126,7 @@ final class Graph {
 
     /// What the verifier has to say against the store; empty where it is sound.
     func damage() throws -> String {
-        let report = try store.verify()
+        let report = try store.inSQLite().verify()
         return report.isSound ? "" : report.text
     }
 

@@ -4,7 +4,9 @@ import ObjectGraph
 
 /// Looks a store over with SQL that has nothing in common with the sources: what it returns is wrong with the store.
 enum StoreCheck {
-    static func problems(_ graph: Graph) throws -> [String] {
+    static func problems(_ graph: Graph) throws -> [String] { try graph.holdingStill { try problems(of: graph) } }
+
+    private static func problems(of graph: Graph) throws -> [String] {
         var problems: [String] = []
         if try graph.column("PRAGMA integrity_check") != ["ok"] { problems.append("integrity_check") }
         for row in try graph.rows("PRAGMA foreign_key_check") { problems.append("foreign key of \(row[0].shown)") }

@@ -6,7 +6,9 @@ import ObjectGraph
 
 /// A store as sorted lines of text without keys, tokens and times: two stores with the same graph give the same lines.
 enum StoreDump {
-    static func lines(_ graph: Graph) throws -> [String] {
+    static func lines(_ graph: Graph) throws -> [String] { try graph.holdingStill { try lines(of: graph) } }
+
+    private static func lines(of graph: Graph) throws -> [String] {
         var lines: [String] = []
         for entity in graph.model.entities {
             lines += try self.lines(entity, graph)

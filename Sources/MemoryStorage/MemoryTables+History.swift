@@ -1,0 +1,131 @@
+// The history and what removes it.
+extension MemoryTables {
+    mutating func openHistory(_ header: HistoryHeader) -> Int64 {
+        lastToken += 1
+        transactions.append(
+            StoredTransaction(
+                token: lastToken, time: header.time, author: header.author, context: header.context,
+                source: header.source, firstChange: header.firstChange, changeCount: 0))
+        return lastToken
+    }
+
+    mutating func append(_ entries: HistoryEntries, token: Int64) {
+        for index in 0..<entries.count {
+            let names = entries.properties[index]?.split(separator: ",").map { String($0) } ?? []
+            let change = HistoryChange(
+                entity: entries.entities[index].name, pk: entries.keys[index], identity: entries.identities[index],
+                kind: entries.kinds[index], properties: names, tombstone: entries.preservedValues[index], token: token)
+            changes.append(StoredChange(id: entries.firstChange + Int64(index), change: change))
+        }
+        nextChange = max(nextChange, entries.firstChange + Int64(entries.count))
+    }
+
+    mutating func closeHistory(token: Int64, changeCount: Int64) {
+        guard let index = transactions.lastIndex(where: { $0.token == token }) else { return }
+        let open = transactions.remove(at: index)
+        if changeCount == 0 { return }
+        transactions.insert(
+            StoredTransaction(
+                token: token, time: open.time, author: open.author, context: open.context, source: open.source,
+                firstChange: open.firstChange, changeCount: Int(changeCount)), at: index)
+    }
+
+    // MARK: Cursors
+
+    mutating func putCursor(name: String, token: Int64, time: Int64) {
+        cursors.removeAll { $0.name == name }
+        cursors.append(StoredCursor(name: name, token: token, time: time))
+        cursors.sort { ValueOrder.compare(.text($0.name), .text($1.name)) < 0 }
+    }
+
+    mutating func removeCursor(name: String) -> Bool {
+        let count = cursors.count
+        cursors.removeAll { $0.name == name }
+        return cursors.count < count
+    }
+
+    // MARK: Purges
+
+    mutating func removeHistory(_ purge: HistoryPurge) -> PurgeResult {
+        var result = PurgeResult()
+        // Changes that an earlier batch left go first.
+        if changes.first.map({ $0.id < firstKeptChange }) ?? false {
+            result.isFinished = false
+        } else {
+            removeTransactions(purge, &result)
+        }
+        let waiting = changes.prefix { $0.id < firstKeptChange }.count
+        let removed = min(waiting, max(1, purge.changeLimit))
+        if removed < waiting { result.isFinished = false }
+        let end = removed < waiting ? changes[removed].id : firstKeptChange
+        changes.removeFirst(removed)
+        let rangeCount = ranges.count
+        ranges.removeAll { $0.id < end }
+        result.changeRowCount = removed + rangeCount - ranges.count
+        return result
+    }
+
+    private mutating func removeTransactions(_ purge: HistoryPurge, _ result: inout PurgeResult) {
+        let wanted = lastWanted(purge.bound)
+        var allowed = wanted
+        var passed: [String: Int64] = [:]
+        for cursor in cursors where cursor.token < wanted {
+            if let limit = purge.passesCursorsSavedBefore, cursor.time < limit {
+                passed[cursor.name] = cursor.token
+            } else {
+                result.holdingCursors[cursor.name] = cursor.token
+                allowed = min(allowed, cursor.token)
+            }
+        }
+        var (count, changeCount) = (0, 0)
+        for transaction in transactions.prefix(max(1, purge.transactionLimit)) where transaction.token <= allowed {
+            changeCount += transaction.changeCount
+            if count > 0, changeCount > purge.changeLimit { break }
+            count += 1
+        }
+        guard count > 0 else { return }
+        let last = transactions[count - 1]
+        result.passedCursors = passed.filter { $0.value < last.token }
+        result.transactionCount = count
+        result.isFinished = last.token >= allowed
+        transactions.removeFirst(count)
+        purgedToken = last.token
+        firstKeptChange = last.firstChange + Int64(last.changeCount)
+    }
+
+    /// The last token before the bound.
+    private func lastWanted(_ bound: HistoryPurge.Bound) -> Int64 {
+        let last = transactions.last?.token ?? 0
+        switch bound {
+        case .token(let token): return min(last, max(0, token - 1))
+        case .time(let time): return transactions.first { $0.time >= time }.map { $0.token - 1 } ?? last
+        }
+    }
+
+    mutating func removeTombstones(
+        savedBefore time: Int64, from sweep: TombstoneSweep, limit: Int, _ model: ObjectModel
+    ) -> TombstonePurgeResult {
+        var rest: [(root: Entity, identity: Value, saved: Int64)] = []
+        for root in model.rootEntities.sorted(by: { $0.name < $1.name }) {
+            if let first = sweep.entity, root.name < first { continue }
+            for (identity, tombstone) in tombstones[root.index] {
+                if sweep.entity == root.name, ValueOrder.compare(identity, sweep.identity) <= 0 { continue }
+                rest.append((root, identity, tombstone.saved))
+            }
+        }
+        rest.sort { left, right in
+            left.root.name == right.root.name
+                ? ValueOrder.compare(left.identity, right.identity) < 0 : left.root.name < right.root.name
+        }
+        let examined = rest.prefix(max(1, limit))
+        let removed = examined.filter { $0.saved < time }
+        for tombstone in removed { tombstones[tombstone.root.index][tombstone.identity] = nil }
+        var next: TombstoneSweep?
+        if examined.count < rest.count, let last = examined.last {
+            next = TombstoneSweep()
+            next?.entity = last.root.name
+            next?.identity = last.identity
+        }
+        return TombstonePurgeResult(examinedCount: examined.count, removedCount: removed.count, next: next)
+    }
+}
