@@ -67,15 +67,19 @@ package struct RowSetOperations: SetOperations {
     package func update(
         _ request: BatchUpdateRequest, _ checked: CheckedFetchRequest, _ work: SetWork, into tally: inout ChangeTally
     ) throws -> Int {
-        var count = 0
+        // A value that breaks a rule refuses the request, whether there are objects or not.
+        let assignments = try checked.entities.filter { !$0.isAbstract }.map { entity in
+            try BatchAssignments(request, entity: entity, plan: work.plan, time: work.history.time)
+        }
         let keys = try keys(of: checked.at(work.history.time)) { !$0.isPlaceholder }
+        var count = 0
         try change(work, &tally) { registry, applier in
             try registry.load(entity: checked.entity.index, primaryKeys: keys)
             let objects = keys.compactMap { registry.known(checked.entity.index, pk: $0) }
-            for (index, objects) in Dictionary(grouping: objects, by: \.entity.index).sorted(by: { $0.key < $1.key }) {
-                let assignments = try BatchAssignments(
-                    request, entity: model.entities[index], plan: work.plan, time: work.history.time)
-                for object in objects where try assign(assignments, object, applier) { count += 1 }
+            for assignments in assignments {
+                for object in objects where object.entity === assignments.entity {
+                    if try assign(assignments, object, applier) { count += 1 }
+                }
             }
         }
         return count

@@ -45,7 +45,7 @@ extension MemoryTables {
                 RowChanges.Insertions(
                     entity: row.entity, keys: [row.pk], values: [row.values], placeholders: [row.isPlaceholder]))
         }
-        try store.putSequence(entity: root.name, next: nextKeys[root.index])
+        if nextKeys[root.index] > 1 { try store.putSequence(entity: root.name, next: nextKeys[root.index]) }
     }
 
     private func writeHistory(to store: WriterConnection) throws {
@@ -63,6 +63,10 @@ extension MemoryTables {
             statement.bind(6, transaction.firstChange)
             statement.bind(7, Int64(transaction.changeCount))
             try statement.run()
+        }
+        if purgedToken > 0 {
+            try store.putMetadata("purgedToken", "\(purgedToken)")
+            try store.putMetadata("nextChange", "\(firstKeptChange)")
         }
         for stored in changes {
             guard let entity = store.model.entity(named: stored.change.entity) else { continue }
