@@ -65,11 +65,11 @@ extension KafkaConfiguration: CustomStringConvertible, CustomDebugStringConverti
 }
 
 extension KafkaConfiguration {
-    /// What the consumer sets where the user does not.
+    /// The properties that the consumer uses where the user sets none.
     ///
-    /// The store keeps the offsets, so the library neither commits nor stores any; an offset out of range is an error
-    /// and never a jump; the queue is bounded to 16 MiB. A smaller `queued.max.messages.kbytes`, or a small
-    /// `queued.min.messages`, makes the library stop fetching between batches: it costs over nine tenths of the rate.
+    /// The store keeps the offsets, so the library neither commits nor stores any. An offset out of range is an error
+    /// and never a jump. The queue holds at most 16 MiB. A smaller `queued.max.messages.kbytes`, or a small
+    /// `queued.min.messages`, makes the library stop fetching between batches. That costs over nine tenths of the rate.
     public static let consumerDefaults: [String: String] = [
         "enable.auto.commit": "false",
         "enable.auto.offset.store": "false",
@@ -79,6 +79,6 @@ extension KafkaConfiguration {
         "partition.assignment.strategy": "range",
     ]
 
-    /// What the producer sets where the user does not.
+    /// The properties that the producer uses where the user sets none.
     public static let producerDefaults: [String: String] = ["enable.idempotence": "true"]
 }

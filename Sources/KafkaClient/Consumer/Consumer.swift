@@ -76,8 +76,8 @@ public final class Consumer: Sendable {
 
     /// Leaves the group; the handler gets `.revoked` on this thread, before the return. A second call does nothing.
     ///
-    /// Throws `_TIMED_OUT` when the group could not be left in time (the broker then notices by the session timeout)
-    /// and what the handler threw; the consumer is closed all the same. Batches stay valid.
+    /// Throws `_TIMED_OUT` when the consumer could not leave the group in time; the broker then notices by the session
+    /// timeout. Rethrows an error of the handler. The consumer is closed in each case. Batches stay valid.
     public func close(timeoutMilliseconds: Int = 10_000) throws {
         guard let consumer = native.withLock({ $0 }) else { return }
         let callbacks = consumer.client.callbacks

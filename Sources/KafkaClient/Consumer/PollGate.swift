@@ -17,7 +17,8 @@ final class PollGate: Sendable {
         return outcome
     }
 
-    /// Runs `body` after whoever is inside has left; `wake` asks them to. Throws `busy` from inside a callback.
+    /// Runs `body` after the thread inside has left; `wake` asks that thread to leave. Throws `busy` from inside a
+    /// callback.
     func close(wake: () -> Void, _ body: () throws -> Void) throws {
         if owner.load(ordering: .acquiring) == DedicatedThread.current {
             throw KafkaError(.busy, "close was called inside the rebalance handler", isRetriable: false)

@@ -1,8 +1,8 @@
 /// Tells that partitions come or go. It is delivered inside `Consumer.poll` or `Consumer.close`, on their thread,
 /// before the library acts on it.
 public enum RebalanceEvent: Hashable, Sendable {
-    /// These partitions will be read from now on: all of them with an eager protocol (the list can be empty),
-    /// the additional ones with a cooperative protocol.
+    /// The consumer reads these partitions from now on. An eager protocol names all of them (the list can be empty), a
+    /// cooperative protocol only the additional ones.
     case assigned([TopicPartition])
     /// These partitions will be read by another member; offsets can still be committed.
     case revoked([TopicPartition])
@@ -19,9 +19,9 @@ public enum RebalanceEvent: Hashable, Sendable {
 
 /// Decides where to start reading, and finishes work on partitions that go.
 ///
-/// For `.assigned` it returns start offsets; a partition that is absent starts at the group's committed offset. What
-/// it returns for the other events is not used. It may commit, query and pause, but neither poll nor close.
-/// When it throws for `.assigned`, none of the partitions is read, and `poll` rethrows: close the consumer then.
+/// For `.assigned` it returns start offsets; a partition that is absent starts at the group's committed offset. The
+/// consumer ignores the result for the other events. The handler may commit, query and pause, but neither poll nor
+/// close. When it throws for `.assigned`, none of the partitions is read, and `poll` rethrows: close the consumer then.
 public typealias RebalanceHandler = @Sendable (RebalanceEvent, Consumer) throws -> [TopicPartition: Int64]
 
 /// Tells something about a partition, or about the consumer, that is not a record.
@@ -30,6 +30,6 @@ public struct ConsumerEvent: Sendable {
     public let topicPartition: TopicPartition?
     /// The offset concerned, if the library says one.
     public let offset: Int64?
-    /// What happened.
+    /// The library's code and message for the event.
     public let error: KafkaError
 }

@@ -3,7 +3,7 @@
 /// The bytes that a record shows belong to the batch: keep the batch (or a record) while using them. A batch may
 /// outlive its consumer, and be read from several threads.
 public final class RecordBatch: Sendable, RandomAccessCollection {
-    /// What happened besides records: partition ends, offsets out of range, unknown topics.
+    /// The events that came with the records: partition ends, offsets out of range, unknown topics.
     public let errors: [ConsumerEvent]
     private let messages: NativeMessages
 

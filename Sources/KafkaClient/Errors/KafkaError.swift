@@ -2,9 +2,9 @@
 ///
 /// The description never holds a payload, nor the value of a secret property.
 public struct KafkaError: Error, Sendable, CustomStringConvertible {
-    /// What failed: librdkafka's error name, or one of this client's own codes.
+    /// The kind of failure: librdkafka's error name, or one of this client's own codes.
     public let code: Code
-    /// What failed, in words.
+    /// The failure in words.
     public let message: String
     /// The partition concerned, if there is one.
     public let topicPartition: TopicPartition?

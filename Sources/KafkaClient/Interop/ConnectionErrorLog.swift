@@ -111,7 +111,7 @@ final class ConnectionErrorLog: Sendable {
 }
 
 extension NativeCallbacks {
-    /// Asks to be told OpenSSL's verdicts; changes none of them.
+    /// Has the library report OpenSSL's verdicts; changes none of them.
     func watchCertificates(on configuration: OpaquePointer, _ properties: [String: String]) {
         guard (properties["security.protocol"] ?? "").lowercased().contains("ssl") else { return }
         // A library without TLS refuses the callback here, and the protocol when the client is made.

@@ -4,9 +4,9 @@ import Synchronization
 
 /// Knows which connections of a client stand, and tells that one of them has ended.
 ///
-/// The library's error callback leaves some losses out, and newer versions most of them; its log leaves out what
-/// repeats itself within 30 seconds and connections that were idle. The states of its brokers tell each, in every
-/// version, before the connection is made anew.
+/// The library's error callback omits some losses, and in newer versions most of them. Its log omits repetitions within
+/// 30 seconds, and connections that were idle. The states of its brokers show each loss, in every version, before the
+/// library connects again.
 final class ConnectionWatch: Sendable {
     /// The brokers that are connected, each by the library's thread that serves it: names and numbers change.
     private let connected = Mutex<Set<UInt>>([])
@@ -16,9 +16,9 @@ final class ConnectionWatch: Sendable {
     /// Tells whether a connection was lost since the last call.
     func takeLoss() -> Bool { hasLost.exchange(false, ordering: .acquiringAndReleasing) }
 
-    /// Takes a broker's new state. An attempt to connect that fails is no loss, nor is the end of a connection that
-    /// brings no records: that to an address of `bootstrap.servers`, which newer versions close when they know the
-    /// brokers, has no number.
+    /// Takes a broker's new state. A failed attempt to connect is no loss. Neither is the end of a connection that
+    /// brings no records: a connection to an address of `bootstrap.servers` has no number. Newer versions close that
+    /// connection when they know the brokers.
     ///
     /// - Parameters:
     ///   - state: the library's name of the state.

@@ -1,14 +1,14 @@
 import CLibrdkafka
 import Synchronization
 
-/// What the library's callbacks reach through their opaque pointer. It outlives the client that it serves.
+/// The state that the library's callbacks reach through their opaque pointer. It outlives the client that it serves.
 final class NativeCallbacks: Sendable {
     typealias RebalanceHook = @Sendable (RebalanceEvent) throws -> [TopicPartition: Int64]
 
     struct Rebalance {
         var hook: RebalanceHook?
         var assigned: Set<TopicPartition> = []
-        /// Where reading was told to begin: by the handler, or by a seek since.
+        /// The offset at which reading begins, chosen by the handler or by a later seek.
         var starts: [TopicPartition: Int64] = [:]
         var paused: Set<TopicPartition> = []
         var failure: (any Error)?

@@ -27,8 +27,8 @@ final class NativeClient: @unchecked Sendable {
     }
 
     deinit {
-        // The library joins its threads, and 2.0.2 does so for good where a topic was made anew under a consumer: nobody
-        // waits for longer than this, least of all the end of a process.
+        // The library joins its threads. Version 2.0.2 never ends that where a topic was deleted and created again
+        // under a consumer. So nobody waits longer than the limit below, least of all the end of a process.
         nonisolated(unsafe) let pointer = pointer
         let (callbacks, destroyed) = (callbacks, DispatchSemaphore(value: 0))
         let destroy: @Sendable () -> Void = {

@@ -119,11 +119,12 @@ final class NativeConsumer: @unchecked Sendable {
         try list.throwFirstError()
     }
 
-    /// Tells whether a seek that failed so may succeed at once: some versions take the time for microseconds and give
-    /// up after a thousandth of it, and all drop a seek that a pause overtakes, as the library's own at a rebalance.
+    /// Tells whether a seek that failed with the code may succeed at once. Some versions take the time for microseconds
+    /// and give up after a thousandth of it. All versions drop a seek that a pause overtakes, as the library's own
+    /// pause at a rebalance does.
     private static func passes(_ code: KafkaError.Code) -> Bool { code == .timedOut || code == .outdated }
 
-    /// Assigns a partition anew. An eager group allows that only for all partitions together.
+    /// Assigns a partition again. An eager group allows that only for all partitions together.
     private func restart(_ partition: TopicPartition, at offset: Int64) throws {
         var offsets = [partition: offset]
         if rebalanceProtocol == "COOPERATIVE" {

@@ -126,7 +126,8 @@ struct MessageSorter {
         return keepsFirstOfRun(message)
     }
 
-    /// What is said of a partition that has gone to another member is that one's to hear.
+    /// Tells whether this consumer reports the event. The new member reports the events of a partition that it took
+    /// over.
     func isForHere(_ event: ConsumerEvent) -> Bool {
         guard let place = event.topicPartition, place.partition >= 0, !event.error.isFatal else { return true }
         return assigned.contains(place)

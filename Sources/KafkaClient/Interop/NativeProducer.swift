@@ -1,7 +1,7 @@
 import CLibrdkafka
 import Glibc
 
-/// What becomes of one record; called once, on the producer's thread.
+/// Receives the outcome of one record; called once, on the producer's thread.
 final class DeliveryCallback: Sendable {
     let body: @Sendable (Result<DeliveryReport, KafkaError>) -> Void
     init(_ body: @escaping @Sendable (Result<DeliveryReport, KafkaError>) -> Void) { self.body = body }

@@ -68,8 +68,8 @@ public final class Producer: Sendable {
 
     /// Waits until all queued records are written.
     ///
-    /// Throws the first failed delivery since the last flush (records with a callback of their own left out), or
-    /// `_TIMED_OUT` when some are still on their way: they stay queued. It blocks its thread.
+    /// Throws the first failed delivery since the last flush, except of records with a callback of their own. Throws
+    /// `_TIMED_OUT` when some records are still on their way: they stay queued. It blocks its thread.
     public func flush(timeoutMilliseconds: Int) throws {
         let outcome = Result { try live().flush(timeoutMilliseconds: timeoutMilliseconds) }
         if let failure = failures.take() { throw failure }
@@ -170,7 +170,7 @@ final class DeliveryService: Sendable {
         requestStop()
         if thread.load(ordering: .acquiring) == DedicatedThread.current { return }
         stopped.wait()
-        // For whoever else waits.
+        // For another caller that waits.
         stopped.signal()
     }
 }
