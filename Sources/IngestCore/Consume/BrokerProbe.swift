@@ -33,8 +33,8 @@ public final class BrokerProbe: Sendable {
     public func run() {
         while !isStopping.load(ordering: .acquiring) {
             probe()
-            // Not a date: a clock that is set back must not make the wait longer. What asking for ends takes is part of
-            // it: a broker that has gone silent is noticed no later.
+            // Not a date: a clock that is set back must not make the wait longer. The wait includes the time for asking
+            // for ends, so that the probe notices a silent broker no later.
             let next = DispatchTime.now() + Self.intervalSeconds
             lookForEnds()
             _ = stop.wait(timeout: next)

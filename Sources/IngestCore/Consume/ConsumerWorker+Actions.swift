@@ -38,8 +38,8 @@ extension ConsumerWorker {
         for partition in known { tell(partitions.handle(.clientChanged(isPaused: isPaused), partition)) }
     }
 
-    /// Goes back to the last record that the store took of each partition: another log may stand there by now, with more
-    /// records than the store has read.
+    /// Goes back to the last record that the store took of each partition. Another log may stand there by now, with
+    /// more records than the store has read.
     ///
     /// - Throws: `StoreError`; `KafkaError` where the client may never go there.
     func compareLastRecords(of due: [TopicPartition], _ consumer: Consumer) throws {

@@ -2,7 +2,7 @@ import KafkaClient
 
 /// How the client's and the broker's news become events of partitions.
 extension ConsumerWorker {
-    /// What the client reports where the broker does not have the offset that is asked for.
+    /// The codes that the client reports where the broker does not have the requested offset.
     static let lostPositions: Set<KafkaError.Code> = [
         .offsetOutOfRange, .autoOffsetReset, KafkaError.Code("_NO_OFFSET"),
     ]
@@ -50,9 +50,9 @@ extension ConsumerWorker {
         tell(partitions.update(news))
     }
 
-    /// Looks which partitions stand still though the broker has more of them.
+    /// Looks for stalled partitions: the broker has more of them, and nothing comes.
     ///
-    /// - Throws: `StoreError` where what is open cannot be saved.
+    /// - Throws: `StoreError` where the open chunk cannot be saved.
     func watchFetches(_ consumer: Consumer, at time: Double) throws {
         guard let directory else { return }
         directory.watch(partitions.read)

@@ -1,7 +1,7 @@
 import Foundation
 import ObjectGraph
 
-/// What the worker does where the store refuses.
+/// The worker's reaction where the store refuses.
 extension ConsumerWorker {
     /// Whether the store refused, and the pipeline still counts as saved what the store undid.
     var isStoreRefusing: Bool { partitions.pauses.contains(.store) }

@@ -98,7 +98,7 @@ extension ConsumerWorker {
 
     // MARK: Outboxes
 
-    /// Tells the outboxes how much was committed since they were told last.
+    /// Reports to the outboxes how much was committed since the last report.
     private func tellOutboxes() {
         let token = max(notedToken, pipeline.writer.committedToken ?? notedToken)
         notifications?.committed(Int(token - notedToken))

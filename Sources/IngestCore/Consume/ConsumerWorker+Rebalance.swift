@@ -1,13 +1,14 @@
 import KafkaClient
 import ObjectGraph
 
-/// What the worker does when partitions come and go. Runs inside the poll, on the worker's thread.
+/// The worker's part in a rebalance. Runs inside the poll, on the worker's thread.
 extension ConsumerWorker {
     func rebalance(_ event: RebalanceEvent, _ consumer: Consumer) throws -> [TopicPartition: Int64] {
         logger.info("partitions", metadata: ["event": "\(Self.name(of: event))", "partitions": "\(event.partitions)"])
         switch event {
         case .assigned(let assigned):
-            // What is open belongs to partitions that stay; saved first, the store's positions are the latest.
+            // The open chunk belongs to partitions that stay. The worker saves it first, so that the store's positions
+            // are the latest.
             try saveOrDrop()
             health.report(.groupJoined)
             return try begin(assigned)
@@ -15,13 +16,13 @@ extension ConsumerWorker {
             try saveOrDrop()
             commitOffsets(consumer, asynchronously: false)
             release(revoked)
-            // Until the group says what comes next; that may be nothing, and is told as assigned too.
+            // Until the group assigns again; it may assign nothing, and reports that as assigned too.
             if partitions.states.isEmpty {
                 health.report(.groupWaiting(reason: "waiting for partitions: the group shares them out anew"))
             }
         case .lost(let lost):
-            // Another member may have them already: what is not saved is dropped, and read again if they come back. So is
-            // what stays.
+            // Another member may have them already: the worker drops unsaved records, and reads them again if they come
+            // back. The same holds for the partitions that stay.
             partitions.pause(for: .store)
             try attempt { try discardIfRefused() }
             release(lost)
@@ -47,11 +48,11 @@ extension ConsumerWorker {
         }
     }
 
-    /// Takes partitions that are read from now on, and returns where to read them from: the store's positions, and the
-    /// beginning of those it does not know.
+    /// Takes partitions that are read from now on. Returns where to read them from: the store's positions, and the
+    /// beginning of partitions that the store does not know.
     ///
-    /// Where the store does not tell its positions for now, that is anywhere: nothing that comes is taken before the
-    /// loop has gone to the store's positions.
+    /// While the store cannot be read, the start is arbitrary: the worker takes no record before the loop has gone to
+    /// the store's positions.
     func begin(_ assigned: [TopicPartition]) throws -> [TopicPartition: Int64] {
         var positions: [TopicPartition: SourcePosition] = [:]
         try attempt { positions = try storedPositions() }

@@ -1,14 +1,14 @@
 import Foundation
 import KafkaClient
 
-/// What the worker reports of itself beside its health.
+/// The worker's reports beside its health.
 extension ConsumerWorker {
     /// Sets the metrics that are looked at rather than counted.
     func report(_ consumer: Consumer) {
         let ends = directory?.ends ?? [:]
         for (partition, state) in partitions.states {
             guard let position = state.progress.next else { continue }
-            // What the client knows is as old as its last fetch.
+            // The client's knowledge is as old as its last fetch.
             let known = (try? consumer.watermarks(partition))?.high ?? -1
             let end = max(known, ends[partition] ?? -1)
             if end < 0 { continue }

@@ -16,13 +16,13 @@ public final class ConsumerWorker: @unchecked Sendable {
     let metrics: WorkerMetrics
     let health: HealthMonitor
     let logger: Logger
-    /// What waits to be notified, or nil where nothing is notified.
+    /// The outbox of notifications, or nil where nothing is notified.
     let notifications: Outbox?
-    /// What waits for the dead-letter topic, or nil without one.
+    /// The outbox of dead-letter records, or nil without a dead-letter topic.
     let deadLetters: Outbox?
     private let consumerConfiguration: KafkaConfiguration
     let decoders: [String: EventDecoder]
-    /// What the broker was last seen to have.
+    /// The broker's topics and partition ends, as the probe saw them last.
     let directory: TopicDirectory?
     /// Which of these partitions the worker reads; nil where the group says.
     var plan: PartitionPlan?

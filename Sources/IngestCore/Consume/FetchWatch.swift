@@ -1,4 +1,4 @@
-/// Decides whether a partition stands still: the broker has more of it than was read, and nothing comes.
+/// Decides whether a partition is stalled: the broker has more of it than was read, and nothing comes.
 ///
 /// Behind the last record there may be offsets without any (markers of transactions, gaps that compaction left). So the
 /// end that the client itself has reached counts as read. Times are in seconds of one monotonic clock.
@@ -7,16 +7,17 @@ struct FetchWatch: Sendable {
     enum Action: Sendable, Equatable {
         /// The broker's end is so many offsets further than what was read, and nothing has come since the watch found it.
         case tell(behind: Int64)
-        /// The partition has stood still for so long that the client has to fetch it again.
+        /// The partition has been stalled for so long that the client has to fetch it again.
         case refetch(behind: Int64)
-        /// The silence that was told is over.
+        /// The reported silence is over.
         case over
     }
 
-    /// How long a partition may stand still before it is told, beside the time that the broker may wait for more records.
+    /// How long a partition may be stalled before health reports it, beside the time that the broker may wait for more
+    /// records.
     static let tellingSeconds = 2.0
-    /// How long it may stand still before the client fetches it again, beside the same. Each time without success the
-    /// wait doubles, for an answer that only takes long has to come in the end.
+    /// How long it may be stalled before the client fetches it again, beside the same time. Each time without success
+    /// the wait doubles, because an answer that only takes long has to come in the end.
     static let patienceSeconds = 5.0
     /// The polls without a sign of life that have to lie in that time: while the worker does not poll, silence means
     /// nothing.
@@ -39,7 +40,7 @@ struct FetchWatch: Sendable {
     /// Whether the partition is behind and has given no sign of life since.
     var isSuspicious: Bool { silence != nil }
 
-    /// Whether health was told of a silence, and not yet of its end.
+    /// Whether health has a report of a silence, and none yet of its end.
     var isReported: Bool { isTold || isOver }
 
     /// Takes that the client reads from elsewhere; that is no sign of life.

@@ -53,7 +53,7 @@ enum PartitionEvent: Sendable {
     case seekRefused(isRetriable: Bool)
     /// The store has committed a position: the next offset.
     case saved(Int64)
-    /// The broker was told this offset.
+    /// The worker has committed this offset to the broker.
     case offsetCommitted(Int64)
     /// The client has reached the partition's end: the offset that follows its last one.
     case endReached(Int64)
@@ -86,7 +86,7 @@ enum PartitionAction: Sendable, Equatable {
     /// Save the open chunk, read the store's position and answer with ``PartitionEvent/positionRead(_:)``: reading goes
     /// on from the record that the store took last.
     case compareLastRecord
-    /// Tell the log that the partition stands still, so many offsets behind; then do as for ``compareLastRecord``.
+    /// Log that the partition is stalled, so many offsets behind; then do as for ``compareLastRecord``.
     case refetch(behind: Int64)
     /// Send the client to an offset.
     case seek(Int64)

@@ -2,7 +2,7 @@ import KafkaClient
 
 /// Decides which partitions a worker without group reads, from what the broker has.
 struct PartitionPlan: Sendable {
-    /// What news of the broker's topics ask for.
+    /// The changes that the broker's present topics ask for.
     struct Changes: Sendable, Equatable {
         /// Partitions to read from now on.
         var new: [TopicPartition] = []

@@ -3,8 +3,8 @@ import ObjectGraph
 
 /// Decides which of a partition's records are repeats, and whether the log still is the one that the store has read.
 ///
-/// Reading starts one record before the store's position, at the last record that the store took. In a topic that was
-/// made anew, or lost its end and was written on, another record stands there.
+/// Reading starts one record before the store's position, at the last record that the store took. Another record stands
+/// there in a topic that was deleted and created again, or that lost its end and was written on.
 struct PartitionProgress: Sendable {
     /// Where librdkafka starts at a partition's first record.
     static let beginning: Int64 = -2
@@ -58,7 +58,7 @@ struct PartitionProgress: Sendable {
             unverified = nil
             if offset + 1 == next, fingerprint() != expected {
                 let reason = "the record at offset \(offset) is not the one that the store took last"
-                // What was fetched behind it is of the other log: nothing of it counts before that is settled.
+                // The records fetched behind it are of the other log: none of them counts before that is settled.
                 lostReason = reason
                 return .lost(reason)
             }
@@ -98,7 +98,7 @@ struct PartitionProgress: Sendable {
 
 /// Where an operator's decision on a lost position leads, and what the log says of it.
 struct PositionJump: Sendable, Equatable {
-    /// What the store wanted next, and what is read next.
+    /// The offset that the store wanted next, and the offset that is read next.
     let from: Int64
     let to: Int64
 
@@ -112,7 +112,7 @@ struct PositionJump: Sendable, Equatable {
     /// Whether the records that follow may be known to the store.
     let isRewind: Bool
 
-    /// What happens, in words.
+    /// The log's message for the jump.
     var description: String {
         if isRewind { return "a position was lost, reading is rewound to the oldest record" }
         return to > from

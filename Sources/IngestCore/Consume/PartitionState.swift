@@ -78,7 +78,7 @@ struct PartitionState: Sendable {
     /// The offset up to which the log was read, its end without records included.
     var reached: Int64 { watch.reached(next: progress.next) }
 
-    /// The offset that the broker is to be told.
+    /// The offset that the worker still has to commit to the broker, or nil.
     var offsetToCommit: Int64? { stored == committedOffset ? nil : stored }
 
     /// The actions that the worker still has to carry out between polls; an event says when one is done.

@@ -4,7 +4,7 @@ import KafkaClient
 enum ReadFailure: Sendable, Equatable {
     /// Nothing is read for now; the client goes on by itself, from the same record, when the cause is gone.
     case waits(reason: String, remedy: String)
-    /// What the broker has there cannot be read. The client may go on behind it, so the partition has to be halted.
+    /// The broker's data there cannot be read. The client may go on behind it, so the partition has to be halted.
     case damaged(reason: String, remedy: String)
 
     /// Takes an event of the client; nil is one that says nothing of the kind.
@@ -20,7 +20,7 @@ enum ReadFailure: Sendable, Equatable {
         }
     }
 
-    /// What is said of a topic that is not there, and what to do.
+    /// The reason and the remedy for a topic that does not exist.
     static let unknown = (
         reason: "the broker does not know the topic", remedy: "make the topic, or correct 'topics'"
     )

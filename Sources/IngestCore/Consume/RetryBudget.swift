@@ -1,10 +1,10 @@
-/// Decides when trying again has lasted too long: a check of the worker's health that has failed for longer than the
-/// budget, without a success between.
+/// Decides when trying again has lasted too long: a health check has failed for longer than the budget, without a
+/// success between.
 ///
 /// Only what is tried again counts: the store, the broker, and the deliveries of notifications and dead letters. Every
 /// time is in seconds of one monotonic clock.
 public struct RetryBudget: Sendable {
-    /// What was tried for too long.
+    /// A health check failed for longer than the budget.
     public struct Spent: Error, Sendable, Equatable, CustomStringConvertible {
         /// The name of the health check.
         public let check: String

@@ -1,8 +1,8 @@
 import KafkaClient
 import Synchronization
 
-/// What the broker was last seen to have, carried from the probe's thread to the worker's: topics, and the ends of the
-/// partitions that the worker reads.
+/// Carries the broker's topics, and the ends of the partitions that the worker reads. The probe's thread writes both;
+/// the worker's thread reads them.
 final class TopicDirectory: Sendable {
     private struct State {
         var topics: [String: Set<Int32>] = [:]
