@@ -4,8 +4,8 @@ import Glibc
 
 /// A window on a stream of bytes that holds at least the record being scanned.
 ///
-/// It grows with the record up to a limit. A record beyond the limit keeps its first bytes (its head) and what follows
-/// is dropped as soon as it is scanned, so that memory stays bounded whatever the file holds.
+/// It grows with the record up to a limit. Of a record beyond the limit it keeps the first bytes (the head), and drops
+/// the rest as soon as that is scanned. So memory stays bounded for every file.
 final class ByteWindow {
     /// The bytes of an oversized record that are kept.
     static let headBytes = 64 << 10

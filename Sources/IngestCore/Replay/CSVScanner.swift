@@ -1,7 +1,7 @@
 /// Cuts CSV rows (RFC 4180) and their fields.
 ///
-/// `\n` or `\r\n` ends a row, except inside quotes; empty lines are no rows (write `""` for an empty value in a file of
-/// one column). A quote inside an unquoted field stands for itself.
+/// `\n` or `\r\n` ends a row, except inside quotes. An empty line is no row: write `""` for an empty value in a file of
+/// one column. A quote inside an unquoted field stands for itself.
 struct CSVScanner: RecordScanner {
     private enum State {
         case fieldStart, unquoted, quoted

@@ -24,7 +24,7 @@ public enum RecordFault: Equatable, Sendable {
 }
 
 extension RecordFault: CustomStringConvertible {
-    /// What is wrong and what to do.
+    /// The fault and its remedy.
     public var description: String {
         switch self {
         case .missingComma: "A comma is missing before this array element. Put one between the elements."
@@ -54,13 +54,13 @@ public struct FileRecord {
     public let isOversize: Bool
     /// Whether the file ends inside the record. (A cut JSON line shows only when it is parsed.)
     public let isTruncatedAtEnd: Bool
-    /// What is wrong with the record's place in the file, if anything.
+    /// The fault of the record's place in the file, if there is one.
     public let fault: RecordFault?
     /// A CSV row's fields; empty for JSON.
     public let fields: CSVFields
 }
 
-/// What a scanner found: indexes in its window, places in the file.
+/// A record as a scanner found it: indexes in its window, places in the file.
 struct ScannedRecord {
     var start: Int
     var availableBytes: Int

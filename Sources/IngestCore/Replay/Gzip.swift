@@ -49,7 +49,7 @@ final class GzipByteSource: ByteSource {
             case Z_OK, Z_BUF_ERROR: break
             case Z_STREAM_END: isBetweenMembers = true
             default:
-                // What came out before the damage is delivered first; the next call throws.
+                // The bytes before the damage are delivered first; the next call throws.
                 let error = fail(status == Z_MEM_ERROR ? .memory : .gzipCorrupt)
                 if produced == 0 { throw error }
             }

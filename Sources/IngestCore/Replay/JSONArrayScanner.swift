@@ -1,9 +1,9 @@
 /// Cuts a JSON array into its elements without parsing them: it only follows strings, escapes and nesting.
 ///
-/// A damaged element is delivered for the parser to refuse, and the next one is found again where that is possible:
-/// a closing bracket without an opening one is passed over, one that closes an outer container closes the inner ones
-/// too, and a line break inside a string ends the element, because JSON has none there. A comma before the closing
-/// bracket of the array is forgiven.
+/// It delivers a damaged element for the parser to refuse, and finds the next element where that is possible. It passes
+/// over a closing bracket without an opening one. A bracket that closes an outer container closes the inner ones too. A
+/// line break inside a string ends the element, because JSON has none there. A comma before the closing bracket of the
+/// array is allowed.
 struct JSONArrayScanner: RecordScanner {
     private enum State {
         case beforeArray

@@ -34,7 +34,7 @@ public struct RecordFileError: Error, Equatable, Sendable {
     public var recordNumber: Int?
     /// The offset in bytes in the file on disk, for faults of reading and of compression.
     public var byteOffset: Int?
-    /// What the operating system or the header check said.
+    /// The message of the operating system or of the header check.
     public var detail: String?
 
     /// Makes an error.

@@ -1,4 +1,4 @@
-/// What is read before the first record.
+/// Reads the beginning of a file: the byte order mark, the first byte, the header row.
 extension RecordFileReader {
     /// The most bytes that are looked at for the first that is not white space.
     private static let sniffedBytes = 4096

@@ -1,8 +1,8 @@
-/// Reads the records of a file one after the other in bounded memory: JSON lines, a JSON array, or CSV, each plain or
-/// compressed by gzip (recognised by its content).
+/// Reads the records of a file one after the other in bounded memory. The file holds JSON lines, a JSON array, or CSV,
+/// each plain or compressed by gzip (recognised by its content).
 ///
-/// Used from one thread. Every record is delivered once, with numbers from 1 on without gaps, damaged ones included;
-/// a fault that ends the reading is thrown when its place is reached, after all records before it. For example:
+/// Use it from one thread. It delivers every record once, damaged ones included, with numbers from 1 on without gaps.
+/// It throws a fault that ends the reading when its place is reached, after all records before it. For example:
 ///
 ///     let reader = try RecordFileReader(path: "events.jsonl.gz")
 ///     while try reader.next({ record in handle(record) }) {}

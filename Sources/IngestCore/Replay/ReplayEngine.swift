@@ -16,7 +16,7 @@ public final class ReplayEngine {
         public let totalBytes: Int?
     }
 
-    /// What became of one file.
+    /// The outcome of one file.
     public struct FileResult: Sendable {
         /// The file's path as it was given; `-` is standard input.
         public let path: String
@@ -41,7 +41,7 @@ public final class ReplayEngine {
     /// - Parameters:
     ///   - pipeline: where records go.
     ///   - configuration: the mappings of files, and the limits of records.
-    ///   - logger: where a file that was exchanged is told.
+    ///   - logger: reports a file that was exchanged.
     ///   - now: a monotonic clock in seconds, for the progress.
     ///   - isStopping: asked after each record; true ends the replay after a last commit.
     public init(
@@ -58,7 +58,7 @@ public final class ReplayEngine {
 
     /// Replays a file from where the store's position of it stands.
     ///
-    /// Another file at the same path starts anew; one that has only grown goes on.
+    /// Another file at the same path starts from its beginning; a file that has only grown goes on.
     ///
     /// - Parameters:
     ///   - path: the file's path; `-` is standard input.

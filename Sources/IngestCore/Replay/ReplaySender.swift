@@ -4,8 +4,8 @@ import ObjectGraph
 
 /// Sends the records of files to a Kafka topic: JSON as it stands, CSV rows as JSON objects of their columns.
 ///
-/// A record's key is its object's entity and identity, so that one object's events stay in order; a record that is no
-/// event is sent without a key, for the worker to put aside.
+/// A record's key is its object's entity and identity, so that one object's events stay in order. A record that is no
+/// event gets no key; it is sent for the worker to keep as a dead letter.
 public final class ReplaySender {
     private let configuration: WorkerConfiguration
     private let model: ObjectModel

@@ -5,8 +5,8 @@ import ObjectGraph
 
 /// Reads a topic into a store, up to the end that it has at the start: as the worker does, without group and commits.
 ///
-/// The store keeps how far each partition is, in the same commit as the effects, so a run that was killed is gone on
-/// with by the next, and one that was finished changes nothing.
+/// The store keeps how far each partition is, in the same commit as the effects. So the next run goes on where a killed
+/// run ended, and repeating a finished run changes nothing.
 public final class TopicReplay {
     /// How far a replay is.
     public struct Progress: Sendable {
@@ -20,7 +20,7 @@ public final class TopicReplay {
         public let total: Int64
     }
 
-    /// What became of one partition.
+    /// The outcome of one partition.
     public struct PartitionResult: Sendable, Equatable {
         /// The partition.
         public let partition: TopicPartition
@@ -50,7 +50,7 @@ public final class TopicReplay {
     private var damage: TopicReplayError?
     /// The partitions whose log may be another since a connection was lost.
     private var uncompared: Set<TopicPartition> = []
-    /// What was said last about a partition that gives nothing.
+    /// The last reported reason why a partition gives nothing.
     private var waitReason: String?
     /// Called a few times a second.
     public var onProgress: (Progress) -> Void = { _ in }
@@ -184,8 +184,8 @@ public final class TopicReplay {
         }
     }
 
-    /// Saves the marks, and where reading begins: who goes on with the store begins there too, be it that a partition
-    /// has nothing to be read.
+    /// Saves the marks and the positions at which reading begins. A worker that goes on with the store begins there
+    /// too, even where a partition has nothing to read.
     ///
     /// - Returns: the positions that the store did not have, by partition.
     private func note(

@@ -29,8 +29,8 @@ public struct TopicReplayRequest: Sendable, Equatable {
         self.end = end
     }
 
-    /// What the store keeps of the request, by which a run that goes on with it is known; nil where the positions
-    /// themselves say where to go on.
+    /// The mark by which a later run recognises the request; the store keeps it. Nil where the positions themselves say
+    /// where to go on.
     var mark: String? {
         switch start {
         case .stored: nil
@@ -40,15 +40,15 @@ public struct TopicReplayRequest: Sendable, Equatable {
         }
     }
 
-    /// The name under which the store keeps that a replay of the topic was begun, a row for each partition: `nextOffset`
-    /// is the start that was asked for, `detail` is the mark.
+    /// The name under which the store keeps that a replay of the topic began. The store has a row for each partition:
+    /// `nextOffset` is the requested start, `detail` is the mark.
     var markTopic: String { Self.markPrefix + topic }
 
-    /// What the name of such a mark begins with.
+    /// The beginning of such a mark's name.
     static let markPrefix = "replay:"
 }
 
-/// What keeps a topic from being replayed.
+/// The reason why a topic cannot be replayed.
 public struct TopicReplayError: Error, Sendable, CustomStringConvertible {
     /// The kind of error; the raw value is stable.
     public enum Code: String, Sendable {
@@ -66,7 +66,7 @@ public struct TopicReplayError: Error, Sendable, CustomStringConvertible {
 
     /// The kind of error.
     public let code: Code
-    /// What is wrong and what to do.
+    /// The fault and its remedy.
     public let description: String
     /// The same request would be refused again.
     public var isRetriable: Bool { false }
@@ -85,7 +85,7 @@ public struct TopicReplayError: Error, Sendable, CustomStringConvertible {
     }
 }
 
-/// What is to be read of one partition.
+/// The offsets to read of one partition.
 struct PartitionSpan: Sendable, Equatable {
     let partition: TopicPartition
     /// The start that was asked for, which is where an earlier run began.

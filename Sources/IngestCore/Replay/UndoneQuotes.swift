@@ -12,7 +12,7 @@ final class UndoneQuotes {
         memory.deallocate()
     }
 
-    /// Returns the row's fields, those with doubled quotes written anew.
+    /// Returns the row's fields, with each doubled quote as one.
     func undo(_ spans: [CSVFields.Span], row: UnsafePointer<UInt8>, rowBytes: Int) -> CSVFields {
         if capacity < rowBytes {
             memory.deallocate()
