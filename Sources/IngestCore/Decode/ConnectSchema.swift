@@ -1,6 +1,6 @@
 import ObjectGraph
 
-/// What a field's schema says beyond JSON's kinds: Kafka Connect's logical types and Debezium's semantic ones.
+/// The meaning of a field's schema beyond JSON's kinds: Kafka Connect's logical types and Debezium's semantic ones.
 ///
 /// Source: org.apache.kafka.connect.data (Date, Time, Timestamp, Decimal) and Debezium's io.debezium.time and
 /// io.debezium.data.

@@ -62,8 +62,8 @@ struct ConnectValues {
         }
     }
 
-    /// Returns the canonical text of a number that is given as base64 of its unscaled value, or nil where it is none or
-    /// has more digits than a decimal keeps exactly.
+    /// Returns the canonical text of a number that is given as base64 of its unscaled value. Returns nil where the text
+    /// is no number, or has more digits than a decimal keeps exactly.
     static func decimal(_ base64: String, scale: Int) -> String? {
         guard let bytes = Base64Text.bytes(base64), !bytes.isEmpty, bytes.count <= 32, (-38...38).contains(scale)
         else { return nil }

@@ -30,8 +30,8 @@ extension EventDecoder {
         return fitting.count == 1 ? fitting[0] : nil
     }
 
-    /// Returns the identity that a key of Kafka Connect states: a value, or a struct with the identity's field or with one
-    /// field alone; as JSON with the schema wrapper or without, or as plain text.
+    /// Returns the identity that a key of Kafka Connect states. The key is a value, or a struct with the identity's
+    /// field or with a single field. It stands as JSON, with or without the schema wrapper, or as plain text.
     func keyIdentity(
         _ key: UnsafeRawBufferPointer, _ entity: Entity, _ route: Route?, _ table: ObjectDecoder.PropertyTable
     ) throws(DecodeError) -> Value {

@@ -1,6 +1,6 @@
 import ObjectGraph
 
-/// What an event's type asks for: `message.upserted` upserts a Message.
+/// The entity and the operation that an event's type names: `message.upserted` upserts a Message.
 struct EventType: Sendable {
     let entity: Int
     let verb: ObjectOperation.Kind

@@ -2,8 +2,8 @@ import ObjectGraph
 
 /// The length that identities may have.
 ///
-/// They stand in indexes, in the history and in notifications' keys: one that no broker takes would stop the
-/// notifications for good.
+/// They stand in indexes, in the history and in notifications' keys. An identity that no broker takes would stop the
+/// notifications permanently.
 enum IdentityLimit {
     static let maximumBytes = 1024
 

@@ -8,12 +8,12 @@ public struct JSONDocument {
 
 /// A cursor on one value of a parsed document.
 ///
-/// It points into the parser's memory and owns nothing: using it after the parser's next parse, or after the parser is
-/// gone, is a programmer's error that is not detected. Hold the parser in a property, or use `JSONParser.withValue`; copy
-/// out what has to live longer.
+/// It points into the parser's memory and owns nothing. Using it after the parser's next parse, or after the parser is
+/// gone, is a programmer's error that is not detected. Hold the parser in a property, or use `JSONParser.withValue`;
+/// copy out values that have to live longer.
 public struct JSONValue {
-    /// The kinds of JSON value. A number is `integer` where it fits `Int64`, `unsignedInteger` where it only fits
-    /// `UInt64`, and `double` where it is written with a fraction or an exponent.
+    /// The kinds of JSON value. A number is `integer` where it fits `Int64`, and `unsignedInteger` where it only fits
+    /// `UInt64`. It is `double` where it is written with a fraction or an exponent.
     public enum Kind: Sendable {
         case object, array, string, integer, unsignedInteger, double, boolean, null
     }

@@ -24,7 +24,7 @@ public struct JSONError: Error, Equatable, Sendable {
         case memory = "json.memory"
     }
 
-    /// What a truncated document ends inside of.
+    /// The kind of value inside which a truncated document ends.
     public enum Place: String, Sendable {
         case object, array, string, literal, number
     }
@@ -33,7 +33,7 @@ public struct JSONError: Error, Equatable, Sendable {
     public var kind: Kind
     /// The offset of the fault in bytes from the start of the document, where it is known.
     public var byteOffset: Int?
-    /// What a truncated document ends inside of.
+    /// The kind of value inside which a truncated document ends.
     public var place: Place?
     /// The limit that was passed: bytes for `size`, levels for `depth`.
     public var limit: Int?

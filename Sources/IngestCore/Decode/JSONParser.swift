@@ -2,8 +2,8 @@ import CSimdjson
 
 /// Parses JSON documents, reusing its memory from one to the next.
 ///
-/// Not thread-safe: use one for each thread. A byte order mark before the document is skipped. Nothing is copied out of
-/// the parser until a value is asked for, so a document is only valid until the next `parse` of the same parser.
+/// Not thread-safe: use one for each thread. It skips a byte order mark before the document. It copies nothing out
+/// until a caller asks for a value. So a document is only valid until the next `parse` of the same parser.
 public final class JSONParser {
     /// The number of nested arrays and objects allowed; empty ones do not count.
     public let depthLimit: Int
@@ -43,7 +43,7 @@ public final class JSONParser {
     /// Parses one document. The bytes may be changed or freed as soon as this returns.
     ///
     /// - Returns: the document, valid until the next call and as long as the parser lives.
-    /// - Throws: `JSONError` with the byte offset of the fault where it can be told.
+    /// - Throws: `JSONError` with the byte offset of the fault where it is known.
     public func parse(_ bytes: UnsafeRawBufferPointer) throws(JSONError) -> JSONDocument {
         let markBytes = Self.byteOrderMarkLength(bytes)
         let body = UnsafeRawBufferPointer(rebasing: bytes[markBytes...])
@@ -87,7 +87,7 @@ public final class JSONParser {
             // The library saw a fault, so a finder that sees none only means that the place is unknown.
             let unknown: JSONError.Kind = status == json_error_number() ? .number : .syntax
             error = finder.find() ?? JSONError(status == json_error_depth() ? .depth : unknown)
-            // What stands before the fault may be bad UTF-8, which is then the better explanation.
+            // The bytes before the fault may be bad UTF-8, which is then the better explanation.
             if let offset = UTF8Fault.firstOffset(in: body), offset < error.byteOffset ?? .max {
                 error = JSONError(.utf8, byteOffset: offset)
             }

@@ -1,6 +1,6 @@
 extension JSONValue {
-    /// Appends the value as compact JSON text: no white space, members in their order, duplicates kept, doubles in the
-    /// shortest form that reads back as the same number, text as UTF-8 with only the necessary escapes.
+    /// Appends the value as compact JSON text: no white space, members in their order, duplicates kept. Doubles have
+    /// the shortest form that reads back as the same number. Text is UTF-8 with only the necessary escapes.
     public func serialize(into output: inout [UInt8]) {
         switch kind {
         case .object: serializeObject(into: &output)

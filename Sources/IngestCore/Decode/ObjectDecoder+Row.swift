@@ -1,7 +1,7 @@
 import ObjectGraph
 
 extension ObjectDecoder {
-    /// What is known of a flat object before it is read: the row of a table, or a record that a route takes.
+    /// Describes a flat object before it is read: the row of a table, or a record that a route takes.
     struct Row {
         let entity: Entity
         var kind: ObjectOperation.Kind

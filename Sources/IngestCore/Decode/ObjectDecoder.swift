@@ -5,7 +5,7 @@ struct ObjectDecoder {
     let model: ObjectModel
     private let tables: [PropertyTable]
 
-    /// What a key of an event's data stands for.
+    /// The meaning of a key of an event's data.
     enum Property {
         case identity
         case attribute(Int)

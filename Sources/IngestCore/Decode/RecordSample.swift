@@ -2,17 +2,17 @@ import ObjectGraph
 
 /// Reads a file as its mapping or a topic would have it, and tells what each record would do; writes nothing.
 public final class RecordSample {
-    /// What a record would do.
+    /// The effect that a record would have.
     public enum Outcome: Sendable {
         /// The operations, the event's own object last.
         case event(ChangeSet)
         /// Nothing, for this reason.
         case skipped(EventDecoder.SkipReason)
-        /// It would be put aside.
+        /// It would become a dead letter.
         case failed(DecodeError)
     }
 
-    /// What became of the records.
+    /// The counts of the records by outcome.
     public struct Counts: Sendable, Equatable {
         /// The number of records that are events.
         public var events = 0

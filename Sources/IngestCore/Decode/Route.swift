@@ -2,11 +2,11 @@ import ObjectGraph
 
 /// Why a route does not fit the model.
 public struct RouteError: Error, Sendable, CustomStringConvertible {
-    /// What does not fit and what to do.
+    /// The fault and its remedy.
     public let description: String
     /// A stable code for scripts and logs.
     public var code: String { "config.route" }
-    /// A route does not mend itself.
+    /// A route does not repair itself.
     public var isRetriable: Bool { false }
 }
 
@@ -55,7 +55,7 @@ struct Route {
     ) throws(RouteError) {
         let resolver = RouteResolver(place: place, at: route.place)
         isDrop = route.verb == .drop
-        // What is passed over has no entity; any stands in for it.
+        // A dropped record has no entity; any stands in for it.
         entity = isDrop && route.entity.isEmpty ? model.entities[0] : try resolver.entity(route.entity, model)
         topic = route.topic
         type = route.type
@@ -95,7 +95,7 @@ struct Route {
         isPlain = properties.isPlain && defaults.isEmpty && fields.isEmpty
     }
 
-    /// What the keys of the data stand for.
+    /// Returns the meaning of each key of the data.
     private static func properties(
         _ route: RouteConfiguration, _ entity: Entity, _ identityPath: [String], takesColumns: Bool
     ) -> ObjectDecoder.PropertyTable {
@@ -104,7 +104,7 @@ struct Route {
         var ignored = ignore
         if route.data == nil {
             ignored.append(RowDecoder.numberMember)
-            // What the envelope says stands beside the properties.
+            // The envelope's own members stand beside the properties.
             ignored += [path(route.typeField).first, path(route.timeField).first, identityPath.first].compactMap { $0 }
         }
         let known = Set(entity.propertyNames).union(route.aliases.keys)

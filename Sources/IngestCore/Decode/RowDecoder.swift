@@ -104,8 +104,8 @@ public struct RowDecoder {
     /// The member of a row's JSON object that holds the row's number.
     static let numberMember = "$row"
 
-    /// Returns a row as a JSON object of its columns and its number: numbers and booleans as such where the property
-    /// is one, the rest as text.
+    /// Returns a row as a JSON object of its columns and its number. Numbers and booleans are written as such where the
+    /// property is one, the rest as text.
     func json(_ record: FileRecord, columns names: [String]) -> String {
         var output = "{\(JSONText.string(Self.numberMember)):\(record.number)"
         for (index, name) in names.enumerated() where index < record.fields.count {

@@ -43,7 +43,7 @@ public struct SourceRecord {
     public var timestampMilliseconds: Int64?
     /// The value's full size; greater than `value.count` where the source cut an oversized record.
     public var totalBytes: Int
-    /// What the source found wrong with the record, or nil.
+    /// The fault that the source found in the record, or nil.
     public var fault: DecodeError?
 
     /// Makes a record that is whole: its full size is that of `value`, and it has no fault or headers.
@@ -61,7 +61,7 @@ public struct SourceRecord {
 public struct DecodeError: Error, Sendable, Equatable, CustomStringConvertible {
     /// The stable code, such as `decode.type`.
     public let code: String
-    /// What is wrong and what to do, without any value of the record.
+    /// The fault and its remedy, without any value of the record.
     public let description: String
     /// The same bytes will never decode.
     public var isRetriable: Bool { false }

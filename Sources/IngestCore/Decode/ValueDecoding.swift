@@ -87,7 +87,7 @@ struct ValueDecoding {
         return .text(String(decoding: bytes, as: UTF8.self))
     }
 
-    /// What a value of a type looks like in an event, for messages.
+    /// Returns the form of a type's values in an event, for messages.
     func expectation(_ type: AttributeType) -> String {
         switch type {
         case .string, .uri: "\(type.expectation) without NUL characters"

@@ -18,7 +18,7 @@ struct CloudEventsFormat: RecordFormat {
         throw record.key?.isEmpty ?? true ? EventDecoder.noKey : EventDecoder.unclearKey
     }
 
-    /// What a CloudEvent says besides its data.
+    /// The attributes of a CloudEvent besides its data.
     private struct Envelope {
         var type: EventTypeResolver.Known
         var time: Int64?

@@ -6,7 +6,7 @@ import ObjectGraph
 struct DebeziumFormat: RecordFormat {
     let takesColumns = true
 
-    /// What an envelope says besides its rows, copied out of the parser's memory.
+    /// The members of an envelope besides its rows, copied out of the parser's memory.
     private struct Change {
         var isDeletion: Bool
         var isTruncation = false
