@@ -44,7 +44,7 @@ public struct ConfigurationProblem: Sendable, Equatable, CustomStringConvertible
     public var code: Code
     /// Where the mistake is.
     public var origin: ConfigurationOrigin
-    /// What is wrong. Never holds a secret.
+    /// The mistake. Never holds a secret.
     public var message: String
     /// The closest known name, when there is one.
     public var suggestion: String?

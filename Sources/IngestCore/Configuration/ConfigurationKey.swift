@@ -4,9 +4,9 @@ import Logging
 public struct ConfigurationKey: Sendable {
     /// The dotted name, as in `store.path`.
     public let path: String
-    /// What the setting means, in one line.
+    /// The meaning of the setting, in one line.
     public let summary: String
-    /// What values it takes, as in `a whole number from 1 to 100`.
+    /// The values that it takes, as in `a whole number from 1 to 100`.
     public let expected: String
 
     /// Whether values from flags and variables are YAML lists, and not plain text.

@@ -5,7 +5,7 @@ extension ConfigurationLoader {
     mutating func apply(settings: [String]) {
         for setting in settings {
             guard let equals = setting.firstIndex(of: "="), equals != setting.startIndex else {
-                // What follows the name may be a secret, as in `sasl.password:…`: show the name only.
+                // The text after the name may be a secret, as in `sasl.password:…`: show the name only.
                 let name = setting.prefix { $0.isLetter || $0.isNumber || $0 == "." || $0 == "_" || $0 == "-" }
                 problems.add(
                     .syntax, at: .flag(key: String(name)), "the setting has no \"=\"",
@@ -64,8 +64,8 @@ extension ConfigurationLoader {
         }
     }
 
-    /// Returns the variable of the setting, and whether the variable names a file with the setting's value: those of
-    /// secrets and of librdkafka's properties that end in `_FILE`.
+    /// Returns the variable of the setting, and whether the variable names a file with the setting's value. Variables
+    /// of secrets and of librdkafka's properties name a file where they end in `_FILE`.
     private static func setting(
         ofVariable name: String, known: [[UInt8]: ConfigurationKey]
     ) -> (name: String, isFile: Bool) {
@@ -92,8 +92,8 @@ extension ConfigurationLoader {
 
     /// Makes a node of a flag's or variable's text.
     ///
-    /// Text that is not in quotes is taken as it is, so that a password with `#` or `: ` inside is not cut; only lists and
-    /// sections are YAML.
+    /// The loader takes text that is not in quotes as it is, so that a password with `#` or `: ` inside is not cut. It
+    /// reads quoted texts, lists and sections as YAML.
     private mutating func node(
         from text: String, isList: Bool, source: ConfigurationNode.Source
     ) -> ConfigurationNode? {

@@ -1,11 +1,11 @@
 /// Values that stand in files of their own, as container platforms mount secrets.
 extension ConfigurationNode {
-    /// What a value begins with that names a file.
+    /// The beginning of a value that names a file.
     static let filePrefix = "file:"
     private static let largestSecretBytes = 65_536
 
-    /// Returns the content of the file that the value names, without a line break at its end; nil, with a problem, where
-    /// it cannot be read.
+    /// Returns the content of the file that the value names, without a line break at its end. Returns nil, and adds a
+    /// problem, where the file cannot be read.
     func contentOfFile(_ path: String, name: String, problems: inout ConfigurationProblems) -> String? {
         func refuse(_ reason: String) -> String? {
             problems.add(

@@ -46,7 +46,7 @@ extension ConfigurationNode {
             route.dates =
                 dates.choice(RouteConfiguration.DateFormat.self, name: "dates", problems: &problems) ?? .iso8601
         }
-        // What is passed over needs no entity.
+        // A dropped record needs no entity.
         if route.verb == .drop { return route }
         guard let entity = mapping.required("entity", what: "a route", problems: &problems) else { return nil }
         route.entity = entity

@@ -53,7 +53,7 @@ struct ConfigurationNode {
     }
 }
 
-/// Collects mistakes, so that all of them are told at once.
+/// Collects mistakes, so that the program reports all of them at once.
 struct ConfigurationProblems {
     private(set) var list: [ConfigurationProblem] = []
 

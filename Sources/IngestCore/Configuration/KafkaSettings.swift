@@ -1,6 +1,6 @@
 /// Holds the Kafka client's settings.
 public struct KafkaSettings: Sendable, Equatable {
-    /// What the worker does when the offset it needs is gone from the broker.
+    /// The worker's reaction when the offset it needs is gone from the broker.
     public enum OnPositionLost: String, Sendable, CaseIterable {
         /// It stops consuming the partition and says so.
         case halt
@@ -17,7 +17,7 @@ public struct KafkaSettings: Sendable, Equatable {
         // Without it the library takes records whose bytes were damaged on their way for sound ones.
         "check.crcs": "true",
     ])
-    /// What happens when the offset that the worker needs is gone; not given to librdkafka.
+    /// The worker's reaction when the offset it needs is gone; not given to librdkafka.
     public var onPositionLost = OnPositionLost.halt
     /// The partitions that the worker reads by itself, or nil where the group gives it some; not given to librdkafka.
     public var partitions: PartitionSelection?

@@ -8,7 +8,7 @@ public enum PartitionSelection: Sendable, Hashable, CustomStringConvertible {
     /// Every partition there is.
     public static let all = PartitionSelection.share(index: 0, count: 1)
 
-    /// What a text has to look like, for messages.
+    /// The form of a valid text, for messages.
     static let expected = "a list of partitions as in \"0-3,7\", or a share as in \"1/4\""
 
     /// The most partitions that a list may name, so that a slip of the pen does not fill memory.

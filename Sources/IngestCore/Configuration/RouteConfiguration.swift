@@ -65,7 +65,7 @@ public struct FileConfiguration: Sendable, Equatable {
 
 /// Describes how one kind of event becomes an operation on an entity.
 public struct RouteConfiguration: Sendable, Equatable {
-    /// What the event does to the object.
+    /// The event's effect on the object.
     public enum Verb: String, Sendable, CaseIterable {
         /// Inserts or updates it.
         case upsert

@@ -37,7 +37,7 @@ public struct WorkerConfiguration: Sendable, Equatable {
     public var log = LogConfiguration()
     /// The limits on a record.
     public var limits = LimitConfiguration()
-    /// What happens with a record that cannot be decoded or applied.
+    /// The handling of a record that cannot be decoded or applied.
     public var errors = ErrorConfiguration()
     /// The end of the process.
     public var shutdown = ShutdownConfiguration()
@@ -50,7 +50,7 @@ public struct WorkerConfiguration: Sendable, Equatable {
 
 /// Says where the store is and what it may use.
 public struct StoreConfiguration: Sendable, Equatable {
-    /// What stands for `kafka.partitions` in a path that is read from a source.
+    /// The placeholder for `kafka.partitions` in a path that is read from a source.
     public static let partitionMark = "{partition}"
 
     /// The SQLite file, relative to the working directory.
@@ -93,7 +93,7 @@ public struct CommitConfiguration: Sendable, Equatable {
 
 /// Says what notifications are sent, and where.
 public struct NotificationConfiguration: Sendable, Equatable {
-    /// What one notification is about.
+    /// The scope of one notification.
     public enum Granularity: String, Sendable, CaseIterable {
         /// A notification for each committed transaction.
         case transaction
@@ -103,7 +103,7 @@ public struct NotificationConfiguration: Sendable, Equatable {
 
     /// The topic, or nil when no notifications are sent to Kafka.
     public var topic: String? = "ingest.changes"
-    /// What one notification is about.
+    /// The scope of one notification.
     public var granularity = Granularity.transaction
     /// Whether a notification about an object holds the object's values.
     public var values = false
@@ -111,7 +111,7 @@ public struct NotificationConfiguration: Sendable, Equatable {
     public var maxBytes = 900_000
     /// Whether batches of notifications are sent in Kafka transactions.
     public var transactional = false
-    /// The transactions that may wait to be notified before consuming rests; 0 sets no limit.
+    /// The transactions that may wait to be notified before the worker pauses consuming; 0 sets no limit.
     public var maxOutboxTransactions = 1_000_000
 
     /// Creates the defaults.
@@ -146,7 +146,7 @@ public struct HistoryConfiguration: Sendable, Equatable {
 
 /// Says how long deleted identities are remembered.
 public struct TombstoneConfiguration: Sendable, Equatable {
-    /// The age at which a tombstone is purged, in days; 0 keeps them for good.
+    /// The age at which a tombstone is purged, in days; 0 keeps tombstones permanently.
     public var keepDays = 0
 
     /// Creates the defaults.
@@ -229,7 +229,7 @@ public struct ErrorConfiguration: Sendable, Equatable {
 
     /// How bad records are met.
     public var tolerance = Tolerance.all
-    /// How long the store, the broker or a delivery may fail before the worker ends, in seconds; 0 tries for good.
+    /// How long the store, the broker or a delivery may fail before the worker ends, in seconds; 0 sets no limit.
     public var retryTimeoutSeconds = 0
 
     /// Creates the defaults.
