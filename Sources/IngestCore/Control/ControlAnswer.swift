@@ -53,7 +53,7 @@ enum ControlAnswer: Sendable, Equatable {
     }
 }
 
-/// What became of a request.
+/// The outcome of a request.
 public enum ControlResult: Sendable, Equatable {
     /// Dead letters were tried again.
     case retried(DeadLetterRetry.Summary)

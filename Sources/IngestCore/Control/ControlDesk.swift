@@ -4,8 +4,8 @@ import Synchronization
 
 /// Where requests wait for the one thread that writes the store, and are carried out by it a step at a time.
 ///
-/// ``serve(_:prepare:)`` belongs to that thread; that is why this class may claim to be Sendable: what only it uses is
-/// said so, the rest is behind a lock.
+/// ``serve(_:prepare:)`` belongs to that thread. This class may claim to be Sendable: its members are either marked as
+/// that thread's own or behind a lock.
 final class ControlDesk: @unchecked Sendable {
     private struct State {
         var waiting: [ControlTicket] = []
@@ -49,8 +49,8 @@ final class ControlDesk: @unchecked Sendable {
     /// - Parameters:
     ///   - writer: the store's writer.
     ///   - prepare: saves what is open.
-    /// - Throws: what `prepare` throws, and `StoreError` where the store itself failed. What is wrong with a request is
-    ///   only answered.
+    /// - Throws: the error of `prepare`, and `StoreError` where the store itself failed. The desk only answers a fault
+    ///   of the request.
     func serve(_ writer: WriterContext, prepare: () throws -> Void) throws {
         guard hasWork, let ticket = state.withLock({ $0.waiting.first }) else { return }
         if ticket.isAbandoned { return leave(ticket, outcome: "its client went away") }

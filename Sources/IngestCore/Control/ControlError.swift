@@ -40,7 +40,7 @@ public struct ControlError: Error, Sendable, Equatable, CustomStringConvertible 
 
     /// A stable code: one of ``Code``, or that of the store's own error.
     public let code: String
-    /// What happened, without any value of a record.
+    /// The failure, without any value of a record.
     public let message: String
     /// What to do.
     public let remedy: String

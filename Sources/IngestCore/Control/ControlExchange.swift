@@ -31,7 +31,7 @@ struct ControlExchange {
     private var input: [UInt8] = []
     private var isAnswering = false
     private var isLast = false
-    /// What the client has not taken yet.
+    /// The bytes that the client has not taken yet.
     private(set) var output: [UInt8] = []
     private var since: Double
 

@@ -33,7 +33,7 @@ enum ControlLine {
     static func text(_ members: String) -> [UInt8] { [UInt8]("{\"version\":\(version),\(members)}\n".utf8) }
 }
 
-/// The arguments of a request, taken by name. Whatever nobody takes is refused: a condition that is not known must not
+/// The arguments of a request, taken by name. An argument that nobody takes is refused: an unknown condition must not
 /// be left out.
 struct ControlArguments {
     private var members: [String: JSONValue] = [:]

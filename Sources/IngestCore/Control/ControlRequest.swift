@@ -1,10 +1,10 @@
 import ObjectGraph
 
-/// What a person asks of a store's writer, whether that is the worker that runs or a command's own process.
+/// A person's request to a store's writer: the worker that runs, or a command's own process.
 public enum ControlRequest: Sendable {
     /// Applies dead letters again.
     case retryDeadLetters(DeadLetterSelection)
-    /// Removes dead letters for good.
+    /// Removes dead letters permanently.
     case dropDeadLetters(DeadLetterSelection)
     /// Removes old history.
     case purgeHistory(HistoryPurge)
@@ -122,7 +122,7 @@ extension HistoryPurge {
 struct ControlEnvelope: Sendable {
     /// The identity of the store that is meant.
     let store: String
-    /// What the settings and the model of the asking process are known by.
+    /// The mark of the asking process's settings and model.
     let configuration: String
     let request: ControlRequest
 

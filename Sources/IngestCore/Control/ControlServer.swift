@@ -2,7 +2,7 @@ import Foundation
 import Logging
 import Synchronization
 
-/// Listens on a socket beside the store, takes requests to the desk, and writes their answers: one thread that never
+/// Listens on a socket beside the store, takes requests to the desk, and writes their answers. Its one thread never
 /// waits for a client, nor for the worker.
 final class ControlServer: @unchecked Sendable {
     private struct Client {
@@ -35,7 +35,7 @@ final class ControlServer: @unchecked Sendable {
     /// - Parameters:
     ///   - path: where; see ``ControlSocket/path(ofStore:)``. The caller has the store's lease.
     ///   - desk: where requests go.
-    ///   - logger: where refusals are told.
+    ///   - logger: reports refusals.
     ///   - limits: how many clients there may be, and how long each may take.
     /// - Throws: ``ControlError``.
     init(
@@ -150,7 +150,7 @@ final class ControlServer: @unchecked Sendable {
         if !client.isClosed, events & Int16(POLLHUP | POLLERR) != 0 { return drop(&client) }
         if !client.isClosed { act(client.exchange.passed(at: now()), &client) }
         if client.isClosed { return }
-        // What the client has not taken keeps the worker from telling more.
+        // Output that the client has not taken keeps the ticket's next output back.
         if client.exchange.output.isEmpty, let ticket = client.ticket {
             let (bytes, isLast) = ticket.takeOutput()
             if !bytes.isEmpty { client.exchange.answer(bytes, isLast: isLast, at: now()) }

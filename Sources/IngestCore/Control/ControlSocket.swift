@@ -14,7 +14,7 @@ struct ControlPeer: Sendable, Equatable {
 ///
 /// Closing is the owner's, once.
 struct ControlSocket: Sendable {
-    /// What a read found.
+    /// The result of a read.
     enum Input: Equatable {
         case bytes([UInt8])
         /// The other end sends nothing more.

@@ -1,8 +1,8 @@
 import Synchronization
 
-/// A request that waits for the worker, or that it carries out, and what its client is still to be told.
+/// A request that waits for the worker or that the worker carries out, with the output for its client.
 ///
-/// The worker's thread tells; the socket's thread takes.
+/// The worker's thread adds output; the socket's thread takes it.
 final class ControlTicket: Sendable {
     private struct State {
         var output: [UInt8] = []

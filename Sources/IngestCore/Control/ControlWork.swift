@@ -1,7 +1,7 @@
 import ObjectGraph
 
-/// A request on its way through a store's writer, one step at a time. Each step is committed, and small enough to stand
-/// between two chunks of a worker that reads; what a step did stays when no other follows.
+/// A request on its way through a store's writer, one step at a time. The writer commits each step, which is small
+/// enough to stand between two chunks of a running worker. A step's effect stays when no other step follows.
 public final class ControlWork {
     private let request: ControlRequest
     private let writer: WriterContext

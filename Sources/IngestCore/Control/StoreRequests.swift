@@ -1,8 +1,8 @@
 import Foundation
 import ObjectGraph
 
-/// Has a request to a store's writer carried out: by the worker that runs, over its socket, or by this process where
-/// nobody writes the store. The outcome is the same.
+/// Has a request to a store's writer carried out. The running worker does it, over its socket; where nobody writes the
+/// store, this process does. The outcome is the same.
 public struct StoreRequests {
     private let configuration: WorkerConfiguration
     private let model: ObjectModel
