@@ -1,8 +1,8 @@
 /// Decides when a chunk closes: at a number of operations, at a number of bytes, or after a time.
 ///
-/// While records wait, each full chunk doubles the next one's number of operations, up to a bound: an object that changes
-/// again and again, such as a chat that counts its messages, is then written once for more events. Times are in seconds
-/// of one monotonic clock.
+/// While records wait, each full chunk doubles the next one's number of operations, up to a bound. An object that
+/// changes again and again, such as a chat that counts its messages, is then written once for more events. Times are in
+/// seconds of one monotonic clock.
 public struct ChunkPolicy: Sendable {
     private let configuration: ChunkConfiguration
     /// The number of operations at which the open chunk closes.

@@ -5,7 +5,7 @@ import ObjectGraph
 ///
 /// Used from one thread, the one that reads the source.
 public final class IngestPipeline {
-    /// What stops the pipeline for good.
+    /// An error that stops the pipeline permanently.
     public struct Halt: Error, Sendable, CustomStringConvertible {
         /// A stable code for scripts and logs.
         public var code: String { "ingest.halted" }
@@ -15,7 +15,7 @@ public final class IngestPipeline {
         public let description: String
     }
 
-    /// What the pipeline has done since it was made.
+    /// The pipeline's counts since it was made.
     public struct Summary: Sendable {
         /// The number of records that were added.
         public var records = 0
@@ -43,7 +43,7 @@ public final class IngestPipeline {
 
     /// The context that the pipeline writes through.
     public let writer: WriterContext
-    /// What the pipeline has done so far, work that was undone later included.
+    /// The pipeline's counts so far, work that was undone later included.
     public private(set) var summary = Summary()
     private let metrics: WorkerMetrics?
     private let logger: Logger
@@ -67,7 +67,7 @@ public final class IngestPipeline {
     ///   - writer: the store's one writer.
     ///   - configuration: the limits of chunks and commits, and whether errors are tolerated.
     ///   - metrics: what to count in, or nil.
-    ///   - logger: where dead letters and halts are told.
+    ///   - logger: reports dead letters and halts.
     ///   - now: a monotonic clock in seconds.
     public init(
         writer: WriterContext, configuration: WorkerConfiguration, metrics: WorkerMetrics? = nil, logger: Logger,
@@ -85,8 +85,8 @@ public final class IngestPipeline {
 
     // MARK: Positions
 
-    /// Takes what the store was read to hold of a source that is read from now on: chunks with records of it are saved
-    /// only where the store still holds that, or what they saved themselves.
+    /// Takes the store's position of a source that is read from now on. The pipeline saves a chunk of the source only
+    /// where the store still holds that position, or a later one of the pipeline's own.
     ///
     /// - Parameters:
     ///   - topic: the source's topic.
@@ -259,7 +259,7 @@ public final class IngestPipeline {
         onDeadLetter(place, code, reason)
     }
 
-    /// Tells of the dead letters that had no warning of their own.
+    /// Logs the dead letters that had no warning of their own.
     private func tellDeadLetters(_ counts: [String: Int]?) {
         guard let counts else { return }
         logger.warning(

@@ -33,7 +33,7 @@ struct PendingChunk {
         events.removeAll(keepingCapacity: true)
         deadLetters.removeAll()
         entries.removeAll(keepingCapacity: true)
-        // One oversized record must not hold its memory for good.
+        // One oversized record must not hold its memory permanently.
         bytes.removeAll(keepingCapacity: bytes.capacity <= 8 << 20)
         next.removeAll(keepingCapacity: true)
     }
@@ -137,6 +137,6 @@ struct PendingChunk {
 enum DeadLetterLimits {
     /// Records up to this size are kept whole: the default of limits.maxRecordBytes.
     static let keptBytes = 16 << 20
-    /// What is kept of larger ones.
+    /// The number of bytes that are kept of larger records.
     static let beginningBytes = 64 << 10
 }

@@ -8,13 +8,13 @@ struct SourceKey: Hashable {
 
 /// Remembers what the store holds of each source, so that every position is saved as a compare-and-set.
 ///
-/// A consumer that works on with an old position, for a rebalance or somebody else's write that it has not seen, saves
-/// nothing: the store refuses its chunk.
+/// A consumer may go on with an old position after a rebalance or another program's write that it has not seen. It
+/// saves nothing: the store refuses its chunk.
 struct PositionLedger {
     private typealias Predecessor = SourcePosition.Predecessor
 
     private var saved: [SourceKey: SourcePosition.Predecessor] = [:]
-    /// What is to be gone back to when the open transaction is undone; nil stands for a source not known before.
+    /// The positions before the open transaction, for when it is undone; nil stands for a source not known before.
     private var beforeTransaction: [SourceKey: SourcePosition.Predecessor?] = [:]
 
     /// Takes what the store was read to hold of a source: its next offset, or nil where it does not know it.

@@ -1,9 +1,10 @@
 import CZlib
 
-/// Tells a record from another one that came to stand at the same offset, in a topic that was made anew or lost its end.
+/// Distinguishes a record from another at the same offset, in a topic that was deleted and created again or lost its
+/// end.
 ///
-/// Its text, which the store keeps beside a position, is `TIME-SUM`: milliseconds since 1970 UTC, or nothing, and the
-/// CRC-32 of key and value in hexadecimal digits.
+/// The store keeps its text, `TIME-SUM`, beside a position. The time is in milliseconds since 1970 UTC, or empty. The
+/// sum is the CRC-32 of key and value in hexadecimal digits.
 struct RecordFingerprint: Sendable, Hashable, LosslessStringConvertible {
     let timestampMilliseconds: Int64?
     let checksum: UInt32
