@@ -2,8 +2,8 @@ import Logging
 import ObjectGraph
 
 extension Outbox {
-    /// Makes the outbox of dead letters: it goes on where the store's cursor for the topic stands; for a new topic that is
-    /// the first letter there is.
+    /// Makes the outbox of dead letters. It goes on where the store's cursor for the topic stands; a new topic begins
+    /// with the first letter there is.
     ///
     /// - Throws: `StoreError`.
     static func deadLetters(

@@ -17,7 +17,7 @@ struct DeadLetterRecord: Sendable {
 
     private static let connect = "__connect.errors."
     private static let own = "ingest.deadletter."
-    /// What a record has besides its key, value and headers, roughly, and each header besides its name and value.
+    /// The approximate size of a record besides its key, value and headers, and of a header besides its name and value.
     private static let overheadBytes = 128
     private static let headerOverheadBytes = 8
 

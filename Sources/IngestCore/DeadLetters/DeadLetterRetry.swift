@@ -2,12 +2,12 @@ import KafkaClient
 import Logging
 import ObjectGraph
 
-/// Applies dead letters again, through the model and the mapping of now, in the order of their original positions.
+/// Applies dead letters again, through the current model and mapping, in the order of their original positions.
 ///
-/// Letters whose records pass, are stale or are filtered out by now are removed in the transaction that applies them;
-/// of the others the attempts are counted and the new reason is kept.
+/// The transaction that applies letters removes those whose records pass, are stale or are now filtered out. For the
+/// others it counts the attempts and keeps the new reason.
 public final class DeadLetterRetry {
-    /// What became of the letters.
+    /// The counts of the letters by outcome.
     public struct Summary: Sendable, Equatable {
         /// The number of letters that were tried.
         public var tried = 0
@@ -31,7 +31,7 @@ public final class DeadLetterRetry {
     private let writer: WriterContext
     private let decoders: RecordDecoders
     private let limits: ChunkConfiguration
-    /// What became of the letters that were tried so far.
+    /// The counts of the letters tried so far.
     public private(set) var summary = Summary()
     /// Called for each letter that stays, with its new reason.
     public var onFailure: (DeadLetter) -> Void = { _ in }

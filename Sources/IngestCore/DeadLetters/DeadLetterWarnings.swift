@@ -1,7 +1,7 @@
 /// Decides which dead letters are logged one by one, and when the others are logged as counts.
 ///
-/// The first of each code in each partition gets a warning of its own; the others are counted by code and told at most
-/// every ten seconds.
+/// The first of each code in each partition gets a warning of its own. The log reports the others as counts by code, at
+/// most every ten seconds.
 struct DeadLetterWarnings: Sendable {
     /// The time between two summaries in seconds.
     static let everySeconds = 10.0
@@ -37,7 +37,7 @@ struct DeadLetterWarnings: Sendable {
         counts.isEmpty || time - countedSince < Self.everySeconds ? nil : flush()
     }
 
-    /// Returns the counts by code that have not been told, or nil where there are none.
+    /// Returns the counts by code that the log does not have yet, or nil where there are none.
     mutating func flush() -> [String: Int]? {
         if counts.isEmpty { return nil }
         defer { counts.removeAll() }

@@ -7,8 +7,8 @@ import Synchronization
 
 /// Serves the store's changes over HTTP: a page at a time (long poll), or as a stream of server-sent events.
 ///
-/// The events are those of the notifications. Nothing is kept for a reader: each reads the history from its own token,
-/// and the next page only when its connection has taken the last.
+/// The events are those of the notifications. The feed keeps nothing for a reader. Each reader reads the history from
+/// its own token, and the next page only when its connection has taken the last.
 public final class ChangeFeed: Sendable {
     /// Where the feed is.
     public static let path = "/changes"
@@ -102,7 +102,7 @@ public final class ChangeFeed: Sendable {
         return try? await queue.run { try store.read { try $0.historyToken() } }
     }
 
-    /// Turns a failure into what a reader is told; rethrows what is a failure of the program.
+    /// Turns a failure into the reader's answer; rethrows a failure of the program.
     private func refusal(_ error: any Error) throws -> FeedRefusal {
         switch error {
         case let refusal as FeedRefusal: return refusal

@@ -8,9 +8,9 @@ struct FeedRefusal: Error, Sendable, Equatable {
     let code: String
     /// One sentence, without text of the request.
     let detail: String
-    /// What the reader does.
+    /// The remedy for the reader.
     let remedy: String
-    /// Whether the reader has to read the store anew.
+    /// Whether the reader has to read the store again.
     let isExpired: Bool
 
     /// Whether the same request can succeed later.

@@ -23,7 +23,7 @@ struct FeedRequest: Sendable, Equatable {
     var waitSeconds = 25.0
     /// The entities whose changes are wanted; empty for all.
     var entities: Set<String> = []
-    /// What one event is about, or nil for what the notifications say.
+    /// The scope of one event, or nil for that of the notifications.
     var granularity: NotificationConfiguration.Granularity?
     /// Whether the reader wants a stream of server-sent events.
     var isStream = false

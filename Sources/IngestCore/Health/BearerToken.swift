@@ -29,7 +29,7 @@ struct BearerToken: Sendable {
     /// Tells what is wrong with a token, or nil.
     static func fault(in token: String) -> String? {
         if token.utf8.count < minimumLength { return "has fewer than \(minimumLength) characters" }
-        // What RFC 6750 allows, and a header takes without quotes.
+        // The characters that RFC 6750 allows and a header takes without quotes.
         let isAllowed = token.utf8.allSatisfy { (0x21...0x7E).contains($0) && $0 != 0x22 && $0 != 0x5C }
         return isAllowed ? nil : "has a character that a header does not take"
     }

@@ -3,7 +3,7 @@ import Hummingbird
 /// The console: a page that shows a browser what the probes, `/status` and the change feed say.
 ///
 /// It holds no data itself, so it is served without the token; where the worker asks for one, the page asks its reader.
-/// Whatever it shows was put there as text, never as HTML.
+/// The page shows all data as text, never as HTML.
 enum ConsolePage {
     /// Answers `/` with the page, and the two files that it loads.
     static let routes: [HTTPRoute] = [

@@ -1,11 +1,11 @@
 import NIOCore
 import Synchronization
 
-/// Bounds the open connections, and decides which one gives way to a new one.
+/// Bounds the open connections, and decides which connection a new one replaces.
 ///
-/// A server that stops accepting at its limit falls silent when slow clients hold all its connections. This one accepts, and
-/// closes the connection that has waited longest without a whole request; only when every connection is being answered is
-/// the new one refused.
+/// A server that stops accepting at its limit falls silent when slow clients hold all its connections. This one
+/// accepts, and closes the connection that has waited longest without a whole request. It refuses the new connection
+/// only when every connection is being answered.
 final class HTTPConnections: Sendable {
     private struct Entry {
         let channel: any Channel

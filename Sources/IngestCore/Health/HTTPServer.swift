@@ -45,8 +45,8 @@ public struct HTTPServerConfiguration: Sendable, Equatable {
 
 /// Serves health, metrics, status and further routes over HTTP/1.1.
 ///
-/// Run it as a service of a `ServiceGroup`; a graceful shutdown closes idle connections at once, and the others when they
-/// are answered, or after a time.
+/// Run it as a service of a `ServiceGroup`. A graceful shutdown closes idle connections at once, and the others when
+/// they are answered, or after a time.
 public struct HTTPServer: Service {
     private let configuration: HTTPServerConfiguration
     private let routes: [HTTPRoute]

@@ -26,7 +26,7 @@ public struct HTTPServerError: Error, Sendable, Equatable, CustomStringConvertib
     public let host: String
     /// The port asked for.
     public let port: Int
-    /// What the system said.
+    /// The system's message.
     public let reason: String
 
     /// Whether trying again may help: a port may become free.

@@ -36,7 +36,7 @@ public enum HealthEvent: Sendable, Equatable {
     case deadLettersDelivering
     /// Dead letters cannot be delivered.
     case deadLettersFailing(reason: String)
-    /// A bad record, or an error for good, ends the worker.
+    /// A bad record, or a permanent error, ends the worker.
     case halted(reason: String)
     /// A partition is no longer consumed, though it is assigned.
     case partitionHalted(topic: String, partition: Int32, reason: String)
@@ -80,8 +80,8 @@ public struct HealthRules: Sendable, Equatable {
     public var wedgedAfterSeconds = 30.0
     /// The silence after which the worker is not ready, in seconds.
     public var staleAfterSeconds = 5.0
-    /// The seconds after which a rebalance that gives no partitions, a delivery that does not end, or a partition whose
-    /// position is in doubt is a failure.
+    /// The seconds after which a wait is a failure. The worker waits for the partitions of a rebalance, for the end of
+    /// a delivery, or for a partition's position.
     public var waitingSeconds = 4.0
     /// Whether the worker consumes from Kafka.
     public var needsBroker = true
@@ -98,7 +98,7 @@ public struct HealthRules: Sendable, Equatable {
     public init() {}
 }
 
-/// Decides whether the worker is alive and ready, from the events it is told.
+/// Decides whether the worker is alive and ready, from the events that it receives.
 ///
 /// Every time is in seconds of one monotonic clock.
 public struct HealthState: Sendable {
@@ -117,7 +117,7 @@ public struct HealthState: Sendable {
             }
         }
 
-        /// What failed stays so until it is done, and who waits already does not begin anew.
+        /// A failure and an earlier wait stay; only a healthy check begins to wait.
         mutating func wait(_ reason: String, since time: Double) {
             if case .ok = self { self = .waiting(reason, since: time) }
         }
@@ -245,7 +245,7 @@ public struct HealthState: Sendable {
 
     private func partitionsFailure(at time: Double) -> String? {
         let overdue = waiting.filter { time - $0.value.since > rules.waitingSeconds }
-        // Of what is wrong with one, the gravest is told.
+        // The report names the gravest fault of each partition.
         let all = halted.mapValues { "halted: \($0)" }
             .merging(overdue.mapValues { "waits: \($0.reason)" }) { graver, _ in graver }
             .merging(silent.mapValues { "stands still: \($0)" }) { graver, _ in graver }

@@ -29,7 +29,7 @@ public final class LogSink: Sendable {
                 while !rest.isEmpty {
                     let count = write(STDERR_FILENO, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
                     if count < 0 && errno == EINTR { continue }
-                    // Nobody can be told that the log is gone; the work goes on.
+                    // Nothing can report that the log is gone; the work goes on.
                     guard count > 0 else { return }
                     rest = rest.dropFirst(count)
                 }

@@ -2,8 +2,8 @@ import Logging
 
 /// Writes log messages as lines of text or JSON.
 ///
-/// Metadata are sorted by key, control characters are escaped so that a message stays one line, and the values of keys that
-/// name a secret are redacted, as are the secret values that the sink was told.
+/// It sorts metadata by key, and escapes control characters so that a message stays one line. It redacts the values of
+/// keys that name a secret, and the secret values that the sink knows.
 public struct StructuredLogHandler: LogHandler {
     private let sink: LogSink
     private let format: LogFormat

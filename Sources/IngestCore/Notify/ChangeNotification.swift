@@ -2,7 +2,7 @@ import ObjectGraph
 
 /// A notification as it is sent.
 public struct ChangeNotification: Sendable, Equatable {
-    /// The history token that it tells of.
+    /// The history token of its transaction.
     public let token: Int64
     /// The record's key, the object's entity and identity; nil for a notification of a transaction.
     public let key: String?
@@ -31,8 +31,8 @@ public struct NotificationBuilder: Sendable {
     ///   - transaction: a transaction, or a page of a large one.
     ///   - firstPart: the number of the page's first part.
     ///   - values: returns an object's present values as a JSON object, or nil where it is gone or not wanted.
-    ///   - isWanted: tells which changes are told; a transaction or page without any has no notification, unless it
-    ///     ends one that had.
+    ///   - isWanted: selects the changes. A transaction or page without any has no notification, unless it ends a
+    ///     transaction that had one.
     public func notifications(
         for transaction: HistoryTransaction, firstPart: Int = 1,
         values: (HistoryChange) throws -> String? = { _ in nil }, isWanted: (HistoryChange) -> Bool = { _ in true }
@@ -49,7 +49,7 @@ public struct NotificationBuilder: Sendable {
     private func byTransaction(
         _ transaction: HistoryTransaction, _ firstPart: Int, _ isWanted: (HistoryChange) -> Bool
     ) -> [ChangeNotification] {
-        // What stands around the changes; 128 bytes are for the identifier, the part's numbers and punctuation.
+        // The envelope around the changes; 128 bytes are for the identifier, the part's numbers and punctuation.
         let frame = envelope(transaction, id: "", data: head(transaction)).utf8.count + 128
         let room = max(1024, maximumBytes - frame)
         var parts: [[String]] = [[]]
@@ -94,7 +94,7 @@ public struct NotificationBuilder: Sendable {
                 value = objectEvent(transaction, id: id, json(change, isShortened: true), "")
             }
             notifications.append(ChangeNotification(token: transaction.token, key: key, value: value))
-            // Compaction keeps the last record of a key for good, unless its value is null.
+            // Compaction keeps the last record of a key permanently, unless its value is null.
             if change.kind == .delete {
                 notifications.append(ChangeNotification(token: transaction.token, key: key, value: nil))
             }
@@ -121,8 +121,8 @@ public struct NotificationBuilder: Sendable {
         return "\"token\":\(transaction.token),\"author\":\(JSONText.string(transaction.author)),\"source\":\(source)"
     }
 
-    /// A change that alone is larger than the broker takes is shortened, and says so: without its properties, tombstone
-    /// and values it still tells what happened to which object.
+    /// A change that alone is larger than the broker takes is shortened, and says so. It has no properties, tombstone
+    /// or values, but still names the object and the kind of change.
     private func json(_ change: HistoryChange, isShortened: Bool = false) -> String {
         var output = "{\"entity\":\(JSONText.string(change.entity)),\"id\":"
         identityType(change).appendJSON(change.identity, to: &output)

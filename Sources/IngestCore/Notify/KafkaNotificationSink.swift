@@ -3,13 +3,13 @@ import Synchronization
 
 /// Sends notifications to a topic, each by itself, in their order.
 ///
-/// A later notification never reaches readers before an earlier one: what is on its way stays so, however long the broker
-/// is away, and is not sent a second time; after a refusal the producer is given up with all that it holds, so that
-/// nothing behind the refused one is delivered before it.
+/// A later notification never reaches readers before an earlier one. The sink keeps notifications on their way, however
+/// long the broker is away, and does not send them a second time. After a refusal it gives up the producer with all
+/// that it holds. So no later notification is delivered before the refused one.
 public final class KafkaNotificationSink: NotificationSink {
     private struct State: Sendable {
         var producer: Producer?
-        /// What was handed to the producer and is not known to be delivered.
+        /// The notifications that the producer holds and may not have delivered.
         var underway: [ChangeNotification] = []
     }
 

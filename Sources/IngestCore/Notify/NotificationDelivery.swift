@@ -5,7 +5,7 @@ import Synchronization
 extension NotificationConfiguration {
     /// The name under which the store keeps how far notifications were delivered to the topic.
     var cursorName: String { "\(Self.cursorPrefix)\(topic ?? "")" }
-    /// What the names of such cursors begin with.
+    /// The beginning of such cursors' names.
     static let cursorPrefix = "notifications:"
 }
 

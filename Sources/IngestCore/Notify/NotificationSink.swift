@@ -17,7 +17,7 @@ public protocol NotificationSink: Sendable {
 
     /// Returns the last token that the sink knows to be finished, or nil where it keeps none.
     ///
-    /// - Throws: where it cannot be told now.
+    /// - Throws: where the sink cannot find it out now.
     func finishedToken() throws -> Int64?
 
     /// Asks a delivery, also one under way, to wait only briefly from now on: the worker is about to end.

@@ -112,7 +112,7 @@ final class Outbox: Sendable {
     func deliverNext() throws -> Int {
         let (cursor, committed) = state.withLock { ($0.cursor, $0.committed) }
         guard let batch = try delivery.deliver(after: cursor) else {
-            // What was committed since the look is waiting.
+            // Entries that were committed since the look are waiting.
             state.withLock { if $0.committed == committed { $0.limit.counted(0) } }
             reportWaiting()
             return 0

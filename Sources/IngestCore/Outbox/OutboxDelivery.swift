@@ -1,6 +1,6 @@
 import ObjectGraph
 
-/// What an outbox delivers, and where: notifications of the history, or dead-letter records.
+/// Delivers the entries of an outbox: notifications of the history, or dead-letter records.
 protocol OutboxDelivery: Sendable {
     /// Delivers the entries that follow a cursor, as many as a batch has.
     ///
@@ -33,7 +33,7 @@ struct DeliveredBatch: Sendable, Equatable {
     let count: Int
 }
 
-/// What an outbox reports.
+/// An outbox's report on its deliveries.
 enum OutboxEvent {
     /// A delivery succeeded, or nothing waits.
     case ok
