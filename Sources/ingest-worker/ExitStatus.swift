@@ -41,7 +41,7 @@ enum ExitStatus {
         String(reflecting: type(of: error)).hasPrefix("ArgumentParser.")
     }
 
-    /// What another process's writer answered has the code that it would have here.
+    /// Returns the exit code that another process's answer would have had here.
     private static func controlCode(_ error: ControlError) -> Int32 {
         if let code = StoreError.Code(rawValue: error.code) { return storeCode(code) }
         return switch ControlError.Code(rawValue: error.code) {

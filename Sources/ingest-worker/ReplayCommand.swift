@@ -138,8 +138,8 @@ struct ReplayCommand: ParsableCommand {
                 }
             }
         } catch {
-            // What was read before the fault is good; it is kept, and the position with it. But where the disk failed
-            // nothing more is written.
+            // The records before the fault are good; the command keeps them, and the position with them. After a
+            // failure of the disk it writes nothing more.
             if !store.needsVerification {
                 try? pipeline.finish()
                 try? writer.close()

@@ -1,7 +1,7 @@
 import IngestCore
 import ObjectGraph
 
-/// What a replay prints at its end.
+/// The summary that a replay prints at its end.
 struct ReplaySummary {
     var summary: IngestPipeline.Summary
     var results: [ReplayEngine.FileResult] = []

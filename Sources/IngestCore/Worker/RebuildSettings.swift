@@ -2,13 +2,13 @@ import CZlib
 import ObjectGraph
 
 extension WorkerConfiguration {
-    /// What the settings are known by that decide what a store is made of: its topics, their routes, the partitions and
-    /// the limits of records.
+    /// The mark of the settings that decide a store's content: its topics, their routes, the partitions and the limits
+    /// of records.
     ///
     /// Where they are written, and in which order a dictionary has its parts, makes no difference.
     var contentMark: String { Self.mark([topics, limits, kafka.partitions as Any]) }
 
-    /// What the settings and the model are known by that decide what becomes of a record.
+    /// The mark of the settings and the model that decide how a record is decoded.
     func decodingMark(_ model: ObjectModel) -> String { Self.mark([topics, routes, files, limits, model.yaml]) }
 
     private static func mark(_ settings: [Any]) -> String {

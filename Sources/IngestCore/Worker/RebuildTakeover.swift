@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// Called on the worker's thread; ``isTaken`` and ``retiring`` from others after it has ended.
 final class RebuildTakeover: @unchecked Sendable {
-    /// What became of an attempt.
+    /// The outcome of an attempt.
     enum Outcome: Equatable {
         case taken
         /// The old store cannot be replaced yet, and why.
@@ -15,7 +15,7 @@ final class RebuildTakeover: @unchecked Sendable {
 
     /// The old store's identity.
     var identity: String { old.identity }
-    /// What the settings are known by with which the new store is built.
+    /// The mark of the settings with which the new store is built.
     let contentMark: String
     /// The old store with its lease, once it is taken.
     private(set) var retiring: RetiringStore?
@@ -57,7 +57,7 @@ final class RebuildTakeover: @unchecked Sendable {
 
     /// Compares a record that is read again with the one that the old store took last at its place.
     ///
-    /// - Throws: ``RebuildError``, where the topic was made anew.
+    /// - Throws: ``RebuildError``, where the topic was deleted and created again.
     func check(_ record: SourceRecord, _ partition: TopicPartition, offset: Int64) throws(RebuildError) {
         guard !allowsPartial, let last = lastTaken[partition], last.offset == offset,
             last.fingerprint != RecordFingerprint(record)
@@ -138,7 +138,7 @@ final class RebuildTakeover: @unchecked Sendable {
                 + "rebuilt store goes without")
     }
 
-    /// Notes in the new store that what it was built of has been told: only what comes is.
+    /// Notes in the new store that its notifications and dead letters count as delivered: only later ones are sent.
     func finish(_ writer: WriterContext) throws {
         let (token, letter) = try writer.store.read { (try $0.lastToken(), try $0.lastDeadLetterID()) }
         // A reader that the old store waited for is waited for again: its token is of another store.

@@ -4,14 +4,14 @@ import Logging
 import ObjectGraph
 import UnixSignals
 
-/// What keeps a store from being rebuilt.
+/// The reason why a store cannot be rebuilt.
 public struct RebuildError: Error, Sendable, CustomStringConvertible {
     /// The kind of error; the raw value is stable.
     public enum Code: String, Sendable {
         /// The topics do not hold everything that the old store was made of.
         case partial = "rebuild.partial"
-        /// What stands where the new store is built was begun for another store or with other settings, or another
-        /// store has come to stand where the old one was.
+        /// The unfinished new store was begun for another store or with other settings, or another store has replaced
+        /// the old one.
         case foreign = "rebuild.foreign"
         /// The old store cannot be read, so nothing can be compared with it.
         case unreadable = "rebuild.unreadable"
@@ -19,13 +19,13 @@ public struct RebuildError: Error, Sendable, CustomStringConvertible {
 
     /// The kind of error.
     public let code: Code
-    /// What is wrong and what to do.
+    /// The fault and its remedy.
     public let description: String
     /// The same would be found again.
     public var isRetriable: Bool { false }
 }
 
-/// Builds a store anew beside the old one, from the beginning of the topics, and puts it in the old one's place.
+/// Builds a store again beside the old one, from the beginning of the topics, and puts it in the old one's place.
 ///
 /// The old store may be read and written meanwhile. It can be killed at any moment and run again.
 public final class StoreRebuild: Sendable {
@@ -35,7 +35,7 @@ public final class StoreRebuild: Sendable {
         case replaced
         /// An earlier run has done it already, or there is no store to be rebuilt.
         case unneeded
-        /// It was told to stop; the next run goes on.
+        /// A stop was requested; the next run goes on.
         case stopped
     }
 
@@ -51,7 +51,7 @@ public final class StoreRebuild: Sendable {
     /// - Parameters:
     ///   - configuration: the worker's; its store is the one that is rebuilt.
     ///   - model: the new store's.
-    ///   - logger: where progress is told.
+    ///   - logger: reports progress.
     ///   - hooks: how the program observes the worker and the steps of the exchange.
     ///   - allowsPartial: goes on though the topics do not hold everything that the old store was made of.
     public init(
@@ -66,7 +66,7 @@ public final class StoreRebuild: Sendable {
         swap = StoreSwap(path: configuration.store.path)
     }
 
-    /// Rebuilds, and returns when the new store is in its place and closed, or when it is told to stop.
+    /// Rebuilds. Returns when the new store is in its place and closed, or after a request to stop.
     ///
     /// - Throws: ``RebuildError``, and what a worker throws.
     public func run(signals: [UnixSignal] = [.sigterm, .sigint]) async throws -> Outcome {

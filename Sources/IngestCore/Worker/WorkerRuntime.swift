@@ -16,7 +16,7 @@ public final class WorkerRuntime: Sendable {
     public struct Hooks: Sendable {
         /// Called with the port once the HTTP server listens.
         public var onHTTPBound: @Sendable (Int) -> Void = { _ in }
-        /// Called on the worker's thread for each record that is put aside: its place, code and reason.
+        /// Called on the worker's thread for each record that becomes a dead letter: its place, code and reason.
         public var onDeadLetter: @Sendable (RecordPlace, String, String) -> Void = { _, _, _ in }
         /// Called after each step of putting a rebuilt store in its place, with the step's name.
         public var onRebuildStep: @Sendable (String) -> Void = { _ in }
@@ -27,9 +27,9 @@ public final class WorkerRuntime: Sendable {
 
     /// The store that the worker writes; others may read it meanwhile.
     public let store: Store
-    /// What `/metrics` shows.
+    /// The metrics that `/metrics` shows.
     public let metrics: WorkerMetrics
-    /// What the readiness and liveness checks go by.
+    /// The state behind the readiness and liveness checks.
     public let health: HealthMonitor
     /// The store's writer: a program makes its editing contexts with it, and saves between the worker's chunks.
     public let writer: WriterContext
@@ -122,7 +122,7 @@ public final class WorkerRuntime: Sendable {
         worker.pipeline.onDeadLetter = hooks.onDeadLetter
     }
 
-    /// Runs until the process is asked to stop or something fails for good, then drains and closes.
+    /// Runs until the process is asked to stop or something fails permanently, then drains and closes.
     ///
     /// - Parameter signals: the signals that stop it gracefully.
     /// - Throws: what made it fail.
@@ -177,8 +177,8 @@ public final class WorkerRuntime: Sendable {
         return ServiceGroup(configuration: group)
     }
 
-    /// Listens beside the store for what people ask of its writer. Of a store that is not in its place nobody asks
-    /// anything; without the socket the worker works as ever.
+    /// Listens beside the store for requests to its writer. A store that is not in its place gets no requests. Without
+    /// the socket the worker works as usual.
     private func openControl() -> ControlServer? {
         if takeover != nil { return nil }
         do {
@@ -200,7 +200,7 @@ public final class WorkerRuntime: Sendable {
         let routes =
             HTTPRoute.health(health, bearerToken: configuration.http.bearerToken) + ConsolePage.routes
             + [.metrics(metrics.registry), .status { [self] in try await statusQueue.run { try self.statusReport() } }]
-            // Of a store that is not in its place nobody is told anything.
+            // A store that is not in its place has no feed.
             + (takeover == nil ? [feed.route] : [])
         let host = configuration.http.host
         return HTTPServer(configuration: HTTPServerConfiguration(configuration.http), routes: routes, logger: logger) {
@@ -235,7 +235,7 @@ public final class WorkerRuntime: Sendable {
         if store.needsVerification { try? store.close() } else { try store.close() }
     }
 
-    /// What the pipeline has done so far; exact once ``run(signals:)`` has returned.
+    /// The pipeline's counts so far; exact once ``run(signals:)`` has returned.
     public var summary: IngestPipeline.Summary { worker.pipeline.summary }
 
     /// The last token whose notification was delivered, or nil without notifications.
@@ -271,7 +271,7 @@ public final class WorkerRuntime: Sendable {
 }
 
 extension HealthRules {
-    /// What has to be well for a worker of this configuration to be ready.
+    /// The checks that a worker of this configuration has to pass to be ready.
     fileprivate init(_ configuration: WorkerConfiguration, rebuilds: Bool) {
         self.init()
         needsPublisher = configuration.notifications.topic != nil
@@ -296,7 +296,8 @@ extension WorkerConfiguration {
     /// Makes the producer of dead-letter records, or nil where they have no topic.
     fileprivate func deadLetterProducer(client: KafkaConfiguration) throws -> Producer? {
         if deadLetters.topic == nil { return nil }
-        // What cannot be sent has failed before its batch is tried again, so nothing stands in the queue twice.
+        // A record that cannot be sent has failed before its batch is tried again, so nothing stands in the queue
+        // twice.
         return try Producer(
             configuration: client.setting("message.timeout.ms", to: client["message.timeout.ms"] ?? "8000"))
     }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What the demo counts while it runs; safe from any thread.
+/// The demo's counts while it runs; safe from any thread.
 final class DemoTally: Sendable {
     struct Counts {
         var sent = 0
