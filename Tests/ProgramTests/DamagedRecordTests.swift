@@ -94,7 +94,7 @@ import Testing
         #expect(refused.status == 65, "\(refused.output)")
         #expect(refused.errors.contains("\(topic)/0: records are damaged"), "\(refused.errors)")
         #expect(refused.errors.contains("at offset \(damagedOffset)"), "\(refused.errors)")
-        #expect(refused.errors.contains("Mend the partition") && refused.errors.contains("--to-offset"))
+        #expect(refused.errors.contains("Repair the partition") && refused.errors.contains("--to-offset"))
         #expect(position() == damagedOffset)
         #expect(try bodies(partition: 0) == (0..<damagedOffset).map { "true-text-\($0)" })
         // What is not asked for does not matter.

@@ -252,7 +252,7 @@ public final class IngestPipeline {
         summary.deadLetterCodes.note(code, place: "\(place)", reason: reason)
         if warnings.note(code, topic: place.topic, partition: place.partition, at: now()) {
             logger.warning(
-                "record put aside",
+                "record kept as a dead letter",
                 metadata: ["place": "\(place)", "stage": "\(stage)", "code": "\(code)", "reason": "\(reason)"])
         }
         tellDeadLetters(warnings.tick(at: now()))
@@ -263,7 +263,7 @@ public final class IngestPipeline {
     private func tellDeadLetters(_ counts: [String: Int]?) {
         guard let counts else { return }
         logger.warning(
-            "records put aside",
+            "records kept as dead letters",
             metadata: [
                 "count": .stringConvertible(counts.values.reduce(0, +)),
                 "codes": .dictionary(counts.mapValues { .stringConvertible($0) }),
@@ -279,7 +279,7 @@ public final class IngestPipeline {
         try writer.rollback()
         return Halt(
             description:
-                "\(place): \(reason). errors.tolerance is none: nothing since the last commit was kept. Mend the "
+                "\(place): \(reason). errors.tolerance is none: nothing since the last commit was kept. Repair the "
                 + "record, or set errors.tolerance to all")
     }
 

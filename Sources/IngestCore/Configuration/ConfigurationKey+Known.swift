@@ -86,7 +86,7 @@ extension ConfigurationKey {
             "Whether the history has an index by object; writing takes about a quarter more time with it."),
         .integer(
             "tombstones.keepDays", \.tombstones.keepDays, 0...36_500,
-            "Tombstones are purged at this age; keep them for longer than an event can be late. 0 keeps them for good."),
+            "Tombstones are purged at this age; keep them for longer than an event can be late. 0 keeps them all."),
     ]
 
     private static let operation: [ConfigurationKey] = [
@@ -95,7 +95,7 @@ extension ConfigurationKey {
             "all: a bad record becomes a dead letter. none: it stops the worker."),
         .integer(
             "errors.retryTimeoutSeconds", \.errors.retryTimeoutSeconds, 0...31_536_000,
-            "How long the store, the broker or a delivery may fail before the worker ends with 75; 0 tries for good."),
+            "How long the store, the broker or a delivery may fail before the worker ends with 75; 0 sets no limit."),
         .boolean("http.enabled", \.http.enabled, "Whether there is an HTTP server."),
         .text("http.host", \.http.host, "The address that the HTTP server listens on."),
         .integer(

@@ -105,7 +105,7 @@ extension ConsumerWorker {
 
     private func refetch(_ partition: TopicPartition, behind: Int64, _ consumer: Consumer) throws {
         logger.warning(
-            "a partition stands still, and is fetched anew",
+            "a partition is stalled, and is fetched again",
             metadata: [
                 "topic": "\(partition.topic)", "partition": .stringConvertible(partition.partition),
                 "behind": .stringConvertible(behind),
@@ -117,7 +117,7 @@ extension ConsumerWorker {
         } catch let error as KafkaError where !error.isFatal {
             // It may be on its way to another member. Where it stays, its next record is compared with the store's.
             tell(partitions.handle(.seekRefused(isRetriable: false), partition))
-            logger.warning("fetching anew failed", metadata: ["reason": "\(error)"])
+            logger.warning("fetching again failed", metadata: ["reason": "\(error)"])
         }
     }
 }

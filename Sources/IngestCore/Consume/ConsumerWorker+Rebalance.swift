@@ -18,7 +18,7 @@ extension ConsumerWorker {
             release(revoked)
             // Until the group assigns again; it may assign nothing, and reports that as assigned too.
             if partitions.states.isEmpty {
-                health.report(.groupWaiting(reason: "waiting for partitions: the group shares them out anew"))
+                health.report(.groupWaiting(reason: "waiting for partitions: the group assigns them again"))
             }
         case .lost(let lost):
             // Another member may have them already: the worker drops unsaved records, and reads them again if they come

@@ -33,7 +33,7 @@ enum ReadFailure: Sendable, Equatable {
         ),
         KafkaError.Code("INVALID_MSG"): (
             "the broker says that its records are damaged",
-            "mend the partition on the broker, as from another replica; it goes on by itself"
+            "repair the partition on the broker, as from another replica; it goes on by itself"
         ),
         .messageTooLarge: (
             "a record is larger than the client takes",
@@ -49,6 +49,6 @@ enum ReadFailure: Sendable, Equatable {
     ]
 
     private static let damageRemedy =
-        "mend the partition on the broker, as from another replica, or delete its records through these, and restart "
+        "repair the partition on the broker, as from another replica, or delete its records through these, and restart "
         + "with kafka.onPositionLost=earliest; nothing was skipped"
 }

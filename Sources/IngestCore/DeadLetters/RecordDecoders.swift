@@ -33,7 +33,7 @@ public final class RecordDecoders {
                 if RecordFileFormat.fromExtension(of: path) == .csv {
                     throw DecodeError(
                         code: "decode.row",
-                        "A row of a CSV file says nothing without its header. Mend the file, and replay it with --restart"
+                        "A row of a CSV file says nothing without its header. Repair the file, and replay it with --restart"
                     )
                 }
                 return try configuration.decoder(of: configuration.fileMapping(for: path), place: path, model: model)

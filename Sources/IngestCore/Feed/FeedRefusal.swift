@@ -46,8 +46,8 @@ struct FeedRefusal: Error, Sendable, Equatable {
     }
 
     private static let wayBack =
-        "Note the token of 'latest', read the objects that you need from the store, replace what you hold by them, "
-        + "and go on after the noted token."
+        "Note the token of 'latest', read the objects that you need from the store, and replace yours by them. "
+        + "Then go on after the noted token."
 
     /// The refusal as JSON (RFC 9457); `latest` is the store's present token, where it is known.
     func json(latest: HistoryToken?) -> String {

@@ -248,7 +248,7 @@ public struct HealthState: Sendable {
         // The report names the gravest fault of each partition.
         let all = halted.mapValues { "halted: \($0)" }
             .merging(overdue.mapValues { "waits: \($0.reason)" }) { graver, _ in graver }
-            .merging(silent.mapValues { "stands still: \($0)" }) { graver, _ in graver }
+            .merging(silent.mapValues { "is stalled: \($0)" }) { graver, _ in graver }
         guard !all.isEmpty else { return nil }
         let sorted = all.sorted { ($0.key.topic, $0.key.partition) < ($1.key.topic, $1.key.partition) }
         let shown = sorted.prefix(5).map { "\($0.key.name) \($0.value)" }

@@ -121,7 +121,7 @@ public final class WorkerMetrics: Sendable {
             labels: ["topic", "partition"])
         refetches = registry.counter(
             "ingest_fetches_anew_total",
-            "Partitions that stood still though the broker had more, and were fetched anew.")
+            "Partitions that stalled though the broker had more, and were fetched again.")
         position = registry.gauges(
             "ingest_position", "The next offset that the store waits for.", labels: ["topic", "partition"])
         lastErrorTimestamp = registry.gauge(

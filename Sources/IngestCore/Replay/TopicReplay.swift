@@ -278,7 +278,7 @@ public final class TopicReplay {
         case .lost(let reason):
             throw TopicReplayError(
                 .gone,
-                "\(partition.topic)/\(partition.partition): \(reason). The topic was made anew: name another store.path"
+                "\(partition.topic)/\(partition.partition): \(reason). The topic was made again: name another store.path"
             )
         }
         reading.records += 1
@@ -300,8 +300,8 @@ public final class TopicReplay {
         if damage != nil { return }
         damage = TopicReplayError(
             .unreadable,
-            "\(partition.topic)/\(partition.partition): \(reason). Nothing was passed over. Mend the partition on the "
-                + "broker, as from another replica, and run it again; or end before it with --to-offset, or begin behind "
+            "\(partition.topic)/\(partition.partition): \(reason). Nothing was passed over. Repair the partition on the "
+                + "broker, as from another replica, and run it again. Or end before it with --to-offset, or begin behind "
                 + "it with --from-offset, into another store.path")
     }
 
@@ -319,7 +319,7 @@ public final class TopicReplay {
                 throw TopicReplayError(
                     .gone,
                     "The broker does not have \(partition.topic)/\(partition.partition) from offset "
-                        + "\(readings[partition]?.progress.start ?? 0) on any more. Begin anew, into another store.path, "
+                        + "\(readings[partition]?.progress.start ?? 0) on any more. Begin again, into another store.path, "
                         + "or go on with --from-offset stored where only older records are gone")
             }
         }

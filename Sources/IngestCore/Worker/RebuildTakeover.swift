@@ -66,7 +66,7 @@ final class RebuildTakeover: @unchecked Sendable {
             code: .partial,
             description:
                 "The record at offset \(offset) of \(partition.topic)/\(partition.partition) is not the one that "
-                + "the store at \(swap.path) took last: the topic was made anew. With --allow-partial the rebuilt store "
+                + "the store at \(swap.path) took last: the topic was made again. With --allow-partial the rebuilt store "
                 + "has what is there now")
     }
 
@@ -98,7 +98,7 @@ final class RebuildTakeover: @unchecked Sendable {
         // A copy may have been restored to the path, and a worker may write it.
         guard old.isInPlace else {
             abandon()
-            return .waiting("caught up, and looking anew at the old store, whose file was exchanged")
+            return .waiting("caught up, and looking again at the old store, whose file was exchanged")
         }
         if found.identity != identity { throw isExchanged }
         if let reason = try ahead(found.positions, reached) {
@@ -133,8 +133,8 @@ final class RebuildTakeover: @unchecked Sendable {
         throw RebuildError(
             code: .partial,
             description:
-                "The store at \(swap.path) is at offset \(first.value) of \(place), which has nothing beyond offset "
-                + "\(reached[first.key] ?? 0): the topic was made anew, or has lost its end. With --allow-partial the "
+                "The store at \(swap.path) is at offset \(first.value) of \(place). The topic has nothing beyond offset "
+                + "\(reached[first.key] ?? 0): it was made again, or has lost its end. With --allow-partial the "
                 + "rebuilt store goes without")
     }
 

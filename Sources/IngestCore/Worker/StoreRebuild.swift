@@ -105,7 +105,7 @@ public final class StoreRebuild: Sendable {
             throw RebuildError(
                 code: .unreadable,
                 description: "\(error.message). Move \(swap.path) away, with the files beside it that end in -wal and "
-                    + "-shm, and run without --rebuild: a new store is made from the beginning of the topics")
+                    + "-shm. Then run without --rebuild: a new store is made from the beginning of the topics")
         }
     }
 
@@ -127,7 +127,7 @@ public final class StoreRebuild: Sendable {
         RebuildError(
             code: .foreign,
             description: "\(swap.rebuilt) \(reason). Remove it, and the files beside it that end in -wal and -shm, to "
-                + "begin anew")
+                + "begin again")
     }
 
     private func build(_ takeover: RebuildTakeover, _ signals: [UnixSignal]) async throws -> Outcome {
@@ -234,7 +234,7 @@ enum RebuildCoverage {
             if position.nextOffset > marks.high {
                 result.append(
                     "\(place) ends at offset \(marks.high), and the store has read up to \(position.nextOffset): the topic "
-                        + "was made anew, or has lost its end")
+                        + "was made again, or has lost its end")
             }
         }
         return result

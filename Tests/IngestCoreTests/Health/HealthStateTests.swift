@@ -84,12 +84,12 @@ struct HealthStateTests {
         var state = Self.ready()
         func reason(at time: Double) -> String? { Self.failures(state.readiness(at: time))["partitions"] }
         state.apply(.partitionSilent(topic: "t", partition: 3, reason: "4 offsets"), at: 1)
-        #expect(reason(at: 1) == "t/3 stands still: 4 offsets")
+        #expect(reason(at: 1) == "t/3 is stalled: 4 offsets")
         // Another doubt about it is another matter.
         state.apply(.partitionHalted(topic: "t", partition: 3, reason: "position lost"), at: 2)
         #expect(reason(at: 2) == "t/3 halted: position lost")
         state.apply(.partitionReleased(topic: "t", partition: 3), at: 3)
-        #expect(reason(at: 3) == "t/3 stands still: 4 offsets")
+        #expect(reason(at: 3) == "t/3 is stalled: 4 offsets")
         state.apply(.partitionHeard(topic: "t", partition: 3), at: 4)
         #expect(reason(at: 4) == nil)
     }

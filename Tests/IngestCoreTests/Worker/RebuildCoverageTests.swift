@@ -31,7 +31,7 @@ import Testing
         let missing = RebuildCoverage.missing(old: old, marks: [zero: marks(0), one: marks(0)], read: [])
         #expect(
             missing == [
-                "t/0 ends at offset 10, and the store has read up to 11: the topic was made anew, or has lost its end"
+                "t/0 ends at offset 10, and the store has read up to 11: the topic was made again, or has lost its end"
             ])
     }
 

@@ -56,7 +56,7 @@ extension WorkerRuntimeTests {
         try look(at: 10)
         #expect(reason() == nil)
         try look(at: 12.5)
-        #expect(reason() == "t/0 stands still: its end on the broker is 12 offsets further, and nothing comes")
+        #expect(reason() == "t/0 is stalled: its end on the broker is 12 offsets further, and nothing comes")
         // The client does not have it, so going back fails, which ends nothing; what comes is compared all the same.
         try look(at: 15.5)
         #expect(worker.metrics.refetches.value == 1 && worker.partitions.uncompared == [places[0]])
@@ -68,7 +68,7 @@ extension WorkerRuntimeTests {
         worker.tell(worker.partitions.handle(.pauseEnded(.outbox), places[0]))
         try look(at: 17)
         try look(at: 20)
-        #expect(reason()?.contains("t/0 stands still") == true)
+        #expect(reason()?.contains("t/0 is stalled") == true)
         let end = ConsumerEvent(
             topicPartition: places[0], offset: 12, error: KafkaError(.partitionEnd, "end", topicPartition: places[0]))
         try worker.handle(end)
