@@ -68,7 +68,7 @@ struct UnknownCommand: CustomStringConvertible {
                 path.append(argument)
                 continue
             }
-            let closest = Suggestion.closest(to: argument, among: commands.map { $0._commandName })
+            let closest = ClosestName.find(argument, among: commands.map { $0._commandName })
             let group = path.joined(separator: " ")
             description =
                 "There is no command '\(group) \(argument)'. "

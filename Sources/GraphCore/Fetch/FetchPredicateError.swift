@@ -80,38 +80,3 @@ public struct FetchPredicateError: Error, Sendable, Equatable, CustomStringConve
         return line + "\n" + String(repeating: " ", count: max(0, column - 1)) + "^"
     }
 }
-
-/// Finds the known name that is closest to a mistyped one.
-enum ClosestName {
-    /// Returns the known name nearest to `name`, or nil if none is near.
-    static func find(_ name: String, among known: [String]) -> String? {
-        let wanted = Array(name.lowercased().unicodeScalars.prefix(64))
-        let allowed = max(2, wanted.count / 3)
-        var best: (name: String, distance: Int)?
-        for candidate in known {
-            let distance = distance(wanted, Array(candidate.lowercased().unicodeScalars.prefix(64)))
-            if distance <= allowed, distance < best?.distance ?? .max { best = (candidate, distance) }
-        }
-        return best?.name
-    }
-
-    /// Returns a remedy that names the nearest known name, or all of them.
-    static func remedy(_ name: String, among known: [String]) -> String {
-        if let closest = find(name, among: known) { return "Did you mean '\(closest)'?" }
-        return known.isEmpty ? "There are none" : "Known are: \(known.joined(separator: ", "))"
-    }
-
-    /// The number of insertions, removals and replacements between two texts (Levenshtein).
-    private static func distance(_ left: [Unicode.Scalar], _ right: [Unicode.Scalar]) -> Int {
-        var previous = Array(0...right.count)
-        for (row, scalar) in left.enumerated() {
-            var current = [row + 1]
-            for (column, other) in right.enumerated() {
-                let replaced = previous[column] + (scalar == other ? 0 : 1)
-                current.append(min(replaced, previous[column + 1] + 1, current[column] + 1))
-            }
-            previous = current
-        }
-        return previous[right.count]
-    }
-}

@@ -1,3 +1,4 @@
+import ObjectGraph
 import Yams
 
 extension ConfigurationLoader {
@@ -38,7 +39,7 @@ extension ConfigurationLoader {
     /// Names are compared without regard to case and underscores. `INGEST_TEST_…` is left to tests.
     mutating func apply(environment: [String: String]) {
         let byName = Dictionary(
-            ConfigurationKey.known.map { (Suggestion.normalized($0.variable), $0) },
+            ConfigurationKey.known.map { (ClosestName.normalized($0.variable), $0) },
             uniquingKeysWith: { first, _ in first })
         var seen: [[UInt8]: String] = [:]
         for (name, text) in environment.sorted(by: { $0.key < $1.key }) {
@@ -46,13 +47,13 @@ extension ConfigurationLoader {
             guard upper.hasPrefix("INGEST_"), !upper.hasPrefix("INGEST_TEST_") else { continue }
             let source = ConfigurationNode.Source.environment(name: name)
             let (setting, isFile) = Self.setting(ofVariable: upper, known: byName)
-            if let other = seen.updateValue(name, forKey: Suggestion.normalized(setting)) {
+            if let other = seen.updateValue(name, forKey: ClosestName.normalized(setting)) {
                 problems.add(
                     .conflict, at: .environment(name: name), "the variables \(other) and \(name) mean the same setting",
                     remedy: "Keep one of them.")
             }
             let text = isFile ? ConfigurationNode.filePrefix + text : text
-            if let known = byName[Suggestion.normalized(setting)] {
+            if let known = byName[ClosestName.normalized(setting)] {
                 guard let value = node(from: text, isList: known.isList, source: source) else { continue }
                 assign(known, value)
             } else if setting.hasPrefix("INGEST_KAFKA_"), setting.utf8.count > "INGEST_KAFKA_".utf8.count {
@@ -69,11 +70,11 @@ extension ConfigurationLoader {
     private static func setting(
         ofVariable name: String, known: [[UInt8]: ConfigurationKey]
     ) -> (name: String, isFile: Bool) {
-        guard name.hasSuffix("_FILE"), known[Suggestion.normalized(name)] == nil else { return (name, false) }
+        guard name.hasSuffix("_FILE"), known[ClosestName.normalized(name)] == nil else { return (name, false) }
         let setting = String(name.dropLast("_FILE".count))
         // These properties of librdkafka end so themselves.
         if name.hasPrefix("INGEST_KAFKA_SASL_OAUTHBEARER_ASSERTION_") { return (name, false) }
-        let isSecret = known[Suggestion.normalized(setting)]?.isSecret ?? setting.hasPrefix("INGEST_KAFKA_")
+        let isSecret = known[ClosestName.normalized(setting)]?.isSecret ?? setting.hasPrefix("INGEST_KAFKA_")
         return isSecret ? (setting, true) : (name, false)
     }
 
@@ -86,7 +87,7 @@ extension ConfigurationLoader {
         let variables = ConfigurationKey.known.map(\.variable)
         problems.add(
             .unknownKey, at: .environment(name: name), "no setting has this name",
-            suggestion: Suggestion.closest(to: name.uppercased(), among: variables),
+            suggestion: ClosestName.find(name.uppercased(), among: variables),
             remedy: "Unset it, or use the name of a known key, as in INGEST_STORE_PATH for store.path.")
     }
 

@@ -1,3 +1,4 @@
+import ObjectGraph
 import Yams
 
 /// Is a configuration together with where each value came from.
@@ -80,7 +81,7 @@ struct ConfigurationLoader {
     /// Sets a librdkafka property.
     mutating func assignKafka(_ property: String, _ value: ConfigurationNode, at keyOrigin: ConfigurationOrigin) {
         let name = "kafka.\(property)"
-        if let own = Suggestion.closest(to: property, among: ["onPositionLost", "partitions"]) {
+        if let own = ClosestName.find(property, among: ["onPositionLost", "partitions"]) {
             problems.add(
                 .unknownKey, at: keyOrigin, "unknown key \"\(name)\"", suggestion: "kafka.\(own)",
                 remedy: "Write the key as suggested.")
@@ -109,7 +110,7 @@ struct ConfigurationLoader {
         let candidates = ConfigurationKey.known.map(\.path) + ConfigurationKey.sections.sorted()
         problems.add(
             .unknownKey, at: origin, "unknown key \"\(path)\"",
-            suggestion: nested ? nil : Suggestion.closest(to: path, among: candidates),
+            suggestion: nested ? nil : ClosestName.find(path, among: candidates),
             remedy: nested ? "Write it nested: a section, and the key inside." : "Remove it, or use a known key.")
     }
 

@@ -1,3 +1,4 @@
+import ObjectGraph
 import Yams
 
 /// Is a mapping with a closed set of keys, such as a route.
@@ -21,7 +22,7 @@ struct ConfigurationMapping {
             guard keys.contains(key) else {
                 problems.add(
                     .unknownKey, at: value.child(keyNode).origin, "unknown key \"\(key)\" in \(what)",
-                    suggestion: Suggestion.closest(to: key, among: keys),
+                    suggestion: ClosestName.find(key, among: keys),
                     remedy: "The known keys are \(keys.joined(separator: ", ")).")
                 continue
             }

@@ -1,3 +1,4 @@
+import ObjectGraph
 import Yams
 
 /// Is a YAML node that knows which source it came from.
@@ -93,7 +94,7 @@ extension ConfigurationNode {
         problems.add(
             .invalidValue, at: origin,
             "\(name) is \(shown(name: name)), which is not one of \(names.joined(separator: ", "))",
-            suggestion: wanted.flatMap { Suggestion.closest(to: $0, among: names) },
+            suggestion: wanted.flatMap { ClosestName.find($0, among: names) },
             remedy: "Use one of the names.")
         return nil
     }

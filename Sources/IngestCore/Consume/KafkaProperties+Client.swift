@@ -1,5 +1,6 @@
 import KafkaClient
 import Logging
+import ObjectGraph
 
 extension KafkaSettings {
     /// Properties that only a consumer understands; a producer would warn about each.
@@ -24,7 +25,7 @@ extension KafkaSettings {
             let unknown = properties.values.keys.sorted().first {
                 !known.contains($0) && (try? KafkaConfiguration([$0: properties[$0] ?? ""]).check()) == nil
             }
-            let closest = unknown.flatMap { Suggestion.closest(to: $0, among: known.sorted()) }
+            let closest = unknown.flatMap { ClosestName.find($0, among: known.sorted()) }
             throw RouteError(
                 description: "kafka.\(unknown ?? ""): librdkafka \(KafkaLibrary.versionString) has no such property. "
                     + (closest.map { "Did you mean kafka.\($0)?" } ?? "Remove it, or correct its name."))

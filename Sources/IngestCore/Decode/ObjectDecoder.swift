@@ -260,7 +260,7 @@ struct ObjectDecoder {
 
     func unknown(_ name: String, _ entity: Entity) -> DecodeError {
         let known = tables[entity.index].properties.sorted.map(\.name)
-        let hint = Suggestion.closest(to: name, among: known).map { "; did you mean '\($0)'?" } ?? "."
+        let hint = ClosestName.find(name, among: known).map { "; did you mean '\($0)'?" } ?? "."
         return DecodeError(
             code: "decode.unknown_property",
             "\(entity.name) has no property \(DecodeError.shown(name))\(hint) Correct the event, or give the topic a route "

@@ -47,7 +47,7 @@ public struct RowDecoder {
             case nil:
                 if route.properties.ignoresUnknown { return .ignored }
                 let hint =
-                    Suggestion.closest(to: name, among: entity.propertyNames).map { " Did you mean '\($0)'?" } ?? ""
+                    ClosestName.find(name, among: entity.propertyNames).map { " Did you mean '\($0)'?" } ?? ""
                 throw RouteError(
                     description:
                         "The column '\(name)' of \(path) is no property of \(entity.name).\(hint) Add an alias for it, "

@@ -1,3 +1,4 @@
+import ObjectGraph
 import Testing
 
 @testable import IngestCore
@@ -148,7 +149,8 @@ struct ConfigurationLoaderTests {
     @Test("every key has a variable of its own that sets it")
     func variables() throws {
         #expect(
-            Set(ConfigurationKey.known.map { Suggestion.normalized($0.variable) }).count == ConfigurationKey.known.count
+            Set(ConfigurationKey.known.map { ClosestName.normalized($0.variable) }).count
+                == ConfigurationKey.known.count
         )
         let key = try #require(ConfigurationKey.byPath["chunk.maxOperations"])
         #expect(key.variable == "INGEST_CHUNK_MAX_OPERATIONS")

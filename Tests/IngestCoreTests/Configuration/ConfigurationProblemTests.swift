@@ -124,14 +124,4 @@ struct ConfigurationProblemTests {
         #expect(list.count == 5)
         #expect(!ConfigurationError(problems: list).description.contains("hunter2"))
     }
-
-    @Test("the suggestion is the closest name, or none")
-    func suggestions() {
-        let names = ["store.path", "http.port", "http.host"]
-        #expect(Suggestion.closest(to: "store_path", among: names) == "store.path")
-        #expect(Suggestion.closest(to: "htp.prot", among: names) == "http.port")
-        #expect(Suggestion.closest(to: "entirely.different", among: names) == nil)
-        #expect(Suggestion.closest(to: "", among: names) == nil)
-        #expect(Suggestion.closest(to: String(repeating: "x", count: 100_000), among: names) == nil)
-    }
 }

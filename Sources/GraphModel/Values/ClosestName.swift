@@ -1,27 +1,32 @@
-/// Finds the known name that somebody probably meant.
-package enum Suggestion {
-    /// Returns the closest candidate, or nil when none is close enough to be helpful.
-    package static func closest(to name: String, among candidates: some Sequence<String>) -> String? {
+/// Finds the known name that is closest to a mistyped one.
+package enum ClosestName {
+    /// Returns the known name nearest to `name`, or nil if none is near.
+    package static func find(_ name: String, among known: some Sequence<String>) -> String? {
         let wanted = normalized(name)
-        guard !wanted.isEmpty else { return nil }
-        var best: (candidate: String, distance: Int)?
-        for candidate in candidates {
-            let known = normalized(candidate)
-            let distance = distance(wanted, known)
-            guard distance <= max(2, max(wanted.count, known.count) / 3), distance < (best?.distance ?? .max) else {
-                continue
+        if wanted.isEmpty { return nil }
+        var best: (name: String, distance: Int)?
+        for candidate in known {
+            let other = normalized(candidate)
+            let distance = distance(wanted, other)
+            if distance <= max(2, max(wanted.count, other.count) / 3), distance < best?.distance ?? .max {
+                best = (candidate, distance)
             }
-            best = (candidate, distance)
         }
-        return best?.candidate
+        return best?.name
     }
 
-    /// Leaves letters and digits only, in lower case: how names of variables and keys are compared.
-    static func normalized(_ name: String) -> [UInt8] {
+    /// Returns a remedy that names the nearest known name, or all of them.
+    package static func remedy(_ name: String, among known: [String]) -> String {
+        if let closest = find(name, among: known) { return "Did you mean '\(closest)'?" }
+        return known.isEmpty ? "There are none" : "Known are: \(known.joined(separator: ", "))"
+    }
+
+    /// Leaves out ASCII's punctuation, and the case of its letters: how names of variables and keys are compared.
+    package static func normalized(_ name: String) -> [UInt8] {
         name.utf8.compactMap { byte in
             switch byte {
             case UInt8(ascii: "A")...UInt8(ascii: "Z"): byte | 0x20
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"): byte
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), 0x80...: byte
             default: nil
             }
         }
