@@ -3,18 +3,10 @@ extension Timestamp {
     ///
     /// Years outside 0000 to 9999 are written as ISO 8601's expanded years, with a sign and six digits.
     public static func append(_ microseconds: Int64, to output: inout [UInt8]) {
-        let timeOfDay = floorRemainder(microseconds, microsecondsPerDay)
+        let fraction = floorRemainder(microseconds, 1_000_000)
         // Dividing first keeps the smallest Int64 from overflowing.
-        let days = microseconds / microsecondsPerDay - (microseconds % microsecondsPerDay < 0 ? 1 : 0)
-        appendDate(days, to: &output)
-        output.append(0x54)
-        let seconds = Int(timeOfDay / 1_000_000)
-        appendDigits(seconds / 3600, 2, to: &output)
-        output.append(0x3A)
-        appendDigits(seconds / 60 % 60, 2, to: &output)
-        output.append(0x3A)
-        appendDigits(seconds % 60, 2, to: &output)
-        appendFraction(Int(timeOfDay % 1_000_000), to: &output)
+        appendSeconds(microseconds / 1_000_000 - (microseconds % 1_000_000 < 0 ? 1 : 0), to: &output)
+        appendFraction(Int(fraction), to: &output)
         output.append(0x5A)
     }
 
@@ -24,6 +16,27 @@ extension Timestamp {
         output.reserveCapacity(32)
         append(microseconds, to: &output)
         return String(decoding: output, as: UTF8.self)
+    }
+
+    /// Returns an instant as ISO 8601 in UTC, always with 3 digits of fraction.
+    package static func text(milliseconds: Int64) -> String {
+        var output: [UInt8] = []
+        appendSeconds(milliseconds / 1000 - (milliseconds % 1000 < 0 ? 1 : 0), to: &output)
+        output.append(0x2E)
+        appendDigits(Int(floorRemainder(milliseconds, 1000)), 3, to: &output)
+        output.append(0x5A)
+        return String(decoding: output, as: UTF8.self)
+    }
+
+    private static func appendSeconds(_ seconds: Int64, to output: inout [UInt8]) {
+        let timeOfDay = Int(floorRemainder(seconds, 86_400))
+        appendDate(seconds / 86_400 - (seconds % 86_400 < 0 ? 1 : 0), to: &output)
+        output.append(0x54)
+        appendDigits(timeOfDay / 3600, 2, to: &output)
+        output.append(0x3A)
+        appendDigits(timeOfDay / 60 % 60, 2, to: &output)
+        output.append(0x3A)
+        appendDigits(timeOfDay % 60, 2, to: &output)
     }
 
     private static func appendFraction(_ microseconds: Int, to output: inout [UInt8]) {

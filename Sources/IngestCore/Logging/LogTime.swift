@@ -1,3 +1,5 @@
+import ObjectGraph
+
 #if canImport(Glibc)
 import Glibc
 #elseif canImport(Musl)
@@ -22,30 +24,5 @@ public struct LogTime: Sendable, Equatable, CustomStringConvertible {
     }
 
     /// Writes the time as `2026-01-02T03:04:05.678Z`.
-    public var description: String {
-        let day = (milliseconds >= 0 ? milliseconds : milliseconds - 86_399_999) / 86_400_000
-        let rest = milliseconds - day * 86_400_000
-        let (year, month, date) = Self.civil(daysSince1970: day)
-        return "\(Self.padded(year, 4))-\(Self.padded(month, 2))-\(Self.padded(date, 2))"
-            + "T\(Self.padded(rest / 3_600_000, 2)):\(Self.padded(rest / 60_000 % 60, 2)):"
-            + "\(Self.padded(rest / 1_000 % 60, 2)).\(Self.padded(rest % 1_000, 3))Z"
-    }
-
-    /// Turns a day number into a date of the Gregorian calendar, by eras of 400 years that begin in March.
-    private static func civil(daysSince1970: Int64) -> (year: Int64, month: Int64, day: Int64) {
-        let shifted = daysSince1970 + 719_468
-        let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
-        let dayOfEra = shifted - era * 146_097
-        let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
-        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-        let monthFromMarch = (5 * dayOfYear + 2) / 153
-        let day = dayOfYear - (153 * monthFromMarch + 2) / 5 + 1
-        let month = monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9
-        return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, day)
-    }
-
-    private static func padded(_ number: Int64, _ width: Int) -> String {
-        let digits = String(number)
-        return String(repeating: "0", count: max(0, width - digits.count)) + digits
-    }
+    public var description: String { Timestamp.text(milliseconds: milliseconds) }
 }
