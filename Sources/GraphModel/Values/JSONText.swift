@@ -4,22 +4,27 @@ public enum JSONText {
     public static func append(_ text: String, to output: inout String) {
         output.append("\"")
         for scalar in text.unicodeScalars {
-            switch scalar {
-            case "\"": output += "\\\""
-            case "\\": output += "\\\\"
-            case "\n": output += "\\n"
-            case "\r": output += "\\r"
-            case "\t": output += "\\t"
-            default:
-                if scalar.value < 0x20 {
-                    let digits = String(scalar.value, radix: 16)
-                    output += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-                } else {
-                    output.unicodeScalars.append(scalar)
-                }
+            if scalar.value < 0x20 || scalar == "\"" || scalar == "\\" {
+                appendEscape(scalar, to: &output)
+            } else {
+                output.unicodeScalars.append(scalar)
             }
         }
         output.append("\"")
+    }
+
+    /// Appends a scalar of at most 16 bits as JSON, YAML and log lines escape it.
+    package static func appendEscape(_ scalar: Unicode.Scalar, to output: inout String) {
+        switch scalar {
+        case "\"": output += "\\\""
+        case "\\": output += "\\\\"
+        case "\n": output += "\\n"
+        case "\r": output += "\\r"
+        case "\t": output += "\\t"
+        default:
+            let digits = String(scalar.value, radix: 16)
+            output += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+        }
     }
 
     /// Returns a text as a JSON string.

@@ -161,14 +161,8 @@ struct YAMLModelWriter {
         var quoted = "\""
         for scalar in text.unicodeScalars {
             switch scalar.value {
-            case 0x22: quoted += "\\\""
-            case 0x5C: quoted += "\\\\"
-            case 0x0A: quoted += "\\n"
-            case 0x0D: quoted += "\\r"
-            case 0x09: quoted += "\\t"
-            case 0..<0x20, 0x7F...0xA0, 0x2028, 0x2029, 0xFEFF, 0xFFFE, 0xFFFF:
-                let digits = String(scalar.value, radix: 16)
-                quoted += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+            case 0x22, 0x5C, 0..<0x20, 0x7F...0xA0, 0x2028, 0x2029, 0xFEFF, 0xFFFE, 0xFFFF:
+                JSONText.appendEscape(scalar, to: &quoted)
             default: quoted.unicodeScalars.append(scalar)
             }
         }

@@ -1,4 +1,5 @@
 import Logging
+import ObjectGraph
 
 /// Is a metadata value ready to be written.
 indirect enum LogValue {
@@ -99,19 +100,10 @@ enum LogEscape {
 
     static func append(_ text: String, to line: inout String, quotes: Bool) {
         for scalar in text.unicodeScalars {
-            switch scalar {
-            case "\n": line += "\\n"
-            case "\r": line += "\\r"
-            case "\t": line += "\\t"
-            case "\"" where quotes: line += "\\\""
-            case "\\" where quotes: line += "\\\\"
-            default:
-                if mustEscape(scalar) {
-                    let digits = String(scalar.value, radix: 16)
-                    line += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-                } else {
-                    line.unicodeScalars.append(scalar)
-                }
+            if mustEscape(scalar) || quotes && (scalar == "\"" || scalar == "\\") {
+                JSONText.appendEscape(scalar, to: &line)
+            } else {
+                line.unicodeScalars.append(scalar)
             }
         }
     }
