@@ -11,14 +11,21 @@ struct PendingChunk {
         let key: Range<Int>?
         let value: Range<Int>?
         let valueBytes: Int
-        let timestampMilliseconds: Int64?
     }
 
     private struct Progress {
         let offset: Int64
         let detail: String?
-        /// The entry of the last record, whose fingerprint is made when the chunk is saved.
-        var lastEntry: Int?
+        /// The last record, whose fingerprint is made when the chunk is saved.
+        var last: Last?
+    }
+
+    private struct Last {
+        let timestampMilliseconds: Int64?
+        /// Where its key and its value stand in `bytes`, one behind the other.
+        let content: Range<Int>
+        /// Whether it has no entry, so that nothing else needs its bytes.
+        let isAlone: Bool
     }
 
     private(set) var events: [ChangeSet] = []
@@ -43,11 +50,13 @@ struct PendingChunk {
         entries.append(
             Entry(
                 place: record.place, headers: record.headers, key: keep(record.key), value: keep(record.value),
-                valueBytes: record.totalBytes, timestampMilliseconds: record.timestampMilliseconds))
+                valueBytes: record.totalBytes))
     }
 
     private mutating func keep(_ content: UnsafeRawBufferPointer?) -> Range<Int>? {
         guard let content else { return nil }
+        // An empty range stays inside of the bytes, even when they become fewer.
+        if content.isEmpty { return 0..<0 }
         let start = bytes.count
         bytes.append(contentsOf: content)
         return start..<bytes.count
@@ -83,16 +92,28 @@ struct PendingChunk {
     ///
     /// - Parameter place: where the source's position is kept.
     mutating func advance(past record: SourceRecord, at place: RecordPlace, nextOffset: Int64, detail: String?) {
+        let source = SourceKey(topic: place.topic, partition: place.partition)
         var progress = Progress(offset: nextOffset, detail: detail)
         // A file has its own fingerprint; a partition is known again by its last record.
         if detail == nil, place.line == nil {
-            if entries.last?.place == record.place {
-                progress.lastEntry = entries.count - 1
-            } else {
-                progress = Progress(offset: nextOffset, detail: RecordFingerprint(record).description)
-            }
+            progress.last = last(record, of: source)
         }
-        next[SourceKey(topic: place.topic, partition: place.partition)] = progress
+        next[source] = progress
+    }
+
+    private mutating func last(_ record: SourceRecord, of source: SourceKey) -> Last {
+        let isAlone = entries.last?.place != record.place
+        if isAlone {
+            if let before = next[source]?.last, before.isAlone, before.content.upperBound == bytes.count {
+                bytes.removeSubrange(before.content)
+            }
+            _ = keep(record.key)
+            _ = keep(record.value)
+        }
+        let count = (record.key?.count ?? 0) + (record.value?.count ?? 0)
+        let start = count == 0 ? 0 : bytes.count - count
+        return Last(
+            timestampMilliseconds: record.timestampMilliseconds, content: start..<start + count, isAlone: isAlone)
     }
 
     /// Notes that reading goes on elsewhere; what stands before that offset is not known.
@@ -105,16 +126,13 @@ struct PendingChunk {
         next.map { key, progress in
             SourcePosition(
                 topic: key.topic, partition: key.partition, nextOffset: progress.offset,
-                detail: progress.detail ?? progress.lastEntry.map { fingerprint(entries[$0]).description })
+                detail: progress.detail ?? progress.last.map { fingerprint($0).description })
         }.sorted { ($0.topic, $0.partition) < ($1.topic, $1.partition) }
     }
 
-    private func fingerprint(_ entry: Entry) -> RecordFingerprint {
-        bytes.withUnsafeBytes { bytes in
-            func part(_ range: Range<Int>?) -> UnsafeRawBufferPointer? {
-                range.map { UnsafeRawBufferPointer(rebasing: bytes[$0]) }
-            }
-            return RecordFingerprint(entry.timestampMilliseconds, key: part(entry.key), value: part(entry.value))
+    private func fingerprint(_ last: Last) -> RecordFingerprint {
+        bytes.withUnsafeBytes {
+            RecordFingerprint(last.timestampMilliseconds, UnsafeRawBufferPointer(rebasing: $0[last.content]))
         }
     }
 

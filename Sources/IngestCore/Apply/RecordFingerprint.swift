@@ -10,12 +10,13 @@ struct RecordFingerprint: Sendable, Hashable, LosslessStringConvertible {
     let checksum: UInt32
 
     init(_ record: SourceRecord) {
-        self.init(record.timestampMilliseconds, key: record.key, value: record.value)
+        self.init(record.timestampMilliseconds, record.key, record.value)
     }
 
-    init(_ timestampMilliseconds: Int64?, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?) {
+    /// - Parameter parts: the key and the value, or both in one.
+    init(_ timestampMilliseconds: Int64?, _ parts: UnsafeRawBufferPointer?...) {
         self.timestampMilliseconds = timestampMilliseconds
-        checksum = UInt32(truncatingIfNeeded: Self.add(value, to: Self.add(key, to: crc32(0, nil, 0))))
+        checksum = UInt32(truncatingIfNeeded: parts.reduce(crc32(0, nil, 0)) { Self.add($1, to: $0) })
     }
 
     private static func add(_ bytes: UnsafeRawBufferPointer?, to sum: UInt) -> UInt {
