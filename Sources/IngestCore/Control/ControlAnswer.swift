@@ -118,7 +118,8 @@ public enum ControlResult: Sendable, Equatable {
 
     private static func tokens(_ json: JSONValue?) -> [String: Int64] {
         var tokens: [String: Int64] = [:]
-        json?.forEachMember { name, value in tokens[String(decoding: name, as: UTF8.self)] = value.int64 }
+        guard let json else { return tokens }
+        for (name, value) in json.members { tokens[String(decoding: name, as: UTF8.self)] = value.int64 }
         return tokens
     }
 }

@@ -61,20 +61,6 @@ extension JSONValue {
         return total
     }
 
-    /// Calls the body for every member in the order of the text; stops when the body throws.
-    public func forEachMember<Failure: Error>(
-        _ body: (_ key: UnsafeBufferPointer<UInt8>, _ value: JSONValue) throws(Failure) -> Void
-    ) throws(Failure) {
-        for (key, value) in members { try body(key, value) }
-    }
-
-    /// Calls the body for every element; stops when the body throws.
-    public func forEachElement<Failure: Error>(
-        _ body: (_ element: JSONValue) throws(Failure) -> Void
-    ) throws(Failure) {
-        for element in elements { try body(element) }
-    }
-
     /// Returns the object's member of that name. Of duplicate keys the last wins.
     public func member(_ name: StaticString) -> JSONValue? {
         guard name.hasPointerRepresentation else { return member(named: "\(name)") }
