@@ -37,6 +37,10 @@ public final class TopicReplay {
         var progress: PartitionProgress
         var passed: Int64 = 0
         var records = 0
+        /// Whether records are to come.
+        var isOpen: Bool
+        /// Whether its log may be another since a connection was lost.
+        var isUncompared = false
     }
 
     private let pipeline: IngestPipeline
@@ -45,11 +49,8 @@ public final class TopicReplay {
     private let isStopping: () -> Bool
     private let now: () -> Double
     private var readings: [TopicPartition: Reading] = [:]
-    private var open: Set<TopicPartition> = []
     /// The first record that cannot be read.
     private var damage: TopicReplayError?
-    /// The partitions whose log may be another since a connection was lost.
-    private var uncompared: Set<TopicPartition> = []
     /// The last reported reason why a partition gives nothing.
     private var waitReason: String?
     /// Called a few times a second.
@@ -97,7 +98,7 @@ public final class TopicReplay {
         try begin(try spans(request, known: known, marks: stored(request.markTopic)), request, known: known)
         let consumer = try Consumer(withoutGroup: settings)
         defer { try? consumer.close(timeoutMilliseconds: 5000) }
-        try consumer.assign(adding: readings.filter { open.contains($0.key) }.mapValues { $0.progress.start })
+        try consumer.assign(adding: readings.filter(\.value.isOpen).mapValues { $0.progress.start })
         try read(consumer, decoder, request)
         try pipeline.finish()
         onProgress(progress(request))
@@ -179,8 +180,8 @@ public final class TopicReplay {
             let begin =
                 span.looksBack
                 ? stored : SourcePosition(topic: request.topic, partition: partition, nextOffset: span.start)
-            readings[span.partition] = Reading(span: span, progress: PartitionProgress(begin))
-            if span.start < span.end { open.insert(span.partition) }
+            readings[span.partition] = Reading(
+                span: span, progress: PartitionProgress(begin), isOpen: span.start < span.end)
         }
     }
 
@@ -213,20 +214,25 @@ public final class TopicReplay {
 
     // MARK: Reading
 
+    private var open: Set<TopicPartition> { Set(readings.filter(\.value.isOpen).keys) }
+
     private func read(_ consumer: Consumer, _ decoder: EventDecoder, _ request: TopicReplayRequest) throws {
         var reports = Recurrence(everySeconds: 0.1)
         var heard = now()
-        while !open.isEmpty, !isStopping() {
+        while readings.values.contains(where: \.isOpen), !isStopping() {
             let batch = try consumer.poll(maxRecords: configuration.chunk.maxOperations, timeoutMilliseconds: 100)
             let before = open
             for event in batch.errors { endBeforeDamage(event) }
-            if batch.errors.contains(where: { $0.error.code == .connectionLost }) { uncompared.formUnion(open) }
+            if batch.errors.contains(where: { $0.error.code == .connectionLost }) {
+                for partition in open { readings[partition]?.isUncompared = true }
+            }
             try take(batch, decoder, consumer)
             if let damage { throw damage }
             for event in batch.errors { try handle(event, consumer) }
-            try consumer.pause(before.subtracting(open).sorted())
+            let ended = before.subtracting(open).sorted()
+            try consumer.pause(ended)
             try pipeline.tick(hasBacklog: true)
-            if !batch.isEmpty || open != before { heard = now() }
+            if !batch.isEmpty || !ended.isEmpty { heard = now() }
             if now() - heard > Self.silenceSeconds {
                 throw KafkaError(
                     .timedOut,
@@ -240,7 +246,7 @@ public final class TopicReplay {
     private func take(_ batch: RecordBatch, _ decoder: EventDecoder, _ consumer: Consumer) throws {
         var refetched: Set<TopicPartition> = []
         for record in batch where !refetched.contains(record.topicPartition) {
-            if uncompared.contains(record.topicPartition) {
+            if readings[record.topicPartition]?.isUncompared == true {
                 refetched.insert(record.topicPartition)
                 try compareAgain(record.topicPartition, consumer)
             } else {
@@ -251,7 +257,7 @@ public final class TopicReplay {
 
     /// Goes back to the last record that the store took: what answers after a lost connection may have another log.
     private func compareAgain(_ partition: TopicPartition, _ consumer: Consumer) throws {
-        uncompared.remove(partition)
+        readings[partition]?.isUncompared = false
         try pipeline.finish()
         let stored = try pipeline.writer.store.read { try $0.positions() }
             .first { $0.topic == partition.topic && $0.partition == partition.partition }
@@ -265,10 +271,10 @@ public final class TopicReplay {
 
     private func take(_ record: ConsumedRecord, _ decoder: EventDecoder) throws {
         let partition = record.topicPartition
-        guard open.contains(partition), var reading = readings[partition] else { return }
+        guard var reading = readings[partition], reading.isOpen else { return }
         defer { readings[partition] = reading }
         if record.offset >= reading.span.end {
-            open.remove(partition)
+            reading.isOpen = false
             return
         }
         let source = ConsumerWorker.source(record, partition)
@@ -283,7 +289,7 @@ public final class TopicReplay {
         }
         reading.records += 1
         reading.passed = record.offset + 1 - reading.span.start
-        if record.offset + 1 == reading.span.end { open.remove(partition) }
+        reading.isOpen = record.offset + 1 < reading.span.end
         try pipeline.add(source, nextOffset: record.offset + 1) {
             record throws(DecodeError) in try decoder.decode(record)
         }
@@ -292,10 +298,10 @@ public final class TopicReplay {
     /// Ends a partition before records that cannot be read: the client goes on behind them, which would lose them.
     private func endBeforeDamage(_ event: ConsumerEvent) {
         guard case .damaged(let reason, _)? = ReadFailure(event), let partition = event.topicPartition,
-            open.contains(partition), let end = readings[partition]?.span.end
+            let reading = readings[partition], reading.isOpen
         else { return }
         let offset = event.offset ?? 0
-        if offset >= end { return }
+        if offset >= reading.span.end { return }
         readings[partition]?.progress.halt(before: offset)
         if damage != nil { return }
         damage = TopicReplayError(
@@ -310,9 +316,9 @@ public final class TopicReplay {
         if let partition = event.topicPartition {
             if event.error.code == .partitionEnd {
                 // Another log may end here too.
-                if uncompared.contains(partition) { return try compareAgain(partition, consumer) }
+                if readings[partition]?.isUncompared == true { return try compareAgain(partition, consumer) }
                 // Offsets behind the last record may be markers of transactions, or compacted away.
-                open.remove(partition)
+                readings[partition]?.isOpen = false
                 return
             }
             if ConsumerWorker.lostPositions.contains(event.error.code) {
@@ -332,9 +338,7 @@ public final class TopicReplay {
 
     private func progress(_ request: TopicReplayRequest) -> Progress {
         let total = readings.values.reduce(0) { $0 + $1.span.count }
-        let passed = readings.reduce(Int64(0)) { sum, item in
-            sum + (open.contains(item.key) ? item.value.passed : item.value.span.count)
-        }
+        let passed = readings.values.reduce(0) { $0 + ($1.isOpen ? $1.passed : $1.span.count) }
         return Progress(
             topic: request.topic, records: readings.values.reduce(0) { $0 + $1.records }, passed: passed, total: total)
     }
