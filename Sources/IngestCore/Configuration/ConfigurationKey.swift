@@ -123,7 +123,7 @@ extension ConfigurationKey {
 
 extension TopicConfiguration {
     fileprivate var summary: String {
-        format == .cloudevents && routes.isEmpty
+        format == .byDefault && routes.isEmpty
             ? name : "{name: \(name), format: \(format.rawValue), routes: \(routes.count)}"
     }
 }

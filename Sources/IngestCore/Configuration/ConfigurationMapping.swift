@@ -73,7 +73,7 @@ extension ConfigurationNode {
         let format = mapping["format"]?.choice(EventFormat.self, name: "format", problems: &problems)
         let routes = mapping["routes"]?.routes(problems: &problems)
         return name.map {
-            var topic = TopicConfiguration(name: $0, format: format ?? .cloudevents, routes: routes ?? [])
+            var topic = TopicConfiguration(name: $0, format: format ?? .byDefault, routes: routes ?? [])
             topic.place = ConfigurationPlace(origin)
             return topic
         }
@@ -98,7 +98,7 @@ extension ConfigurationNode {
         let format = mapping["format"]?.choice(EventFormat.self, name: "format", problems: &problems)
         let routes = mapping["routes"]?.routes(problems: &problems)
         return match.map {
-            var file = FileConfiguration(match: $0, format: format ?? .cloudevents, routes: routes ?? [])
+            var file = FileConfiguration(match: $0, format: format ?? .byDefault, routes: routes ?? [])
             file.place = ConfigurationPlace(origin)
             return file
         }

@@ -1,15 +1,3 @@
-/// Names the form of a topic's records or a file's lines.
-public enum EventFormat: String, Sendable, CaseIterable {
-    /// CloudEvents, structured or binary mode.
-    case cloudevents
-    /// JSON whose fields the routes name.
-    case json
-    /// Debezium change events, with or without the schema wrapper.
-    case debezium
-    /// JSON as Kafka Connect's converter writes it, with or without the schema wrapper; its fields are those of the routes.
-    case connect
-}
-
 /// Where a part of the configuration was written, for messages; two parts are equal wherever they stand.
 public struct ConfigurationPlace: Sendable, Equatable {
     /// The position, or `byDefault` where there is none.
@@ -37,7 +25,7 @@ public struct TopicConfiguration: Sendable, Equatable {
     public var place = ConfigurationPlace()
 
     /// Creates a topic.
-    public init(name: String, format: EventFormat = .cloudevents, routes: [RouteConfiguration] = []) {
+    public init(name: String, format: EventFormat = .byDefault, routes: [RouteConfiguration] = []) {
         self.name = name
         self.format = format
         self.routes = routes
@@ -56,7 +44,7 @@ public struct FileConfiguration: Sendable, Equatable {
     public var place = ConfigurationPlace()
 
     /// Creates a mapping.
-    public init(match: String, format: EventFormat = .cloudevents, routes: [RouteConfiguration] = []) {
+    public init(match: String, format: EventFormat = .byDefault, routes: [RouteConfiguration] = []) {
         self.match = match
         self.format = format
         self.routes = routes

@@ -15,7 +15,7 @@ extension WorkerConfiguration {
     /// - Throws: ``RouteError`` where a route does not fit the model.
     public func decoder(of mapping: FileConfiguration?, place: String, model: ObjectModel) throws -> EventDecoder {
         try EventDecoder(
-            model: model, format: mapping?.format ?? .cloudevents, routes: (mapping?.routes ?? []) + routes,
+            model: model, format: mapping?.format ?? .byDefault, routes: (mapping?.routes ?? []) + routes,
             place: "file \(place)", position: mapping?.place ?? ConfigurationPlace(), limits: limits)
     }
 }

@@ -51,7 +51,7 @@ import Testing
             switch format {
             case .cloudevents: "{\"type\":\"Chat.upserted\",\"data\":\(data)}"
             case .debezium: "{\"op\":\"c\",\"source\":{\"table\":\"Chat\"},\"after\":\(data)}"
-            case .json, .connect: data
+            default: data
             }
         #expect(try decoder.shown(record) == ["upsert Chat c name=low Name=high"])
     }

@@ -1,5 +1,10 @@
 import ObjectGraph
 
+extension EventFormat {
+    /// CloudEvents, structured or binary mode.
+    public static let cloudevents = EventFormat("cloudevents", CloudEventsFormat())
+}
+
 /// CloudEvents in JSON, structured or binary mode. The type names entity and verb, unless a route takes it.
 ///
 /// Source: CloudEvents 1.0, JSON event format and Kafka protocol binding.

@@ -1,5 +1,10 @@
 import ObjectGraph
 
+extension EventFormat {
+    /// Debezium change events, with or without the schema wrapper.
+    public static let debezium = EventFormat("debezium", DebeziumFormat())
+}
+
 /// Debezium's change events: an envelope with the row before and after, the operation, and where it comes from.
 ///
 /// Source: Debezium's documentation of its connectors, "Data change events".

@@ -2,7 +2,7 @@ import ObjectGraph
 
 /// How the records of a topic or file say what they are.
 ///
-/// A format is a type beside this one and a line in ``EventFormat/recordFormat``. It turns a value into an event by way of
+/// A format is a file beside this one and its line in ``EventFormat/allCases``. It turns a value into an event by way of
 /// the decoder's routes, and says what a record without a value means.
 protocol RecordFormat: Sendable {
     /// Whether only routes can name the entity of a record.
@@ -31,14 +31,29 @@ extension RecordFormat {
     var takesNumbersForTexts: Bool { false }
 }
 
-extension EventFormat {
-    /// The one list of formats.
-    var recordFormat: any RecordFormat {
-        switch self {
-        case .cloudevents: CloudEventsFormat()
-        case .json: RoutedFormat()
-        case .debezium: DebeziumFormat()
-        case .connect: ConnectFormat()
-        }
+/// Names the form of a topic's records or a file's lines.
+public struct EventFormat: RawRepresentable, CaseIterable, Sendable, Equatable {
+    /// The one list of formats; the first is that of topics and files that name none.
+    public static let allCases: [EventFormat] = [.cloudevents, .json, .debezium, .connect]
+
+    /// The format of topics and files that name none.
+    public static let byDefault = allCases[0]
+
+    /// The name in the configuration.
+    public let rawValue: String
+    let recordFormat: any RecordFormat
+
+    init(_ name: String, _ recordFormat: any RecordFormat) {
+        rawValue = name
+        self.recordFormat = recordFormat
     }
+
+    /// Finds a format by its name in the configuration.
+    public init?(rawValue: String) {
+        guard let format = Self.allCases.first(where: { $0.rawValue == rawValue }) else { return nil }
+        self = format
+    }
+
+    /// Formats of one name are the same.
+    public static func == (left: EventFormat, right: EventFormat) -> Bool { left.rawValue == right.rawValue }
 }

@@ -1,5 +1,10 @@
 import ObjectGraph
 
+extension EventFormat {
+    /// JSON whose fields the routes name.
+    public static let json = EventFormat("json", RoutedFormat())
+}
+
 /// JSON objects whose meaning the routes alone know.
 struct RoutedFormat: RecordFormat {
     let needsRoutes = true
