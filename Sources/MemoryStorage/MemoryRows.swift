@@ -23,25 +23,43 @@ struct MemoryRows: Sendable {
     ///
     /// - Throws: ``StoreError`` with code `store.constraint` where two rows have the same unique values afterwards.
     mutating func change(_ changed: [Int64: StoredRow?], unlessTaken name: String) throws(StoreError) {
-        let former = changed.keys.compactMap { self[$0] }
-        for row in former {
-            for key in Self.uniqueValues(row) where keysByUnique[key] == row.pk { keysByUnique[key] = nil }
-            let identity = row.values[row.entity.identitySlot]
-            if keysByIdentity[identity] == row.pk { keysByIdentity[identity] = nil }
+        let rows = changed.values.compactMap { $0 }
+        try checkUniqueness(of: rows, among: changed, name)
+        for row in changed.keys.compactMap({ self[$0] }) {
+            keysByIdentity[Self.identity(row)] = nil
+            for key in Self.uniqueValues(row) { keysByUnique[key] = nil }
         }
         for (key, row) in changed.sorted(by: { $0.key < $1.key }) {
             if let row { put(row) } else { remove(key) }
         }
-        for case let row? in changed.values {
-            guard keysByIdentity.updateValue(row.pk, forKey: row.values[row.entity.identitySlot]) == nil else {
-                throw taken("\(name).\(row.entity.identity.name)")
+        for row in rows {
+            keysByIdentity[Self.identity(row)] = row.pk
+            for key in Self.uniqueValues(row) { keysByUnique[key] = row.pk }
+        }
+    }
+
+    /// Checks that no two rows have the same unique values once the changed ones are in their places.
+    private func checkUniqueness(
+        of rows: [StoredRow], among changed: [Int64: StoredRow?], _ name: String
+    ) throws(StoreError) {
+        var identities: Set<Value> = []
+        var unique: Set<Unique> = []
+        for row in rows {
+            let identity = Self.identity(row)
+            let holder = keysByIdentity[identity]
+            guard identities.insert(identity).inserted, holder.map({ changed[$0] != nil }) ?? true else {
+                throw Self.taken("\(name).\(row.entity.identity.name)")
             }
-            for key in Self.uniqueValues(row) where keysByUnique.updateValue(row.pk, forKey: key) != nil {
+            for key in Self.uniqueValues(row) {
+                let holder = keysByUnique[key]
+                if unique.insert(key).inserted, holder.map({ changed[$0] != nil }) ?? true { continue }
                 let constraint = row.entity.uniquenessConstraints.first { $0.index == key.constraint }
-                throw taken("\(name).\(constraint?.properties.joined(separator: ", ") ?? "")")
+                throw Self.taken("\(name).\(constraint?.properties.joined(separator: ", ") ?? "")")
             }
         }
     }
+
+    private static func identity(_ row: StoredRow) -> Value { row.values[row.entity.identitySlot] }
 
     private static func uniqueValues(_ row: StoredRow) -> [Unique] {
         row.entity.uniquenessConstraints.compactMap { constraint in
@@ -51,7 +69,7 @@ struct MemoryRows: Sendable {
         }
     }
 
-    private func taken(_ place: String) -> StoreError {
+    static func taken(_ place: String) -> StoreError {
         StoreError(
             .constraint, "Could not save: a rule of the schema was broken (\(place) is taken)",
             remedy: "Correct the event")

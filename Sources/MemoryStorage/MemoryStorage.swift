@@ -17,6 +17,7 @@ final class MemoryStorage: Storage {
         var epoch: Int64 = 0
         /// The end of the last claim, in microseconds since 1970 UTC.
         var claimedUntil: Int64 = 0
+        var isInTransaction = false
     }
 
     init(model: ObjectModel) {
@@ -61,7 +62,10 @@ final class MemoryStorage: Storage {
 
     // MARK: Writing
 
-    func makeWriterSession() throws(StoreError) -> any WriterSession { try MemoryWriterSession(self) }
+    func makeWriterSession() throws(StoreError) -> any WriterSession {
+        if state.withLock(\.isInTransaction) { throw Self.leased }
+        return try MemoryWriterSession(self)
+    }
 
     /// Makes the caller the only writer, and returns the number of its claim.
     ///
@@ -74,34 +78,43 @@ final class MemoryStorage: Storage {
             return state.epoch
         }
         if let epoch { return epoch }
-        throw StoreError(
-            .leased, "Another writer context of this process is writing this store",
-            remedy: "Use that one, or close it first")
+        throw Self.leased
     }
 
     func renewClaim(_ epoch: Int64, until end: Int64) {
         state.withLock { if $0.epoch == epoch { $0.claimedUntil = end } }
     }
 
-    /// Returns the tables of the last commit to the holder of a claim.
+    /// Begins a transaction of a claim's holder, and returns the tables of the last commit.
     ///
     /// - Throws: ``StoreError`` with code `store.fenced` after a later claim.
-    func tables(of epoch: Int64) throws(StoreError) -> MemoryTables {
-        try checkClaim(epoch)
-        return try tables()
+    func begin(_ epoch: Int64) throws(StoreError) -> MemoryTables {
+        let tables = try tables()
+        let isHolder = state.withLock { state in
+            state.isInTransaction = state.epoch == epoch
+            return state.isInTransaction
+        }
+        if isHolder { return tables }
+        throw Self.fenced
     }
 
+    /// Ends a transaction: its tables are the store's.
+    ///
+    /// - Throws: as ``begin(_:)``.
     func commit(_ tables: MemoryTables, of epoch: Int64) throws(StoreError) {
         let isHolder = state.withLock { state in
             if state.epoch == epoch { state.tables = tables }
+            state.isInTransaction = false
             return state.epoch == epoch
         }
         if !isHolder { throw Self.fenced }
     }
 
-    private func checkClaim(_ epoch: Int64) throws(StoreError) {
-        if state.withLock({ $0.epoch != epoch }) { throw Self.fenced }
-    }
+    func rollback() { state.withLock { $0.isInTransaction = false } }
+
+    private static let leased = StoreError(
+        .leased, "Another writer context of this process is writing this store",
+        remedy: "Use that one, or close it first")
 
     private static let fenced = StoreError(
         .fenced, "Another writer context has taken this store over", remedy: "Nothing was written; stop this one")

@@ -4,9 +4,9 @@ extension MemoryTables {
     ///
     /// - Throws: ``StoreError`` with code `store.constraint` where two rows have the same unique values afterwards.
     mutating func write(_ changes: RowChanges, _ model: ObjectModel) throws(StoreError) {
-        for link in changes.removedLinks { links[link.table][link.pair] = nil }
         var changed: [Int: [Int64: StoredRow?]] = [:]
-        clearReferences(to: changes.deletedKeys.mapValues { Set($0) }, model, &changed)
+        let deleted = changes.deletedKeys.mapValues { Set($0) }
+        clearReferences(to: deleted, model, &changed)
         for (root, keys) in changes.deletedKeys {
             for key in keys { changed[root, default: [:]].updateValue(nil, forKey: key) }
         }
@@ -17,13 +17,19 @@ extension MemoryTables {
             }
         }
         for rows in changes.insertions {
+            let root = rows.entity.rootIndex
             for (index, key) in rows.keys.enumerated() {
-                changed[rows.entity.rootIndex, default: [:]][key] = StoredRow(
+                if (changed[root]?[key] ?? self.rows[root][key]) != nil {
+                    throw MemoryRows.taken("\(rows.entity.rootName).pk")
+                }
+                changed[root, default: [:]][key] = StoredRow(
                     pk: key, entity: rows.entity, isPlaceholder: rows.placeholders[index], values: rows.values[index])
             }
         }
-        for link in changes.links { links[link.table][link.pair] = link.places }
         for (root, rows) in changed { try self.rows[root].change(rows, unlessTaken: model.entities[root].name) }
+        for link in changes.removedLinks { links[link.table][link.pair] = nil }
+        removeLinks(to: deleted, model)
+        for link in changes.links { links[link.table][link.pair] = link.places }
     }
 
     private func write(_ update: RowChanges.Updates, _ changed: inout [Int: [Int64: StoredRow?]]) {
@@ -46,8 +52,8 @@ extension MemoryTables {
         changed[root, default: [:]][key] = body(row)
     }
 
-    /// Clears the references that no delete rule has cleared: those of relationships without inverse, and links.
-    private mutating func clearReferences(
+    /// Clears the references that no delete rule has cleared: those of relationships without inverse.
+    private func clearReferences(
         to deleted: [Int: Set<Int64>], _ model: ObjectModel, _ changed: inout [Int: [Int64: StoredRow?]]
     ) {
         if deleted.isEmpty { return }
@@ -67,6 +73,9 @@ extension MemoryTables {
                 }
             }
         }
+    }
+
+    private mutating func removeLinks(to deleted: [Int: Set<Int64>], _ model: ObjectModel) {
         for join in model.joinTables {
             let owners = deleted[model.entities[join.ownerEntity].rootIndex] ?? []
             let destinations = deleted[model.entities[join.destinationEntity].rootIndex] ?? []
@@ -77,7 +86,11 @@ extension MemoryTables {
         }
     }
 
-    mutating func write(_ changes: TombstoneChanges) {
+    mutating func write(_ changes: TombstoneChanges) throws(StoreError) {
+        if let change = changes.written.first(where: \.identity.isNull) {
+            throw StoreError(
+                .constraint, "A tombstone of \(change.entity.name) has no identity", remedy: "Correct the event")
+        }
         for (entity, identity, tombstone) in changes.written {
             tombstones[entity.rootIndex][identity] = MemoryTombstone(tombstone: tombstone, saved: changes.time)
         }

@@ -39,7 +39,7 @@ final class MemoryWriterSession: WriterSession {
     // MARK: Transactions
 
     func begin() throws(StoreError) {
-        tables = try storage.tables(of: epoch)
+        tables = try storage.begin(epoch)
         isInTransaction = true
     }
 
@@ -48,7 +48,10 @@ final class MemoryWriterSession: WriterSession {
         try storage.commit(tables, of: epoch)
     }
 
-    func rollback() throws(StoreError) { isInTransaction = false }
+    func rollback() throws(StoreError) {
+        if isInTransaction { storage.rollback() }
+        isInTransaction = false
+    }
 
     func undoingOnFailure<Result>(_ body: () throws -> Result) throws -> Result {
         let before = tables
@@ -65,7 +68,9 @@ final class MemoryWriterSession: WriterSession {
     func counters() throws(StoreError) -> StoreCounters {
         let tables = isInTransaction ? tables : try storage.tables()
         return StoreCounters(
-            nextKeys: model.entities.map { tables.nextKeys[$0.rootIndex] }, nextChange: tables.nextChange,
+            nextKeys: model.entities.map { entity in
+                max(tables.nextKeys[entity.rootIndex], (tables.rows[entity.rootIndex].all.last?.pk ?? 0) + 1)
+            }, nextChange: tables.nextChange,
             hasTombstones: tables.tombstones.contains { !$0.isEmpty })
     }
 
@@ -77,7 +82,7 @@ final class MemoryWriterSession: WriterSession {
 
     func write(_ changes: RowChanges) throws(StoreError) { try tables.write(changes, model) }
 
-    func write(_ changes: TombstoneChanges) throws(StoreError) { tables.write(changes) }
+    func write(_ changes: TombstoneChanges) throws(StoreError) { try tables.write(changes) }
 
     func openHistory(_ header: HistoryHeader) throws(StoreError) -> Int64 { tables.openHistory(header) }
 

@@ -246,7 +246,8 @@ import Testing
         #expect(try graph.value("SELECT _entity FROM Item WHERE id = 'x'") == "Note")
     }
 
-    @Test func verifyFindsWhatIsWrongWithEntities() throws {
+    @Test(.onlyInSQLite("it damages rows with SQL"))
+    func verifyFindsWhatIsWrongWithEntities() throws {
         let graph = try graph()
         try graph.apply(graph.upsert("Note", "n"), graph.upsert("Note", "m"))
         _ = try graph.writer.write("damage") { connection in

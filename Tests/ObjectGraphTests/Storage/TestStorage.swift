@@ -17,6 +17,11 @@ enum TestStorage: String, CaseIterable, Sendable, CustomTestStringConvertible {
         TestStorage(rawValue: ProcessInfo.processInfo.environment["INGEST_TEST_STORAGE"] ?? "") ?? .sqlite
 }
 
+extension Trait where Self == ConditionTrait {
+    /// A test that cannot hold on other storages; docs/reference/storages.md lists them.
+    static func onlyInSQLite(_ reason: Comment) -> Self { .enabled(if: TestStorage.current == .sqlite, reason) }
+}
+
 extension Store {
     /// Calls `body` with a snapshot of the store, or of a copy of it in another storage.
     func read<Result>(from storage: TestStorage, _ body: (ReadContext) throws -> Result) throws -> Result {
@@ -52,11 +57,14 @@ extension MemoryTables {
             }
         }
         for (name, identity, tombstone) in try snapshot.all(
-            "SELECT entity, identity, version, time FROM _tombstone",
-            [], { ($0.text(0), $0.value(1), Tombstone(version: $0.value(2), time: $0.value(3).integer)) })
+            "SELECT entity, identity, version, time, saved FROM _tombstone", [],
+            {
+                let tombstone = Tombstone(version: $0.value(2), time: $0.value(3).integer)
+                return ($0.text(0), $0.value(1), MemoryTombstone(tombstone: tombstone, saved: $0.integer(4)))
+            })
         {
             if let entity = model.entity(named: name) {
-                tombstones[entity.rootIndex][identity] = MemoryTombstone(tombstone: tombstone, saved: 0)
+                tombstones[entity.rootIndex][identity] = tombstone
             }
         }
         purgedToken = try session.purgedToken()

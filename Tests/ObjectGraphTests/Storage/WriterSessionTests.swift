@@ -1,0 +1,181 @@
+import ObjectGraph
+import Testing
+
+@testable import GraphCore
+@testable import MemoryStorage
+@testable import SQLiteStorage
+
+/// The contract of a writer's session, on every storage.
+@Suite struct WriterSessionTests {
+    /// A storage with the sessions of its writers.
+    private struct Fixture {
+        let model: ObjectModel
+        let sqlite: Store
+        let memory: MemoryStorage
+        let storage: TestStorage
+
+        init(_ storage: TestStorage) throws {
+            model = try ObjectModel.parse(
+                """
+                model: test
+                entities:
+                  Person:
+                    identity: id
+                    attributes:
+                      id: { type: string }
+                      mail: { type: string, optional: true, unique: true }
+                  Guest:
+                    parent: Person
+                    attributes:
+                      badge: { type: string, optional: true, unique: true }
+                  Member:
+                    parent: Person
+                    attributes:
+                      club: { type: string, optional: true }
+                """)
+            sqlite = try Store.inMemory(model: model)
+            memory = MemoryStorage(model: model)
+            self.storage = storage
+        }
+
+        func session() throws -> any WriterSession {
+            storage == .sqlite ? try sqlite.storage.makeWriterSession() : try memory.makeWriterSession()
+        }
+
+        /// Calls `body` where sessions may be used.
+        func access(_ body: () throws -> Void) throws {
+            if storage == .sqlite { try sqlite.sqlite().onWriter { _ in try body() } } else { try body() }
+        }
+
+        func lines() throws -> [String] {
+            storage == .sqlite
+                ? try sqlite.read { try MemoryTables($0) }.lines(model) : try memory.tables().lines(model)
+        }
+
+        /// A new row with the values of some attributes.
+        func insertion(_ key: Int64, _ entity: String, _ values: [String: Value]) throws -> RowChanges {
+            let entity = try #require(model.entity(named: entity))
+            var row = [Value](repeating: .null, count: entity.slotCount)
+            for (name, value) in values { row[try #require(entity.attribute(named: name)).slot] = value }
+            let object = ContextObject(entity: entity, pk: key, values: row)
+            var changes = RowChanges(entityCount: model.entities.count)
+            changes.insert(object)
+            return changes
+        }
+    }
+
+    private func code(_ body: () throws -> Void) -> StoreError.Code? {
+        do {
+            try body()
+            return nil
+        } catch {
+            return (error as? StoreError)?.code
+        }
+    }
+
+    @Test(arguments: TestStorage.allCases)
+    func `a claim holds until it expires, and fences the writer before`(_ storage: TestStorage) throws {
+        let fixture = try Fixture(storage)
+        try fixture.access {
+            let (first, second) = (try fixture.session(), try fixture.session())
+            _ = try first.claim(ttlSeconds: 10, now: 1_000_000)
+            #expect(code { _ = try second.claim(ttlSeconds: 10, now: 2_000_000) } == .leased)
+            try first.begin()
+            try first.renewClaim(now: 8_000_000)
+            try first.commit()
+            #expect(code { _ = try second.claim(ttlSeconds: 10, now: 12_000_000) } == .leased)
+            _ = try second.claim(ttlSeconds: 10, now: 18_000_000)
+            #expect(code { try first.begin() } == .fenced)
+            try first.rollback()
+            try second.begin()
+            #expect(code { _ = try fixture.session() } == .leased)
+            try second.releaseClaim()
+            try second.commit()
+            _ = try first.claim(ttlSeconds: 10, now: 19_000_000)
+        }
+    }
+
+    @Test(arguments: TestStorage.allCases)
+    func `a row that breaks a rule of the schema is refused`(_ storage: TestStorage) throws {
+        let fixture = try Fixture(storage)
+        try fixture.access {
+            let session = try fixture.session()
+            try session.begin()
+            try session.write(try fixture.insertion(1, "Guest", ["id": "a", "mail": "m", "badge": "b"]))
+            for (key, entity, values): (Int64, String, [String: Value]) in [
+                (1, "Guest", ["id": "c"]), (2, "Member", ["id": "a"]), (3, "Member", ["id": "c", "mail": "m"]),
+                (4, "Guest", ["id": "c", "badge": "b"]),
+            ] {
+                #expect(
+                    code { try session.write(try fixture.insertion(key, entity, values)) } == .constraint, "\(values)")
+            }
+            try session.write(try fixture.insertion(5, "Member", ["id": "c"]))
+            try session.write(try fixture.insertion(6, "Guest", ["id": "d"]))
+            var tombstones = TombstoneChanges()
+            tombstones.written = [(fixture.model.entities[0], .null, Tombstone(version: .null, time: 1))]
+            #expect(code { try session.write(tombstones) } == .constraint)
+            try session.commit()
+        }
+        #expect(try fixture.lines().map { $0.prefix(8) } == ["Person 1", "Person 5", "Person 6"])
+    }
+
+    @Test(arguments: TestStorage.allCases)
+    func `a part that fails leaves nothing, at any depth`(_ storage: TestStorage) throws {
+        struct Failure: Error {}
+        let fixture = try Fixture(storage)
+        try fixture.access {
+            let session = try fixture.session()
+            try session.begin()
+            try session.undoingOnFailure {
+                try session.write(try fixture.insertion(1, "Person", ["id": "a"]))
+                #expect(throws: Failure.self) {
+                    try session.undoingOnFailure {
+                        try session.undoingOnFailure {
+                            try session.write(try fixture.insertion(2, "Person", ["id": "b"]))
+                            try session.write(nextKeys: [(0, 9)])
+                        }
+                        _ = try session.openHistory(
+                            HistoryHeader(time: 1, author: "a", context: nil, source: nil, firstChange: 1))
+                        throw Failure()
+                    }
+                }
+            }
+            #expect(try session.counters().nextKeys == [2, 2, 2])
+            try session.commit()
+            try session.begin()
+            try session.write(try fixture.insertion(3, "Person", ["id": "c"]))
+            try session.rollback()
+            #expect(!session.isInTransaction)
+        }
+        #expect(try fixture.lines().map { $0.prefix(8) } == ["Person 1"])
+    }
+
+    @Test(arguments: TestStorage.allCases)
+    func `tokens grow past transactions without changes`(_ storage: TestStorage) throws {
+        let fixture = try Fixture(storage)
+        try fixture.access {
+            let session = try fixture.session()
+            var tokens: [Int64] = []
+            for count: Int64 in [0, 2, 0, 1] {
+                try session.begin()
+                let token = try session.openHistory(
+                    HistoryHeader(time: 1, author: "a", context: nil, source: nil, firstChange: 1))
+                try session.closeHistory(token: token, changeCount: count)
+                try session.commit()
+                tokens.append(token)
+            }
+            #expect(tokens == [1, 2, 3, 4])
+        }
+        #expect(try fixture.lines().count == 2)
+    }
+
+    @Test func `a closed storage refuses each call`() throws {
+        let fixture = try Fixture(.memory)
+        let (session, reader) = (try fixture.session(), try fixture.memory.makeRowReader())
+        try fixture.memory.close()
+        #expect(code { try session.begin() } == .unavailable)
+        #expect(code { _ = try fixture.memory.makeWriterSession() } == .unavailable)
+        #expect(code { try reader.load([]) { _, _ in } } == .unavailable)
+        #expect(code { try fixture.memory.read { session, _ in _ = try session.storeID() } } == .unavailable)
+    }
+}
