@@ -50,19 +50,60 @@ import Testing
         var generator = EventGenerator(model, seed: seed)
         var events = generator.events(Int.random(in: 5...40, using: &generator.random))
         guard var problem = Comparison.problem(model, events, seed: seed) else { return }
-        // Leave out what the failure does not need.
-        var index = 0
-        while index < events.count {
-            var fewer = events
-            fewer.remove(at: index)
-            if let smaller = Comparison.problem(model, fewer, seed: seed) {
-                (events, problem) = (fewer, smaller)
-            } else {
-                index += 1
+        // Leave out what the failure does not need, until nothing can be left out.
+        var isSmaller = true
+        while isSmaller {
+            isSmaller = false
+            for fewer in Reduction.all(of: events) {
+                guard let smaller = Comparison.problem(model, fewer, seed: seed) else { continue }
+                (events, problem, isSmaller) = (fewer, smaller, true)
+                break
             }
         }
         let list = events.map { "  " + model.text($0) }.joined(separator: "\n")
         Issue.record("model \(name), seed \(seed): \(problem)\nevents:\n\(list)")
+    }
+}
+
+/// Lists of events that are smaller than a list that fails.
+private enum Reduction {
+    /// Returns the lists without some neighbouring events, then those without one operation, then those without one value.
+    static func all(of events: [ChangeSet]) -> some Sequence<[ChangeSet]> {
+        var lists: [[ChangeSet]] = []
+        for length in [events.count / 2, events.count / 4, 4, 3, 2, 1] where (1..<max(2, events.count)).contains(length)
+        {
+            for start in stride(from: 0, through: events.count - length, by: max(1, length / 2)) {
+                lists.append(Array(events[..<start] + events[(start + length)...]))
+            }
+        }
+        for (index, event) in events.enumerated() {
+            for operation in event.operations.indices {
+                var operations = event.operations
+                if operations.count > 1 {
+                    operations.remove(at: operation)
+                    lists.append(replacing(events, index, operations))
+                }
+                for value in event.operations[operation].attributes.indices {
+                    operations = event.operations
+                    operations[operation].attributes.remove(at: value)
+                    lists.append(replacing(events, index, operations))
+                }
+                for value in event.operations[operation].relationships.indices {
+                    operations = event.operations
+                    operations[operation].relationships.remove(at: value)
+                    lists.append(replacing(events, index, operations))
+                }
+            }
+        }
+        return lists
+    }
+
+    private static func replacing(
+        _ events: [ChangeSet], _ index: Int, _ operations: [ObjectOperation]
+    ) -> [ChangeSet] {
+        var events = events
+        events[index] = ChangeSet(operations)
+        return events
     }
 }
 
