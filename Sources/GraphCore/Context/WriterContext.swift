@@ -162,12 +162,19 @@ public final class WriterContext: @unchecked Sendable {
     ) throws(StoreError) -> ChunkResult {
         try undoingOnFailure("save the chunk") {
             try reportUndoneChunks()
+            let isFirst = !session.isInTransaction
             try beginIfNeeded()
             do {
+                // For a savepoint SQLite keeps the former state of every page; the first chunk needs none.
+                if isFirst { return try save(chunk, deadLetter, isolatesEvents: false) }
                 return try session.undoingOnFailure { try save(chunk, deadLetter, isolatesEvents: false) }
             } catch let error as StoreError where error.isOfOneEvent {
                 // A rule of the schema that the checks in memory do not know, or a stored value that nothing can be
                 // done with: find the event that meets it.
+                if isFirst {
+                    try session.rollback()
+                    try session.begin()
+                }
                 try restart()
                 return try save(chunk, deadLetter, isolatesEvents: true)
             }
