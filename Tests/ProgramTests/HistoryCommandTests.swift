@@ -14,7 +14,7 @@ import Testing
         store = workspace.path("store.sqlite")
         let replayed = try Program.run([
             "replay", "samples/chat-events.jsonl", "--allow-dead-letters", "--set", "store.path=\(store)", "--set",
-            "chunk.maxOperations=5",
+            "chunk.maxOperations=5", "--set", "commit.maxRows=1",
         ])
         try #require(replayed.status == 0, "\(replayed.errors)")
         last = try Int(Foreign.sqlite(store, "SELECT max(token) FROM _history_transaction")) ?? 0

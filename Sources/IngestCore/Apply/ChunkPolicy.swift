@@ -1,20 +1,23 @@
-/// Decides when a chunk closes: at a number of operations, at a number of bytes, or after a time.
+/// Decides when a chunk closes. A chunk is one look-up, one derivation, one transaction of the history and one commit.
 ///
-/// While records wait, each full chunk doubles the next one's number of operations, up to a bound. An object that
-/// changes again and again, such as a chat that counts its messages, is then written once for more events. Times are in
-/// seconds of one monotonic clock.
+/// A chunk that keeps up has `chunk.maxOperations`. While more records wait, each full chunk doubles the next one, up to
+/// `chunk.maxBacklogOperations`, where the last commit shows that the doubled one keeps within `commit.maxRows` and
+/// `commit.maxMilliseconds`. A commit beyond them halves the next chunk. An object that changes again and again, such as
+/// a chat that counts its messages, is then written once for more events. Times are in seconds of one monotonic clock.
 public struct ChunkPolicy: Sendable {
-    private let configuration: ChunkConfiguration
+    private let chunk: ChunkConfiguration
+    private let commit: CommitConfiguration
     /// The number of operations at which the open chunk closes.
-    private var operationLimit: Int
+    public private(set) var maximumOperations: Int
     private var operationCount = 0
     private var byteCount = 0
     private var openedAt: Double?
 
     /// Makes a policy with no chunk open.
-    public init(_ configuration: ChunkConfiguration) {
-        self.configuration = configuration
-        operationLimit = configuration.maxOperations
+    public init(_ chunk: ChunkConfiguration, _ commit: CommitConfiguration) {
+        self.chunk = chunk
+        self.commit = commit
+        maximumOperations = chunk.maxOperations
     }
 
     /// What to do with the open chunk.
@@ -23,72 +26,44 @@ public struct ChunkPolicy: Sendable {
         case close
     }
 
-    /// Takes a record that was added to the chunk; one that is no event counts as an operation too.
-    public mutating func added(operations: Int, bytes: Int, at time: Double) -> Action {
+    /// Takes a record that was added to the chunk; a record without an event counts as an operation too.
+    public mutating func added(operations: Int, bytes: Int, hasBacklog: Bool, at time: Double) -> Action {
         if openedAt == nil { openedAt = time }
         operationCount += max(1, operations)
         byteCount += bytes
-        if operationCount >= operationLimit || byteCount >= configuration.maxBytes { return .close }
-        return tick(at: time)
+        return tick(hasBacklog: hasBacklog, at: time)
     }
 
-    /// Takes the passing of time.
-    public func tick(at time: Double) -> Action {
+    /// Takes the passing of time, and whether more records wait.
+    public mutating func tick(hasBacklog: Bool, at time: Double) -> Action {
+        if !hasBacklog { maximumOperations = chunk.maxOperations }
         guard let openedAt else { return .wait }
-        return (time - openedAt) * 1000 >= Double(configuration.maxMilliseconds) ? .close : .wait
+        let isFull = operationCount >= maximumOperations || byteCount >= chunk.maxBytes
+        return isFull || milliseconds(openedAt, time) >= Double(chunk.maxMilliseconds) ? .close : .wait
     }
 
-    /// Takes the closing of the chunk.
-    ///
-    /// - Parameter hasBacklog: whether more records wait. Without, the next chunk has its usual size again.
-    public mutating func closed(hasBacklog: Bool) {
-        if !hasBacklog {
-            operationLimit = configuration.maxOperations
-        } else if operationCount >= operationLimit {
-            operationLimit = max(operationLimit, min(2 * operationLimit, configuration.maxBacklogOperations))
+    /// Takes the commit of the chunk, which wrote this number of rows.
+    public mutating func committed(rows: Int, at time: Double) {
+        let duration = milliseconds(openedAt ?? time, time)
+        if rows > commit.maxRows || duration > Double(commit.maxMilliseconds) {
+            maximumOperations = max(chunk.maxOperations, maximumOperations / 2)
+        } else if operationCount >= maximumOperations, rows * 2 <= commit.maxRows,
+            duration * 2 < Double(commit.maxMilliseconds)
+        {
+            maximumOperations = max(chunk.maxOperations, min(maximumOperations * 2, chunk.maxBacklogOperations))
         }
+        dropped()
+    }
+
+    /// Takes the loss of the open chunk.
+    public mutating func dropped() {
         operationCount = 0
         byteCount = 0
         openedAt = nil
     }
 
     /// When the open chunk is due, or nil while there is none.
-    public var deadline: Double? { openedAt.map { $0 + Double(configuration.maxMilliseconds) / 1000 } }
-}
+    public var deadline: Double? { openedAt.map { $0 + Double(chunk.maxMilliseconds) / 1000 } }
 
-/// Decides when saved chunks are committed: several share a commit while there is backlog, within bounds.
-public struct CommitPolicy: Sendable {
-    private let configuration: CommitConfiguration
-    private var openedAt: Double?
-
-    /// Makes a policy with no transaction open.
-    public init(_ configuration: CommitConfiguration) { self.configuration = configuration }
-
-    /// What to do with the open transaction.
-    public enum Action: Sendable, Equatable {
-        case wait
-        case commit
-    }
-
-    /// Takes a chunk that was saved; `rows` counts all since the last commit.
-    public mutating func saved(rows: Int, hasBacklog: Bool, at time: Double) -> Action {
-        if openedAt == nil { openedAt = time }
-        if !hasBacklog || rows >= configuration.maxRows { return .commit }
-        return tick(at: time)
-    }
-
-    /// Takes the passing of time.
-    public func tick(at time: Double) -> Action {
-        guard let openedAt else { return .wait }
-        return (time - openedAt) * 1000 >= Double(configuration.maxMilliseconds) ? .commit : .wait
-    }
-
-    /// Takes the end of the backlog: nothing more is to come soon.
-    public func drained() -> Action { openedAt == nil ? .wait : .commit }
-
-    /// Takes the commit, or the loss of what was to be committed.
-    public mutating func closed() { openedAt = nil }
-
-    /// When the open transaction is due, or nil while there is none.
-    public var deadline: Double? { openedAt.map { $0 + Double(configuration.maxMilliseconds) / 1000 } }
+    private func milliseconds(_ start: Double, _ end: Double) -> Double { (end - start) * 1000 }
 }

@@ -1,7 +1,7 @@
 import Logging
 import ObjectGraph
 
-/// Takes records, gathers their events into chunks, saves these with positions and dead letters, and commits.
+/// Takes records, gathers their events into chunks, and commits each chunk with its positions and dead letters.
 ///
 /// Used from one thread, the one that reads the source.
 public final class IngestPipeline {
@@ -50,10 +50,8 @@ public final class IngestPipeline {
     private let toleratesErrors: Bool
     private let now: () -> Double
     private var chunk = PendingChunk()
-    private var chunkPolicy: ChunkPolicy
-    private var commitPolicy: CommitPolicy
+    private var policy: ChunkPolicy
     private var series: OperationSeries?
-    private var savedPositions: [SourcePosition] = []
     private var ledger = PositionLedger()
     private var warnings = DeadLetterWarnings()
     /// Called after each commit with the positions that it made last.
@@ -65,7 +63,7 @@ public final class IngestPipeline {
     ///
     /// - Parameters:
     ///   - writer: the store's one writer.
-    ///   - configuration: the limits of chunks and commits, and whether errors are tolerated.
+    ///   - configuration: the bounds of chunks, and whether errors are tolerated.
     ///   - metrics: what to count in, or nil.
     ///   - logger: reports dead letters and halts.
     ///   - now: a monotonic clock in seconds.
@@ -78,8 +76,7 @@ public final class IngestPipeline {
         self.logger = logger
         self.now = now
         toleratesErrors = configuration.errors.tolerance == .all
-        chunkPolicy = ChunkPolicy(configuration.chunk)
-        commitPolicy = CommitPolicy(configuration.commit)
+        policy = ChunkPolicy(configuration.chunk, configuration.commit)
         series = metrics.map { OperationSeries($0, model: writer.store.model) }
     }
 
@@ -101,7 +98,7 @@ public final class IngestPipeline {
         ledger.end(SourceKey(topic: topic, partition: partition))
     }
 
-    /// Goes on elsewhere in a source: saves and commits its new position, together with everything that was added.
+    /// Goes on elsewhere in a source: commits its new position, together with everything that was added.
     ///
     /// - Parameters:
     ///   - topic: the source's topic.
@@ -115,14 +112,14 @@ public final class IngestPipeline {
 
     // MARK: Records
 
-    /// Adds a record; saves the chunk when it is full.
+    /// Adds a record; commits the chunk when it is full.
     ///
     /// - Parameters:
     ///   - record: the record with its place.
     ///   - place: where the source's position is kept; nil is the record's own place.
     ///   - nextOffset: where the source goes on after the record.
     ///   - detail: what the position keeps besides, such as a file's fingerprint.
-    ///   - hasBacklog: whether more records are waiting, so that the commit may wait too.
+    ///   - hasBacklog: whether more records are waiting, so that the chunk may grow.
     ///   - decode: makes the record's event.
     /// - Throws: `StoreError`: everything since the last commit is undone then; or ``Halt``.
     public func add(
@@ -147,33 +144,30 @@ public final class IngestPipeline {
             }
         } catch {
             // An earlier record of the chunk may be the first bad one.
-            if !toleratesErrors { try saveChunk(hasBacklog: true) }
+            if !toleratesErrors, !chunk.isEmpty { try apply(ledger.following(chunk.positions)) }
             chunk.add(error, record, time: WriterContext.systemTime())
             try noteDeadLetter(record.place, stage: "decode", error.code, error.description)
         }
         chunk.advance(past: record, at: place ?? record.place, nextOffset: nextOffset, detail: detail)
-        if chunkPolicy.added(operations: operations, bytes: record.totalBytes, at: now()) == .close {
-            try saveChunk(hasBacklog: hasBacklog)
-        }
+        let action = policy.added(
+            operations: operations, bytes: record.totalBytes, hasBacklog: hasBacklog, at: now())
+        if action == .close { try commitChunk() }
     }
 
-    /// Lets time pass: closes a chunk and commits where they are due; with nothing waiting, both at once.
+    /// Lets time pass: commits the open chunk where it is due.
     ///
     /// - Throws: as ``add(_:at:nextOffset:detail:hasBacklog:decode:)``.
     public func tick(hasBacklog: Bool) throws {
         tellDeadLetters(warnings.tick(at: now()))
-        if chunkPolicy.tick(at: now()) == .close { try saveChunk(hasBacklog: hasBacklog) }
-        let action = hasBacklog ? commitPolicy.tick(at: now()) : commitPolicy.drained()
-        if action == .commit { try commit() }
+        if policy.tick(hasBacklog: hasBacklog, at: now()) == .close { try commitChunk() }
     }
 
-    /// Saves and commits everything that was added.
+    /// Commits everything that was added.
     ///
     /// - Throws: as ``add(_:at:nextOffset:detail:hasBacklog:decode:)``.
     public func finish() throws {
-        try saveChunk(hasBacklog: false)
+        try commitChunk()
         tellDeadLetters(warnings.flush())
-        try commit()
     }
 
     /// Forgets everything since the last commit.
@@ -182,45 +176,50 @@ public final class IngestPipeline {
         try writer.rollback()
     }
 
-    /// When something is due next, in seconds of the clock, or nil.
-    public var deadline: Double? {
-        switch (chunkPolicy.deadline, commitPolicy.deadline) {
-        case (let chunk?, let commit?): min(chunk, commit)
-        case (let chunk, let commit): chunk ?? commit
-        }
-    }
+    /// When the open chunk is due, in seconds of the clock, or nil while there is none.
+    public var deadline: Double? { policy.deadline }
 
     private func forget() {
         chunk.removeAll()
-        chunkPolicy.closed(hasBacklog: false)
-        commitPolicy.closed()
-        savedPositions.removeAll()
-        ledger.undone()
+        policy.dropped()
     }
 
     // MARK: Saving
 
-    private func saveChunk(hasBacklog: Bool) throws {
+    private func commitChunk() throws {
         if chunk.isEmpty { return }
-        let result: WriterContext.ChunkResult
         let positions = ledger.following(chunk.positions)
+        try apply(positions)
+        let rows = writer.uncommittedRows
+        let started = now()
+        try forgettingOnFailure { () throws(StoreError) in try writer.commit() }
+        let ended = now()
+        policy.committed(rows: rows, at: ended)
+        ledger.committed(positions)
+        chunk.removeAll()
+        summary.commits += 1
+        metrics?.commits.increment()
+        metrics?.commitDuration.observe(ended - started)
+        metrics?.lastCommitTimestamp.set(Double(WriterContext.systemTime()) / 1_000_000)
+        onCommit(positions)
+    }
+
+    private func apply(_ positions: [SourcePosition]) throws {
+        let saved = WriterContext.Chunk(
+            events: chunk.events, source: chunk.source, positions: positions, deadLetters: chunk.deadLetters)
+        let result = try forgettingOnFailure { () throws(StoreError) in
+            try writer.apply(saved) { chunk.deadLetter($0, $1, time: WriterContext.systemTime()) }
+        }
+        try note(result)
+    }
+
+    /// Forgets the open chunk where the store failed; it has undone everything since the last commit.
+    private func forgettingOnFailure<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
         do {
-            result = try writer.apply(
-                WriterContext.Chunk(
-                    events: chunk.events, source: chunk.source, positions: positions,
-                    deadLetters: chunk.deadLetters)
-            ) { chunk.deadLetter($0, $1, time: WriterContext.systemTime()) }
+            return try body()
         } catch {
             forget()
             throw error
-        }
-        try note(result)
-        savedPositions += positions
-        ledger.saved(positions)
-        chunk.removeAll()
-        chunkPolicy.closed(hasBacklog: hasBacklog)
-        if commitPolicy.saved(rows: writer.uncommittedRows, hasBacklog: hasBacklog, at: now()) == .commit {
-            try commit()
         }
     }
 
@@ -281,27 +280,6 @@ public final class IngestPipeline {
             description:
                 "\(place): \(reason). errors.tolerance is none: nothing since the last commit was kept. Repair the "
                 + "record, or set errors.tolerance to all")
-    }
-
-    private func commit() throws {
-        let started = now()
-        do {
-            try writer.commit()
-        } catch {
-            forget()
-            throw error
-        }
-        // The chunk's own commit may have come before: then there was nothing left to commit.
-        if commitPolicy.drained() == .wait { return }
-        commitPolicy.closed()
-        ledger.committed()
-        summary.commits += 1
-        metrics?.commits.increment()
-        metrics?.commitDuration.observe(now() - started)
-        metrics?.lastCommitTimestamp.set(Double(WriterContext.systemTime()) / 1_000_000)
-        let positions = savedPositions
-        savedPositions.removeAll()
-        onCommit(positions)
     }
 }
 

@@ -40,10 +40,10 @@ extension ConfigurationKey {
             "A chunk closes at this age, in milliseconds."),
         .integer(
             "commit.maxRows", \.commit.maxRows, 1...largest,
-            "With backlog, chunks share one commit up to this number of rows."),
+            "With backlog, a chunk grows while it writes no more rows than this."),
         .integer(
             "commit.maxMilliseconds", \.commit.maxMilliseconds, 0...600_000,
-            "With backlog, chunks share one commit for this long at most."),
+            "With backlog, a chunk grows while its commit follows its first record within this time."),
         .integer(
             "limits.maxRecordBytes", \.limits.maxRecordBytes, 1...largest, "A larger record becomes a dead letter."),
         .integer("limits.maxDepth", \.limits.maxDepth, 1...1_024, "A record nested deeper becomes a dead letter."),

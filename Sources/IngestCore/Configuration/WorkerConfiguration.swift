@@ -21,7 +21,7 @@ public struct WorkerConfiguration: Sendable, Equatable {
     public var kafka = KafkaSettings()
     /// When a chunk closes.
     public var chunk = ChunkConfiguration()
-    /// How far several chunks may share one database commit.
+    /// How far chunks grow when there is backlog.
     public var commit = CommitConfiguration()
     /// The notifications about committed changes.
     public var notifications = NotificationConfiguration()
@@ -64,13 +64,13 @@ public struct StoreConfiguration: Sendable, Equatable {
     public init() {}
 }
 
-/// Bounds a chunk: the first bound that is reached closes it.
+/// Bounds a chunk: the first bound that is reached closes it, and commits it.
 public struct ChunkConfiguration: Sendable, Equatable {
     /// The number of operations while the worker keeps up.
     public var maxOperations = 500
     /// The number of operations up to which chunks grow while records wait; no chunk grows unless it is more than
     /// `maxOperations`.
-    public var maxBacklogOperations = 1
+    public var maxBacklogOperations = 4000
     /// The size of the records, in bytes.
     public var maxBytes = 4_194_304
     /// The time since the chunk's first record, in milliseconds.
@@ -80,11 +80,11 @@ public struct ChunkConfiguration: Sendable, Equatable {
     public init() {}
 }
 
-/// Bounds a database commit when there is backlog: the first bound that is reached commits.
+/// Bounds the growth of chunks when there is backlog: each full chunk doubles the next within these bounds.
 public struct CommitConfiguration: Sendable, Equatable {
-    /// The number of rows written.
+    /// The number of rows that a chunk writes.
     public var maxRows = 20_000
-    /// The time since the commit's first chunk, in milliseconds.
+    /// The time from a chunk's first record to its commit, in milliseconds.
     public var maxMilliseconds = 250
 
     /// Creates the defaults.

@@ -103,7 +103,7 @@ public final class WorkerMetrics: Sendable {
             bounds: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10])
         chunkOperations = registry.histogram(
             "ingest_chunk_operations", "Operations in a chunk.",
-            bounds: [1, 5, 10, 25, 50, 100, 250, 500, 1_000, 5_000])
+            bounds: [1, 5, 10, 25, 50, 100, 250, 500, 1_000, 5_000, 20_000])
         historyToken = registry.gauge("ingest_history_token", "The last history token in the store.")
         notificationToken = registry.gauge(
             "ingest_notification_token", "The last history token whose notification was delivered.")

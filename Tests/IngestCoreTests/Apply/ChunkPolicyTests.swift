@@ -4,92 +4,126 @@ import Testing
 
 @Suite struct ChunkPolicyTests {
     private func policy(
-        operations: Int = 10, backlogOperations: Int = 1, bytes: Int = 1000, milliseconds: Int = 200
+        operations: Int = 10, backlogOperations: Int = 80, bytes: Int = 1000, milliseconds: Int = 200,
+        commitRows: Int = 100, commitMilliseconds: Int = 400
     ) -> ChunkPolicy {
-        var configuration = ChunkConfiguration()
-        configuration.maxBacklogOperations = backlogOperations
-        (configuration.maxOperations, configuration.maxBytes, configuration.maxMilliseconds) = (
-            operations, bytes, milliseconds
-        )
-        return ChunkPolicy(configuration)
+        var chunk = ChunkConfiguration()
+        (chunk.maxOperations, chunk.maxBytes, chunk.maxMilliseconds) = (operations, bytes, milliseconds)
+        chunk.maxBacklogOperations = backlogOperations
+        var commit = CommitConfiguration()
+        (commit.maxRows, commit.maxMilliseconds) = (commitRows, commitMilliseconds)
+        return ChunkPolicy(chunk, commit)
     }
 
-    @Test func closesAtItsNumberOfOperations() {
+    /// Fills a chunk and commits it; returns how many operations it took.
+    private func fill(
+        _ policy: inout ChunkPolicy, rowsPerOperation: Int = 1, hasBacklog: Bool = true, seconds: Double = 0
+    ) -> Int {
+        var count = 1
+        while policy.added(operations: 1, bytes: 1, hasBacklog: hasBacklog, at: 5) == .wait { count += 1 }
+        policy.committed(rows: count * rowsPerOperation, at: 5 + seconds)
+        return count
+    }
+
+    // MARK: A chunk's own bounds
+
+    @Test(arguments: [true, false]) func `a chunk closes at its number of operations`(hasBacklog: Bool) {
         var policy = policy()
-        #expect(policy.added(operations: 4, bytes: 1, at: 0) == .wait)
-        #expect(policy.added(operations: 5, bytes: 1, at: 0) == .wait)
-        #expect(policy.added(operations: 1, bytes: 1, at: 0) == .close)
+        #expect(policy.added(operations: 4, bytes: 1, hasBacklog: hasBacklog, at: 0) == .wait)
+        #expect(policy.added(operations: 5, bytes: 1, hasBacklog: hasBacklog, at: 0) == .wait)
+        #expect(policy.added(operations: 1, bytes: 1, hasBacklog: hasBacklog, at: 0) == .close)
     }
 
-    @Test func aRecordWithoutOperationsCountsToo() {
+    @Test func `a record without operations counts too`() {
         var policy = policy(operations: 3)
-        #expect(policy.added(operations: 0, bytes: 0, at: 0) == .wait)
-        #expect(policy.added(operations: 0, bytes: 0, at: 0) == .wait)
-        #expect(policy.added(operations: 0, bytes: 0, at: 0) == .close)
+        #expect(policy.added(operations: 0, bytes: 0, hasBacklog: true, at: 0) == .wait)
+        #expect(policy.added(operations: 0, bytes: 0, hasBacklog: true, at: 0) == .wait)
+        #expect(policy.added(operations: 0, bytes: 0, hasBacklog: true, at: 0) == .close)
     }
 
-    @Test func closesAtItsBytes() {
+    @Test func `a chunk closes at its bytes, however far it may grow`() {
         var policy = policy()
-        #expect(policy.added(operations: 1, bytes: 999, at: 0) == .wait)
-        #expect(policy.added(operations: 1, bytes: 1, at: 0) == .close)
-        policy.closed(hasBacklog: false)
-        #expect(policy.added(operations: 1, bytes: 5000, at: 0) == .close)
+        #expect(fill(&policy) == 10)
+        #expect(policy.added(operations: 1, bytes: 999, hasBacklog: true, at: 0) == .wait)
+        #expect(policy.added(operations: 1, bytes: 1, hasBacklog: true, at: 0) == .close)
+        policy.committed(rows: 2, at: 0)
+        #expect(policy.added(operations: 1, bytes: 5000, hasBacklog: true, at: 0) == .close)
     }
 
-    @Test func `chunks double while records wait, up to their bound`() {
-        var policy = policy(operations: 10, backlogOperations: 30)
-        for limit in [10, 20, 30, 30] {
-            #expect(policy.added(operations: limit - 1, bytes: 1, at: 0) == .wait)
-            #expect(policy.added(operations: 1, bytes: 1, at: 0) == .close)
-            policy.closed(hasBacklog: true)
-        }
-        #expect(policy.added(operations: 1, bytes: 1000, at: 0) == .close, "bytes bound a grown chunk too")
-    }
-
-    @Test func `a chunk that its time closed does not make the next one grow`() {
-        var policy = policy(operations: 10, backlogOperations: 30)
-        #expect(policy.added(operations: 9, bytes: 1, at: 0) == .wait)
-        #expect(policy.tick(at: 1) == .close)
-        policy.closed(hasBacklog: true)
-        #expect(policy.added(operations: 10, bytes: 1, at: 1) == .close)
-    }
-
-    @Test func `the end of the backlog brings the usual size back`() {
-        var policy = policy(operations: 10, backlogOperations: 30)
-        #expect(policy.added(operations: 10, bytes: 1, at: 0) == .close)
-        policy.closed(hasBacklog: true)
-        #expect(policy.added(operations: 20, bytes: 1, at: 0) == .close)
-        policy.closed(hasBacklog: false)
-        #expect(policy.added(operations: 10, bytes: 1, at: 0) == .close)
-    }
-
-    @Test func `no chunk grows beyond a bound that is smaller than its usual size`() {
-        var policy = policy(operations: 10, backlogOperations: 1)
-        for _ in 0..<2 {
-            #expect(policy.added(operations: 10, bytes: 1, at: 0) == .close)
-            policy.closed(hasBacklog: true)
-        }
-    }
-
-    @Test func closesAfterItsTime() {
+    @Test func `a chunk closes after its time, counted from the first record`() {
         var policy = policy(milliseconds: 250)
-        #expect(policy.tick(at: 100) == .wait)
+        #expect(policy.tick(hasBacklog: true, at: 100) == .wait)
         #expect(policy.deadline == nil)
-        #expect(policy.added(operations: 1, bytes: 1, at: 8) == .wait)
+        #expect(policy.added(operations: 1, bytes: 1, hasBacklog: true, at: 8) == .wait)
         #expect(policy.deadline == 8.25)
-        #expect(policy.tick(at: 8.2) == .wait)
-        #expect(policy.added(operations: 1, bytes: 1, at: 8.2) == .wait)
-        #expect(policy.deadline == 8.25, "the first record counts, not the last")
-        #expect(policy.tick(at: 8.25) == .close)
-        #expect(policy.added(operations: 1, bytes: 1, at: 9) == .close)
+        #expect(policy.tick(hasBacklog: true, at: 8.2) == .wait)
+        #expect(policy.added(operations: 1, bytes: 1, hasBacklog: true, at: 8.2) == .wait)
+        #expect(policy.deadline == 8.25)
+        #expect(policy.tick(hasBacklog: true, at: 8.25) == .close)
+        #expect(policy.tick(hasBacklog: false, at: 8.25) == .close)
+        #expect(policy.added(operations: 1, bytes: 1, hasBacklog: true, at: 9) == .close)
     }
 
-    @Test func beginsAnewWhenClosed() {
+    @Test func `a dropped chunk leaves nothing to the next one`() {
         var policy = policy()
-        #expect(policy.added(operations: 9, bytes: 999, at: 1) == .wait)
-        policy.closed(hasBacklog: false)
+        #expect(policy.added(operations: 9, bytes: 999, hasBacklog: true, at: 1) == .wait)
+        policy.dropped()
         #expect(policy.deadline == nil)
-        #expect(policy.tick(at: 1000) == .wait)
-        #expect(policy.added(operations: 9, bytes: 999, at: 1000) == .wait)
+        #expect(policy.tick(hasBacklog: true, at: 1000) == .wait)
+        #expect(policy.added(operations: 9, bytes: 999, hasBacklog: true, at: 1000) == .wait)
+    }
+
+    // MARK: Growth
+
+    @Test func `with backlog each full chunk doubles the next, up to the rows of a commit`() {
+        var policy = policy(commitRows: 70)
+        #expect((0..<6).map { _ in fill(&policy) } == [10, 20, 40, 40, 40, 40])
+    }
+
+    @Test func `a chunk grows to its bound, and not at all where the bound is smaller than the chunk`() {
+        var policy = policy(backlogOperations: 70, commitRows: 1000)
+        #expect((0..<6).map { _ in fill(&policy) } == [10, 20, 40, 70, 70, 70])
+        var fixed = self.policy(backlogOperations: 1, commitRows: 1000)
+        #expect((0..<3).map { _ in fill(&fixed) } == [10, 10, 10])
+    }
+
+    @Test func `a chunk does not grow where the next commit would take too long`() {
+        var policy = policy()
+        #expect(fill(&policy, seconds: 0.125) == 10)
+        #expect(fill(&policy, seconds: 0.25) == 20)
+        #expect(fill(&policy, seconds: 0.25) == 20)
+    }
+
+    @Test func `a commit of too many rows or too much time halves the next chunk`() {
+        var policy = policy()
+        #expect((0..<3).map { _ in fill(&policy) } == [10, 20, 40])
+        #expect(fill(&policy, seconds: 0.5) == 80)
+        #expect(fill(&policy, rowsPerOperation: 3) == 40)
+        #expect(fill(&policy, rowsPerOperation: 20) == 20)
+        #expect(fill(&policy, rowsPerOperation: 20) == 10)
+        #expect(fill(&policy, rowsPerOperation: 20) == 10)
+    }
+
+    @Test func `a chunk that was not full does not double the next`() {
+        var policy = policy()
+        #expect(policy.added(operations: 9, bytes: 1, hasBacklog: true, at: 0) == .wait)
+        policy.committed(rows: 9, at: 0)
+        #expect(fill(&policy) == 10)
+    }
+
+    @Test func `at the end of the backlog a grown chunk closes at once, and the next ones are small`() {
+        var policy = policy()
+        #expect((0..<2).map { _ in fill(&policy) } == [10, 20])
+        #expect(policy.added(operations: 10, bytes: 1, hasBacklog: true, at: 0) == .wait)
+        #expect(policy.tick(hasBacklog: false, at: 0) == .close)
+        policy.committed(rows: 10, at: 0)
+        #expect((0..<3).map { _ in fill(&policy, hasBacklog: false) } == [10, 10, 10])
+    }
+
+    @Test func `where a commit has one row or no time, chunks stay small`() {
+        var byRows = policy(commitRows: 1)
+        #expect((0..<3).map { _ in fill(&byRows) } == [10, 10, 10])
+        var byTime = policy(commitMilliseconds: 0)
+        #expect((0..<3).map { _ in fill(&byTime) } == [10, 10, 10])
     }
 }

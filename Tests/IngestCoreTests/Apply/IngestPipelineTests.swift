@@ -9,7 +9,7 @@ import Testing
     // MARK: When chunks close
 
     @Test func aChunkClosesAtItsNumberOfOperations() throws {
-        let fixture = try PipelineFixture { $0.chunk.maxOperations = 3 }
+        let fixture = try PipelineFixture { ($0.chunk.maxOperations, $0.commit.maxRows) = (3, 1) }
         for record in Events.records(["m0", "m1"].map { Events.message($0) }) { try fixture.add(record) }
         #expect(fixture.pipeline.summary.chunks == 0)
         // An event with a nested object counts its operations.
@@ -39,44 +39,58 @@ import Testing
         #expect(fixture.pipeline.summary.chunks == 1)
     }
 
-    @Test func aChunkClosesAndCommitsAfterItsTime() throws {
-        let fixture = try PipelineFixture {
-            ($0.chunk.maxMilliseconds, $0.commit.maxMilliseconds) = (250, 500)
-        }
+    @Test func `a chunk is committed after its time`() throws {
+        let fixture = try PipelineFixture { $0.chunk.maxMilliseconds = 250 }
         #expect(fixture.pipeline.deadline == nil)
         try fixture.add(TestRecord(Events.message("m0")))
         #expect(fixture.pipeline.deadline == 0.25)
         fixture.now = 0.125
         try fixture.pipeline.tick(hasBacklog: true)
-        #expect(fixture.pipeline.summary.chunks == 0)
-        fixture.now = 0.25
-        try fixture.pipeline.tick(hasBacklog: true)
-        #expect(fixture.pipeline.summary.chunks == 1)
-        #expect(fixture.commits.isEmpty && fixture.pipeline.deadline == 0.75)
+        #expect(fixture.commits.isEmpty)
         #expect(try fixture.identities("Message").isEmpty, "nobody sees what is not committed")
-        fixture.now = 0.75
+        fixture.now = 0.25
         try fixture.pipeline.tick(hasBacklog: true)
         #expect(fixture.commits.count == 1 && fixture.pipeline.deadline == nil)
         #expect(try fixture.identities("Message") == ["m0"])
     }
 
-    @Test func withoutBacklogAChunkIsCommittedAtOnce() throws {
+    private func add(_ numbers: Range<Int>, to fixture: PipelineFixture, hasBacklog: Bool = true) throws {
+        for number in numbers {
+            try fixture.add(TestRecord(Events.message("m\(number)"), offset: Int64(number)), hasBacklog: hasBacklog)
+        }
+    }
+
+    @Test func `without backlog each full chunk is committed at once`() throws {
         let fixture = try PipelineFixture { $0.chunk.maxOperations = 1 }
-        try fixture.add(TestRecord(Events.message("m0"), offset: 0), hasBacklog: true)
-        #expect(fixture.commits.isEmpty)
-        try fixture.add(TestRecord(Events.message("m1"), offset: 1), hasBacklog: false)
-        #expect(fixture.commits.count == 1)
-        try fixture.add(TestRecord(Events.message("m2"), offset: 2), hasBacklog: true)
-        try fixture.pipeline.tick(hasBacklog: false)
-        #expect(fixture.commits.count == 2)
+        try add(0..<3, to: fixture, hasBacklog: false)
+        #expect(fixture.commits.map { $0.map(\.nextOffset) } == [[1], [2], [3]])
         #expect(try fixture.identities("Message") == ["m0", "m1", "m2"])
     }
 
-    @Test func theRowsOfACommitAreBounded() throws {
+    @Test func `with backlog a commit is one chunk, and one transaction of the history`() throws {
+        let fixture = try PipelineFixture { ($0.chunk.maxOperations, $0.commit.maxRows) = (2, 100) }
+        try add(0..<14, to: fixture)
+        #expect(fixture.commits.map { $0.map(\.nextOffset) } == [[2], [6], [14]])
+        let transactions = try fixture.store.read { try $0.history(after: 0) }
+        #expect(transactions.map(\.token) == [1, 2, 3])
+        #expect(transactions.map(\.source) == ["events/0@0", "events/0@2", "events/0@6"])
+        // The chat's count is written once for each transaction.
+        #expect(transactions.map(\.changes.count) == [3, 5, 9])
+        // The backlog ends: what is open is committed, and small chunks follow.
+        try add(14..<16, to: fixture)
+        try fixture.pipeline.tick(hasBacklog: false)
+        try add(16..<20, to: fixture, hasBacklog: false)
+        #expect(fixture.commits.map { $0.map(\.nextOffset) }[3...] == [[16], [18], [20]])
+        #expect(fixture.pipeline.summary.chunks == 6 && fixture.pipeline.summary.commits == 6)
+    }
+
+    @Test func `the rows of a commit are bounded`() throws {
         let fixture = try PipelineFixture { ($0.chunk.maxOperations, $0.commit.maxRows) = (1, 10) }
-        for number in 0..<40 { try fixture.add(TestRecord(Events.message("m\(number)"), offset: Int64(number))) }
-        #expect((4...20).contains(fixture.commits.count))
-        #expect(fixture.pipeline.summary.chunks == 40)
+        try add(0..<40, to: fixture)
+        try fixture.pipeline.finish()
+        let transactions = try fixture.store.read { try $0.history(after: 0) }
+        #expect(transactions.allSatisfy { $0.changes.count <= 10 })
+        #expect(transactions.contains { $0.changes.count > 2 })
     }
 
     // MARK: Positions

@@ -11,29 +11,15 @@ import Testing
         ledger.following([SourcePosition(topic: "t", partition: 1, nextOffset: 99)]).first?.predecessor
     }
 
-    @Test func aPositionFollowsWhatWasReadAndThenWhatWasSaved() {
+    @Test func aPositionFollowsWhatWasReadAndThenWhatWasCommitted() {
         var ledger = PositionLedger()
         #expect(predecessor(ledger) == .anything)
         ledger.begin(key, at: nil)
         #expect(predecessor(ledger) == .nothing)
         ledger.begin(key, at: 5)
         #expect(predecessor(ledger) == .offset(5))
-        ledger.saved([SourcePosition(topic: "t", partition: 1, nextOffset: 9)])
+        ledger.committed([SourcePosition(topic: "t", partition: 1, nextOffset: 9)])
         #expect(predecessor(ledger) == .offset(9))
-    }
-
-    @Test func anUndoneTransactionGoesBackToTheLastCommit() {
-        var ledger = PositionLedger()
-        ledger.begin(key, at: nil)
-        ledger.saved([SourcePosition(topic: "t", partition: 1, nextOffset: 3)])
-        ledger.saved([SourcePosition(topic: "t", partition: 1, nextOffset: 4)])
-        ledger.undone()
-        #expect(predecessor(ledger) == .nothing)
-        ledger.saved([SourcePosition(topic: "t", partition: 1, nextOffset: 3)])
-        ledger.committed()
-        ledger.saved([SourcePosition(topic: "t", partition: 1, nextOffset: 4)])
-        ledger.undone()
-        #expect(predecessor(ledger) == .offset(3))
     }
 
     @Test func aWriterThatDoesNotKnowTheNewestPositionSavesNothing() throws {

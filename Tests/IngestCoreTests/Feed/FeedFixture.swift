@@ -21,7 +21,7 @@ final class FeedFixture: @unchecked Sendable {
         chunk: Int = 1, granularity: NotificationConfiguration.Granularity = .transaction, values: Bool = false,
         heartbeatSeconds: Double = 15
     ) throws {
-        pipeline = try PipelineFixture { $0.chunk.maxOperations = chunk }
+        pipeline = try PipelineFixture { ($0.chunk.maxOperations, $0.commit.maxRows) = (chunk, 1) }
         identity = try pipeline.store.identity()
         var configuration = NotificationConfiguration()
         (configuration.granularity, configuration.values) = (granularity, values)

@@ -57,7 +57,7 @@ import Testing
 
     /// Feeds messages in chunks of one, so that each is a transaction of its own.
     private func fixture(messages: Int) throws -> PipelineFixture {
-        let fixture = try PipelineFixture { $0.chunk.maxOperations = 1 }
+        let fixture = try PipelineFixture { ($0.chunk.maxOperations, $0.commit.maxRows) = (1, 1) }
         try add(messages: 0..<messages, to: fixture)
         return fixture
     }

@@ -151,7 +151,7 @@ import Testing
     /// The worker was killed after the broker had committed and before the store knew of it.
     @Test func thePublisherGoesOnAfterTheBrokersTokenWhenTheStoreIsBehind() throws {
         let broker = try Broker()
-        let fixture = try PipelineFixture { $0.chunk.maxOperations = 1 }
+        let fixture = try PipelineFixture { ($0.chunk.maxOperations, $0.commit.maxRows) = (1, 1) }
         func publish(_ messages: Range<Int>) throws -> Int64 {
             for number in messages {
                 try fixture.add(TestRecord(Events.message("m\(number)"), offset: Int64(number)))
@@ -178,7 +178,7 @@ import Testing
         let sink = try broker.sink()
         try sink.deliver(Self.notifications(1...50))
         try sink.finish(through: 50)
-        let fixture = try PipelineFixture { $0.chunk.maxOperations = 1 }
+        let fixture = try PipelineFixture { ($0.chunk.maxOperations, $0.commit.maxRows) = (1, 1) }
         try fixture.add(TestRecord(Events.message("m"), offset: 0))
         try fixture.pipeline.finish()
         let publisher = try Outbox.notifications(

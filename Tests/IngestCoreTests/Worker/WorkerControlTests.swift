@@ -97,6 +97,7 @@ import Testing
 
     @Test func `history is purged and cursors are set while it reads`() async throws {
         harness.configuration.chunk.maxOperations = 10
+        harness.configuration.commit.maxRows = 1
         try harness.send((0..<200).map { WorkerHarness.message("m\($0)") })
         try harness.start()
         try await harness.waitForPosition(200)
