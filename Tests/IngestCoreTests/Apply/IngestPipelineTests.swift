@@ -96,7 +96,7 @@ import Testing
     // MARK: Positions
 
     @Test func positionsAreCommittedWithTheData() throws {
-        let fixture = try PipelineFixture { $0.chunk.maxOperations = 2 }
+        let fixture = try PipelineFixture()
         for (number, partition) in [0, 1, 0, 1, 1].enumerated() {
             var record = TestRecord(Events.message("m\(number)"), offset: Int64(number * 10))
             record.partition = Int32(partition)
@@ -191,9 +191,9 @@ import Testing
 
     @Test(arguments: ["{\"broken\"", Events.event("member.created", "{\"id\":\"u1\",\"email\":\"S3CRET\"}")])
     func withoutToleranceNothingSinceTheLastCommitIsKept(bad: String) throws {
-        let fixture = try PipelineFixture { ($0.errors.tolerance, $0.chunk.maxOperations) = (.none, 2) }
+        let fixture = try PipelineFixture { $0.errors.tolerance = .none }
         for record in Events.records(["m0", "m1"].map { Events.message($0) }) { try fixture.add(record) }
-        try fixture.pipeline.tick(hasBacklog: false)
+        try fixture.pipeline.finish()
         let before = try fixture.dump()
         let halt = try #require(
             caught(IngestPipeline.Halt.self) {

@@ -139,11 +139,12 @@ import Testing
 
     @Test func nothingUncommittedIsNotified() throws {
         let fixture = try fixture(messages: 1)
-        try fixture.add(TestRecord(Events.message("m1"), offset: 1))
+        let event = try fixture.decoder.event(TestRecord(Events.message("m1"), offset: 1))
+        _ = try fixture.writer.apply(WriterContext.Chunk(events: [event]))
         let sink = CollectingSink()
         try publisher(fixture, sink).drain(untilSeconds: soon)
         #expect(sink.tokens == [1])
-        try fixture.pipeline.discard()
+        try fixture.writer.rollback()
     }
 
     @Test func aPurgeBeyondTheCursorIsSaidAndPassed() throws {

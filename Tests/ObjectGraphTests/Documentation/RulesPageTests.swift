@@ -34,7 +34,7 @@ import Testing
                 if suites[String(name)] == nil { suites[String(name)] = [] }
             }
             if code.contains("@Test") { isTest = true }
-            if isTest, let name = code.firstMatch(of: /\bfunc (\w+)[(<]/)?.1 {
+            if isTest, let name = code.firstMatch(of: /\bfunc `?([^`(<]+)`?[(<]/)?.1 {
                 types.removeAll { $0.indent >= indent }
                 if let suite = types.last?.name { suites[suite]?.insert(String(name)) }
                 isTest = false
@@ -45,7 +45,7 @@ import Testing
 
     /// The suites and tests that a page names: `XTests` or `XTests.rule` between backticks.
     private static func named(in page: String) -> [(suite: String, test: String?)] {
-        page.matches(of: /`([A-Z]\w*Tests)(?:\.(\w+))?`/).map { (String($0.1), $0.2.map(String.init)) }
+        page.matches(of: /`([A-Z]\w*Tests)(?:\.([^`]+))?`/).map { (String($0.1), $0.2.map(String.init)) }
     }
 
     @Test(arguments: [
