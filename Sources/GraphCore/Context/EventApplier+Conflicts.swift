@@ -37,8 +37,9 @@ extension EventApplier {
         for change in operation.relationships {
             let relationship = entity.relationships[change.relationship]
             guard let slot = relationship.slot, case .one(let identity) = change.change else { continue }
-            // What is not known yet gets a new key, which nobody holds.
-            let destination = registry.known(relationship.destinationIndex, identity)
+            // Nobody holds a destination that is not known yet, or that was deleted: it would come under a new key. The
+            // former key of a deleted one may still dangle in other objects.
+            let destination = registry.known(relationship.destinationIndex, identity).flatMap { $0.isAlive ? $0 : nil }
             values[slot] = destination.map { .integer($0.pk) } ?? .null
         }
         guard let key = registry.uniqueKey(values, constraint) else { return nil }

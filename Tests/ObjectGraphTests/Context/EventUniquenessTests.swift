@@ -165,4 +165,36 @@ import Testing
         #expect(try graph.apply(event) == ["validation.1570"])
         #expect(try notes(graph).isEmpty)
     }
+
+    @Test(arguments: ["rollback", "storeTrump", "objectTrump", "overwrite"])
+    func `a reference that dangles takes no unique value`(_ policy: String) throws {
+        func graph() throws -> Graph {
+            let graph = try Graph(
+                yaml: """
+                    model: unique
+                    entities:
+                      Badge:
+                        identity: id
+                        attributes: { id: { type: string } }
+                        relationships: { owner: { to: Guest, inverse: badge, optional: true, delete: noAction } }
+                      Guest:
+                        identity: id
+                        mergePolicy: \(policy)
+                        unique: [[badge]]
+                        attributes: { id: { type: string } }
+                        relationships: { badge: { to: Badge, inverse: owner, optional: true, delete: nullify } }
+                    """)
+            try graph.apply(graph.upsert("Guest", "first", ["badge": "b"]))
+            return graph
+        }
+        let (one, two) = (try graph(), try graph())
+        let deletion = one.model.delete("Badge", "b")
+        let newcomer = one.model.upsert("Guest", "second", [("badge", "b")])
+        #expect(try one.apply(ChangeSet([deletion, newcomer])) == ["applied"])
+        #expect(try two.apply(ChangeSet(deletion)) == ["applied"])
+        #expect(try two.apply(ChangeSet(newcomer)) == ["applied"])
+        #expect(try StoreDump.lines(one) == StoreDump.lines(two))
+        #expect(try one.identities("Guest") == ["first", "second"])
+        #expect(try notes(one).isEmpty)
+    }
 }
