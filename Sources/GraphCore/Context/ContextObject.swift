@@ -28,7 +28,7 @@ package final class ContextObject {
     /// The relationships kept in join tables whose links of this object changed.
     var changedLinks: Set<Int> = []
 
-    /// What an event may change, and an undone event restores.
+    /// The state that an event may change, and that an undone event restores.
     package struct State {
         package var values: [Value]
         package var isPlaceholder: Bool

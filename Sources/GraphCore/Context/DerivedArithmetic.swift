@@ -1,7 +1,7 @@
 import Foundation
 
 extension ArithmeticExpression {
-    /// Computes the expression over an object's values; null if an operand is null, or on division by nought.
+    /// Computes the expression over an object's values; null if an operand is null, or on division by zero.
     ///
     /// A decimal attribute is computed in decimals, any other in doubles; whole-number attributes take the result
     /// rounded to the nearest, halves to the even number.
@@ -49,7 +49,7 @@ extension ArithmeticExpression {
 }
 
 extension ArithmeticExpression.Operator {
-    /// Computes in decimals of 38 digits; nil on division by nought, and where the result has no room.
+    /// Computes in decimals of 38 digits; nil on division by zero, and where the result has no room.
     package func computed(_ left: Decimal, _ right: Decimal) -> Decimal? {
         let result: Decimal
         switch self {

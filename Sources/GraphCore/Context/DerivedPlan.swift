@@ -15,7 +15,7 @@ package struct DerivedPlan {
         /// The slot of the values, or nil for a count.
         let valueSlot: Int?
         let type: AttributeType
-        /// Tells whether changes can be added up exactly; otherwise the aggregate is computed anew.
+        /// Tells whether changes can be added up exactly; otherwise the aggregate is computed again.
         let isIncremental: Bool
     }
 
@@ -58,7 +58,7 @@ package struct DerivedPlan {
         let depth: Int
     }
 
-    /// What is computed together: attributes of one rank.
+    /// Attributes of one rank, which are computed together.
     package struct Level {
         /// Per entity.
         var columnFeeds: [[ColumnFeed]]
@@ -76,7 +76,7 @@ package struct DerivedPlan {
         var hasTimeSlots = false
     }
 
-    /// What has to be computed anew when a value changes.
+    /// A value that has to be computed again when another one changes.
     package enum Reader {
         /// An attribute of the same object.
         case own(DerivedNode)
@@ -99,7 +99,7 @@ package struct DerivedPlan {
     package let derivedSlots: [[Int]]
     private let readers: [DerivedNode: [Reader]]
 
-    /// The attributes that have to be computed anew after a value has changed.
+    /// The attributes that have to be computed again after a value has changed.
     package func readers(of node: DerivedNode) -> [Reader] { readers[node] ?? [] }
 
     package init(_ model: ObjectModel) {

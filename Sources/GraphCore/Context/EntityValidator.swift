@@ -26,7 +26,7 @@ public struct EntityValidator {
     }
 }
 
-/// What a validator sees of an object, and where it says what is wrong.
+/// An object as a validator sees it, and the place for the validator's findings.
 public struct ObjectValidation {
     /// The object's entity.
     public let entity: Entity

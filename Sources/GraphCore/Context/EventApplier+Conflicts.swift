@@ -64,7 +64,7 @@ extension EventApplier {
         return values
     }
 
-    /// What a policy makes of an operation: another one, or nothing.
+    /// The operation that a policy lets through, or none.
     private struct Resolution {
         let operation: ObjectOperation?
     }
@@ -159,7 +159,7 @@ private struct EventConflict {
         let stored: Value
     }
 
-    /// What the event gives attributes and to-one relationships, by slot; of several values of one, the last.
+    /// The event's values of attributes and to-one relationships, by slot; of several values of one, the last.
     var given: [(slot: Int, value: Value)] {
         var values: [Int: Value] = [:]
         for attribute in operation.attributes { values[attribute.slot] = attribute.value }
@@ -171,7 +171,7 @@ private struct EventConflict {
         return values.map { ($0.key, $0.value) }
     }
 
-    /// What the holder has, by slot; of a to-one relationship, the destination's identity.
+    /// The holder's values, by slot; of a to-one relationship, the destination's identity.
     func held(in registry: ObjectRegistry) throws(StoreError) -> [(slot: Int, value: Value)] {
         var values: [(slot: Int, value: Value)] = []
         for slot in holder.entity.editableSlots {

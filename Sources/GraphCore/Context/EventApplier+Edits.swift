@@ -1,4 +1,4 @@
-// What editing contexts ask of the applier: edits that can be undone and done again, and all failures at once.
+// Edits of editing contexts: they can be undone and done again, and report all failures at once.
 extension EventApplier {
     /// Carries out an edit and returns what undoes it; an edit that fails leaves no trace.
     package func edit(_ body: () throws -> Void) throws -> [JournalEntry] {

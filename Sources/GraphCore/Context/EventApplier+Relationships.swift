@@ -1,6 +1,6 @@
-// What events say of relationships, and the other side that follows.
+// An event's changes of relationships, and of their inverses.
 extension EventApplier {
-    /// What a reference to an object leads to.
+    /// The destination of a reference.
     package enum Reference {
         case object(ContextObject)
         /// The object was deleted, and the event is older than that.
@@ -58,7 +58,7 @@ extension EventApplier {
                 try link(object, relationship, destination)
             }
             for identity in remove {
-                // What is not known is not linked either.
+                // An unknown object has no link.
                 guard let known = registry.known(relationship.destinationIndex, identity), known.isAlive else {
                     continue
                 }

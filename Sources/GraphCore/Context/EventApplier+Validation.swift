@@ -1,4 +1,4 @@
-// What an event has to leave behind: objects that hold to the model.
+// The rules that objects have to keep after an event.
 extension EventApplier {
     /// Notes a broken rule of one object, once.
     package func note(_ failure: ValidationFailure, of object: ContextObject) {

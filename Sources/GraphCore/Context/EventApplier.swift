@@ -196,7 +196,7 @@ package final class EventApplier {
             transient.check(attribute.value, entity: entity.name) { note($0, of: object) }
         }
         for attribute in operation.attributes where attribute.slot != entity.identitySlot {
-            // What the store computes no event can state.
+            // The store computes it, so no event states it.
             if entity.attributes[attribute.slot].isDerived { continue }
             entity.limitsBySlot[attribute.slot]?.check(attribute.value, of: entity) { note($0, of: object) }
             set(attribute.value, attribute.slot, of: object)

@@ -19,7 +19,7 @@ package struct KeyHash {
     }
 }
 
-/// What tables find by a ``KeyHash``.
+/// A key of a hash table with a ``KeyHash`` of its own.
 package protocol KeyHashable: Hashable {
     var keyHash: KeyHash { get }
 }

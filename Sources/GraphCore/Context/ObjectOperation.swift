@@ -1,6 +1,6 @@
-/// What an event asks of one object. Positions are those of the model's entities, slots and relationships.
+/// An event's request about one object. Positions are those of the model's entities, slots and relationships.
 public struct ObjectOperation: Sendable {
-    /// What is to be done with the object.
+    /// The kind of change to the object.
     public enum Kind: Sendable {
         /// Creates the object or changes the named properties; the others stay as they are.
         case upsert
@@ -80,7 +80,7 @@ public struct ObjectOperation: Sendable {
     }
 }
 
-/// What an event asks of a relationship; destinations are named by their identities.
+/// An event's change of a relationship; identities name the destinations.
 public enum RelationshipChange: Sendable {
     /// Leads a to-one relationship to an object, or nowhere for null.
     case one(Value)
@@ -116,7 +116,7 @@ public struct ChangeSet: Sendable {
     }
 }
 
-/// What became of an event.
+/// The outcome of an event.
 public enum EventOutcome: Sendable {
     /// The store is as the event says; a repeated event changes nothing and is applied all the same.
     case applied
@@ -157,7 +157,7 @@ public struct RefusedEvents: Error, Sendable, CustomStringConvertible {
 public struct EventFailure: Error, Sendable, Equatable, CustomStringConvertible {
     /// A stable code, such as `validation.1570` or `reference.missing`.
     public let code: String
-    /// What is wrong and what to do, without any value of the event.
+    /// The problem and its remedy, without any value of the event.
     public let description: String
     /// The rules of the model that are broken, the first hundred; none where the failure is of another kind.
     ///

@@ -12,7 +12,7 @@ extension ObjectRegistry {
     /// Returns the conflicts of an object with others of its hierarchy, in the store or in the chunk: the first of each
     /// constraint.
     ///
-    /// The one place where conflicts are detected. What no prefetch foresaw is looked up here.
+    /// The one place where conflicts are detected. It looks up the values that no prefetch foresaw.
     ///
     /// - Parameter before: values that had no conflict, so that those which are the same need no look, or nil.
     func uniquenessConflicts(

@@ -46,7 +46,7 @@ package final class ObjectRegistry {
     private var members: [LinkKey: [Int64]] = [:]
     private var loadedMembers: Set<LinkKey> = []
 
-    /// What the store and the chunk know of a deleted object.
+    /// The tombstone of an object in the store and in the chunk.
     package struct TombstoneEntry {
         package let stored: Tombstone?
         package var current: Tombstone?

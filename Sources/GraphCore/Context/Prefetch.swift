@@ -93,7 +93,7 @@ struct Prefetch {
                 for change in operation.relationships {
                     let relationship = entity.relationships[change.relationship]
                     guard let slot = relationship.slot, case .one(let identity) = change.change else { continue }
-                    // What is not known yet gets a new key, which nobody holds.
+                    // An unknown destination gets a new key, which nobody holds.
                     let destination = registry.known(relationship.destinationIndex, identity)
                     expected[slot] = destination.map { .integer($0.pk) } ?? .null
                 }

@@ -110,7 +110,7 @@ package struct RunningAverage {
     }
 }
 
-/// What a chunk does to a least or greatest value of one owner.
+/// The change of a least or greatest value of one owner by a chunk.
 struct ExtremeChange {
     /// The most extreme of the values that come, or null.
     private var entering: Value = .null

@@ -24,9 +24,9 @@ extension Saver {
     struct DerivedChanges {
         /// What to add to owners' aggregates.
         var sums: [AggregateKey: RunningSum] = [:]
-        /// What comes to and goes from owners' extremes.
+        /// The values that come to and go from owners' extremes.
         var extremes: [AggregateKey: (function: AggregateFunction, change: ExtremeChange)] = [:]
-        /// The owners whose value is to be computed anew from the rows.
+        /// The owners whose value is to be computed again from the rows.
         private(set) var recomputed: [DerivedNode: Set<Int64>] = [:]
 
         mutating func recompute(_ node: DerivedNode, _ owners: some Sequence<Int64>) {
@@ -125,7 +125,7 @@ extension Saver {
         }
     }
 
-    /// Links without inverse go with the rows of their destinations; aggregates over them are computed anew.
+    /// Links without inverse go with the rows of their destinations; aggregates over them are computed again.
     private func collectLosses(_ level: DerivedPlan.Level, _ changes: inout DerivedChanges) throws(StoreError) {
         for (table, feed) in level.joinFeeds.enumerated() {
             let join = registry.pairs[table].join
@@ -179,7 +179,7 @@ extension Saver {
             total.add(owner.state.values[slot])
             let isExact = total.isExact
             total.add(sum)
-            // What is or was at a bound cannot be added to: it is computed anew from the rows.
+            // A sum at its bound cannot be added to: the rows give the new one.
             guard isExact, total.isExact else {
                 changes.recompute(owner.entity.node(of: slot), CollectionOfOne(owner.pk))
                 continue

@@ -1,6 +1,6 @@
 /// Where a source is to be read from next.
 public struct SourcePosition: Sendable, Hashable {
-    /// What the store has to hold for a position to be saved over it.
+    /// The position that the store has to hold before it takes another one.
     public enum Predecessor: Sendable, Hashable {
         /// The store may hold anything.
         case anything
@@ -19,7 +19,7 @@ public struct SourcePosition: Sendable, Hashable {
     /// What tells a file from another one at the same path, or a partition's last record from another one at the same
     /// offset; nil where nothing is known.
     public var detail: String?
-    /// What the store has to hold, so that a writer which does not know the newest position saves nothing.
+    /// The position that the store has to hold, so that a writer with an old position saves nothing.
     public var predecessor: Predecessor = .anything
 
     /// Makes a position to save with the chunk that it follows.

@@ -15,7 +15,7 @@ package struct StoredRow {
     }
 }
 
-/// What is known of a deleted object.
+/// The remains of a deleted object.
 package struct Tombstone {
     /// The version of the deletion, or null.
     package var version: Value

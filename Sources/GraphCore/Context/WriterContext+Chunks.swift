@@ -135,14 +135,14 @@ extension WriterContext {
         }
     }
 
-    /// What set operations of this context work with.
+    /// The tools of this context's set operations.
     package func work(_ history: HistoryWriter) -> SetWork {
         SetWork(history: history, plan: plan, validators: applier.validators)
     }
 }
 
 extension WriterContext.Chunk {
-    /// What the chunk saves besides the effect of its events.
+    /// The records that the chunk saves beside the effect of its events.
     ///
     /// - Parameter deadLetter: makes the dead letter of a failed event, given its position in the chunk.
     fileprivate func ledger(

@@ -30,7 +30,7 @@ public final class WriterContext: @unchecked Sendable {
         public init() {}
     }
 
-    /// What became of a chunk.
+    /// The outcome of a chunk.
     public struct ChunkResult {
         /// One outcome an event.
         public let outcomes: [EventOutcome]
@@ -55,7 +55,7 @@ public final class WriterContext: @unchecked Sendable {
         }
     }
 
-    /// What a chunk brings besides its events; all of it is saved with them.
+    /// A chunk of events with the positions and dead letters that are saved with them.
     public struct Chunk {
         /// The events in the order in which they apply.
         public var events: [ChangeSet]
@@ -254,7 +254,7 @@ public final class WriterContext: @unchecked Sendable {
         if !session.isInTransaction { try session.begin() }
     }
 
-    /// Forgets what memory holds and reads the counters anew.
+    /// Forgets what memory holds and reads the counters again.
     package func restart() throws {
         registry.reset()
         applier.notes = []

@@ -2,7 +2,7 @@
 public struct DeadLetter: Sendable {
     /// The letter's number in the store; 0 before it is saved.
     public var id: Int64 = 0
-    /// When it was put aside, in microseconds since 1970 UTC.
+    /// When it was kept as a dead letter, in microseconds since 1970 UTC.
     public var time: Int64
     /// The topic's name, or `file:` and the file's path.
     public var topic: String
@@ -61,9 +61,9 @@ public struct DeadLetterSelection: Sendable {
     public var stage: String?
     /// The code, or nil for any.
     public var code: String?
-    /// Those put aside before this time, in microseconds since 1970 UTC, or nil for any.
+    /// Those kept as a dead letter before this time, in microseconds since 1970 UTC, or nil for any.
     public var before: Int64?
-    /// Those put aside at this time or later, in microseconds since 1970 UTC, or nil for any.
+    /// Those kept as a dead letter at this time or later, in microseconds since 1970 UTC, or nil for any.
     public var since: Int64?
     /// A part of the reason, in any case of ASCII letters, or nil for any.
     public var reason: String?

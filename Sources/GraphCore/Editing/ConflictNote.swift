@@ -6,7 +6,7 @@ public struct ConflictNote: Sendable {
     public var token: Int64 = 0
     /// When it was resolved, in microseconds since 1970 UTC.
     public var time: Int64 = 0
-    /// What met: `changed`, `deletedInStore`, `deletedInContext`, `uniqueness`.
+    /// The kind of conflict: `changed`, `deletedInStore`, `deletedInContext`, `uniqueness`.
     public let kind: String
     /// The name of the object's entity.
     public let entity: String

@@ -14,7 +14,7 @@ package struct DeletionOrigins {
     /// Returns which of the deleted objects go though some are to stay: those that a program deleted and that do not
     /// stay, and what goes with them, whether it was to stay or not.
     ///
-    /// What nobody knows the reason of goes for a reason of its own.
+    /// An object that was deleted without a known reason counts as deleted by the program.
     package func going(_ deleted: [ObjectKey], staying: Set<ObjectKey>) -> Set<ObjectKey> {
         if staying.isEmpty { return Set(deleted) }
         let known = reached(from: roots)

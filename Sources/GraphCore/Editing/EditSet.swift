@@ -16,7 +16,7 @@ package struct ObjectKey: KeyHashable {
     package var keyHash: KeyHash { KeyHash(pk, Int64(entity)) }
 }
 
-/// What an editing context wants saved: its own objects, as they were read and as they are now.
+/// The objects that an editing context saves, as they were read and as they are now.
 package struct EditSet {
     package struct Edit {
         package let object: ContextObject
@@ -48,7 +48,7 @@ package struct EditSet {
     /// The registry that the context's keys mean something in.
     package let registry: ObjectRegistry
 
-    /// What becomes of the order of one object's destinations.
+    /// The new order of one object's destinations.
     package struct Order {
         package let owner: ObjectKey
         package let relationship: Relationship
@@ -76,7 +76,7 @@ extension ContextObject {
     }
 }
 
-/// What became of an edit set.
+/// The outcome of an edit set.
 package struct EditOutcome {
     /// The writer's objects that stand for the context's, as they are after the save, by the context's keys: an inserted
     /// object has another key now, and so has one that was merged into another.
@@ -92,7 +92,7 @@ package struct EditOutcome {
     }
 }
 
-/// What a save changed.
+/// The changes of a save.
 public struct SaveResult: Sendable {
     /// The token of the history transaction, or nil where nothing changed.
     public var token: Int64?

@@ -18,7 +18,7 @@ extension EditingContext {
 
     private func changedRows(_ isIncluded: (ContextObject) -> Bool) -> [ContextObject] {
         registry.listed.filter {
-            // An object that was read anew stands in the list as it was before, too.
+            // An object that was read again stands in the list as it was before, too.
             isIncluded($0) && ($0.isNew || registry.known($0.entity.index, pk: $0.pk) === $0)
         }
     }
@@ -129,7 +129,7 @@ extension EditingContext {
             }
             let new = closure.filter { !prepared.contains(ObjectKey($0)) }
             guard let hook = options.hooks.prepareForDeletion, !new.isEmpty else { break }
-            // What a hook changes may change what goes.
+            // A hook's changes may change the objects to delete.
             for row in new {
                 prepared.insert(ObjectKey(row))
                 try hook(handle(row))
@@ -315,7 +315,7 @@ extension EditingContext {
 
     // MARK: After a save
 
-    /// Begins anew with the rows that the save left, of the objects that somebody holds.
+    /// Begins again with the rows that the save left, of the objects that somebody holds.
     ///
     /// - Parameter outcome: what the save did; nil for the rows as they were read.
     package func rebuild(_ outcome: EditOutcome?, _ objects: [ManagedObject]? = nil) {

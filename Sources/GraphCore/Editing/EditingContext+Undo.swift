@@ -1,4 +1,4 @@
-// Taking changes back, and reading anew.
+// Taking changes back, and reading again.
 extension EditingContext {
     /// Tells whether there is a change to undo.
     public var canUndo: Bool { !undoStack.done.isEmpty }
@@ -54,7 +54,7 @@ extension EditingContext {
         undoStack.clear()
     }
 
-    /// Reads an object's row anew. What is not saved of it is kept on top of it (`mergeChanges`), or dropped.
+    /// Reads an object's row again. What is not saved of it is kept on top of it (`mergeChanges`), or dropped.
     ///
     /// After a merge the snapshot is the new row: the next save meets no conflict with what was read.
     ///
@@ -83,7 +83,7 @@ extension EditingContext {
         keepHandles(heldObjects())
     }
 
-    /// Takes up what another context has saved: objects known here are read anew, with changes kept on top.
+    /// Takes up what another context has saved: objects known here are read again, with changes kept on top.
     ///
     /// An object that was deleted and has no changes here stays readable as it was for those who hold it, until
     /// ``reset()``. It says ``ManagedObject/isDeleted``, and setting a property of it throws `editing.object_gone`.
@@ -106,7 +106,7 @@ extension EditingContext {
     }
 
     /// Takes up what a batch request did, delete rules and derived values included. It may have changed more objects
-    /// than fit into memory, so all that are known here are read anew.
+    /// than fit into memory, so all that are known here are read again.
     ///
     /// - Throws: ``StoreError``.
     public func mergeChanges(from result: BatchResult) throws {
@@ -123,13 +123,13 @@ extension EditingContext {
         let known = Dictionary(
             ids.compactMap { id in registry.known(id.entityIndex, pk: id.pk).map { (id.key, $0) } }
         ) { first, _ in first }
-        // What somebody still holds stays readable, as it was.
+        // An object that the program still holds stays readable as it was.
         for id in try refresh(ids.filter { known[$0.key] != nil }, mergeChanges: true) {
             heldObject(id)?.deletedRow = known[id.key]
         }
     }
 
-    /// Reads rows anew and returns the ids of those that are gone and have no changes here.
+    /// Reads rows again and returns the ids of those that are gone and have no changes here.
     private func refresh(_ ids: [ManagedObjectID], mergeChanges: Bool) throws -> [ManagedObjectID] {
         var gone: [ManagedObjectID] = []
         for (index, group) in Dictionary(grouping: ids, by: \.entityIndex).sorted(by: { $0.key < $1.key }) {

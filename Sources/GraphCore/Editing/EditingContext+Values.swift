@@ -1,4 +1,4 @@
-// What relationships are given: objects, where attributes are given values.
+// Setting relationships: they take objects where attributes take values.
 extension EditingContext {
     /// Returns the objects that a relationship is given.
     ///

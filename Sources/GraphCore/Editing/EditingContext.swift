@@ -23,7 +23,7 @@ public final class EditingContext {
         public var undoLevels = 100
         /// The number of objects that one deletion may reach in memory.
         public var maximumDeletionCount = 10_000
-        /// What is called around the objects' life.
+        /// The hooks around the objects' life.
         public var hooks = EditingHooks()
 
         /// Makes options with their defaults.
@@ -40,11 +40,11 @@ public final class EditingContext {
     let applier: EventApplier
     private var handles = HandleTable()
 
-    /// What is not saved besides the registry's objects.
+    /// The unsaved changes besides the registry's objects.
     package struct Pending {
         /// The objects to delete, before the delete rules are applied to them.
         package var deletions: [ObjectKey] = []
-        /// What was deleted, and why, once the delete rules are applied.
+        /// The deleted objects with the reason for each, once the delete rules are applied.
         package var deleted = DeletionOrigins()
         var countChecks: [CountCheck] = []
     }
@@ -56,7 +56,7 @@ public final class EditingContext {
 
     package var pending = Pending()
     var undoStack = UndoStack()
-    /// What properties of typed objects have refused and nothing has settled since.
+    /// The refusals of typed objects' properties that are not settled yet.
     var refusals = Refusals()
     /// Counts edits, so that hooks are known to have changed nothing.
     var editCount = 0
@@ -154,7 +154,7 @@ public final class EditingContext {
                 .type, "A new \(entity.name) needs an identity: \(entity.identity.type.expectation)")
         }
         let named = values.filter { $0.key != entity.identity.name }.sorted { $0.key < $1.key }
-        // What is wrong is said before anything is made.
+        // All problems are reported before anything is made.
         let stored = try named.filter { entity.relationship(named: $0.key) == nil }.map {
             let attribute = try entity.attributeToSet($0.key)
             return (attribute, try storedValue($0.value, of: attribute, entity))
@@ -258,7 +258,7 @@ public final class EditingContext {
     private func assign(_ stored: Value, to attribute: Attribute, of row: ContextObject) throws {
         if attribute.isTransient { return try hold(stored, attribute.slot, row) }
         let isKnown = !row.isNew || row.state.assignedSlots.contains(attribute.slot)
-        // What changes nothing is no change: a hook may say what is so already.
+        // An equal value is no change: a hook may set the value that is there already.
         if row.state.values[attribute.slot] == stored, isKnown, !row.state.isPlaceholder { return }
         try perform {
             try touch(row)

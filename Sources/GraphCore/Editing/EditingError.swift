@@ -28,7 +28,7 @@ public struct EditingError: Error, Sendable, CustomStringConvertible {
 
     /// The kind of refusal.
     public let code: Code
-    /// What is wrong and what to do, without any value.
+    /// The problem and its remedy, without any value.
     public let description: String
     /// Every rule that is broken, for ``Code/validation``.
     public var failures: [ValidationFailure] = []
@@ -91,7 +91,7 @@ public struct EditingError: Error, Sendable, CustomStringConvertible {
         return EditingError(.type, "\(property) takes \(expected), and was given a value of type \(given)")
     }
 
-    /// What the events' engine refuses, in the words of a context; other errors are as they were.
+    /// Translates the refusals of the events' engine into errors of a context; other errors pass unchanged.
     package static func of(_ error: any Error) -> any Error {
         (error as? EventFailure).map { EditingError(.type, $0.description) } ?? error
     }

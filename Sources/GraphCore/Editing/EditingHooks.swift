@@ -1,4 +1,4 @@
-/// What a program does around the life of its objects; every hook is called on the context's own thread.
+/// The calls of a program around the life of its objects; the context calls each hook on its own thread.
 ///
 /// The names are those of NSManagedObject and its context.
 public struct EditingHooks {

@@ -34,7 +34,7 @@ struct HandleTable {
 
     /// Forgets all handles but those that ``held()`` returned, and finds them by the ids that they have now.
     mutating func keep(_ held: [ManagedObject]) {
-        // What was made since stands behind them.
+        // Objects made since stand behind them.
         handles.removeLast(handles.count - held.count)
         number(held)
         countAfterCleaning = held.count

@@ -7,7 +7,7 @@ package struct MergeDecision {
         case custom
     }
 
-    /// What the policy makes of a conflict.
+    /// The policy's decision about a conflict.
     package enum Outcome {
         /// The save fails.
         case refused
@@ -18,11 +18,11 @@ package struct MergeDecision {
     }
 
     package let entity: Entity
-    /// What the context read.
+    /// The value that the context read.
     package let snapshot: [Value]
-    /// What the context has.
+    /// The value of the context.
     package let local: [Value]
-    /// What the store has.
+    /// The value of the store.
     package let stored: [Value]
     /// The slots that the context means to change.
     let changedHere: [Int]

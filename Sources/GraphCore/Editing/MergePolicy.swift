@@ -16,7 +16,7 @@ public enum MergePolicy: Sendable {
     /// The side with the later value of an attribute wins the properties that both changed; a date or number such as
     /// `updatedAt`. Without a name, it is the entity's version attribute.
     case lastWriterWins(attribute: String? = nil)
-    /// A program decides, conflict by conflict. What it throws fails the save.
+    /// A program decides, conflict by conflict. Its errors fail the save.
     case custom(@Sendable (MergeConflict) throws -> MergeResolution)
 
     /// Returns the policy that a model file names, or nil.
@@ -46,7 +46,7 @@ public enum MergePolicy: Sendable {
     }
 }
 
-/// What a program decides about a conflict.
+/// A program's decision about a conflict.
 public enum MergeResolution: Sendable {
     /// As one of the other policies would have it.
     case policy(MergePolicy)
@@ -57,7 +57,7 @@ public enum MergeResolution: Sendable {
 
 /// An object that a context and the store have both changed, or two objects that claim one unique value.
 public struct MergeConflict: Sendable, CustomStringConvertible {
-    /// What met.
+    /// The conflict.
     public enum Kind: String, Sendable {
         /// Both sides changed the object.
         case changed
@@ -88,7 +88,7 @@ public struct MergeConflict: Sendable, CustomStringConvertible {
         public var isDisputed: Bool { isChangedInContext && isChangedInStore && local != stored }
     }
 
-    /// What met.
+    /// The conflict.
     public let kind: Kind
     /// The context's object.
     public let objectID: ManagedObjectID
@@ -102,7 +102,7 @@ public struct MergeConflict: Sendable, CustomStringConvertible {
     /// The name of the object's entity.
     public var entity: String { objectID.entity }
 
-    /// What met, without any value.
+    /// The conflict, without any value.
     public var description: String {
         switch kind {
         case .changed:

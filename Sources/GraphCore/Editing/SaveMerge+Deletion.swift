@@ -1,12 +1,12 @@
 // Deletions: who wins against changes of others, and what the delete rules make of them in the store.
 extension SaveMerge {
-    /// What a merge policy says of an object that the context deleted.
+    /// A merge policy's decision about an object that the context deleted.
     private struct Verdict {
         let edit: EditSet.Edit
         let row: ContextObject
         /// Who wins; nil where nobody else changed the object.
         var winner: MergeDecision.Winner?
-        /// What a program gives the object that stays.
+        /// The values that a program gives the object that stays.
         var values: [Int: Value]?
 
         var stays: Bool { winner == .store || winner == .custom }
@@ -19,7 +19,7 @@ extension SaveMerge {
     func meetDeletions(_ refused: inout [MergeConflict]) throws {
         var verdicts: [Verdict] = []
         for edit in edits.deleted {
-            // What somebody else has deleted too is no conflict.
+            // An object that another context has deleted too is no conflict.
             guard let row = registry.known(edit.object.entity.index, pk: edit.object.pk), row.isAlive else { continue }
             if let verdict = try verdict(edit, row, &refused) { verdicts.append(verdict) }
         }

@@ -9,7 +9,7 @@ extension SaveMerge {
             guard let owner = try target(entity: order.owner.entity, order.owner.pk) else { continue }
             let own = try order.destinations.compactMap { try target(entity: relationship.destinationIndex, $0) }
             if !order.isWhole {
-                // What was linked alone is at the end already.
+                // An object that was linked alone is at the end already.
                 if own.count > 1 { try applier.moveToEnd(own, of: relationship, owner) }
                 continue
             }

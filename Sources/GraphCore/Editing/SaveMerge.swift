@@ -134,7 +134,7 @@ final class SaveMerge {
     private func resolve(_ edit: EditSet.Edit, _ refused: inout [MergeConflict]) throws {
         let object = edit.object
         let byIdentity = registry.known(object.entity.index, object.identity)
-        // An object that was deleted and made anew has another row, and is the same for whoever changes it.
+        // An object that was deleted and made again has another row, and is the same for whoever changes it.
         guard let row = registry.known(object.entity.index, pk: object.pk) ?? byIdentity, row.isAlive else {
             return try meetLoss(edit, &refused)
         }
@@ -208,7 +208,7 @@ final class SaveMerge {
         }
     }
 
-    /// Makes an object anew that somebody else deleted, as the context has it; under its own key, unless references that
+    /// Makes an object again that somebody else deleted, as the context has it; under its own key, unless references that
     /// the rule 'no action' left dangling lead there: they are not to come alive again.
     private func insertAgain(_ edit: EditSet.Edit, _ given: [Int: Value]) throws {
         let object = edit.object

@@ -2,7 +2,7 @@
 struct UndoStack {
     struct Group {
         var entries: [EventApplier.JournalEntry]
-        /// What was pending before the group's first change.
+        /// The pending changes before the group's first one.
         let before: EditingContext.Pending
     }
 

@@ -7,7 +7,7 @@ package final class FetchRequestCache {
     }
     package static let maximumCount = 64
 
-    /// What a request asks for, its page and time aside.
+    /// A request without its page and time.
     private struct Key: Hashable {
         let entity: String
         let condition: String?

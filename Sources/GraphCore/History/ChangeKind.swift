@@ -1,4 +1,4 @@
-/// What happened to an object in a transaction; the raw values are Core Data's.
+/// The kind of change of an object in a transaction; the raw values are Core Data's.
 public enum ChangeKind: Int, Sendable, Hashable {
     case insert = 0
     case update = 1

@@ -20,11 +20,11 @@ public struct MigrationError: Error, Sendable, CustomStringConvertible {
 
     /// The kind of refusal.
     public let code: Code
-    /// What happened, without any value of a row.
+    /// The message, without any value of a row.
     public let message: String
-    /// What to do.
+    /// The remedy.
     public let remedy: String
-    /// What the rows have against it, a line each.
+    /// The problems of rows, a line each.
     public let details: [String]
 
     /// The number that Core Data has for the kind of refusal, or nil where it has none.

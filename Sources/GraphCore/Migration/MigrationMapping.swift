@@ -1,7 +1,7 @@
 import Foundation
 import Yams
 
-/// What a custom migration computes: an expression over the old object for attributes of the new model.
+/// The expressions of a custom migration, over the old object, for attributes of the new model.
 ///
 /// In YAML:
 /// ```yaml

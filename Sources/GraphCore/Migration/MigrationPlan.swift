@@ -1,13 +1,13 @@
-/// What a migration would do to a store, and what stands against it.
+/// The steps of a migration, and the problems that prevent it.
 public struct MigrationPlan: Sendable {
     /// One thing that is done.
     public struct Step: Sendable, Equatable {
-        /// What is done, for scripts: `create`, `keep`, `alter`, `rebuild`, `drop`, `links`, `derive`, `record`, and
+        /// The kind of step, for scripts: `create`, `keep`, `alter`, `rebuild`, `drop`, `links`, `derive`, `record`, and
         /// `stage` at the head of each of several stages.
         public let action: String
         /// The table or relationship, or nil.
         public let subject: String?
-        /// What is done, in words.
+        /// The step in words.
         public let text: String
         /// How many rows are written or read, or nil where the number is not known or does not matter.
         public let rowCount: Int64?
@@ -34,17 +34,17 @@ public struct MigrationPlan: Sendable {
     public let source: String
     /// The model that it gets, with its version.
     public let target: String
-    /// What distinguishes the two.
+    /// The differences of the two models.
     public let difference: ModelDifference
     /// How the rows come into their new form.
     public let method: Method
-    /// What is done, in order.
+    /// The steps in their order.
     public let steps: [Step]
     /// The number of rows in the store's tables.
     public let rowCount: Int64
-    /// What stands against it; empty where the migration would go through.
+    /// The problems that prevent it; empty where the migration would succeed.
     public let problems: [String]
-    /// What does not stand against it, but ought to be known: values beyond limits that the new model sets.
+    /// Notes that do not prevent it, such as values beyond limits that the new model sets.
     public var notes: [String] = []
     /// Where the copy of the old store is kept, once it was migrated and if that was asked for.
     public package(set) var backup: String?

@@ -1,4 +1,4 @@
-/// Computes derived values anew from the rows that a storage returns, and all that reads them, attribute after attribute.
+/// Computes derived values again from the rows that a storage returns, and all that reads them, attribute after attribute.
 ///
 /// It asks the storage for rows and links only, so it serves each storage that does not compute by itself. It keeps the
 /// keys of all marked objects in memory, and the rows of those that are computed together.

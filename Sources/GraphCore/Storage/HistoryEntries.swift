@@ -43,7 +43,7 @@ package struct HistoryEntries {
     }
 }
 
-/// What the history says of a transaction besides its changes.
+/// The header of a transaction in the history.
 package struct HistoryHeader {
     /// The time of the save, in microseconds since 1970 UTC.
     package let time: Int64

@@ -30,12 +30,12 @@ package protocol SetOperations {
         _ request: BatchUpdateRequest, _ checked: CheckedFetchRequest, _ work: SetWork, into tally: inout ChangeTally
     ) throws -> Int
 
-    /// Prepares to compute derived values anew from the rows. Marks are followed through the links that are stored at the
+    /// Prepares to compute derived values again from the rows. Marks are followed through the links that are stored at the
     /// time of the call, so it comes before the rows are written.
     func recomputation(of marks: DerivedMarks, _ work: SetWork) throws(StoreError) -> any DerivedComputation
 }
 
-/// What every set operation works with.
+/// The tools of every set operation.
 package struct SetWork {
     /// Takes the changes; its time is that of the save.
     package let history: HistoryWriter
@@ -43,9 +43,9 @@ package struct SetWork {
     package let validators: Validators
 }
 
-/// Derived values that have to be computed anew from the rows.
+/// Derived values that have to be computed again from the rows.
 package struct DerivedMarks {
-    /// The objects whose attribute is computed anew, by their primary keys.
+    /// The objects whose attribute is computed again, by their primary keys.
     package var owners: [DerivedNode: Set<Int64>] = [:]
     /// Objects, by their primary keys, that key paths pass through so many steps away from their readers.
     package var sources: [(path: Int, depth: Int, keys: [Int64])] = []

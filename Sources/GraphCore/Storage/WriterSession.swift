@@ -141,7 +141,7 @@ package struct TombstoneChanges {
     package var time: Int64 = 0
 }
 
-/// What a chunk saves besides the effect of its events.
+/// The records that a chunk saves beside the effect of its events.
 package struct ChunkLedger {
     /// New dead-letter records; of one that the store has already, another attempt is counted.
     package var letters: [DeadLetter] = []

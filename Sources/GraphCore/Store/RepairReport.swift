@@ -1,6 +1,6 @@
-/// What mending a store did, and what it could not mend.
+/// The result of a repair, with the problems that are left.
 public struct RepairReport: Sendable {
-    /// The number of objects whose derived values were computed anew.
+    /// The number of objects whose derived values were computed again.
     public package(set) var derivedObjectCount = 0
     /// The number of references to objects that are not there, cleared.
     public package(set) var danglingReferenceCount = 0
@@ -8,12 +8,12 @@ public struct RepairReport: Sendable {
     public package(set) var orphanedLinkCount = 0
     /// The number of history transactions that tell of it.
     public package(set) var transactionCount = 0
-    /// What verifying the store found afterwards.
+    /// The result of the verification afterwards.
     public package(set) var remaining = VerificationReport(checks: [])
 
     package init() {}
 
-    /// Tells whether anything was mended.
+    /// Tells whether anything was repaired.
     public var hasMended: Bool { derivedObjectCount + danglingReferenceCount + orphanedLinkCount > 0 }
 
     /// The report for people.

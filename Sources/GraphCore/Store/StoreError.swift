@@ -44,9 +44,9 @@ public struct StoreError: Error, Sendable, Equatable, CustomStringConvertible {
 
     /// The kind of refusal, stable for scripts and logs.
     public let code: Code
-    /// What happened, without any value of a row.
+    /// The message, without any value of a row.
     public let message: String
-    /// What to do.
+    /// The remedy.
     public let remedy: String
 
     /// Tells whether the same call may succeed later.

@@ -1,4 +1,4 @@
-/// What verifying a store found.
+/// The result of a verification.
 public struct VerificationReport: Sendable {
     /// Something that is not as it has to be.
     public struct Problem: Sendable, Equatable, CustomStringConvertible {
@@ -8,7 +8,7 @@ public struct VerificationReport: Sendable {
         public let identity: String?
         /// The property's name, or nil where the whole object is meant.
         public let property: String?
-        /// What is wrong.
+        /// The problem.
         public let what: String
 
         /// Everything in one line.

@@ -6,7 +6,7 @@ extension ModelBuilder {
                 unsoundLinks.insert(PropertyKey(entity: index, name: relationship.name))
             }
         }
-        // What leads to a relationship that is wrong cannot be followed either.
+        // A path over a wrong relationship cannot be followed either.
         var count = -1
         while count != unsoundLinks.count {
             count = unsoundLinks.count

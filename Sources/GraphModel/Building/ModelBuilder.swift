@@ -1,11 +1,11 @@
 /// Resolves a declaration into a model: names to positions, links to storage, texts to values.
 ///
-/// Notes every problem rather than the first, so that a person mends a file in one go.
+/// Notes every problem rather than the first, so that a person repairs a file in one go.
 package struct ModelBuilder {
     /// What the file declares; once the hierarchies are resolved, each entity with what it inherits, inherited
     /// properties first.
     var declaration: ModelDeclaration
-    /// What the file declares, as it was read.
+    /// The declarations of the file as they were read.
     private let original: ModelDeclaration
     private let file: String
     package private(set) var problems: [ModelError.Problem] = []
@@ -19,7 +19,7 @@ package struct ModelBuilder {
     /// The columns of each hierarchy, by the position of its topmost entity.
     var tables: [Int: TableBuilder] = [:]
     var joinTables: [JoinTable] = []
-    /// What the store calls each entity.
+    /// The store's name of each entity.
     var entityNames: [EntityNames] = []
     /// The names of tables and views that have been given.
     var tableNames = StoreNames()
@@ -28,7 +28,7 @@ package struct ModelBuilder {
     let checkCondition: IndexConditionCheck
     /// The storage of each relationship, by entity and position.
     var storages: [[RelationshipStorage?]] = []
-    /// What each entity itself declares and the store has no place for.
+    /// Each entity's own declarations that the store has no place for.
     var transientAttributes: [[AttributeDeclaration]] = []
     var transientRelationships: [[RelationshipDeclaration]] = []
     var constraintCount = 0

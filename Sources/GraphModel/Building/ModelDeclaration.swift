@@ -1,9 +1,9 @@
-/// What a model file says, before names are resolved. Readers of each file format make one of these.
+/// The declarations of a model file, before names are resolved. Readers of each file format make one of these.
 package struct ModelDeclaration: Sendable {
     package var name = "model"
     package var version = "1"
     package var entities: [EntityDeclaration] = []
-    /// What the file says about the model to people and tools.
+    /// The file's notes about the model, for people and tools.
     package var info: [String: String] = [:]
     /// What is to be told once about the file: settings that have no effect here, and what was added.
     package var notes: [String] = []
@@ -49,7 +49,7 @@ package struct EntityDeclaration: Sendable {
     package var hashModifier: String?
     /// The class that represents the objects in a program, for generators.
     package var className: String?
-    /// What the file says about the entity to people and tools.
+    /// The file's notes about the entity, for people and tools.
     package var info: [String: String] = [:]
 
     package init(name: String, line: Int? = nil) {

@@ -47,7 +47,7 @@ package struct StoreNames {
 }
 
 extension ModelBuilder {
-    /// What the store calls an entity.
+    /// The store's name of an entity.
     struct EntityNames {
         /// The table, or the view of an entity below another.
         var table = ""

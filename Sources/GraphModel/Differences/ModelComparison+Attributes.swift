@@ -1,4 +1,4 @@
-// What changed about the attributes of an entity, inherited ones included.
+// Changes of an entity's attributes, inherited ones included.
 extension ModelComparison {
     mutating func compareAttributes(_ entity: Entity, _ source: Entity) {
         let matched = mapping.source(of: entity).attributes
@@ -41,7 +41,7 @@ extension ModelComparison {
                 inference: .inferred)
             return
         }
-        // What moved down the hierarchy leaves its abstract parent without loss.
+        // An attribute that moved down the hierarchy leaves its abstract parent without loss.
         let isMoved = mapping.sources.contains { other in
             other.attributes.values.contains { $0.entityIndex == attribute.entityIndex && $0.name == attribute.name }
         }

@@ -1,4 +1,4 @@
-// What changed about the relationships of an entity, inherited ones included.
+// Changes of an entity's relationships, inherited ones included.
 extension ModelComparison {
     mutating func compareRelationships(_ entity: Entity, _ source: Entity) {
         let matched = mapping.source(of: entity).relationships

@@ -1,9 +1,9 @@
-/// What distinguishes one model from another, and which of it a migration can infer.
+/// The differences of two models, and the ones among them that a migration can infer.
 ///
 /// A pure value: computed from two models, without a store. Source of what is inferable: Apple's "Using lightweight
 /// migration", with attribute type changes that lose nothing added to it.
 public struct ModelDifference: Sendable, Equatable {
-    /// What a migration does about a change.
+    /// A migration's way with a change.
     public enum Inference: Sendable, Equatable {
         /// Nothing: the rows stay as they are.
         case unneeded
@@ -24,7 +24,7 @@ public struct ModelDifference: Sendable, Equatable {
             }
         }
 
-        /// What has to hold, or why not; nil where there is nothing to say.
+        /// The condition of a migration, or the reason against it; nil where there is none.
         public var reason: String? {
             switch self {
             case .unneeded, .inferred: nil
@@ -47,17 +47,17 @@ public struct ModelDifference: Sendable, Equatable {
 
     /// One thing that changed.
     public struct Change: Sendable, Equatable, CustomStringConvertible {
-        /// What kind of change it is.
+        /// The kind of change.
         public let kind: Kind
         /// The entity, by its new name where it has one.
         public let entity: String
         /// The property, by its new name where it has one; nil where the entity itself is meant.
         public let property: String?
-        /// What it was, in the words of a model file, or nil.
+        /// The former state in the words of a model file, or nil.
         public let old: String?
-        /// What it is, or nil.
+        /// The new state, or nil.
         public let new: String?
-        /// What a migration does about it.
+        /// A migration's way with the change.
         public let inference: Inference
 
         /// The change in one line.

@@ -1,9 +1,9 @@
-/// What each entity and property of a model goes back to in another model: by renaming identifier, else by name.
+/// The origins of a model's entities and properties in another model: by renaming identifier, else by name.
 ///
 /// Renaming identifiers are canonical, as in Core Data: an entity that was `A`, then `B` with `renamedFrom: A`, then `C`
 /// with `renamedFrom: A` maps from the first model to the third.
 package struct ModelMapping: Sendable {
-    /// What an entity of the new model goes back to.
+    /// The origin of an entity of the new model.
     package struct Source: Sendable {
         /// The old entity, or nil where the new one has none.
         package let entity: Entity?
@@ -100,7 +100,7 @@ package struct ModelMapping: Sendable {
 
     /// Returns for each target the position of its source, or nil; no source serves two.
     ///
-    /// What a model says of renaming goes before equal names.
+    /// A renaming that the model states goes before equal names.
     private static func matches(_ targets: [Name], _ sources: [Name]) -> [Int?] {
         var result = [Int?](repeating: nil, count: targets.count)
         var free = Set(sources.indices)

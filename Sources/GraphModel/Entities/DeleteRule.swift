@@ -1,4 +1,4 @@
-/// What deleting an object does to the destinations of a relationship.
+/// The effect of an object's deletion on the destinations of a relationship.
 ///
 /// A new rule is a case here and an answer to each question below: contexts, deletions inside the store, the tables,
 /// the verifier and migrations ask these and name no rule.
@@ -13,7 +13,7 @@ public enum DeleteRule: String, Sendable, CaseIterable {
     /// Leaves the destinations as they are, dangling references included.
     case noAction
 
-    /// What a late event means that refers, by the inverse, to an object that is deleted already.
+    /// The effect of a late event that refers, by the inverse, to a deleted object.
     package enum LateReference {
         /// The deletion would have taken the referring object with it.
         case deletesSource
@@ -63,7 +63,7 @@ public enum DeleteRule: String, Sendable, CaseIterable {
         }
     }
 
-    /// What the rule does to an object whose event comes after the deletion.
+    /// The rule's effect on an object whose event comes after the deletion.
     package var lateReference: LateReference {
         switch self {
         case .cascade: .deletesSource

@@ -21,7 +21,7 @@ public enum DerivedExpression: Sendable {
         }
     }
 
-    /// Tells whether the value without destinations is nought; otherwise it is null.
+    /// Tells whether the value without destinations is zero; otherwise it is null.
     var beginsAtZero: Bool {
         switch self {
         case .count, .aggregate(.sum, _, _): true
@@ -30,7 +30,7 @@ public enum DerivedExpression: Sendable {
     }
 }
 
-/// What an aggregate makes of the destinations' values, nulls left aside; the raw value is its operator in a model.
+/// The function of an aggregate over the destinations' values without nulls; the raw value is its operator in a model.
 public enum AggregateFunction: String, Sendable, CaseIterable {
     case sum = "@sum"
     case minimum = "@min"
@@ -50,11 +50,11 @@ public struct DerivedKeyPath: Sendable {
     public let relationships: [Int]
     /// The slot of the attribute in the entity at the end.
     public let slot: Int
-    /// What is made of the text, or nil where the value is taken as it is.
+    /// The transformation of the text, or nil where the value is taken as it is.
     public let transformation: TextTransformation?
 }
 
-/// What a derived text makes of another; the raw value is its name in a model, as in `canonical:(title)`.
+/// The transformation of a text by a derived one; the raw value is its name in a model, as in `canonical:(title)`.
 public enum TextTransformation: String, Sendable, CaseIterable {
     /// Lower case without diacritics: decomposed canonically (NFD), without the non-spacing marks (category Mn), composed
     /// again (NFC). So `Ça Ï` is `ca i`; letters of their own such as `ø` and `ß` stay.
@@ -109,7 +109,7 @@ public indirect enum ArithmeticExpression: Sendable {
     }
 }
 
-/// What a `derived:` text says, before names are looked up.
+/// A `derived:` text, before names are looked up.
 package enum DerivedSyntax: Sendable {
     case aggregate(relationship: String, function: String, attribute: String?)
     case keyPath([String], TextTransformation?)

@@ -51,7 +51,7 @@ public final class Entity: Sendable {
     public let hashModifier: String?
     /// The class that represents the objects in a program, or nil.
     public let className: String?
-    /// What the model file says to people and tools.
+    /// The model file's notes for people and tools.
     public let info: [String: String]
     /// How many slots a row of the table has: attributes first, then to-one relationships, then positions in ordered
     /// relationships; those of all entities of the hierarchy.
@@ -159,7 +159,7 @@ public final class Entity: Sendable {
         relationshipPositions = Dictionary(uniqueKeysWithValues: parts.relationships.map { ($0.name, $0.index) })
     }
 
-    /// Returns what a new object begins with; without destinations it has a count and a sum: nought.
+    /// Returns what a new object begins with; without destinations it has a count and a sum: zero.
     package func initialValues(_ identity: Value) -> [Value] {
         var values = initialValues
         values[identitySlot] = identity
@@ -234,7 +234,7 @@ package struct LinkColumn: Sendable {
     package let hasInverse: Bool
 }
 
-/// What a model's builder finds out about an entity.
+/// The findings of a model's builder about an entity.
 struct EntityParts {
     let declaration: EntityDeclaration
     let index: Int
@@ -322,16 +322,16 @@ public struct UniquenessConstraint: Sendable {
 
 /// An index that a model declares.
 public struct EntityIndex: Sendable {
-    /// What rows are ordered by.
+    /// A term that orders rows.
     public struct Element: Sendable, Equatable {
-        /// What is computed of a property.
+        /// A function of a property.
         public enum Function: String, Sendable, CaseIterable {
             case lowercase, uppercase, canonical
         }
 
         /// The name of an attribute or to-one relationship.
         public let property: String
-        /// What is computed of it, or nil for the value itself.
+        /// The function of it, or nil for the value itself.
         public var function: Function?
         /// Tells whether the order is descending.
         public var isDescending = false
@@ -339,7 +339,7 @@ public struct EntityIndex: Sendable {
 
     /// The index's own name, or nil.
     public let name: String?
-    /// What rows are ordered by, the first most important.
+    /// The terms that order rows, the first most important.
     public let elements: [Element]
     /// The condition on the rows that a partial index holds, as the model file states it, or nil.
     public let predicate: String?

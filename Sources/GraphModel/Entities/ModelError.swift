@@ -6,9 +6,9 @@ public struct ModelError: Error, Sendable, CustomStringConvertible {
         public let file: String
         /// The line, counted from 1, or nil where the whole file is meant.
         public let line: Int?
-        /// What is wrong.
+        /// The problem.
         public let message: String
-        /// What to do.
+        /// The remedy.
         public let remedy: String
 
         package init(file: String, line: Int?, message: String, remedy: String) {

@@ -14,7 +14,7 @@ public final class ObjectModel: Sendable {
     public let uniquenessConstraints: [UniquenessConstraint]
     private let positions: [String: Int]
 
-    /// What the model was made of.
+    /// The source of the model.
     package let declaration: ModelDeclaration
     /// The classes that stand for its entities in a program.
     package let classes = ClassRegistry()

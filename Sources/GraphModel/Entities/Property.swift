@@ -7,7 +7,7 @@ public final class Attribute: Sendable {
     public let name: String
     /// The name of the column; of a transient attribute, which has none, the attribute's own.
     public let columnName: String
-    /// What kind of value the attribute holds.
+    /// The type of the attribute's values.
     public let type: AttributeType
     /// The position among the columns of the entity's table; of a transient attribute, the position among
     /// ``Entity/transientAttributes``.
@@ -33,7 +33,7 @@ public final class Attribute: Sendable {
     public let renamedFrom: String?
     /// A text that makes the attribute another one though nothing else changed, or nil.
     public let hashModifier: String?
-    /// What the model file says to people and tools.
+    /// The model file's notes for people and tools.
     public let info: [String: String]
     /// Tells whether the value lives in memory only; see ``Entity/transientAttributes``.
     public let isTransient: Bool
@@ -63,7 +63,7 @@ public final class Attribute: Sendable {
     /// Tells whether the store computes the value.
     @inlinable public var isDerived: Bool { derivation != nil }
 
-    /// The value of a derived attribute before anything is known: nought for counts and sums, otherwise null.
+    /// The value of a derived attribute before anything is known: zero for counts and sums, otherwise null.
     package var initialDerivedValue: Value { derivation?.beginsAtZero == true ? zero : .null }
 
     /// Nought in the attribute's stored form.
@@ -86,7 +86,7 @@ public final class Attribute: Sendable {
     case join(table: Int, isOwner: Bool)
 }
 
-/// What becomes of a reference to an object that has not arrived.
+/// The treatment of a reference to an object that has not arrived.
 public enum MissingDestination: String, Sendable, CaseIterable {
     /// An object with nothing but its identity stands in until its event comes.
     case placeholder
@@ -104,7 +104,7 @@ public final class Relationship: Sendable {
     public let renamedFrom: String?
     /// A text that makes the relationship another one though nothing else changed, or nil.
     public let hashModifier: String?
-    /// What the model file says to people and tools.
+    /// The model file's notes for people and tools.
     public let info: [String: String]
     /// The position among the entity's relationships.
     public let index: Int
@@ -116,9 +116,9 @@ public final class Relationship: Sendable {
     public let isToMany: Bool
     /// Tells whether an object may lack a destination.
     public let isOptional: Bool
-    /// What deleting an object does to its destinations.
+    /// The effect of an object's deletion on its destinations.
     public let deleteRule: DeleteRule
-    /// What becomes of a reference to a destination that has not arrived.
+    /// The treatment of a reference to a destination that has not arrived.
     public let onMissing: MissingDestination
     /// The least number of destinations, 0 for none; of an optional relationship it counts once there are any.
     public let minimumCount: Int
@@ -184,7 +184,7 @@ public struct TransientRelationship: Sendable {
     public let renamedFrom: String?
     /// A text that makes the relationship another one though nothing else changed, or nil.
     public let hashModifier: String?
-    /// What the model file says to people and tools.
+    /// The model file's notes for people and tools.
     public let info: [String: String]
 }
 

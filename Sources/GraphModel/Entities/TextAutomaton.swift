@@ -80,7 +80,7 @@ struct TextAutomaton: Sendable {
             }
         }
 
-        /// Writes the part out as often as it counts; one without an upper limit may begin anew where it ends.
+        /// Writes the part out as often as it counts; one without an upper limit may begin again where it ends.
         private mutating func repeated(_ tree: SimplePattern, _ least: Int, _ most: Int?) -> Part {
             var whole = Part()
             for number in 0..<(most ?? max(least, 1)) {

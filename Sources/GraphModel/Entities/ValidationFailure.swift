@@ -34,7 +34,7 @@ public struct ValidationFailure: Error, Sendable, Equatable, CustomStringConvert
     public package(set) var objectID: ManagedObjectID?
     /// The name of the attribute or relationship whose rule is broken, or nil where the whole object is meant.
     public let property: String?
-    /// What is allowed, without the value that broke it.
+    /// The limit, without the value that broke it.
     public let limit: String
 
     /// Core Data's code of the failure, or the one that a validator gave.

@@ -74,7 +74,7 @@ extension AttributeType {
         }
     }
 
-    /// What a value of the type looks like, for messages.
+    /// The form of the type's values, for messages.
     public var expectation: String {
         switch self {
         case .string: "a text"

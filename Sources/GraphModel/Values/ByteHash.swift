@@ -12,7 +12,7 @@ package struct ByteHash {
     private static func number(_ seed: Int) -> UInt64 {
         var hasher = Hasher()
         hasher.combine(seed)
-        // Odd, so no key is nought.
+        // Odd, so no key is zero.
         return UInt64(truncatingIfNeeded: hasher.finalize()) | 1
     }
 

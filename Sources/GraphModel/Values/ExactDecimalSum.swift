@@ -16,10 +16,10 @@ package struct ExactDecimalSum: Sendable {
 
     package init() {}
 
-    /// Tells whether nothing was added up but nought.
+    /// Tells whether nothing was added up but zero.
     package var isZero: Bool { digits().significant.isEmpty }
 
-    /// Adds a canonical decimal text as often as `factor` says; what is no number counts as nought.
+    /// Adds a canonical decimal text as often as `factor` says; what is no number counts as zero.
     package mutating func add(_ text: String, times factor: Int64 = 1) {
         var text = text
         text.withUTF8 { bytes in
@@ -112,7 +112,7 @@ package struct ExactDecimalSum: Sendable {
         return result
     }
 
-    /// Brings all blocks but the last below the base and above nought; the last has the sign of the whole.
+    /// Brings all blocks but the last below the base and above zero; the last has the sign of the whole.
     private static func carried(_ blocks: [Int128]) -> [Int128] {
         var carried = blocks
         var index = 0

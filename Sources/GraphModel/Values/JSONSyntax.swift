@@ -16,7 +16,7 @@ enum JSONSyntax {
 private struct JSONSyntaxReader {
     let bytes: UnsafeBufferPointer<UInt8>
     private var position = 0
-    /// What is open: true for an object, false for an array.
+    /// The open containers: true for an object, false for an array.
     private var open: [Bool] = []
 
     init(bytes: UnsafeBufferPointer<UInt8>) { self.bytes = bytes }

@@ -48,7 +48,7 @@ public struct ConfigurationProblem: Sendable, Equatable, CustomStringConvertible
     public var message: String
     /// The closest known name, when there is one.
     public var suggestion: String?
-    /// What to do.
+    /// The remedy.
     public var remedy: String
 
     /// Says where, what, and what to do, in one line.

@@ -42,7 +42,7 @@ public struct ControlError: Error, Sendable, Equatable, CustomStringConvertible 
     public let code: String
     /// The failure, without any value of a record.
     public let message: String
-    /// What to do.
+    /// The remedy.
     public let remedy: String
     /// Whether the same request may succeed later.
     public let isRetriable: Bool

@@ -32,7 +32,7 @@ public struct HTTPServerError: Error, Sendable, Equatable, CustomStringConvertib
     /// Whether trying again may help: a port may become free.
     public var isRetriable: Bool { code == .portInUse }
 
-    /// What to do.
+    /// The remedy.
     public var remedy: String {
         switch code {
         case .portInUse: "Stop the other program, or choose a port with --set http.port=PORT (0 takes any free one)."

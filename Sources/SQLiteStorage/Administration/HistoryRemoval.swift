@@ -22,7 +22,7 @@ private struct HistoryRemoval {
 
     private func removeTransactions(_ purge: HistoryPurge, _ result: inout PurgeResult) throws(StoreError) -> Int64 {
         let pending = try metadata("nextChange") ?? 1
-        // What an earlier batch left goes first.
+        // The changes that an earlier batch left go first.
         if try store.integer("SELECT 1 FROM _history_change WHERE id < ? LIMIT 1", { $0.bind(1, pending) }) != nil {
             result.isFinished = false
             return pending

@@ -1,13 +1,13 @@
 import Foundation
 import GRDB
 
-/// What a store's file says of itself, whatever its model.
+/// A store's own description in its file, whatever its model.
 public struct StoreDescription: Sendable {
     /// The store's own identity.
     public let identity: String
     /// The identity of the store that it was built to replace, or nil.
     public let replaces: String?
-    /// What the settings are known by with which it was built to replace that, or nil.
+    /// The fingerprint of the settings with which it was built to replace that, or nil.
     public let builtWith: String?
     /// How far its sources were read.
     public let positions: [SourcePosition]

@@ -1,4 +1,4 @@
-/// Mends a store, a chunk at a time.
+/// Repairs a store, a chunk at a time.
 struct StoreRepair {
     let writer: WriterContext
     let chunkLength: Int

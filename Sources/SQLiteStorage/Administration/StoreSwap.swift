@@ -8,7 +8,7 @@ import Foundation
 /// the old file open keeps the old store; `STORE-wal` and `STORE-shm` are taken from under it, for they would be taken
 /// for the new store's.
 public struct StoreSwap: Sendable {
-    /// What was done last.
+    /// The last finished step.
     public enum Step: String, Sendable, CaseIterable {
         /// The swap is on record.
         case begun

@@ -1,6 +1,6 @@
 import Foundation
 
-// Derived values are computed anew: counts and sums of whole numbers in SQL, other sums row by row.
+// Derived values are computed again: counts and sums of whole numbers in SQL, other sums row by row.
 extension StoreVerifier {
     func checkDerived(_ check: inout VerificationReport.Check) throws(StoreError) {
         for entity in model.entities {
@@ -91,7 +91,7 @@ extension StoreVerifier {
         ) { row in
             let (high, overflows) = row.integer(2).multipliedReportingOverflow(by: 1 << 32)
             let (sum, isOver) = high.addingReportingOverflow(row.integer(3))
-            // What leaves the type stays at its bound.
+            // A sum beyond the type stays at its bound.
             let unbounded: Int64 = overflows || isOver ? (row.integer(2) < 0 ? .min : .max) : sum
             let range = attribute.type.integerRange ?? Int64.min...Int64.max
             let expected = min(max(unbounded, range.lowerBound), range.upperBound)
@@ -183,7 +183,7 @@ extension StoreVerifier {
         }
         let source = "\(alias).\(SQLText.quoted(last.attributes[path.slot].columnName))"
         check.checkedCount += try rowCount(entity)
-        // What is not transformed SQLite compares by itself.
+        // SQLite itself compares a value without transformation.
         let condition = path.transformation == nil ? "WHERE stored IS NOT expected" : ""
         try rows(
             """
@@ -217,7 +217,7 @@ extension StoreVerifier {
     }
 }
 
-/// What an owner's destinations add up to, in decimals and in doubles.
+/// The sum of an owner's destinations, in decimals and in doubles.
 private struct OwnerSum {
     let pk: Int64
     let identity: Value

@@ -35,7 +35,7 @@ extension StoreVerifier {
 
     private func checkChanges(next: Int64, _ check: inout VerificationReport.Check) throws(StoreError) {
         check.checkedCount += try integer("SELECT count(*) FROM _history_change") ?? 0
-        // What is before the first is on its way out: a purge takes a huge transaction's changes in several bites.
+        // Changes before the first one wait for their removal: a purge takes a huge transaction's changes in several batches.
         try rows("SELECT id FROM _history_change WHERE id >= ?", [.integer(next)]) { row in
             check.report("_history_change", String(row.integer(0)), nil, "comes after the last transaction")
         }

@@ -27,7 +27,7 @@ extension StoreVerifier {
         }
     }
 
-    /// What stands in an ordered relationship has a place, and no two have the same; gaps are harmless.
+    /// The content of an ordered relationship has a place, and no two have the same; gaps are harmless.
     func checkOrder(_ check: inout VerificationReport.Check) throws(StoreError) {
         for entity in model.entities {
             for relationship in entity.ownRelationships where relationship.isOrdered {

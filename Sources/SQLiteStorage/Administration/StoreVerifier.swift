@@ -132,7 +132,7 @@ struct StoreVerifier {
     private func checkRequired(_ check: inout Check) throws(StoreError) {
         for entity in model.entities where !entity.requiredSlots.isEmpty {
             check.checkedCount += try rowCount(entity)
-            // What is inherited is checked with the entity that declares it.
+            // Inherited properties are checked with the entity that declares them.
             let inherited = entity.parentIndex.map { Set(model.entities[$0].requiredSlots) } ?? []
             let slots = entity.requiredSlots.filter { !inherited.contains($0) && $0 != entity.identitySlot }
             if slots.isEmpty { continue }

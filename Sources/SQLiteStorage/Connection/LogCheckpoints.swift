@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// A passive checkpoint waits for nobody, and gives way to a reader whose snapshot is older. Where readers follow on
 /// one another there is always such a one, and the log would grow for as long as they come. So at some size the writer
-/// waits for the readers of the moment, after which the log begins anew. Who reads for longer than that is not waited
+/// waits for the current readers, after which the log begins again. Who reads for longer than that is not waited
 /// for again before a while has passed. Source: sqlite.org/wal.html, "Avoiding Excessively Large WAL Files".
 struct CheckpointDecision: Sendable {
     enum Manner: Equatable { case none, passive, waiting }
@@ -71,7 +71,7 @@ final class LogCheckpoints: Sendable {
         return Self.isOKOrBusy(result) ? SQLITE_OK : result
     }
 
-    /// Carries all of the log over as soon as older readers are gone, and then lets it begin anew.
+    /// Carries all of the log over as soon as older readers are gone, and then lets it begin again.
     ///
     /// `SQLITE_CHECKPOINT_RESTART` alone may wait in vain: a new reader that takes over the place of an older one
     /// keeps that place busy. Once all is carried over, new readers do without the log.

@@ -139,7 +139,7 @@ final class PreparedStatement {
 
     func optionalText(_ column: Int32) -> String? { isNull(Int(column)) ? nil : text(column) }
 
-    /// Tells whether a column holds a text whose bytes are no UTF-8; ``value(_:)`` mends such a text.
+    /// Tells whether a column holds a text whose bytes are no UTF-8; ``value(_:)`` repairs such a text.
     func isMalformedText(_ column: Int) -> Bool {
         let column = Int32(column)
         guard sqlite3_column_type(statement, column) == SQLITE_TEXT, let start = sqlite3_column_text(statement, column)

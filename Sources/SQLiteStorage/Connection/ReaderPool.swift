@@ -5,7 +5,7 @@ import Synchronization
 
 /// The connections that snapshots are read on, each with the statements and requests that it has met before.
 ///
-/// GRDB's own pool prepares the statements around each read anew, which short reads feel.
+/// GRDB's own pool prepares the statements around each read again, which short reads feel.
 final class ReaderPool: Sendable {
     /// A connection; whoever has taken it out of the pool is alone with it.
     private final class Reader: @unchecked Sendable {
@@ -47,7 +47,7 @@ final class ReaderPool: Sendable {
                 try Self.run("COMMIT", connection, statements)
                 return result
             } catch {
-                // What failed may have ended the transaction itself.
+                // The failure may have ended the transaction itself.
                 if sqlite3_get_autocommit(connection) == 0 { try? Self.run("ROLLBACK", connection, statements) }
                 throw error
             }
@@ -97,7 +97,7 @@ final class ReaderPool: Sendable {
     }
 }
 
-/// What a connection keeps for the next read.
+/// The caches of a connection.
 final class ReaderCaches {
     private(set) var statements = StatementCache()
     private(set) var requests = FetchRequestCache()

@@ -4,7 +4,7 @@ import GRDBSQLite
 /// The functions and collations that statements of ours use. They are registered on each connection, and SQLite refuses
 /// them inside the schema: views and indexes stay readable for everybody.
 enum SQLFunctions {
-    /// What a statement ends with where a regular expression needs too many steps.
+    /// The message of a statement whose regular expression needs too many steps.
     static let exhausted = "objectgraph: too many steps"
 
     private static let flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY
@@ -113,7 +113,7 @@ enum SQLFunctions {
         give(value(arguments?[0]).decimal, context)
     }
 
-    /// The operator is the first argument; the result is null without an operand, and on division by nought.
+    /// The operator is the first argument; the result is null without an operand, and on division by zero.
     private static func arithmetic(_ context: OpaquePointer?, _ arguments: UnsafeMutablePointer<OpaquePointer?>?) {
         guard let left = value(arguments?[1]).decimal, let right = value(arguments?[2]).decimal,
             let sign = value(arguments?[0]).text

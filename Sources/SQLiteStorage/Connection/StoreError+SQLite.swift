@@ -49,7 +49,7 @@ extension StoreError {
         switch code & 0xff {
         case SQLITE_MISMATCH: isOfValue = true
         case SQLITE_TOOBIG: isOfValue = detail != SQLFunctions.exhausted
-        // A statement is prepared anew where the schema was changed.
+        // A statement is prepared again where the schema was changed.
         case SQLITE_ERROR: isOfValue = !detail.contains("no such ")
         default: isOfValue = false
         }

@@ -1,4 +1,4 @@
-/// Computes the derived values of all objects anew, each after those that it reads; `now()` stays what it was where
+/// Computes the derived values of all objects again, each after those that it reads; `now()` stays what it was where
 /// nothing else changes.
 struct DerivedRecomputation {
     private let store: WriterConnection

@@ -26,7 +26,7 @@ extension MigrationChain {
             try? last.release(lease, task.source)
             throw error
         }
-        // Only now, for without it a run that is killed before would have to begin anew.
+        // Only now, for without it a run that is killed before would have to begin again.
         try? MigrationFile(anyFile: file.path).closing { store in try store.transaction { try Self.clean($0) } }
     }
 

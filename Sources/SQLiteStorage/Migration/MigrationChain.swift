@@ -6,7 +6,7 @@ import GRDB
 ///
 /// The store is only read until then, so a program of its model can go on with it whatever happens. Killed at any
 /// moment, the next run takes over what is whole and goes on where it was. If anybody has written the store since then,
-/// or the models, mappings or closures are others, the copies begin anew.
+/// or the models, mappings or closures are others, the copies begin again.
 struct MigrationChain {
     /// One file.
     struct Link {
@@ -27,7 +27,7 @@ struct MigrationChain {
             return (isPreparation ? willMigrate : didMigrate) != nil
         }
 
-        /// What is done to the rows, as far as it can be told.
+        /// The steps that change the rows, as far as they are known.
         var text: String {
             "\(isPreparation) \(hasClosure) \(stage.source == nil)\n\(new.yaml)\n\(expressions?.signature ?? "")\n"
         }

@@ -47,7 +47,7 @@ struct MigrationColumns {
     private func source(of attribute: Attribute, _ entity: Entity, _ source: ModelMapping.Source) -> ColumnSource {
         let before = source.attributes[attribute.name]
         if attribute.isDerived {
-            // It is computed anew in the end; what stays the same need not be written twice.
+            // It is computed again in the end; what stays the same need not be written twice.
             return before.flatMap { $0.type == attribute.type && $0.isDerived ? .column($0.columnName) : nil } ?? .empty
         }
         let value: ColumnSource
@@ -110,7 +110,7 @@ struct MigrationColumns {
         return "NOT s._placeholder AND \(call)"
     }
 
-    /// What an expression reads of an old row.
+    /// A value of an old row that an expression reads.
     private struct Input {
         let name: String
         let column: String

@@ -1,6 +1,6 @@
 import GRDB
 
-// What a stage's closure writes.
+// The writes of a stage's closure.
 extension MigrationContext {
     /// Writes stored values of an object's attributes, or keys of its to-one relationships.
     ///
@@ -88,7 +88,7 @@ extension MigrationContext {
             let owner = model.entities[relationship.entityIndex]
             let inverse = model.inverse(of: relationship)
             try point(owner, pk, relationship.columnName, to: destination)
-            // What has no place in an order is put at its end after the closure.
+            // An object without a place in an order is put at its end after the closure.
             if let place = inverse?.positionSlot { try point(owner, pk, owner.columnNames[place], to: nil) }
             if let inverse, inverse.slot != nil {
                 try point(model.entities[inverse.entityIndex], destination, inverse.columnName, to: pk)

@@ -1,8 +1,8 @@
 import GRDB
 
-/// The rows of a store in the middle of a staged migration, with the model of the moment.
+/// The rows of a store in the middle of a staged migration, with the current model.
 ///
-/// Valid only while the stage's closure runs. What it writes is part of the migration's transaction. No delete rules and
+/// Valid only while the stage's closure runs. Its writes are part of the migration's transaction. No delete rules and
 /// no inverses follow it: after the closure derived values are computed, and the whole store is verified.
 public struct MigrationContext {
     /// An object as its row has it.

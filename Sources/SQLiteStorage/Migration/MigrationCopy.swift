@@ -5,7 +5,7 @@ import GRDB
 ///
 /// Killed at any moment, it goes on where it was: the new file knows what it is a copy of and how far it got.
 struct MigrationCopy {
-    /// What a file is a copy of.
+    /// The origin of a copied file.
     struct Origin: Equatable {
         /// The store, its last change, and all that was done to its rows on the way.
         let text: String

@@ -1,6 +1,6 @@
 // The plan in words.
 extension MigrationScript {
-    /// What is done, in order, with the numbers of rows by the old tables' names.
+    /// The steps in their order, with the numbers of rows by the old tables' names.
     func steps(_ counts: [String: Int64]) -> [MigrationPlan.Step] {
         var steps: [MigrationPlan.Step] = []
         func add(_ action: String, _ subject: String?, _ text: String, _ count: Int64? = nil) {

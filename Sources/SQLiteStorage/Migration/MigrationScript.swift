@@ -12,7 +12,7 @@ struct MigrationScript {
         case untouched
     }
 
-    /// What happens to a table.
+    /// The treatment of a table.
     enum Method: Equatable {
         /// It is new.
         case create
@@ -71,7 +71,7 @@ struct MigrationScript {
         let renamed = renamedTables
         for index in tables.indices { tables[index].method = method(tables[index], renamed) }
         joins = mapping.new.joinTables.map { join($0, renamed) }
-        // The links of a column that goes can only be read from a table that was put aside.
+        // The links of a column that goes can only be read from a table that was kept as a dead letter.
         let needed = Set(links.compactMap(\.oldTable))
         for index in tables.indices {
             if case .alter = tables[index].method, let name = tables[index].oldName, needed.contains(name) {

@@ -2,7 +2,7 @@ import Foundation
 
 /// A step of a staged migration, as in Core Data's `NSMigrationStage`.
 public enum MigrationStage {
-    /// What a program does to the rows at a stage.
+    /// A program's own work on the rows at a stage.
     public typealias Body = (MigrationContext) throws -> Void
 
     /// Goes to a model by inference, with expressions for what cannot be inferred.

@@ -1,6 +1,6 @@
 import GRDB
 
-/// What a stage would do to the rows as they are, and what they have against it.
+/// The steps of a stage for the present rows, and the rows' problems with it.
 struct MigrationSurvey {
     let difference: ModelDifference
     let steps: [MigrationPlan.Step]

@@ -1,4 +1,4 @@
-// What a migration would do, and what stands against it.
+// The plan of a migration: its steps, and the problems that prevent it.
 extension Migrator {
     /// A store with the stages that are before it.
     struct Task {

@@ -40,7 +40,7 @@ struct SchemaSnapshot {
 struct TableDefinition: Equatable {
     /// The columns in their order, each with its whole text.
     var columns: [(name: String, text: String)] = []
-    /// What else stands in the parentheses, and behind them.
+    /// The rest of the text in the parentheses and behind them.
     var constraints: [String] = []
 
     init(_ sql: String) {

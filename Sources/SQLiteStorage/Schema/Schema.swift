@@ -57,7 +57,7 @@ struct Schema {
             """,
         ]
 
-    /// What the history has beyond its first layout: changes of batch requests, many to a row, and its indexes.
+    /// The tables and indexes of the history beyond its first layout: changes of batch requests, many to a row, and its indexes.
     private static let historyAdditions = [
         """
         CREATE TABLE _history_range (id INTEGER PRIMARY KEY, count INTEGER NOT NULL, token INTEGER NOT NULL, \
@@ -113,7 +113,7 @@ struct Schema {
         return "CREATE VIEW _history AS " + parts.joined(separator: " UNION ALL ")
     }
 
-    /// The index that finds the changes of one object; it costs a quarter of the time of writing, so it is made on wish.
+    /// The index that finds the changes of one object; it costs a quarter of the time of writing, so it is made on request.
     static let historyObjectIndex =
         "CREATE INDEX IF NOT EXISTS _history_change_object ON _history_change (entity, object)"
 
@@ -225,7 +225,7 @@ struct Schema {
         }
     }
 
-    /// What an index orders rows by. SQLite's own functions change the case of ASCII letters only; a function of ours
+    /// The terms by which an index orders rows. SQLite's own functions change the case of ASCII letters only; a function of ours
     /// would make a store that the `sqlite3` program cannot write.
     private func term(_ element: EntityIndex.Element, _ entity: Entity) -> String {
         let column = SQLText.quoted(entity.columnName(of: element.property) ?? element.property)

@@ -1,4 +1,4 @@
-/// Computes derived values anew from the rows, and all that reads them, level after level.
+/// Computes derived values again from the rows, and all that reads them, level after level.
 ///
 /// Temporary tables hold the keys of the objects to compute, `derive_E_S` for slot S of entity E, and of those that
 /// changed, `derived_R` of root entity R, with a bit for each derived attribute. So memory is bounded by pages of rows, and each object

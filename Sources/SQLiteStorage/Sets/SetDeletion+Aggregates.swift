@@ -1,6 +1,6 @@
 // Derived values of survivors that read deleted objects.
 extension SetDeletion {
-    /// Marks what has to be computed anew, while references and links are still there.
+    /// Marks what has to be computed again, while references and links are still there.
     func markReaders(_ propagation: DerivedPropagation, _ reach: CascadeReach) throws(StoreError) {
         for node in plan.order {
             let relationship = model.entities[node.entity].attributes[node.slot].derivation?.aggregatedRelationship

@@ -1,4 +1,4 @@
-// What a deletion by sets of rows leaves behind: changes, preserved values, tombstones.
+// The traces of a deletion by sets of rows: changes, preserved values, tombstones.
 extension SetDeletion {
     func writeTombstones(_ entity: Entity, from rows: String, _ tombstone: Tombstone) throws(StoreError) {
         let token = try history.openToken()

@@ -1,4 +1,4 @@
-// What a deletion by sets writes: history, tombstones, and the rows that go.
+// The writes of a deletion by sets: history, tombstones, and the rows that go.
 extension SetDeletion {
     /// How many rows of a table are written at once: few enough to be in the page cache still when they are deleted.
     ///

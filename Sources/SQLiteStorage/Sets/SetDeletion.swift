@@ -250,7 +250,7 @@ struct SetDeletion {
                 guard let inverse = inverse(of: relationship), case .column(let slot) = inverse.storage else {
                     continue
                 }
-                // What refers to a deleted object by the inverse of a cascade is deleted too.
+                // An object that refers to a deleted one by the inverse of a cascade is deleted too.
                 if relationship.deleteRule.deletesDestinations, case .inverseColumn = relationship.storage { continue }
                 try clear(inverse, slot, forgetting: relationship, propagation, into: &tally)
             }

@@ -4,7 +4,7 @@ public struct FetchExplanation: Sendable {
     public let sql: String
     /// How many values are bound.
     public let valueCount: Int
-    /// What is done, in words, in the order of the statement's plan.
+    /// The steps in words, in the order of the statement's plan.
     public let steps: [String]
     /// Tells whether an index or key finds the objects of the entity, or serves their order.
     public let usesIndex: Bool

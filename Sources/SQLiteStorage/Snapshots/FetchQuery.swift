@@ -1,6 +1,6 @@
 /// The SQL of a checked fetch request, and how its rows are read.
 struct FetchQuery {
-    /// What a query delivers.
+    /// The kind of a query's result.
     enum Output {
         /// Columns `pk`, `_placeholder`, `_entity` where the table has it, the shape's single values; then, for a page,
         /// those that order it.

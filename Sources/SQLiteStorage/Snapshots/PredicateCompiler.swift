@@ -18,7 +18,7 @@ struct PredicateCompiler {
     }
 
     let model: ObjectModel
-    /// What `now()` is, in microseconds since 1970 UTC.
+    /// The value of `now()`, in microseconds since 1970 UTC.
     let now: Int64
     private(set) var bindings: [Value] = []
     /// Tells whether `now()` is among the values.
@@ -233,7 +233,7 @@ struct PredicateCompiler {
             if right.type.isDate { return "((\(first) - \(second)) / 1000000.0)" }
             return "(\(first) \(operation.rawValue) CAST(round(\(second) * 1000000.0) AS INTEGER))"
         }
-        // Division is that of real numbers, as in derived attributes; by nought it gives null.
+        // Division is that of real numbers, as in derived attributes; by zero it gives null.
         if operation == .divide { return "(CAST(\(first) AS REAL) / \(second))" }
         return "(\(first) \(operation.rawValue) \(second))"
     }

@@ -4,7 +4,7 @@ import GRDB
 struct SQLiteSnapshot: SnapshotSession {
     let database: Database
     let model: ObjectModel
-    /// What the connection keeps from read to read, or nil where it keeps nothing.
+    /// The caches that the connection keeps from read to read, or nil.
     var caches: ReaderCaches?
 
     func storeID() throws -> String { try metadata("storeID") ?? "" }

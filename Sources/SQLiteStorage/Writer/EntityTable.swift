@@ -35,7 +35,7 @@ final class EntityTable {
             "SELECT pk, _placeholder, \(columns.joined(separator: ", ")) FROM \(SQLText.quoted(entity.viewName))"
     }
 
-    /// Lets go of all prepared statements: a connection with one cannot be closed.
+    /// Releases all prepared statements: a connection with one cannot be closed.
     func releaseStatements() {
         lookUps.removeAll()
         updates.removeAll()
@@ -254,7 +254,7 @@ final class EntityTable {
         return statement
     }
 
-    /// Names the entity of a row anew: a placeholder's, that is known better now.
+    /// Names the entity of a row again: a placeholder's, that is known better now.
     func setEntity(_ own: Entity, pk: Int64) throws(StoreError) {
         let key = LookUp(column: "_entity", width: 0)
         let statement: PreparedStatement

@@ -16,7 +16,7 @@ final class JoinTableRows {
         places = join.positionColumns.map { ", \($0)" }.joined()
     }
 
-    /// Lets go of all prepared statements: a connection with one cannot be closed.
+    /// Releases all prepared statements: a connection with one cannot be closed.
     func releaseStatements() {
         lookUps.removeAll()
         insertion = nil

@@ -1,6 +1,6 @@
 import GRDBSQLite
 
-// What a save writes.
+// The writes of a save.
 extension WriterConnection {
     func write(_ changes: RowChanges) throws(StoreError) {
         for link in changes.removedLinks { try joins[link.table].delete(link.pair) }

@@ -37,7 +37,7 @@ final class WriterConnection {
         return statement
     }
 
-    /// Lets go of all prepared statements: a connection with one cannot be closed.
+    /// Releases all prepared statements: a connection with one cannot be closed.
     func releaseStatements() {
         statements.removeAll()
         for entity in entities { entity.releaseStatements() }
