@@ -1,2 +1,2 @@
-// Whoever imports the graph's core has the model's types with it.
+// A module that imports the graph's core has the model's types with it.
 @_exported import GraphModel

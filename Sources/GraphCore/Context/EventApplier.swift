@@ -173,7 +173,7 @@ package final class EventApplier {
     private func upsert(_ operation: ObjectOperation, _ known: ContextObject?) throws {
         let entity = registry.model.entities[operation.entity]
         guard entity.mergePolicy != nil else { return try upsert(operation, entity, known) }
-        // An event that mistakes the object's entity fails, whoever holds its values.
+        // An event that mistakes the object's entity fails, even where another object holds its values.
         if let known, known.isAlive { try checkKind(of: known, entity) }
         if let operation = try meetUniqueValues(operation, entity) {
             try upsert(operation, entity, registry.known(operation.entity, operation.identity))

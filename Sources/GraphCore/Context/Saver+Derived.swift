@@ -1,5 +1,5 @@
 // Derived values, as far as they follow from what the chunk holds in memory: counts and sums by what was added and
-// taken away, extremes by what came, key paths by what was loaded. What only the rows can tell is noted for
+// taken away, extremes by what came, key paths by what was loaded. The saver notes the rest for
 // ``DerivedPropagation``.
 extension Saver {
     struct Link {
@@ -273,7 +273,7 @@ extension Saver {
 
     /// Returns what the rows have to tell, to be followed through the stored references before rows are written.
     ///
-    /// The stored references lead from a changed object to too many readers rather than too few: whoever was led
+    /// The stored references lead from a changed object to too many readers rather than too few: a reader that was led
     /// elsewhere by this chunk has been computed in memory, and is computed once more.
     func marks(of changes: DerivedChanges) -> DerivedMarks {
         var sources: [PathKey: [Int64]] = [:]

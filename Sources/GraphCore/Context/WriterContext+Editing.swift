@@ -28,7 +28,7 @@ extension WriterContext {
         }
     }
 
-    /// Commits the chunks of events; whoever applied them is told by the next call if that fails.
+    /// Commits the chunks of events; the next call throws to their caller if that fails.
     func commitChunks() throws(StoreError) {
         guard uncommittedRows > 0 else { return try commit() }
         do {

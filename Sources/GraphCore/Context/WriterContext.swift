@@ -98,7 +98,7 @@ public final class WriterContext: @unchecked Sendable {
     private var lastCommittedToken: Int64?
     private var isClosed = false
     var savedToken: Int64?
-    /// Why applied chunks were undone by somebody else's save; whoever applied them has to be told.
+    /// Why another save undid applied chunks; the next call throws it to their caller.
     var undoneChunks: StoreError?
 
     /// The number of rows written since the last commit.

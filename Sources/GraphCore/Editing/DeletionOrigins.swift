@@ -1,4 +1,4 @@
-/// Why objects of an editing context go: a program deleted them, or a rule 'cascade' takes them along with others.
+/// Why objects of an editing context go: a program deleted them, or the rule 'cascade' reaches them from others.
 package struct DeletionOrigins {
     private var roots: Set<ObjectKey> = []
     private var followers: [ObjectKey: [ObjectKey]] = [:]

@@ -54,7 +54,7 @@ extension EditingContext {
         undoStack.clear()
     }
 
-    /// Reads an object's row again. What is not saved of it is kept on top of it (`mergeChanges`), or dropped.
+    /// Reads an object's row again. Its unsaved changes are kept on top of it (`mergeChanges`), or dropped.
     ///
     /// After a merge the snapshot is the new row: the next save meets no conflict with what was read.
     ///
@@ -71,7 +71,7 @@ extension EditingContext {
 
     /// Turns all objects without changes into faults; those that nobody holds are forgotten.
     ///
-    /// What is not saved stays, on top of the rows as they were read.
+    /// Unsaved changes stay, on top of the rows as they were read.
     public func refreshAll() {
         undoStack.clear()
         let linked = linkedKeys()
@@ -93,7 +93,7 @@ extension EditingContext {
         try takeUp(result.inserted + result.updated + result.deleted)
     }
 
-    /// Takes up what the history tells of, by whatever process it was saved; an element of a ``HistorySequence``, say.
+    /// Takes up the changes of the history, saved by any process; an element of a ``HistorySequence``, say.
     ///
     /// Source: +[NSManagedObjectContext mergeChangesFromRemoteContextSave:intoContexts:].
     ///

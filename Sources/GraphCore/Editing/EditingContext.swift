@@ -2,7 +2,7 @@ import Foundation
 
 /// A scratch pad of objects: read, change, insert and delete them, then save all of it or none.
 ///
-/// What NSManagedObjectContext is to Core Data. Contexts of one process save through one ``WriterContext`` and so share
+/// The counterpart of Core Data's NSManagedObjectContext. Contexts of one process save through one ``WriterContext`` and so share
 /// its lease with the worker; each has objects and snapshots of its own, and knows nothing of the others until it saves
 /// or refreshes. A context is confined to the isolation that made it.
 ///
@@ -371,7 +371,7 @@ public final class EditingContext {
         if row === object.deletedRow { return }
         let key = ObjectKey(row)
         if !row.isAlive || pending.deletions.contains(key) { return }
-        // What a deleted object refused is missing from no save.
+        // No save lacks the values that a deleted object refused.
         refusals.settle(object)
         try perform { pending.deletions.append(key) }
     }

@@ -1,6 +1,6 @@
 /// The handles of a context's objects that somebody holds.
 ///
-/// They stand in the order in which they were made, which is that of their memory: whoever goes through them all finds
+/// They stand in the order in which they were made, which is that of their memory: a loop over all finds
 /// the next one nearby.
 struct HandleTable {
     private struct Handle {

@@ -8,7 +8,7 @@ public final class ManagedObject {
     /// The object's name in the store; temporary until its first save.
     public internal(set) var objectID: ManagedObjectID
     package var batch: FaultBatch?
-    /// The row as it was last known, where the context has taken up that somebody else deleted it.
+    /// The row as it was last known, where the context has taken up that another writer deleted it.
     var deletedRow: ContextObject?
     /// The typed view on the object, as long as somebody holds it.
     weak var typedObject: TypedObject?
@@ -34,7 +34,7 @@ public final class ManagedObject {
     public var isInserted: Bool { known.map { $0.isNew && $0.isAlive } ?? false }
     /// Tells whether the next save changes the object.
     public var isUpdated: Bool { known.map { !$0.isNew && $0.isAlive && context.isChanged($0) } ?? false }
-    /// Tells whether the next save deletes the object, or the context has taken up that somebody else did.
+    /// Tells whether the next save deletes the object, or the context has taken up that another writer did.
     public var isDeleted: Bool { known.map { context.willBeDeleted($0) } ?? (deletedRow != nil) }
     /// Tells whether the object has changes that are not saved.
     public var hasChanges: Bool { isInserted || isUpdated || known != nil && isDeleted }

@@ -26,7 +26,7 @@ package struct MergeDecision {
     package let stored: [Value]
     /// The slots that the context means to change.
     let changedHere: [Int]
-    /// The slots that somebody else changed.
+    /// The slots that another writer changed.
     let changedThere: [Int]
 
     init(entity: Entity, snapshot: [Value], local: [Value], stored: [Value], changedHere: [Int]) {
@@ -89,7 +89,7 @@ package struct MergeDecision {
         return attribute.slot
     }
 
-    /// Tells whether the context's value is the later one; where that cannot be told, the store's wins.
+    /// Tells whether the context's value is the later one; where no order is known, the store's wins.
     static func isLater(_ local: Value, than stored: Value, _ type: AttributeType) -> Bool {
         if local.isNull { return false }
         return stored.isNull || Attribute.comesBefore(stored, local, type)

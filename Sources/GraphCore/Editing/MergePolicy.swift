@@ -61,9 +61,9 @@ public struct MergeConflict: Sendable, CustomStringConvertible {
     public enum Kind: String, Sendable {
         /// Both sides changed the object.
         case changed
-        /// The context changed an object that somebody else deleted.
+        /// The context changed an object that another writer deleted.
         case deletedInStore
-        /// The context deletes an object that somebody else changed.
+        /// The context deletes an object that another writer changed.
         case deletedInContext
         /// The context's object claims a value that has to be unique and that another object has.
         case uniqueness
@@ -81,7 +81,7 @@ public struct MergeConflict: Sendable, CustomStringConvertible {
         public let stored: Value
         /// Tells whether the context changed the property.
         public let isChangedInContext: Bool
-        /// Tells whether somebody else changed the property.
+        /// Tells whether another writer changed the property.
         public let isChangedInStore: Bool
 
         /// Tells whether both sides changed the property, to different values.

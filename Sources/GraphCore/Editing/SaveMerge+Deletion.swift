@@ -12,7 +12,7 @@ extension SaveMerge {
         var stays: Bool { winner == .store || winner == .custom }
     }
 
-    /// Asks the policies about what somebody else changed, and chooses what goes.
+    /// Asks the policies about the changes of other writers, and chooses the objects to delete.
     ///
     /// What a rule took along in the context goes as long as something goes that takes it along, whatever its own policy
     /// says; and it stays where that stays.

@@ -96,13 +96,13 @@ extension SaveMerge {
                 policy: edits.policy(of: edit).name, decision: winner))
     }
 
-    /// Notes what became of an object that the context changed and somebody else deleted.
+    /// Notes the outcome for an object that the context changed and another writer deleted.
     func noteDeletedInStore(_ edit: EditSet.Edit, _ winner: MergeDecision.Winner) throws {
         let local = try json(edit.object.state.values, edit.slots, edit.object.entity, inContext: true)
         note(.deletedInStore, edit, winner, of: edit.object.identity, local: local, stored: nil)
     }
 
-    /// Notes what became of an object that the context deleted and somebody else changed.
+    /// Notes the outcome for an object that the context deleted and another writer changed.
     func noteDeletedInContext(
         _ edit: EditSet.Edit, _ row: ContextObject, _ winner: MergeDecision.Winner
     ) throws {

@@ -118,7 +118,7 @@ extension SaveMerge {
             made = placeholder
             applier.willChange(made)
             try applier.narrow(made, to: object.entity)
-            // What an entity below asks for besides.
+            // The further demands of an entity below.
             for attribute in made.entity.attributes where !attribute.isDerived {
                 let isOwn = object.entity.attributes.hasAttribute(at: attribute.slot)
                 if !isOwn, made.state.values[attribute.slot].isNull {
@@ -134,7 +134,7 @@ extension SaveMerge {
         }
         targets[ObjectKey(object)] = made
         makeOwn(made)
-        // What is not set leaves alone what a placeholder was given by its inverses.
+        // An unset property keeps the value that a placeholder got from its inverses.
         for link in object.entity.linkColumns where object.isGiven(link.slot) {
             set(link.slot, object.state.values[link.slot], of: made)
         }

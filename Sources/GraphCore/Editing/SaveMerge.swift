@@ -14,7 +14,7 @@ final class SaveMerge {
     var updates: [Update] = []
     /// The objects to delete.
     var toDelete: [ContextObject] = []
-    /// The objects that were deleted, with those that delete rules took along.
+    /// The objects that were deleted, with those that delete rules reached from them.
     var deleted: [ContextObject] = []
     private var links: [(object: ContextObject, slot: Int, value: Value)] = []
     /// The same by object and slot.
@@ -90,7 +90,7 @@ final class SaveMerge {
             note(join.destinationEntity, link.pair.destination)
         }
         for (entity, pks) in keys.enumerated() { try registry.load(entity: entity, primaryKeys: Array(pks)) }
-        // What the objects meet by identity and by unique value: the events' own look-ups find it.
+        // The stored objects with the same identities and unique values: the events' own look-ups find them.
         let prefetch = Prefetch(registry: registry)
         var identities: [[Value]] = Array(repeating: [], count: model.entities.count)
         for edit in [edits.inserted, edits.updated].joined() {
@@ -134,7 +134,7 @@ final class SaveMerge {
     private func resolve(_ edit: EditSet.Edit, _ refused: inout [MergeConflict]) throws {
         let object = edit.object
         let byIdentity = registry.known(object.entity.index, object.identity)
-        // An object that was deleted and made again has another row, and is the same for whoever changes it.
+        // An object that was deleted and made again has another row, and is the same object for the context that changes it.
         guard let row = registry.known(object.entity.index, pk: object.pk) ?? byIdentity, row.isAlive else {
             return try meetLoss(edit, &refused)
         }
@@ -175,7 +175,7 @@ final class SaveMerge {
         }
     }
 
-    /// Meets an object that the context changed and somebody else deleted.
+    /// Resolves an object that the context changed and another writer deleted.
     private func meetLoss(_ edit: EditSet.Edit, _ refused: inout [MergeConflict]) throws {
         let decision = MergeDecision(
             entity: edit.object.entity, snapshot: edit.object.original, local: edit.object.state.values,
@@ -208,7 +208,7 @@ final class SaveMerge {
         }
     }
 
-    /// Makes an object again that somebody else deleted, as the context has it; under its own key, unless references that
+    /// Makes an object again that another writer deleted, as the context has it; under its own key, unless references that
     /// the rule 'no action' left dangling lead there: they are not to come alive again.
     private func insertAgain(_ edit: EditSet.Edit, _ given: [Int: Value]) throws {
         let object = edit.object
@@ -307,7 +307,7 @@ final class SaveMerge {
         for (object, slot, value) in links where object.isAlive {
             guard let relationship = object.entity.relationship(at: slot) else { continue }
             var destination: ContextObject?
-            // A reference to what somebody else deleted is empty.
+            // A reference to an object that another writer deleted is empty.
             if case .integer(let pk) = value { destination = try target(entity: relationship.destinationIndex, pk) }
             try applier.setDestination(destination, relationship, of: object)
         }
@@ -345,7 +345,7 @@ final class SaveMerge {
 
     // MARK: Outcome
 
-    /// What the save made of the context's objects; asked after the rows are written.
+    /// The saved state of the context's objects; asked after the rows are written.
     func outcome() -> EditOutcome {
         var outcome = EditOutcome(targets: targets)
         outcome.result.inserted.reserveCapacity(edits.inserted.count)

@@ -6,7 +6,7 @@ public struct RepairReport: Sendable {
     public package(set) var danglingReferenceCount = 0
     /// The number of rows of join tables without an object at one end, removed.
     public package(set) var orphanedLinkCount = 0
-    /// The number of history transactions that tell of it.
+    /// The number of history transactions with the repairs.
     public package(set) var transactionCount = 0
     /// The result of the verification afterwards.
     public package(set) var remaining = VerificationReport(checks: [])

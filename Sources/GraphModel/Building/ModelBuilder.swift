@@ -2,7 +2,7 @@
 ///
 /// Notes every problem rather than the first, so that a person repairs a file in one go.
 package struct ModelBuilder {
-    /// What the file declares; once the hierarchies are resolved, each entity with what it inherits, inherited
+    /// The declarations of the file; once the hierarchies are resolved, each entity with what it inherits, inherited
     /// properties first.
     var declaration: ModelDeclaration
     /// The declarations of the file as they were read.

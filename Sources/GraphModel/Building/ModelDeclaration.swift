@@ -5,7 +5,7 @@ package struct ModelDeclaration: Sendable {
     package var entities: [EntityDeclaration] = []
     /// The file's notes about the model, for people and tools.
     package var info: [String: String] = [:]
-    /// What is to be told once about the file: settings that have no effect here, and what was added.
+    /// Notes that are reported once about the file: settings without effect here, and additions.
     package var notes: [String] = []
 
     package init(name: String = "model", version: String = "1") {

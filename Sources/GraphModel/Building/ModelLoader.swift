@@ -90,6 +90,6 @@ extension ObjectModel {
     /// The model as a YAML file: the same text for the same model, and the same model when it is read again.
     public var yaml: String { YAMLModelWriter(declaration).text }
 
-    /// What its file says that has no effect here, and what was given to it: a line each.
+    /// Notes about its file: settings without effect here, and additions, a line each.
     public var notes: [String] { declaration.notes }
 }

@@ -1,6 +1,6 @@
 /// Gives tables, views and columns their names: SQLite's know no case, and the store has names of its own.
 ///
-/// What has to be told apart gets a suffix with `$`, which no name of a model holds and which needs no quotes. The names
+/// Names that would be equal get a suffix with `$`, which no name of a model holds and which needs no quotes. The names
 /// follow from the model alone, whatever the order of its lines. The rules are in docs/reference/store.md, "Names".
 package struct StoreNames {
     /// Names that have been given, without case.

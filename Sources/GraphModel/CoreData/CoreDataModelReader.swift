@@ -1,6 +1,6 @@
 /// Reads the XML of a Core Data model into a declaration, noting every mistake with its line.
 ///
-/// What has no meaning here is kept under `info` and counted, to be reported once. The rules are in docs/reference/model.md,
+/// Settings without meaning here are kept under `info` and counted, to be reported once. The rules are in docs/reference/model.md,
 /// "Models from Core Data". Source: the files that Xcode writes, and NSManagedObjectModel's headers for their meaning.
 struct CoreDataModelReader {
     let file: CoreDataModelFile
@@ -52,7 +52,7 @@ struct CoreDataModelReader {
 
     mutating func remark(_ line: Int, _ text: String) { remarks.append("\(file.contents):\(line): \(text)") }
 
-    /// Notes how something was read, to be told once with all its places.
+    /// Notes how something was read, to be reported once with all its places.
     mutating func note(_ text: String, at place: String) {
         if let index = readings.firstIndex(where: { $0.text == text }) {
             readings[index].places.append(place)

@@ -36,7 +36,7 @@ public struct ModelError: Error, Sendable, CustomStringConvertible {
 
     /// A stable code for scripts and logs.
     public var code: String { "model.invalid" }
-    /// A model does not mend itself.
+    /// A model does not repair itself.
     public var isRetriable: Bool { false }
 
     /// The problems, one a line.

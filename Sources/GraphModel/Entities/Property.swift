@@ -66,7 +66,7 @@ public final class Attribute: Sendable {
     /// The value of a derived attribute before anything is known: zero for counts and sums, otherwise null.
     package var initialDerivedValue: Value { derivation?.beginsAtZero == true ? zero : .null }
 
-    /// Nought in the attribute's stored form.
+    /// Zero in the attribute's stored form.
     package var zero: Value {
         switch type {
         case .double, .float: .double(0)

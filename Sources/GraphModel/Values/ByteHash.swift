@@ -70,7 +70,7 @@ extension Value {
         switch self {
         case .null: ByteHash.hash(0, seed: seed)
         case .integer(let number): ByteHash.hash(UInt64(bitPattern: number), seed: seed)
-        // Nought has two forms, which are equal.
+        // Zero has two forms, which are equal.
         case .double(let number): ByteHash.hash((number == 0 ? 0 : number).bitPattern, seed: seed)
         case .text(let text): Self.hash(text, seed: seed)
         case .blob(let bytes): bytes.withUnsafeBytes { ByteHash.hash($0, seed: seed) }

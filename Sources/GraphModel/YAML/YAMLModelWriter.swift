@@ -1,6 +1,6 @@
 /// Writes a declaration as a model file in YAML: the same text for the same declaration.
 ///
-/// Reading the text again gives the same declaration, lines and notes aside. Whatever has its default is left out.
+/// Reading the text again gives the same declaration, lines and notes aside. Defaults are left out.
 struct YAMLModelWriter {
     private let model: ModelDeclaration
 

@@ -8,7 +8,7 @@ struct SourceKey: Hashable {
 
 /// Remembers what the store holds of each source, so that every position is saved as a compare-and-set.
 ///
-/// A consumer that works on with an old position, for a rebalance or somebody else's write that it has not seen, saves
+/// A consumer that works on with an old position, for a rebalance or another writer's commit that it has not seen, saves
 /// nothing: the store refuses its chunk.
 struct PositionLedger {
     private var stored: [SourceKey: SourcePosition.Predecessor] = [:]

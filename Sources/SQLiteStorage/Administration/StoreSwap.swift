@@ -1,10 +1,10 @@
 import CSQLiteSettings
 import Foundation
 
-/// Puts a store that was built beside another in that one's place, in one step for whoever opens it.
+/// Puts a store that was built beside another in its place, in one step for every program that opens it.
 ///
 /// A file `STORE.swap` says from before the first step until after the last that a swap is under way, and of which
-/// file. Whoever opens the store for writing completes such a swap first, so it may be interrupted anywhere. Who has
+/// file. A program that opens the store for writing completes such a swap first, so it may be interrupted anywhere. Who has
 /// the old file open keeps the old store; `STORE-wal` and `STORE-shm` are taken from under it, for they would be taken
 /// for the new store's.
 public struct StoreSwap: Sendable {
@@ -92,7 +92,7 @@ public struct StoreSwap: Sendable {
         if descriptor < 0 { return }
         defer { Glibc.close(descriptor) }
         guard flock(descriptor, LOCK_EX) == 0 else { throw swap.failure("lock \(swap.record)") }
-        // Somebody else may have completed it meanwhile.
+        // Another process may have completed it meanwhile.
         guard let own = FileIdentity(descriptor: descriptor), own == FileIdentity(swap.record) else { return }
         var bytes = [UInt8](repeating: 0, count: 64)
         let count = read(descriptor, &bytes, bytes.count)

@@ -5,7 +5,7 @@ import Synchronization
 
 /// Decides after each commit how the write-ahead log is carried over to the store.
 ///
-/// A passive checkpoint waits for nobody, and gives way to a reader whose snapshot is older. Where readers follow on
+/// A passive checkpoint waits for nobody, and stops at a reader whose snapshot is older. Where readers follow on
 /// one another there is always such a one, and the log would grow for as long as they come. So at some size the writer
 /// waits for the current readers, after which the log begins again. Who reads for longer than that is not waited
 /// for again before a while has passed. Source: sqlite.org/wal.html, "Avoiding Excessively Large WAL Files".

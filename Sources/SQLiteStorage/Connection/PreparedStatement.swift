@@ -102,7 +102,7 @@ final class PreparedStatement {
         while try step() {}
     }
 
-    /// Lets go of the bound values.
+    /// Releases the bound values.
     func clearBindings() {
         sqlite3_clear_bindings(statement)
     }

@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// GRDB's own pool prepares the statements around each read again, which short reads feel.
 final class ReaderPool: Sendable {
-    /// A connection; whoever has taken it out of the pool is alone with it.
+    /// A connection, which one caller at a time takes out of the pool.
     private final class Reader: @unchecked Sendable {
         let queue: DatabaseQueue
         let caches = ReaderCaches()

@@ -131,7 +131,7 @@ enum SQLFunctions {
         init(_ type: AttributeType) { sum = RunningSum(for: type) }
     }
 
-    /// The second argument tells of what the sum is: 0 whole numbers, 1 binary fractions, 2 decimals.
+    /// The second argument is the kind of the sum's values: 0 whole numbers, 1 binary fractions, 2 decimals.
     private static func addToSum(_ context: OpaquePointer?, _ arguments: UnsafeMutablePointer<OpaquePointer?>?) {
         let types: [AttributeType] = [.integer64, .double, .decimal]
         let type = types[Int(max(0, min(2, sqlite3_value_int(arguments?[1]))))]

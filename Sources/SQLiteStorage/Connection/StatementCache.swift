@@ -16,7 +16,7 @@ final class StatementCache {
         return try PreparedStatement(connection, sql: sql)
     }
 
-    /// Makes a statement ready for whoever takes it next.
+    /// Makes a statement ready for its next use.
     func giveBack(_ statement: PreparedStatement, _ sql: String) {
         statement.reset()
         statement.clearBindings()

@@ -50,7 +50,7 @@ extension MigrationChain {
                 .unavailable, "Could not keep the old store as \(backup): \(String(cString: strerror(errno)))",
                 remedy: "Check that the folder may be written")
         }
-        // The copy may be of an earlier run: whoever held the lease before this one is to be fenced in the new store.
+        // The copy may be of an earlier run: the former holder of the lease has to be fenced in the new store.
         try MigrationFile(anyFile: path).closing { copy in
             try copy.transaction { database in
                 try database.execute(sql: "UPDATE _lease SET epoch = ?, expires = 0", arguments: [lease.epoch])

@@ -5,7 +5,7 @@ import GRDB
 struct MigrationRun {
     let script: MigrationScript
     let database: Database
-    /// Is told of each statement before it runs; it may throw, and then nothing has happened.
+    /// Takes each statement before it runs; it may throw, and then nothing has happened.
     let willExecute: (String) throws -> Void
 
     var mapping: ModelMapping { script.mapping }

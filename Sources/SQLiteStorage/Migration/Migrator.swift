@@ -2,7 +2,7 @@ import Foundation
 
 /// Migrates a store from the model that it keeps to another one.
 ///
-/// The store's id, its numbering, keys, tombstones, positions and cursors stay. Whatever happens, the store is either as
+/// The store's id, its numbering, keys, tombstones, positions and cursors stay. After any failure the store is either as
 /// it was or wholly migrated.
 public struct Migrator {
     /// How a migration goes about it.
@@ -21,9 +21,9 @@ public struct Migrator {
         public var allowsOlderModel = false
         /// Tells the time, in microseconds since 1970 UTC.
         public var now: () -> Int64 = { Int64(Date().timeIntervalSince1970 * 1_000_000) }
-        /// Is told how many rows of objects were copied.
+        /// Takes the number of rows that were copied.
         public var progress: (Int64) -> Void = { _ in }
-        /// Is told of each statement before it runs, so that a test can make it fail.
+        /// Takes each statement before it runs, so that a test can make it fail.
         var willExecute: (String) throws -> Void = { _ in }
         /// The number of pages beyond which a file may not grow, so that a test can fill the disk.
         var maximumPageCount: Int?

@@ -25,7 +25,7 @@ extension BatchUpdate {
         }
     }
 
-    /// Puts aside what the objects will have, and empties their unique columns.
+    /// Keeps the objects' new values in a temporary table, and empties their unique columns.
     ///
     /// - Throws: ``StoreError``.
     func vacate(_ keys: KeySet) throws(StoreError) {

@@ -149,7 +149,7 @@ final class DerivedPropagation: DerivedComputation {
 
     /// Computes what is marked and what follows from it.
     ///
-    /// - Parameter absorb: is told of each object's changed slots and its values; true where it sees to the history.
+    /// - Parameter absorb: takes each object's changed slots and its values; true where the caller writes the history.
     func run(absorb: (Int, Int64, [Int], [Value]) -> Bool) throws(StoreError) {
         for node in plan.order where marked.contains(node) {
             var last = Int64.min

@@ -29,7 +29,7 @@ struct PredicateCompiler {
     private var aliasCount = 0
     private let firstParameter: Int
 
-    /// Makes a compiler of statements whose first parameters are somebody else's.
+    /// Makes a compiler of statements whose first parameters belong to another text.
     init(model: ObjectModel, now: Int64, firstParameter: Int = 1) {
         self.model = model
         self.now = now

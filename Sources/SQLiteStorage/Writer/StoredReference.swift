@@ -1,7 +1,7 @@
 /// A column whose references to deleted objects no delete rule clears, so the deletion of the rows clears them: that of a
 /// relationship without inverse, or an end of a join table.
 ///
-/// Nobody is changed by it: the history does not tell of it.
+/// No object changes by it, so the history has no entry for it.
 struct StoredReference {
     /// The statement that clears the column, or removes the links, up to its list or query of keys.
     let clearing: String
