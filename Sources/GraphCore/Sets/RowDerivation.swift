@@ -171,7 +171,7 @@ package final class RowDerivation: DerivedComputation {
         }
     }
 
-    /// Returns the destinations of a relationship by owner, each list in the order of the primary keys: the same rows then
+    /// Returns the destinations of a relationship by owner. Each list is in the order of the primary keys, so the same rows
     /// give the same sum of binary fractions.
     private func members(of relationship: Relationship, _ owners: [Int64]) throws(StoreError) -> [Int64: [StoredRow]] {
         var members: [Int64: [StoredRow]] = [:]

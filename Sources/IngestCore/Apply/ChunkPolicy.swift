@@ -1,7 +1,7 @@
 /// Decides when a chunk closes. A chunk is one look-up, one derivation, one transaction of the history and one commit.
 ///
-/// A chunk that keeps up has `chunk.maxOperations`. While more records wait, each full chunk doubles the next one, up to
-/// `chunk.maxBacklogOperations`, where the last commit shows that the doubled one keeps within `commit.maxRows` and
+/// Without backlog a chunk has up to `chunk.maxOperations`. While more records wait, a full chunk doubles the next one, up
+/// to `chunk.maxBacklogOperations`. It does so if its commit took at most half of `commit.maxRows` and
 /// `commit.maxMilliseconds`. A commit beyond them halves the next chunk. An object that changes again and again, such as
 /// a chat that counts its messages, is then written once for more events. Times are in seconds of one monotonic clock.
 public struct ChunkPolicy: Sendable {

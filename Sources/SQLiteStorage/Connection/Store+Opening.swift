@@ -12,8 +12,8 @@ extension Store {
         public var busyTimeoutMilliseconds = 5000
         /// How many connections read at the same time.
         public var maximumReaderCount = 4
-        /// Whether the history has an index by object, made when the store is opened for writing: what changed one
-        /// object is found at once then, and writing takes about a quarter more time.
+        /// Whether opening the store for writing makes an index of the history by object. The changes of one object are
+        /// then found at once, and writing takes about a quarter more time.
         public var indexesHistoryByObject = false
         /// The identity of the store that a new one is to replace, noted when it is made.
         public var replaces: String?
@@ -37,8 +37,8 @@ extension Store {
 
     /// Makes a store that vanishes with the last reference to it, for tests and previews.
     ///
-    /// It lives in memory where the system offers a file system there, otherwise in the temporary folder; snapshots
-    /// and transactions are those of any other store.
+    /// It lives in memory where the system offers a file system there, otherwise in the temporary folder. Snapshots and
+    /// transactions are those of any other store.
     public static func inMemory(model: ObjectModel, options: Options = Options()) throws(StoreError) -> Store {
         let folder = FileManager.default.isWritableFile(atPath: "/dev/shm") ? "/dev/shm" : NSTemporaryDirectory()
         let path = "\(folder)/objectgraph-\(UUID().uuidString).sqlite"
@@ -74,8 +74,8 @@ extension Store {
 
     /// Lets SQLite do without its count of used memory, which costs a lock at each allocation: about 4 % of an import.
     ///
-    /// It is for the whole process and has effect only before its first use of SQLite, so it is a program's to call,
-    /// and not this library's.
+    /// It holds for the whole process, and only if the call comes before the first use of SQLite. So the program calls it,
+    /// not this library.
     public static func disableMemoryStatistics() {
         _ = sqlite3_config_without_memory_statistics()
     }
