@@ -53,12 +53,22 @@ final class ArithmeticFunction {
         switch entry.expression?.value(values, of: entry.attribute) ?? entry.attribute.ownDerivedValue(values) {
         case .integer(let number): sqlite3_result_int64(context, number)
         case .double(let number): sqlite3_result_double(context, number)
-        case .text(let text):
-            // SQLITE_TRANSIENT: SQLite copies the bytes at once.
-            sqlite3_result_text(context, text, -1, unsafeBitCast(-1, to: sqlite3_destructor_type.self))
-        case .null, .blob: sqlite3_result_null(context)
+        case .text(var text):
+            text.withUTF8 { bytes in
+                bytes.withMemoryRebound(to: CChar.self) {
+                    sqlite3_result_text(context, $0.baseAddress, Int32($0.count), Self.copiesAtOnce)
+                }
+            }
+        case .blob(let bytes):
+            bytes.withUnsafeBytes {
+                sqlite3_result_blob(context, $0.baseAddress, Int32($0.count), Self.copiesAtOnce)
+            }
+        case .null: sqlite3_result_null(context)
         }
     }
+
+    /// SQLITE_TRANSIENT: SQLite copies the bytes before the call returns.
+    private static var copiesAtOnce: sqlite3_destructor_type { unsafeBitCast(-1, to: sqlite3_destructor_type.self) }
 
     private static func value(_ argument: OpaquePointer) -> Value {
         switch sqlite3_value_type(argument) {
@@ -66,7 +76,11 @@ final class ArithmeticFunction {
         case SQLITE_FLOAT: return .double(sqlite3_value_double(argument))
         case SQLITE_TEXT:
             guard let start = sqlite3_value_text(argument) else { return .null }
-            return .text(String(cString: start))
+            let count = Int(sqlite3_value_bytes(argument))
+            return .text(String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self))
+        case SQLITE_BLOB:
+            let count = Int(sqlite3_value_bytes(argument))
+            return .blob([UInt8](UnsafeRawBufferPointer(start: sqlite3_value_blob(argument), count: count)))
         default: return .null
         }
     }

@@ -1,3 +1,4 @@
+import Foundation
 import ObjectGraph
 import Testing
 
@@ -35,6 +36,33 @@ import Testing
         #expect(again.count == 0)
         #expect(again.token == nil)
         #expect(try graph.store.read { try $0.lastToken() } == 3)
+    }
+
+    @Test func `a derived copy of any type follows`() throws {
+        let graph = try Graph(
+            yaml: """
+                entities:
+                  E:
+                    identity: id
+                    attributes:
+                      id: { type: string }
+                      key: { type: uuid, optional: true }
+                      data: { type: binary, optional: true }
+                      text: { type: string, optional: true }
+                      keyCopy: { type: uuid, derived: key }
+                      dataCopy: { type: binary, derived: data }
+                      textCopy: { type: string, derived: text }
+                """)
+        try graph.apply(graph.upsert("E", "x"))
+        let key = UUID()
+        _ = try graph.writer.execute(
+            BatchUpdateRequest(
+                "E", set: ["key": .value(key), "data": .value(Data([0, 1, 255])), "text": .value("a\0b")]))
+        let row = try #require(try graph.rows("SELECT key, keyCopy, data, dataCopy, text, textCopy FROM E").first)
+        #expect(row[0] == .blob(withUnsafeBytes(of: key.uuid) { [UInt8]($0) }) && row[1] == row[0])
+        #expect(row[2] == .blob([0, 1, 255]) && row[3] == row[2])
+        #expect(row[4] == .text("a\0b") && row[5] == row[4])
+        #expect(try graph.store.inSQLite().verify().isSound)
     }
 
     @Test(.onlyInSQLite("memory names the changed properties only"))
