@@ -25,8 +25,8 @@ final class ChangedNames {
     private static let maximumCount = 4096
     private var known: [Key: String] = [:]
 
-    /// Returns the names separated by commas: those of the changed slots that hold a property first, then those of the
-    /// relationships in join tables whose links changed, each in the entity's order.
+    /// Returns the names separated by commas: changed slots of properties first, then relationships with changed links in
+    /// join tables. Each group is in the entity's order.
     func text(of object: ContextObject) -> String {
         guard let key = Key(object) else { return Self.joined(object) }
         if let text = known[key] { return text }

@@ -1,7 +1,7 @@
 /// An object as the writer context holds it until its next reset.
 ///
-/// Its entity and its state are used so often that checking each access for others at the same time takes 4 % of a
-/// save: debug builds check them, as all tests do, and release builds do not.
+/// A save uses the object's entity and state so often that exclusivity checks take 4 % of its time. Debug builds, and so
+/// all tests, check each access; release builds do not.
 package final class ContextObject {
     /// The object's entity: the most special one by which an event or a reference has named it.
     #if !DEBUG

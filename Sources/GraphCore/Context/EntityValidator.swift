@@ -1,8 +1,8 @@
-/// Checks of a program's own on the objects of an entity and its sub-entities, at the end of each event that touches
-/// them; a failure makes the event fail whole.
+/// A program's own checks of the objects of an entity and its sub-entities. They run at the end of each event that touches
+/// an object, and a failure makes the whole event fail.
 ///
-/// Register them in ``WriterContext/Options/validators``. They run while the writer is held, once an object and event,
-/// and see the object as the event leaves it, before derived values are computed. Placeholders are not validated.
+/// Register them in ``WriterContext/Options/validators``. They run once for each object and event,
+/// while no other thread uses the writer. They see the object as the event leaves it, before derived values are computed. Placeholders are not validated.
 /// ``EditingContext/validate()`` asks them too, and so does a save twice: before the will-save hooks, with the context's
 /// values, and after them, with the store's.
 /// Source: NSManagedObject.h, validateForInsert, validateForUpdate and validateForDelete.
@@ -43,8 +43,8 @@ public struct ObjectValidation {
     /// The object's identity.
     public var identity: Value { values[entity.identitySlot] }
 
-    /// The value of an attribute, or the primary key of a to-one relationship's destination, a negative one where it is
-    /// not saved yet; null for any other name.
+    /// The value of an attribute, or the primary key of a to-one relationship's destination; null for any other name. The
+    /// key of an unsaved destination is negative.
     public func value(_ property: String) -> Value { value(property, in: values) }
 
     /// The value before the event; null for an object that was not there.

@@ -2,8 +2,8 @@
 extension EventApplier {
     /// Makes an object one of an entity below its own, where an event or a reference names it by that.
     ///
-    /// Events come in any order, so an object is of the most special entity that any of them has named; two names of
-    /// which neither is above the other contradict each other.
+    /// Events come in any order, so an object has the most special entity that any of them has named. Two entities beside
+    /// each other contradict each other.
     func narrow(_ object: ContextObject, to entity: Entity) throws(EventFailure) {
         if object.entity.isKind(of: entity) { return }
         try checkKind(of: object, entity)

@@ -9,8 +9,8 @@ package struct KeyHash {
         bits = Self.mix(Self.mix(UInt64(bitPattern: first), UInt64(bitPattern: second)), UInt64(bitPattern: third))
     }
 
-    /// Returns the hash for a table; each has a seed of its own, so that what is copied from one into another in the
-    /// order of the one does not fill the other from one side.
+    /// Returns the hash for a table. Each table has a seed of its own, so a copy in one table's order does not fill another
+    /// one from one side.
     package func mixed(_ seed: Int) -> Int { Int(truncatingIfNeeded: Self.mix(bits, UInt64(truncatingIfNeeded: seed))) }
 
     private static func mix(_ one: UInt64, _ other: UInt64) -> UInt64 {

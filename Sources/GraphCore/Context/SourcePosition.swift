@@ -16,8 +16,8 @@ public struct SourcePosition: Sendable, Hashable {
     public var partition: Int32
     /// The offset of the next record of a partition, or the number of records of a file that are done.
     public var nextOffset: Int64
-    /// The fingerprint of a file, or of a partition's last record, which differs from that of another one at the same
-    /// offset; nil where nothing is known.
+    /// The fingerprint of a file, or of a partition's last record; nil where none is known. Another file or record at the
+    /// same offset has another one.
     public var detail: String?
     /// The position that the store has to hold, so that a writer with an old position saves nothing.
     public var predecessor: Predecessor = .anything

@@ -2,8 +2,8 @@ import Foundation
 
 /// The private context that writes a store: applies events in chunks, saves each with its history, then forgets it.
 ///
-/// Chunks gather in one database transaction until ``commit()``: what a crash interrupts was never there. Making it takes
-/// the store's lease, so it is also what the editing contexts of a process save through: calls from several threads
+/// Chunks gather in one database transaction until ``commit()``; a crash before leaves nothing of them. The initialiser
+/// takes the store's lease, so the editing contexts of a process save through the same writer. Calls from several threads
 /// come one after the other.
 public final class WriterContext: @unchecked Sendable {
     // Everything that changes is guarded by the lock; a call may lead to others of the same context.
@@ -65,8 +65,8 @@ public final class WriterContext: @unchecked Sendable {
         public var positions: [SourcePosition] = []
         /// Records that could not be decoded.
         public var deadLetters: [DeadLetter] = []
-        /// The numbers of the dead letters that the events were, one an event, where they are tried again: those of
-        /// events that are applied or stale are removed, the others' attempts counted.
+        /// The numbers of the dead letters that are tried again, one for each event. The save removes the letters of
+        /// applied and stale events, and counts an attempt of the others.
         public var retriedLetters: [Int64] = []
         /// Dead letters that were tried again and could not be decoded, with the new reason.
         public var undecodedLetters: [DeadLetter] = []
@@ -169,8 +169,8 @@ public final class WriterContext: @unchecked Sendable {
                 if isFirst { return try save(chunk, deadLetter, isolatesEvents: false) }
                 return try session.undoingOnFailure { try save(chunk, deadLetter, isolatesEvents: false) }
             } catch let error as StoreError where error.isOfOneEvent {
-                // A rule of the schema that the checks in memory do not know, or a stored value that nothing can be
-                // done with: find the event that meets it.
+                // An event broke a rule of the schema that the checks in memory do not know, or met a stored value that no
+                // operation can use. Find that event.
                 if isFirst {
                     try session.rollback()
                     try session.begin()

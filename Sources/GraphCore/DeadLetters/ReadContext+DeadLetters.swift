@@ -19,8 +19,8 @@ extension ReadContext {
         try session.deadLetters(selection, after: id, limit: bounded(limit))
     }
 
-    /// Returns dead letters in the order of their numbers, those after `id`, at most `limit`, and no more than have
-    /// `maximumBytes` of values together unless the first alone has more.
+    /// Returns the dead letters after `id` in the order of their numbers, at most `limit`. Together their values have at
+    /// most `maximumBytes`, unless the first alone has more.
     public func deadLetters(after id: Int64, limit: Int, maximumBytes: Int) throws -> [DeadLetter] {
         var bytes = 0
         let fitting = try session.deadLetterSizes(after: id, limit: bounded(limit)).prefix { size in

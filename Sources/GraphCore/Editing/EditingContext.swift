@@ -2,9 +2,9 @@ import Foundation
 
 /// A scratch pad of objects: read, change, insert and delete them, then save all of it or none.
 ///
-/// The counterpart of Core Data's NSManagedObjectContext. Contexts of one process save through one ``WriterContext`` and so share
-/// its lease with the worker; each has objects and snapshots of its own, and knows nothing of the others until it saves
-/// or refreshes. A context is confined to the isolation that made it.
+/// The counterpart of Core Data's NSManagedObjectContext. Contexts of one process save through one ``WriterContext``,
+/// and so share its lease with the worker. Each has its own objects and snapshots. It sees the others' changes when it
+/// saves or refreshes. A context is confined to the isolation that made it.
 ///
 /// Memory: a context holds the rows that were read until the next ``save()``, ``rollback()`` or ``refreshAll()``, after
 /// which only those remain whose ``ManagedObject`` somebody holds, and until ``reset()``, after which none remain.

@@ -1,7 +1,7 @@
 /// An object of an ``EditingContext``: a handle by which its properties are read and set.
 ///
-/// An object whose row is not in memory is a *fault*: its first use reads the row, together with those of other faults
-/// of the same fetch. Objects are used where their context is used and nowhere else; pass ``objectID`` instead.
+/// An object whose row is not in memory is a *fault*. Its first use reads the row, and the rows of other faults of the
+/// same fetch. Use an object only where its context is used, and pass ``objectID`` elsewhere.
 public final class ManagedObject {
     /// The context that the object belongs to.
     public let context: EditingContext

@@ -14,8 +14,8 @@ extension SaveMerge {
 
     /// Asks the policies about the changes of other writers, and chooses the objects to delete.
     ///
-    /// What a rule took along in the context goes as long as something goes that takes it along, whatever its own policy
-    /// says; and it stays where that stays.
+    /// A cascaded object is deleted as long as an object that cascades to it is deleted, whatever its own policy says. It
+    /// survives if all of these survive.
     func meetDeletions(_ refused: inout [MergeConflict]) throws {
         var verdicts: [Verdict] = []
         for edit in edits.deleted {

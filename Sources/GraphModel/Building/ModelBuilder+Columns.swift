@@ -74,8 +74,8 @@ extension ModelBuilder {
             .map { ColumnProperty(key: PropertyKey(entity: index, name: $0.name), sharing: nil) }
     }
 
-    /// Names the columns of a table. Of properties that claim one name, the topmost entity's has it, and among entities
-    /// of one depth that of the entity whose name sorts first: the order of a file's lines must not count.
+    /// Names the columns of a table. Of properties that claim one name, the topmost entity's gets it. Among entities of one
+    /// depth the entity's name decides, because the order of a file's lines must not count.
     private func columnNames(_ properties: [ColumnProperty], _ names: inout StoreNames) -> [PropertyKey: String] {
         var found: [PropertyKey: String] = [:]
         var shared: [Sharing: String] = [:]

@@ -1,7 +1,7 @@
 /// The origins of a model's entities and properties in another model: by renaming identifier, else by name.
 ///
-/// Renaming identifiers are canonical, as in Core Data: an entity that was `A`, then `B` with `renamedFrom: A`, then `C`
-/// with `renamedFrom: A` maps from the first model to the third.
+/// Renaming identifiers are canonical, as in Core Data. An entity `A` becomes `B` with `renamedFrom: A`, and then `C` with
+/// `renamedFrom: A`. It maps from the first model to the third.
 package struct ModelMapping: Sendable {
     /// The origin of an entity of the new model.
     package struct Source: Sendable {

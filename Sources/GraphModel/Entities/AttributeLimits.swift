@@ -1,6 +1,6 @@
 /// The limits of an attribute, for loops over many objects.
 ///
-/// Most values break no limit, and most limits are a range or a length: such a value is known to be fine without a look
+/// Most values break no limit, and most limits are a range or a length. These limits clear such a value without a look
 /// at the attribute, which a loop would copy.
 package struct AttributeLimits: Sendable {
     package let slot: Int

@@ -1,7 +1,7 @@
 /// The effect of an object's deletion on the destinations of a relationship.
 ///
-/// A new rule is a case here and an answer to each question below: contexts, deletions inside the store, the tables,
-/// the verifier and migrations ask these and name no rule.
+/// A new rule is a case here and an answer to each question below. Contexts, deletions inside the store, the tables, the
+/// verifier and migrations ask these questions and name no rule.
 /// Source: NSDeleteRule.
 public enum DeleteRule: String, Sendable, CaseIterable {
     /// Clears the destinations' references to the deleted object.

@@ -53,8 +53,8 @@ public final class Entity: Sendable {
     public let className: String?
     /// The model file's notes for people and tools.
     public let info: [String: String]
-    /// How many slots a row of the table has: attributes first, then to-one relationships, then positions in ordered
-    /// relationships; those of all entities of the hierarchy.
+    /// The number of slots in a row of the table, those of all entities of the hierarchy: attributes first, then to-one
+    /// relationships, then positions in ordered relationships.
     package let slotCount: Int
     /// The number of the slots before the positions, which are no properties.
     package let propertySlotCount: Int
@@ -307,8 +307,8 @@ public struct AttributeList: BidirectionalCollection, Sendable {
     }
 }
 
-/// Properties whose values together no two objects of an entity and its sub-entities may share; where one of the
-/// values is null there is no conflict, which is SQLite's rule.
+/// Properties whose values together no two objects of an entity and its sub-entities may share. A null among the values
+/// lifts the constraint, as in SQLite.
 public struct UniquenessConstraint: Sendable {
     /// The position among the model's constraints.
     public let index: Int

@@ -38,8 +38,7 @@ public enum JSONText {
 extension AttributeType {
     /// Appends a stored value as JSON: numbers and booleans as themselves, decimals too, the rest as strings.
     ///
-    /// A value that is none of the type, which only another program can have stored, is a string: the result is JSON
-    /// whatever the store holds.
+    /// The result is always JSON. A value of another type, which only another program can have stored, becomes a string.
     public func appendJSON(_ value: Value, to output: inout String) {
         switch (self, value) {
         case (_, .null): output += "null"

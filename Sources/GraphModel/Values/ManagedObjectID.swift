@@ -1,7 +1,7 @@
 /// Names an object of a store: its entity and its primary key, which is temporary until the object is saved.
 ///
-/// Two ids of one object are equal, though they name different entities of its hierarchy: events may find out later
-/// that it is of a more special one.
+/// Two ids of one object are equal, even if they name different entities of its hierarchy. A later event may give the
+/// object a more special one.
 /// Ids may be passed between threads and contexts; objects may not.
 public struct ManagedObjectID: Sendable, Hashable, CustomStringConvertible {
     /// Temporary keys grow from here and stay negative.

@@ -2,10 +2,14 @@ import Foundation
 
 /// A property's value in the form in which the store keeps it.
 ///
-/// The forms are SQLite's storage classes; an attribute's ``AttributeType`` says how to read one:
-/// a boolean is `integer` 0 or 1, a date is `integer` microseconds since 1970 UTC, a uuid is a `blob` of 16 bytes,
-/// a decimal is `text` in canonical form, a transformable is `text` holding JSON.
-/// A to-one relationship is `integer`, the destination's primary key.
+/// The forms are SQLite's storage classes. An attribute's ``AttributeType`` says how to read one:
+///
+/// - boolean: `integer` 0 or 1
+/// - date: `integer`, microseconds since 1970 UTC
+/// - uuid: `blob` of 16 bytes
+/// - decimal: `text` in canonical form
+/// - transformable: `text` that holds JSON
+/// - to-one relationship: `integer`, the destination's primary key
 public enum Value: Sendable, Hashable {
     case null
     case integer(Int64)
@@ -15,8 +19,8 @@ public enum Value: Sendable, Hashable {
 
     /// Tells whether two values are the same for SQLite: texts by their bytes.
     ///
-    /// Swift holds canonically equivalent texts to be equal, such as the two spellings of "é"; the store does not, and
-    /// two objects may have them as identities.
+    /// Swift holds canonically equivalent texts to be equal, such as the two spellings of "é". The store does not: two
+    /// objects may have them as identities.
     @inlinable public static func == (left: Value, right: Value) -> Bool {
         switch (left, right) {
         case (.null, .null): true

@@ -4,9 +4,9 @@ import Foundation
 /// Puts a store that was built beside another in its place, in one step for every program that opens it.
 ///
 /// A file `STORE.swap` says from before the first step until after the last that a swap is under way, and of which
-/// file. A program that opens the store for writing completes such a swap first, so it may be interrupted anywhere. Who has
-/// the old file open keeps the old store; `STORE-wal` and `STORE-shm` are taken from under it, for they would be taken
-/// for the new store's.
+/// file. A program that opens the store for writing completes such a swap first, so it may be interrupted anywhere. A
+/// program that has the old file open keeps the old store. The swap removes its `STORE-wal` and `STORE-shm`, which SQLite
+/// would take for the new store's.
 public struct StoreSwap: Sendable {
     /// The last finished step.
     public enum Step: String, Sendable, CaseIterable {

@@ -1,7 +1,7 @@
 /// Writes the condition of a partial index as SQL.
 ///
-/// A schema cannot bind values, so they are written as literals; and a store has to stay writable with the plain
-/// `sqlite3` program, so nothing but SQLite's own operators is used. The text of each comparison is that of
+/// A schema cannot bind values, so they are written as literals. The plain `sqlite3` program has to be able to write the
+/// store, so the condition uses SQLite's own operators only. The text of each comparison is that of
 /// ``PredicateCompiler``, so that SQLite sees when the index serves.
 extension IndexCondition {
     /// The condition on the rows of the entity's table.

@@ -1,7 +1,7 @@
 /// Carries a batch update out: one statement for each few thousand rows, with one row of history for each of them.
 ///
-/// Which objects change is decided before the first of them does: by a list of their keys, or, where many do and the
-/// condition reads nothing but the object itself, window by window along the primary key.
+/// The update chooses all objects before the first one changes, by a list of their keys. If there are many, and the
+/// condition reads the object alone, it goes window by window along the primary key instead.
 struct BatchUpdate {
     let store: WriterConnection
     let history: HistoryWriter

@@ -1,7 +1,7 @@
 /// By which columns a cascade came to the objects that go.
 ///
-/// What was reached by the column of its owner, and by nothing else, has an owner that goes too: no survivor counts it,
-/// and none has to be looked for. A chat's million messages need not be read for that.
+/// The owner of an object that only the column of its owner has reached is deleted too. So no survivor counts the object,
+/// and the deletion looks for none: a chat's million messages need not be read for that.
 struct CascadeReach {
     /// The slots of the columns, for each table of objects, named by its root entity; nil stands for any other way.
     private var ways: [Int: Set<Int?>] = [:]

@@ -1,7 +1,7 @@
 /// The bulk primitives on the table of a hierarchy of entities, most often of one.
 ///
-/// Lists of keys are looked up in one statement for up to 512 of them; shorter lists are padded with null, which
-/// equals nothing, so that a few prepared statements serve every length.
+/// One statement looks up to 512 keys up. Shorter lists are padded with null, which equals nothing. So a few prepared
+/// statements serve every length.
 final class EntityTable {
     /// The entity at the top of the hierarchy.
     let entity: Entity

@@ -1,5 +1,5 @@
-/// A column whose references to deleted objects no delete rule clears, so the deletion of the rows clears them: that of a
-/// relationship without inverse, or an end of a join table.
+/// A column of a relationship without inverse, or an end of a join table. No delete rule clears its references to deleted
+/// objects, so the deletion of the rows clears them.
 ///
 /// No object changes by it, so the history has no entry for it.
 struct StoredReference {
