@@ -53,11 +53,12 @@ instructions: build profiler ## Counts the instructions an event costs; fails ab
 bench: libraries test-tools ## Compares with a C ceiling; COUNT=1000000 ROUNDS=3 by default.
 	Benchmarks/run
 
-lint: ## Checks the sources' format and imports, the pages' English and their links.
+lint: ## Checks the sources' format and imports, the English of pages and comments, and links.
 	swift format lint --strict --recursive Package.swift Sources Tests
 	Tests/imports
 	Tests/Prose/lint --self-test
 	Tests/Prose/lint
+	Tests/Prose/lint --docstrings
 
 format: ## Formats all sources.
 	swift format --in-place --recursive Package.swift Sources Tests

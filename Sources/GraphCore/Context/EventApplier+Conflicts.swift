@@ -49,8 +49,8 @@ extension EventApplier {
         }
     }
 
-    /// What an operation's object has before its own values: what is stored, and defaults where it is new, arrives, or
-    /// becomes one of an entity further down.
+    /// The values of an operation's object before the operation: those of the store, and defaults. Defaults fill an object
+    /// that is new, that arrives, or that becomes one of an entity further down.
     private func valuesToBe(_ operation: ObjectOperation, _ entity: Entity) -> [Value] {
         guard let known = registry.known(entity.index, operation.identity), known.isAlive else {
             return entity.defaults

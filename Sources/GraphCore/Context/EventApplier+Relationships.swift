@@ -90,8 +90,8 @@ extension EventApplier {
         }
     }
 
-    /// Does to an object that refers to a deleted one what the deletion would have done, had the event come in time; where
-    /// it would have deleted the object, returns the tombstone.
+    /// Gives an object that refers to a deleted one the effect that the deletion would have had, had the event come in time.
+    /// If that is the object's deletion, the result is the tombstone.
     private func lead(
         _ object: ContextObject, _ relationship: Relationship, toGone tombstone: Tombstone
     ) throws -> Tombstone? {

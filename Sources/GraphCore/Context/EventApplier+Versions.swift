@@ -13,8 +13,8 @@ extension EventApplier {
         return isOlderOrEqual(operation, than: tombstone)
     }
 
-    /// Compares with the deletion by version where both have one, else by time where both have one; otherwise the
-    /// order of arrival decides and the operation is the newer.
+    /// Compares with the deletion by version where both have one, else by time where both have one. Otherwise the order of
+    /// arrival decides, and the operation is the newer.
     private func isOlderOrEqual(_ operation: ObjectOperation, than tombstone: Tombstone) -> Bool {
         if !operation.version.isNull, let isNewer = tombstone.version.isOlder(than: operation.version) {
             return !isNewer

@@ -60,8 +60,8 @@ package final class ObjectRegistry {
 
     /// A to-many relationship of one object.
     struct LinkKey: KeyHashable {
-        /// The position of the entity that declares the relationship: those of entities beside each other have the same
-        /// positions, and an event may name an object by the wrong one.
+        /// The position of the entity that declares the relationship. Relationships of entities beside each other have the
+        /// same positions, and an event may name an object by the wrong entity.
         let entity: Int
         let relationship: Int
         let pk: Int64

@@ -1,6 +1,5 @@
-// Derived values, as far as they follow from what the chunk holds in memory: counts and sums by what was added and
-// taken away, extremes by what came, key paths by what was loaded. The saver notes the rest for
-// ``DerivedPropagation``.
+// Derived values that follow from the chunk's objects in memory. Counts and sums follow from additions and removals, extremes
+// from new values, key paths from loaded objects. The saver marks the rest for a ``DerivedComputation``.
 extension Saver {
     struct Link {
         let table: Int
@@ -273,8 +272,8 @@ extension Saver {
 
     /// Returns what the rows have to tell, to be followed through the stored references before rows are written.
     ///
-    /// The stored references lead from a changed object to too many readers rather than too few: a reader that was led
-    /// elsewhere by this chunk has been computed in memory, and is computed once more.
+    /// The stored references lead from a changed object to too many readers rather than too few. A reader whose reference
+    /// this chunk changed was computed in memory, and is computed once more.
     func marks(of changes: DerivedChanges) -> DerivedMarks {
         var sources: [PathKey: [Int64]] = [:]
         for object in registry.listed where !plan.paths.isEmpty && !object.isNew {

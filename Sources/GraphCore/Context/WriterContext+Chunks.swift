@@ -69,8 +69,8 @@ extension WriterContext {
     /// The number of objects that a chunk's events may have read beyond those that were foreseen.
     private static let maximumGrowth = 5000
 
-    /// Applies one event under a savepoint of its own; a rule of the schema that it breaks, or a stored
-    /// value that nothing can be done with, is its failure.
+    /// Applies one event as a part that can be undone alone. The event fails if it breaks a rule of the schema, or meets a
+    /// stored value that no operation can use.
     private func applyAlone(
         _ event: ArraySlice<ChangeSet>, _ history: HistoryWriter, _ tally: inout ChangeTally, _ run: inout ChunkRun
     ) throws {

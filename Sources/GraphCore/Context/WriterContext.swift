@@ -169,8 +169,8 @@ public final class WriterContext: @unchecked Sendable {
                 if isFirst { return try save(chunk, deadLetter, isolatesEvents: false) }
                 return try session.undoingOnFailure { try save(chunk, deadLetter, isolatesEvents: false) }
             } catch let error as StoreError where error.isOfOneEvent {
-                // An event broke a rule of the schema that the checks in memory do not know, or met a stored value that no
-                // operation can use. Find that event.
+                // An event broke a rule of the schema that memory does not check, or met a stored value that no operation
+                // can use. Find that event.
                 if isFirst {
                     try session.rollback()
                     try session.begin()

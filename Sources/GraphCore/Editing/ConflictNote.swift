@@ -14,11 +14,11 @@ public struct ConflictNote: Sendable {
     public let identity: Value
     /// The name of the property, or nil where the whole object is meant.
     public let property: String?
-    /// The value of the context or event as JSON; of a whole object, what it gave as a JSON object, and nil where it
-    /// deleted the object.
+    /// The value of the context or event as JSON. A whole object is a JSON object of the given values; nil if it was
+    /// deleted.
     public let local: String?
-    /// The value of the store as JSON; of a whole object that was displaced, all its values as a JSON object, of one
-    /// that the context deleted, what others had changed, and nil where the store's is deleted.
+    /// The value of the store as JSON; nil if the store's object is deleted. A displaced object is a JSON object of all its
+    /// values. For an object that the context deleted, it has the changes of others.
     public let stored: String?
     /// The name of the policy.
     public let policy: String

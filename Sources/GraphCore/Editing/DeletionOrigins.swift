@@ -11,8 +11,8 @@ package struct DeletionOrigins {
         followers[leader, default: []].append(object)
     }
 
-    /// Returns which of the deleted objects go though some are to stay: those that a program deleted and that do not
-    /// stay, and what goes with them, whether it was to stay or not.
+    /// Returns the objects to delete where some of the deleted ones survive. They are those that a program deleted and that
+    /// do not survive, with all objects that delete rules reach from them.
     ///
     /// An object that was deleted without a known reason counts as deleted by the program.
     package func going(_ deleted: [ObjectKey], staying: Set<ObjectKey>) -> Set<ObjectKey> {

@@ -78,8 +78,8 @@ extension ContextObject {
 
 /// The outcome of an edit set.
 package struct EditOutcome {
-    /// The writer's objects that stand for the context's, as they are after the save, by the context's keys: an inserted
-    /// object has another key now, and so has one that was merged into another.
+    /// The writer's objects after the save, by the keys of the context's objects. An inserted object has another key now,
+    /// and so has an object that was merged into another.
     let targets: [ObjectKey: ContextObject]
     /// The other objects of the store that the save changed, by their keys.
     package var others: [ObjectKey: ContextObject] = [:]

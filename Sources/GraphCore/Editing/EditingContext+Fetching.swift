@@ -2,9 +2,8 @@
 extension EditingContext {
     /// Returns the objects that a request asks for.
     ///
-    /// Objects of entities below the request's are among them, each with its own entity. Changes that are not saved
-    /// count: objects that this context inserted or changed are judged and sorted by the values that they have in it, and
-    /// those it deletes are left out. Of all others the store's values count, also of those that a key path leads to from
+    /// Objects of entities below the request's are among them, each with its own entity. Unsaved changes count. The values
+    /// in the context decide about the objects that it inserted or changed, and deleted objects are left out. Of all others the store's values count, also of those that a key path leads to from
     /// an object that is not changed itself. Derived values are those of the last save. The request's `properties` have no
     /// effect. See docs/reference/fetching.md.
     ///
@@ -14,8 +13,8 @@ extension EditingContext {
     ///   - prefetch: relationship key paths such as `messages.sender`, whose objects are read with one query per step,
     ///     two over a join table.
     ///   - includesPendingChanges: false to judge and sort by what is saved; deleted objects are left out all the same.
-    /// - Throws: ``FetchPredicateError`` where the request does not fit the model, ``EditingError`` where a key path does not
-    ///   or a changed object leads to too many others, ``StoreError``.
+    /// - Throws: ``FetchPredicateError`` where the request does not fit the model. ``EditingError`` where a key path does not,
+    ///   or where a changed object leads to too many others. ``StoreError``.
     public func fetch(
         _ request: FetchRequest, batchSize: Int? = nil, prefetch: [String] = [], includesPendingChanges: Bool = true
     ) throws -> [ManagedObject] {

@@ -70,8 +70,8 @@ extension EditingContext {
         return keys.union(reorderedKeys())
     }
 
-    /// The objects of an entity that are not as the store has them: new, changed or deleted ones, and those whose
-    /// relationships others lead to or from them no longer.
+    /// The objects of an entity that differ from the store's: new, changed and deleted ones. A link that the other side made
+    /// or removed counts, too.
     ///
     /// - Throws: ``StoreError``.
     func pendingRows(of entity: Entity) throws -> [ContextObject] {
@@ -151,13 +151,22 @@ extension EditingContext {
 
     /// Saves all changes in one transaction of the history, or none.
     ///
-    /// In this order: the delete rules, the hook of the context, validation, the hooks of the objects until they change
-    /// nothing, primary keys, conflicts with what others saved, conflicts of unique values, validation of what follows
-    /// from both, the write. A save that fails leaves the context as it was and harms no later one.
+    /// The steps in their order:
+    ///
+    /// 1. delete rules
+    /// 2. the hook of the context
+    /// 3. validation
+    /// 4. the hooks of the objects, until they change nothing
+    /// 5. primary keys
+    /// 6. conflicts with the saves of others, then conflicts of unique values
+    /// 7. validation of the resolutions
+    /// 8. the write
+    ///
+    /// A save that fails leaves the context as it was and harms no later one.
     ///
     /// - Throws: ``EditingError``: `editing.validation` with all failures, `editing.merge_conflict`,
-    ///   `editing.constraint_conflict`, `editing.unstable_hooks`, `editing.unknown_entity` where a policy is given for
-    ///   what is no entity; ``StoreError``; what hooks and policies throw.
+    ///   `editing.constraint_conflict`, `editing.unstable_hooks`, or `editing.unknown_entity` for the name of a policy.
+    ///   ``StoreError``. The errors of hooks and policies.
     @discardableResult
     public func save() throws -> SaveResult {
         try checkRefusals()
@@ -291,8 +300,8 @@ extension EditingContext {
         return edits
     }
 
-    /// Tells whether a to-one relationship is empty only because its destination goes: the delete rules do that again
-    /// when they are applied to the store, and it is no change of the object's own.
+    /// Tells whether a to-one relationship is empty only because its destination is deleted. The delete rules clear it again
+    /// in the store, so it is no change of the object's own.
     private func isClearedByDeletion(_ row: ContextObject, _ slot: Int) -> Bool {
         guard row.state.values[slot].isNull, case .integer(let pk) = row.original[slot],
             let relationship = row.entity.relationship(at: slot)

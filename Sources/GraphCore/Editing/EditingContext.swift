@@ -6,8 +6,8 @@ import Foundation
 /// and so share its lease with the worker. Each has its own objects and snapshots. It sees the others' changes when it
 /// saves or refreshes. A context is confined to the isolation that made it.
 ///
-/// Memory: a context holds the rows that were read until the next ``save()``, ``rollback()`` or ``refreshAll()``, after
-/// which only those remain whose ``ManagedObject`` somebody holds, and until ``reset()``, after which none remain.
+/// Memory: a context holds all rows that it has read until the next ``save()``, ``rollback()`` or ``refreshAll()``. Then the
+/// rows remain whose ``ManagedObject`` the program holds. After ``reset()`` none remain.
 public final class EditingContext {
     /// How a context works.
     public struct Options {

@@ -99,8 +99,8 @@ public final class ManagedObject {
     /// Sets a property; nil clears it. A text is read as the attribute's type, so a date may be `"2026-01-02"`.
     /// A to-one relationship takes an object, a to-many one an array of objects.
     ///
-    /// Limits are checked when the context saves. A transient attribute is held by the context until the object is
-    /// refreshed or let go of; no save writes it, and setting it is no change.
+    /// Limits are checked when the context saves. The context holds a transient attribute until the object is
+    /// refreshed or released. No save writes it, and setting it is no change.
     ///
     /// - Throws: ``EditingError`` with code `editing.unknown_property`, `editing.read_only` for identities and derived
     ///   attributes, `editing.type`, `editing.object_gone`; ``StoreError``.

@@ -69,8 +69,8 @@ public struct ObjectSnapshot: Sendable {
 }
 
 extension ReadContext {
-    /// Returns the objects that a request asks for, with those that relationship key paths such as `messages.sender`
-    /// lead to; each step takes one query, two over a join table, and up to 512 objects.
+    /// Returns the objects of a request, with the destinations of relationship key paths such as `messages.sender`. Each step
+    /// takes one query for up to 512 objects, and two over a join table.
     ///
     /// The request's `properties` have no effect.
     ///

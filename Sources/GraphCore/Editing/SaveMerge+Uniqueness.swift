@@ -57,8 +57,8 @@ extension SaveMerge {
     /// Tells whether an object of one entity may turn out to be one of another: above it or below it.
     private func canBeOne(_ one: Entity, _ other: Entity) -> Bool { one.isKind(of: other) || other.isKind(of: one) }
 
-    /// Returns the values of one of the context's objects, with links led to what the store has; nowhere else to the
-    /// context's own keys, which nobody holds.
+    /// Returns the values of one of the context's objects, with links to the store's objects. Links to unsaved objects keep
+    /// the context's own keys, which nobody holds.
     private func translated(_ object: ContextObject) throws -> [Value] {
         var values = object.state.values
         for constraint in object.entity.uniquenessConstraints {

@@ -208,8 +208,8 @@ final class SaveMerge {
         }
     }
 
-    /// Makes an object again that another writer deleted, as the context has it; under its own key, unless references that
-    /// the rule 'no action' left dangling lead there: they are not to come alive again.
+    /// Makes an object again that another writer deleted, as the context has it. It keeps its key, unless the rule 'no
+    /// action' left references to it that dangle: these must not come alive again.
     private func insertAgain(_ edit: EditSet.Edit, _ given: [Int: Value]) throws {
         let object = edit.object
         let made =

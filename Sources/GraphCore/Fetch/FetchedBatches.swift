@@ -1,8 +1,8 @@
 extension ReadContext {
     /// Calls `body` with an iterator of a request's objects in batches of `size`.
     ///
-    /// In memory are the objects of one batch; besides, where no index serves the order, the storage keeps the values
-    /// that the objects are sorted by, never their other properties. All batches are of one snapshot, that of this context.
+    /// Memory holds the objects of one batch. Where no index serves the order, the storage also keeps the values of the sort
+    /// keys, never the other properties. All batches are of one snapshot, that of this context.
     ///
     /// For example:
     ///

@@ -53,7 +53,7 @@ public final class Entity: Sendable {
     public let className: String?
     /// The model file's notes for people and tools.
     public let info: [String: String]
-    /// The number of slots in a row of the table, those of all entities of the hierarchy: attributes first, then to-one
+    /// The number of slots in a row of the table, for all entities of the hierarchy. Attributes come first, then to-one
     /// relationships, then positions in ordered relationships.
     package let slotCount: Int
     /// The number of the slots before the positions, which are no properties.

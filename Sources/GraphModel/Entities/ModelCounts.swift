@@ -2,8 +2,8 @@
 public struct ModelCounts: Sendable, Equatable {
     /// How many entities there are.
     public let entities: Int
-    /// How many attributes all entities declare, derived and transient ones included; inherited ones count once, those
-    /// that only stand in for an identity not at all.
+    /// The number of attributes that all entities declare, derived and transient ones included. Inherited ones count once.
+    /// An attribute that only stands in for an identity does not count.
     public let attributes: Int
     /// Each declaration counts, so a relationship and its inverse are two.
     public let relationships: Int

@@ -4,9 +4,12 @@
 public enum Timestamp {
     /// Reads an RFC 3339 / ISO 8601 date or date with time.
     ///
-    /// Accepted: `2004-07-01` (midnight UTC); a `T`, `t` or space before the time; `hh:mm` or `hh:mm:ss`; after the
-    /// seconds a point or comma with 1 to 9 digits, cut (not rounded) to microseconds; `Z`, `z`, `±hh:mm`, `±hhmm` or
-    /// `±hh`. A leap second, 23:59:60 UTC, is the first second of the next day. Years 0001 to 9999, counted in UTC.
+    /// - a date: `2004-07-01`, alone for midnight UTC
+    /// - `T`, `t` or a space, then `hh:mm` or `hh:mm:ss`
+    /// - after the seconds a point or comma with 1 to 9 digits, cut (not rounded) to microseconds
+    /// - `Z`, `z`, `±hh:mm`, `±hhmm` or `±hh`
+    ///
+    /// A leap second, 23:59:60 UTC, is the first second of the next day. Years 0001 to 9999, counted in UTC.
     ///
     /// - Parameters:
     ///   - bytes: the whole text, UTF-8, without white space around it.

@@ -8,8 +8,8 @@ struct SourceKey: Hashable {
 
 /// Remembers what the store holds of each source, so that every position is saved as a compare-and-set.
 ///
-/// A consumer that works on with an old position, for a rebalance or another writer's commit that it has not seen, saves
-/// nothing: the store refuses its chunk.
+/// A consumer may have missed a rebalance or another writer's commit. The store refuses its chunk then, so it saves nothing
+/// with an old position.
 struct PositionLedger {
     private var stored: [SourceKey: SourcePosition.Predecessor] = [:]
 

@@ -14,8 +14,8 @@ struct MigrationChain {
         /// The stage's place among those that are run.
         let number: Int
         let old: ObjectModel
-        /// Tells whether the rows stay in their old form, for the closure that works on that: the store itself is not
-        /// touched, so it gets a file of its own.
+        /// Tells whether the rows stay in their old form, for a closure that works on it. The stage gets a file of its own,
+        /// because the store itself is not touched.
         let isPreparation: Bool
 
         var new: ObjectModel { isPreparation ? old : stage.target }

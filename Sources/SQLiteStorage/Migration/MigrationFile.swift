@@ -102,8 +102,8 @@ struct MigrationFile {
         }
     }
 
-    /// Takes the store's lease for a migration. Its holder says since when only migrations have held it: so long a copy
-    /// that one of them began is a copy of the store as it is.
+    /// Takes the store's lease for a migration. Its holder names the epoch since which only migrations have held it. A
+    /// copy that one of them began since is a copy of the present store.
     func takeMigrationLease(_ model: ObjectModel, now: Int64) throws -> Lease {
         try transaction { database in
             let row = try Row.fetchOne(database, sql: "SELECT epoch, holder FROM _lease WHERE id = 1")

@@ -40,8 +40,8 @@ extension MigrationScript {
         let relationship: Relationship
         /// The old table whose column holds them, or nil where a join table does.
         let oldTable: String?
-        /// A query of owner, destination, the destination's place among the owner's and the owner's place among the
-        /// destination's, seen from the relationship; null where there was no order.
+        /// A query of four columns, seen from the relationship: owner, destination, the destination's place in the owner's
+        /// list, and the owner's place in the destination's. A place is null where there was no order.
         let selection: String
     }
 

@@ -61,8 +61,8 @@ extension Migrator {
         try plan(through: [.lightweight(to: model, mapping: options.mapping)])
     }
 
-    /// Says what migrating through stages would do. Several stages, and those with closures, are carried out in a
-    /// transaction that is then undone, whichever way they will go: only so can be known what a later one meets.
+    /// Returns the plan of a migration through stages. Several stages, and stages with closures, run in a transaction that is
+    /// then undone. Only so the plan knows the rows that a later stage meets.
     ///
     /// - Throws: ``StoreError``, ``MigrationError``, ``ModelError``, and what a stage's closures throw.
     public func plan(through stages: [MigrationStage]) throws -> MigrationPlan {

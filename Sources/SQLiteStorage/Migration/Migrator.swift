@@ -57,8 +57,8 @@ public struct Migrator {
         try migrate(through: [.lightweight(to: model, mapping: options.mapping)])
     }
 
-    /// Migrates the store through stages, beginning with the one that its model is at: in one transaction, or from
-    /// ``Options/copyRowThreshold`` rows on by copies that can be resumed.
+    /// Migrates the store through stages, beginning with the stage of its model. It takes one transaction, or from
+    /// ``Options/copyRowThreshold`` rows on a chain of copies that can be resumed.
     ///
     /// - Throws: ``StoreError``, ``MigrationError``, ``ModelError``, and what a stage's closures throw.
     @discardableResult

@@ -57,8 +57,8 @@ struct StoredModel {
         return ModelDifference(from: model, to: other).needsMigration ? .differs : .serves
     }
 
-    /// Tells whether the store has left another model behind: one of the same name with a smaller version, or, where
-    /// versions do not tell, one that it had before.
+    /// Tells whether the store has left another model behind: a model of the same name with a smaller version. Where the
+    /// versions do not decide, it is a model that the store had before.
     func isNewer(than other: ObjectModel) -> Bool {
         if name == other.name, version != other.version, let own = Self.numbers(version),
             let others = Self.numbers(other.version)

@@ -1,11 +1,11 @@
 /// Unique values that objects of one request pass on to each other.
 ///
-/// SQLite checks each row as it is written, so a value that another object of the request is about to give up would be
-/// taken as a collision. Where that happened, the request is carried out once more: what the objects will have is put
-/// aside, the unique columns are emptied (nulls do not collide), and then each gets its value.
+/// SQLite checks each row as it is written. So a value that another object of the request is about to give up counts as a
+/// collision. The request then runs once more. A temporary table takes the new values, and the unique columns become null,
+/// which does not collide. Then each object gets its value.
 extension BatchUpdate {
-    /// The columns by which objects may collide on the way although they would not at the end: a constant is either
-    /// the same for all, which is a collision at the end too, or none.
+    /// The columns by which objects may collide on the way although they would not at the end. A constant is not among them:
+    /// objects that collide by it collide at the end, too.
     private var vacated: [BatchAssignments.Column] {
         assignments.columns.filter { column in
             guard case .computed = column.source else { return false }

@@ -63,8 +63,8 @@ struct BatchUpdate {
         self.columns = columns
     }
 
-    /// Checks the values that objects would get, and lists the keys of those that would change; nil where that is too
-    /// much to list and need not be listed.
+    /// Checks the values that objects would get, and lists the keys of those that would change. The result is nil where the
+    /// list would be too long and is not needed.
     ///
     /// - Parameter mustList: whether others change before these.
     /// - Throws: ``BatchError``, ``StoreError``.

@@ -1,8 +1,8 @@
 /// Computes derived values again from the rows, and all that reads them, level after level.
 ///
-/// Temporary tables hold the keys of the objects to compute, `derive_E_S` for slot S of entity E, and of those that
-/// changed, `derived_R` of root entity R, with a bit for each derived attribute. So memory is bounded by pages of rows, and each object
-/// gets one change in the history however many of its values changed.
+/// The table `derive_E_S` holds the keys of the objects to compute for slot S of entity E. The table `derived_R` holds those
+/// that changed of root entity R, with a bit for each derived attribute. Both are temporary. So memory is bounded by pages
+/// of rows, and each object gets one change in the history however many of its values changed.
 final class DerivedPropagation: DerivedComputation {
     /// The objects that are computed together.
     private static let pageLength = 512

@@ -95,8 +95,8 @@ extension PredicateCompiler {
         }
         let first = try side(left, beside: right, options)
         let second = try side(right, beside: left, options)
-        // '=' lets SQLite turn an outer join into an inner one and begin with an index of the far side; two missing
-        // values are equal, which only IS knows.
+        // '=' lets SQLite turn an outer join into an inner one and begin with an index of the far side. Two missing values
+        // are equal, which only IS knows.
         return isNeverNull(right) ? "\(first) = \(second)" : "\(first) IS \(second)"
     }
 

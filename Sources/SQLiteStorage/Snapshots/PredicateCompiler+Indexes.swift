@@ -1,12 +1,12 @@
 // Conditions that an expression index or a partial index of the model serves.
 //
-// An expression index holds what SQLite's `lower` and `upper` make of a text, which change ASCII letters only, so that every
+// An expression index holds the results of SQLite's `lower` and `upper`. These change ASCII letters only, so that every
 // program can write the store. `lowercase:` and `uppercase:` of a condition are Unicode's. Of a text in ASCII both say
 // the same, save for the few letters that others too are mapped to. So a condition gets a second one beside it, which
 // follows from it and which the index serves.
 extension PredicateCompiler {
-    /// Returns what follows for SQLite's own function where a transformed text of the object is one of several texts or
-    /// begins with one; nil where no index serves that, or nothing follows.
+    /// Returns the condition for SQLite's own function that follows from a comparison of a transformed text. The result is
+    /// nil where no index serves it, or where nothing follows.
     mutating func inASCII(
         _ left: TypedExpression, _ texts: [String], isPrefix: Bool = false
     ) throws(FetchPredicateError) -> String? {
@@ -23,8 +23,8 @@ extension PredicateCompiler {
         return begins(subject, with: beginnings[0])
     }
 
-    /// Returns a comparison with several values as it stands in the condition of a partial index, values included, where
-    /// it is part of one: SQLite finds lists and ranges of parameters equal to no others.
+    /// Returns a comparison with several values in the form of a partial index's condition, values included, if one has it.
+    /// SQLite finds lists and ranges of parameters equal to no others.
     func partOfIndex(_ comparison: CheckedComparison) -> String? {
         guard case .path(let path) = comparison.left.node, let checked = try? IndexComparison(comparison),
             model.hasPartialIndex(with: checked, of: path.owner)

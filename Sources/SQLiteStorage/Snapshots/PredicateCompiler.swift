@@ -1,8 +1,8 @@
 /// Writes checked predicates and expressions as SQL. Values are bound, never written into the text.
 ///
 /// Parameters are numbered, so that the parts of a statement may be written in any order. Paths over to-one
-/// relationships become outer joins, one for each distinct path of a scope; a condition on the objects of a to-many
-/// relationship becomes an EXISTS, an aggregate of them a subquery, each with a scope of its own.
+/// relationships become outer joins, one for each distinct path of a scope. A condition on the objects of a to-many
+/// relationship becomes an EXISTS, and an aggregate of them a subquery. Each has a scope of its own.
 struct PredicateCompiler {
     /// SQLite joins at most 64 tables.
     static let maximumJoinCount = 48

@@ -1,7 +1,7 @@
 /// The objects of a request in batches.
 ///
-/// A first statement walks the primary keys in order, a second reads the objects of a batch of keys: the properties of
-/// objects are read batch by batch, also where all had to be sorted.
+/// A first statement walks the primary keys in order, and a second one reads the objects of a batch of keys. So the
+/// properties are read batch by batch, even where all objects had to be sorted.
 final class SQLiteBatches: ObjectBatches {
     private let snapshot: SQLiteSnapshot
     private let request: CheckedFetchRequest

@@ -19,8 +19,8 @@ extension WriterConnection {
         try countRepeats(after: last)
     }
 
-    /// Where reading goes back, as in a topic that lost its end, the same letters come again: the first of each stays,
-    /// with the new reason. Another record at the place, as in a topic that was made again, is another letter.
+    /// Where reading goes back, as in a topic that lost its end, the same letters come again. The first of each stays, with
+    /// the new reason. Another record at the place, as in a topic that was made again, is another letter.
     private func countRepeats(after last: Int64) throws(StoreError) {
         let isSame = """
             kept.topic = fresh.topic AND kept.partition = fresh.partition AND kept.offset = fresh.offset \

@@ -115,8 +115,8 @@ struct LeaseHolder: Sendable, Equatable {
 
     /// Tells whether the holder has to be taken for alive.
     ///
-    /// A process of this host that is gone is dead at once. Whether any other still works only its lease can tell; so
-    /// can one that lives but does not renew, for it may be stopped or stuck.
+    /// A process of this host that is gone is dead at once. For any other process only the lease decides. It also
+    /// decides about a living process that does not renew it, because that one may be stopped or stuck.
     func isAlive(expires: Int64, now: Int64) -> Bool {
         // A lease from beyond any allowed time to live was written by a clock that has since been set back.
         if expires <= now || expires > now + Self.longestMicroseconds { return false }

@@ -1,6 +1,6 @@
 extension WriterConnection {
-    /// Makes the change that is appended next without an id get `id`, though ids before it may have been purged or
-    /// stand for ranges: a row of no meaning takes the id before it.
+    /// Lets the next change that is appended without an id get `id`, even if ids before it were purged or stand for ranges. A
+    /// row of no meaning takes the id before it.
     ///
     /// - Returns: the id of that row, to be removed after the others are appended; nil where none was needed.
     func markLastChange(before id: Int64, token: Int64) throws(StoreError) -> Int64? {
