@@ -8,6 +8,7 @@ extension ReferenceGraph {
     mutating func met(_ operation: ObjectOperation) throws -> ObjectOperation? {
         let entity = model.entities[operation.entity]
         guard let policy = entity.mergePolicy, policy != "error" else { return operation }
+        try checkKind(key(operation), entity)
         var operation = operation
         for constraint in future(operation, entity).entity.uniquenessConstraints {
             guard names(operation, entity, one: constraint),

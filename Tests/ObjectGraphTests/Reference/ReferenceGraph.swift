@@ -128,10 +128,16 @@ struct ReferenceGraph {
         objects[key] = Object(life: lives, entity: entity, attributes: values)
     }
 
+    /// An event names an object by its own entity, or by one above or below it.
+    func checkKind(_ key: Key, _ entity: Entity) throws {
+        guard let known = objects[key]?.entity, !known.isKind(of: entity), !entity.isKind(of: known) else { return }
+        throw Failure(codes: ["entity.mismatch"])
+    }
+
     /// An object is of the most special entity that anything has named it by.
     private mutating func name(_ key: Key, _ entity: Entity) throws {
+        try checkKind(key, entity)
         guard let known = objects[key], !known.entity.isKind(of: entity) else { return }
-        guard entity.isKind(of: known.entity) else { throw Failure(codes: ["entity.mismatch"]) }
         objects[key]?.entity = entity
         if known.isPlaceholder { return }
         if entity.isAbstract { throw Failure(codes: ["entity.abstract"]) }
@@ -345,12 +351,7 @@ struct ReferenceGraph {
     // MARK: Deletions
 
     private mutating func delete(_ operation: ObjectOperation) throws {
-        if let known = objects[key(operation)] {
-            let entity = model.entities[operation.entity]
-            guard known.entity.isKind(of: entity) || entity.isKind(of: known.entity) else {
-                throw Failure(codes: ["entity.mismatch"])
-            }
-        }
+        try checkKind(key(operation), model.entities[operation.entity])
         if objects[key(operation)] == nil {
             tombstones[key(operation)] = Tombstone(version: operation.version, time: operation.time)
         } else {
