@@ -18,6 +18,7 @@ extension EventApplier {
                 object.state.values[attribute.slot] = attribute.defaultValue
             }
         }
+        if !entity.uniquenessConstraints.isEmpty { registry.noteUniqueValues(of: object) }
         if object.state.isPlaceholder { return }
         if entity.isAbstract { throw abstract(entity) }
         for relationship in entity.relationships[former.relationships.count...] where relationship.hasCountLimits {

@@ -219,4 +219,27 @@ import Testing
         #expect(try graph.history(after: 1).isEmpty)
         #expect(try notes(graph).isEmpty)
     }
+
+    @Test func `objects that a reference makes ones of a sub-entity collide as others do`() throws {
+        let graph = try Graph(
+            yaml: """
+                model: unique
+                entities:
+                  Person:
+                    identity: id
+                    attributes: { id: { type: string } }
+                  Guest:
+                    parent: Person
+                    unique: [[table]]
+                    attributes: { table: { type: integer64, default: 1 } }
+                  Party:
+                    identity: id
+                    attributes: { id: { type: string } }
+                    relationships: { guests: { to: Guest, inverse: none, many: true, delete: nullify } }
+                """)
+        #expect(try graph.apply([graph.upsert("Person", "a"), graph.upsert("Person", "b")]).outcomes.count == 2)
+        #expect(try graph.apply(graph.upsert("Party", "p", ["guests": ["a", "b"]])) == ["validation.1560"])
+        #expect(try graph.apply(graph.upsert("Party", "p", ["guests": ["a"]])) == ["applied"])
+        #expect(try graph.apply(graph.upsert("Party", "q", ["guests": ["b"]])) == ["validation.1551"])
+    }
 }
