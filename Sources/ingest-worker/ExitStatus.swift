@@ -12,11 +12,6 @@ enum ExitStatus {
     static let tryAgain: Int32 = 75
     static let configuration: Int32 = 78
 
-    /// A command's own end with a code, after it has said everything.
-    struct Quit: Error {
-        let code: Int32
-    }
-
     /// Returns the code of an error, or nil where the argument parser has to say it.
     static func code(of error: any Error) -> Int32? {
         switch error {
@@ -44,11 +39,12 @@ enum ExitStatus {
     /// Returns the exit code that another process's answer would have had here.
     private static func controlCode(_ error: ControlError) -> Int32 {
         if let code = StoreError.Code(rawValue: error.code) { return storeCode(code) }
-        return switch ControlError.Code(rawValue: error.code) {
+        return switch ControlError.Kind(rawValue: error.code) {
         case .token, .tooLong: usage
         case .busy, .ending, .interrupted, .late, .silent: tryAgain
         case .forbidden, .otherStore, .cursorInUse, .suspect, .unavailable: unavailable
         case .configuration, .version, .unknown: configuration
+        case nil where error.isRetriable: tryAgain
         case .malformed, nil: internalError
         }
     }

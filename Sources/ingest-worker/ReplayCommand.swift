@@ -122,21 +122,7 @@ struct ReplayCommand: ParsableCommand {
         var summary = ReplaySummary(summary: pipeline.summary, seconds: 0, model: model)
         let started = HealthMonitor.monotonicSeconds()
         do {
-            if let request {
-                let replay = TopicReplay(
-                    pipeline: pipeline, configuration: configuration, logger: logger,
-                    isStopping: { interruption.isRequested })
-                replay.onProgress = bar.show
-                summary.partitions = try replay.replay(request)
-            } else {
-                let engine = ReplayEngine(
-                    pipeline: pipeline, configuration: configuration, logger: logger,
-                    isStopping: { interruption.isRequested })
-                engine.onProgress = bar.show
-                for path in files where !interruption.isRequested {
-                    summary.results.append(try engine.replay(path: path, restarts: restart))
-                }
-            }
+            try read(into: &summary, pipeline, configuration, logger, bar, interruption)
         } catch {
             // The records before the fault are good; the command keeps them, and the position with them. After a
             // failure of the disk it writes nothing more.
@@ -152,11 +138,37 @@ struct ReplayCommand: ParsableCommand {
         summary.seconds = HealthMonitor.monotonicSeconds() - started
         summary.summary = pipeline.summary
         Console.print(json ? summary.json : summary.text)
+        try checkEnd(pipeline.summary.deadLetters, interruption)
+    }
+
+    /// Reads the topic or the files, as far as nobody interrupts the command.
+    private func read(
+        into summary: inout ReplaySummary, _ pipeline: IngestPipeline, _ configuration: WorkerConfiguration,
+        _ logger: Logger, _ bar: ProgressBar, _ interruption: Interruption
+    ) throws {
+        if let request {
+            let replay = TopicReplay(
+                pipeline: pipeline, configuration: configuration, logger: logger,
+                isStopping: { interruption.isRequested })
+            replay.onProgress = bar.show
+            summary.partitions = try replay.replay(request)
+            return
+        }
+        let engine = ReplayEngine(
+            pipeline: pipeline, configuration: configuration, logger: logger,
+            isStopping: { interruption.isRequested })
+        engine.onProgress = bar.show
+        for path in files where !interruption.isRequested {
+            summary.results.append(try engine.replay(path: path, restarts: restart))
+        }
+    }
+
+    /// Ends the command with an exit code of its own where it was interrupted or kept dead-letter records.
+    private func checkEnd(_ letters: Int, _ interruption: Interruption) throws {
         if interruption.isRequested {
             throw CommandError(
                 code: ExitStatus.tryAgain, description: "Interrupted; run the same command again to continue")
         }
-        let letters = pipeline.summary.deadLetters
         if letters > 0, !allowDeadLetters {
             throw CommandError(
                 code: ExitStatus.badData,

@@ -137,7 +137,7 @@ public struct BatchResult: Sendable {
 }
 
 /// The refusal of a whole batch request. The store is unchanged.
-public struct BatchError: Error, Sendable, CustomStringConvertible {
+public struct BatchError: CodedError {
     /// The kinds of refusal; the raw values are stable and meant for scripts and logs.
     public enum Code: String, Sendable {
         /// The request itself is wrong.
@@ -157,19 +157,14 @@ public struct BatchError: Error, Sendable, CustomStringConvertible {
     /// The number of the refused row of an insertion, from 1.
     public let row: Int?
 
-    /// False: trying again does not help.
-    public var isRetriable: Bool { false }
-
     /// Core Data's code for broken rules. Source: CoreDataErrors.h, NSBatchDeleteRequest.h.
     public var coreDataCode: Int? { code == .refused ? 134_050 : nil }
 
     /// The first broken rule.
     public var failure: ValidationFailure? { failures.first }
 
-    /// Everything in one line.
-    public var description: String {
-        "\(row.map { "Row \($0): " } ?? "")\(message). \(remedy) [\(code.rawValue)]"
-    }
+    /// The number of the refused row.
+    public var location: String? { row.map { "Row \($0)" } }
 
     package init(_ code: Code, _ message: String, remedy: String, failures: [ValidationFailure] = [], row: Int? = nil) {
         self.code = code

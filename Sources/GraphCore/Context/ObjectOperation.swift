@@ -127,17 +127,16 @@ public enum EventOutcome: Sendable {
 }
 
 /// The events of a chunk that were refused; those beside them are applied.
-public struct RefusedEvents: Error, Sendable, CustomStringConvertible {
+public struct RefusedEvents: CodedError {
     /// Why, by the event's position in the chunk.
     public let failures: [Int: EventFailure]
 
     /// The code of the first.
     public let code: String
     /// How many events were refused, and why the first was, without any value.
-    public let description: String
-
-    /// Tells whether the same events may pass without any change.
-    public var isRetriable: Bool { false }
+    public let message: String
+    /// The message.
+    public var description: String { message }
 
     init?(_ outcomes: [EventOutcome]) {
         var failures: [Int: EventFailure] = [:]
@@ -147,32 +146,35 @@ public struct RefusedEvents: Error, Sendable, CustomStringConvertible {
         guard let index = failures.keys.min(), let first = failures[index] else { return nil }
         self.failures = failures
         code = first.code
-        description =
+        message =
             "\(failures.count) of \(outcomes.count) events were refused, first the one at position \(index): "
             + "\(first.description) [\(first.code)]"
     }
 }
 
 /// Why an event could not be applied.
-public struct EventFailure: Error, Sendable, Equatable, CustomStringConvertible {
+public struct EventFailure: CodedError, Equatable {
     /// A stable code, such as `validation.1570` or `reference.missing`.
     public let code: String
     /// The problem and its remedy, without any value of the event.
-    public let description: String
+    public let message: String
     /// The rules of the model that are broken, the first hundred; none where the failure is of another kind.
     ///
     /// Several at once have the code `validation.1560`.
     public let details: [ValidationFailure]
 
-    init(code: String, _ description: String) {
+    /// The message, which names the remedy.
+    public var description: String { message }
+
+    init(code: String, _ message: String) {
         self.code = code
-        self.description = description
+        self.message = message
         details = []
     }
 
     init(_ failures: ValidationFailures) {
         code = "validation.\(failures.code)"
-        description = failures.description
+        message = failures.description
         details = failures.details
     }
 }

@@ -1,5 +1,5 @@
 /// Why an editing context refused: a stable code, the failures or conflicts in question, and what to do.
-public struct EditingError: Error, Sendable, CustomStringConvertible {
+public struct EditingError: CodedError {
     /// The kinds of refusal; the raw values are stable.
     public enum Code: String, Sendable {
         /// The model has no such entity.
@@ -29,7 +29,7 @@ public struct EditingError: Error, Sendable, CustomStringConvertible {
     /// The kind of refusal.
     public let code: Code
     /// The problem and its remedy, without any value.
-    public let description: String
+    public let message: String
     /// Every rule that is broken, for ``Code/validation``.
     public var failures: [ValidationFailure] = []
     /// Every conflict, for ``Code/mergeConflict`` and ``Code/constraintConflict``.
@@ -46,12 +46,12 @@ public struct EditingError: Error, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Tells whether the same call may succeed without any change.
-    public var isRetriable: Bool { false }
+    /// The message, which names the remedy.
+    public var description: String { message }
 
-    init(_ code: Code, _ description: String) {
+    init(_ code: Code, _ message: String) {
         self.code = code
-        self.description = description
+        self.message = message
     }
 
     init(_ failures: [ValidationFailure]) {
@@ -59,7 +59,7 @@ public struct EditingError: Error, Sendable, CustomStringConvertible {
         self.failures = failures
         let list = failures.prefix(5).map(\.description).joined(separator: "; ")
         let more = failures.count > 5 ? "; and \(failures.count - 5) more" : ""
-        description = "The changes break rules of the model: \(list)\(more). Correct the objects and save again"
+        message = "The changes break rules of the model: \(list)\(more). Correct the objects and save again"
     }
 
     init(conflicts: [MergeConflict], isUniqueness: Bool) {
@@ -67,7 +67,7 @@ public struct EditingError: Error, Sendable, CustomStringConvertible {
         self.conflicts = conflicts
         let list = conflicts.prefix(5).map(\.description).joined(separator: "; ")
         let more = conflicts.count > 5 ? "; and \(conflicts.count - 5) more" : ""
-        description =
+        message =
             isUniqueness
             ? "Values that have to be unique are taken: \(list)\(more). Change them, or set a merge policy"
             : "Others changed the same objects: \(list)\(more). Refresh the objects, or set a merge policy, and save again"

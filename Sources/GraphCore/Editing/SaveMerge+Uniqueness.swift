@@ -161,13 +161,7 @@ extension SaveMerge {
                 return
             }
         }
-        if case .lastWriterWins(let attribute) = policy {
-            let slot = try MergeDecision.decidingSlot(attribute, edit.object.entity)
-            let isLater = MergeDecision.isLater(
-                edit.object.state.values[slot], than: collision.holder.state.values[slot],
-                edit.object.entity.attributes[slot].type)
-            policy = isLater ? .objectTrump : .storeTrump
-        }
+        if case .lastWriterWins(let attribute) = policy { policy = try winner(edit, collision, by: attribute) }
         // Objects of entities beside each other cannot become one.
         if case .overwrite = policy {
         } else if !canBeOne(edit.object.entity, collision.holder.entity) {
@@ -188,6 +182,17 @@ extension SaveMerge {
             }
             try insert(edit, registry.known(edit.object.entity.index, edit.object.identity))
         }
+    }
+
+    /// Returns the policy that lets the object win whose attribute is later.
+    private func winner(
+        _ edit: EditSet.Edit, _ collision: Collision, by attribute: String?
+    ) throws -> MergePolicy {
+        let slot = try MergeDecision.decidingSlot(attribute, edit.object.entity)
+        let isLater = MergeDecision.isLater(
+            edit.object.state.values[slot], than: collision.holder.state.values[slot],
+            edit.object.entity.attributes[slot].type)
+        return isLater ? .objectTrump : .storeTrump
     }
 
     private func values(_ edit: EditSet.Edit, _ slots: [Int]) -> [Int: Value] {

@@ -157,21 +157,23 @@ final class SaveMerge {
             updates.append(Update(edit, row, decision.localValues))
             return
         }
-        var outcome = try decision.outcome(edits.policy(of: edit))
-        if case .asked(let closure) = outcome {
-            let conflict = try conflict(.changed, edit, decision)
-            switch try closure(conflict) {
-            case .policy(let policy): outcome = try decision.outcome(policy)
-            case .values(let values):
-                let written = try slots(values, edit.object.entity)
-                outcome = .written(written, notes: written.keys.sorted().map { ($0, .custom) })
-            }
-        }
-        switch outcome {
+        switch try outcome(of: decision, edit) {
         case .refused, .asked: refused.append(try conflict(.changed, edit, decision))
         case .written(let values, let won):
             updates.append(Update(edit, row, values))
             for (slot, winner) in won { try note(.changed, edit, row, slot, winner) }
+        }
+    }
+
+    /// Returns the outcome under the policy of an edit, which may ask the program.
+    private func outcome(of decision: MergeDecision, _ edit: EditSet.Edit) throws -> MergeDecision.Outcome {
+        let outcome = try decision.outcome(edits.policy(of: edit))
+        guard case .asked(let closure) = outcome else { return outcome }
+        switch try closure(try conflict(.changed, edit, decision)) {
+        case .policy(let policy): return try decision.outcome(policy)
+        case .values(let values):
+            let written = try slots(values, edit.object.entity)
+            return .written(written, notes: written.keys.sorted().map { ($0, .custom) })
         }
     }
 

@@ -1,5 +1,5 @@
 /// A mistake in a fetch request: a stable code, the place in the text, and the remedy.
-public struct FetchPredicateError: Error, Sendable, Equatable, CustomStringConvertible {
+public struct FetchPredicateError: CodedError, Equatable {
     /// The kinds of mistake; the raw values are stable and meant for scripts and logs.
     public enum Code: String, Sendable {
         /// The text does not follow the grammar.
@@ -40,15 +40,15 @@ public struct FetchPredicateError: Error, Sendable, Equatable, CustomStringConve
     /// The remedy.
     public let remedy: String
 
-    /// False: trying again does not help.
-    public var isRetriable: Bool { false }
+    /// The column and the part of the request.
+    public var location: String? { column.map { "column \($0)\(partName)" } }
 
     /// Everything in one line.
     public var description: String {
-        "\(message)\(column.map { " at column \($0)\(place)" } ?? ""). \(remedy) [\(code.rawValue)]"
+        "\(message)\(location.map { " at \($0)" } ?? ""). \(remedy) [\(code.rawValue)]"
     }
 
-    private var place: String {
+    private var partName: String {
         switch part {
         case .condition: ""
         case .having: " of the condition on groups"

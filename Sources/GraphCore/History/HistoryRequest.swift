@@ -36,9 +36,6 @@ public struct HistoryRequest: Sendable {
 
     /// The limit as a page has it: at least one, and no more than a statement can count.
     var pageLimit: Int { min(max(1, limit), Int(Int32.max)) }
-
-    /// Tells whether the request may leave out changes of a transaction.
-    var filtersChanges: Bool { entity != nil || identity != nil || kinds != nil }
 }
 
 /// A page of the history.

@@ -1,7 +1,7 @@
 /// Why a store was not migrated: a stable code, what to do, and what the rows have against it.
 ///
 /// The store is unharmed.
-public struct MigrationError: Error, Sendable, CustomStringConvertible {
+public struct MigrationError: CodedError {
     /// The kinds of refusal; the raw values are stable and meant for scripts and logs.
     public enum Code: String, Sendable {
         /// The models differ in a way from which no migration follows.
@@ -39,9 +39,6 @@ public struct MigrationError: Error, Sendable, CustomStringConvertible {
         case .newerModel: nil
         }
     }
-
-    /// Migrating again without a change ends the same way.
-    public var isRetriable: Bool { false }
 
     /// The message, the details, the remedy and the code.
     public var description: String {

@@ -1,5 +1,5 @@
 /// Why the store refused: a stable code, whether trying again can help, and what to do.
-public struct StoreError: Error, Sendable, Equatable, CustomStringConvertible {
+public struct StoreError: CodedError, Equatable {
     /// The kinds of refusal; the raw values are stable and meant for scripts and logs.
     public enum Code: String, Sendable {
         /// Another connection holds the database.
@@ -71,9 +71,6 @@ public struct StoreError: Error, Sendable, Equatable, CustomStringConvertible {
         default: nil
         }
     }
-
-    /// The message, the remedy and the code in one line.
-    public var description: String { "\(message). \(remedy) [\(code.rawValue)]" }
 
     package init(_ code: Code, _ message: String, remedy: String) {
         self.code = code

@@ -105,24 +105,7 @@ extension ModelBuilder {
     private mutating func keyPath(
         _ path: [String], _ transformation: TextTransformation?, _ site: Site
     ) -> DerivedExpression? {
-        var entity = site.entity
-        var relationships: [Int] = []
-        for name in path.dropLast() {
-            guard let index = entity.relationships.firstIndex(where: { $0.name == name }),
-                let next = destination(entity.relationships[index])
-            else {
-                report(site.line, "'\(name)' in \(site.label) is no relationship of \(entity.name)", "Name one")
-                return nil
-            }
-            if entity.relationships[index].isToMany {
-                report(
-                    site.line, "'\(name)' in \(site.label) leads to many objects",
-                    "Use an aggregate such as '\(name).@count', or a to-one relationship")
-                return nil
-            }
-            relationships.append(index)
-            entity = next
-        }
+        guard let (relationships, entity) = steps(path.dropLast(), site) else { return nil }
         guard let name = path.last, let slot = slot(name, of: entity),
             let source = entity.attributes.first(where: { $0.name == name })
         else {
@@ -144,6 +127,31 @@ extension ModelBuilder {
             return nil
         }
         return .keyPath(DerivedKeyPath(relationships: relationships, slot: slot, transformation: transformation))
+    }
+
+    /// Follows the relationships to one object that a key path names, to the last entity.
+    private mutating func steps(
+        _ names: ArraySlice<String>, _ site: Site
+    ) -> (relationships: [Int], entity: EntityDeclaration)? {
+        var entity = site.entity
+        var relationships: [Int] = []
+        for name in names {
+            guard let index = entity.relationships.firstIndex(where: { $0.name == name }),
+                let next = destination(entity.relationships[index])
+            else {
+                report(site.line, "'\(name)' in \(site.label) is no relationship of \(entity.name)", "Name one")
+                return nil
+            }
+            if entity.relationships[index].isToMany {
+                report(
+                    site.line, "'\(name)' in \(site.label) leads to many objects",
+                    "Use an aggregate such as '\(name).@count', or a to-one relationship")
+                return nil
+            }
+            relationships.append(index)
+            entity = next
+        }
+        return (relationships, entity)
     }
 
     // MARK: Arithmetic

@@ -110,36 +110,8 @@ extension ModelBuilder {
     private mutating func buildIndex(_ declared: IndexDeclaration, of entity: EntityDeclaration) -> EntityIndex? {
         var elements: [EntityIndex.Element] = []
         for element in declared.elements {
-            let line = element.line ?? declared.line
-            var name: String
-            var function: EntityIndex.Element.Function?
-            switch element.content {
-            case .property(let property): name = property
-            case .expression(let text):
-                guard let parsed = indexExpression(text) else {
-                    report(
-                        line, "'\(text)' in an index of \(entity.name) is no expression that can be indexed",
-                        "Use a property's name, lowercase:(name), uppercase:(name) or canonical:(name)")
-                    return nil
-                }
-                (function, name) = parsed
-            }
-            guard slot(name, of: entity) != nil else {
-                if isUnclear(name, of: entity) { return nil }
-                report(
-                    line, "'\(name)' in an index of \(entity.name) has no column",
-                    "Use attributes and to-one relationships")
-                return nil
-            }
-            let type = entity.attributes.first { $0.name == name }?.type
-            if function != nil, type != .string, type != .uri {
-                report(
-                    line, "'\(name)' in an index of \(entity.name) is no text and has no case",
-                    "Name the property alone")
-                return nil
-            }
-            elements.append(
-                EntityIndex.Element(property: name, function: function, isDescending: element.isDescending))
+            guard let built = buildElement(element, line: element.line ?? declared.line, of: entity) else { return nil }
+            elements.append(built)
         }
         if let name = declared.name, !Self.isName(name) {
             report(
@@ -147,6 +119,39 @@ extension ModelBuilder {
                 Self.nameRule)
         }
         return EntityIndex(name: declared.name, elements: elements, predicate: declared.predicate?.content)
+    }
+
+    private mutating func buildElement(
+        _ element: IndexDeclaration.Element, line: Int?, of entity: EntityDeclaration
+    ) -> EntityIndex.Element? {
+        var name: String
+        var function: EntityIndex.Element.Function?
+        switch element.content {
+        case .property(let property): name = property
+        case .expression(let text):
+            guard let parsed = indexExpression(text) else {
+                report(
+                    line, "'\(text)' in an index of \(entity.name) is no expression that can be indexed",
+                    "Use a property's name, lowercase:(name), uppercase:(name) or canonical:(name)")
+                return nil
+            }
+            (function, name) = parsed
+        }
+        guard slot(name, of: entity) != nil else {
+            if isUnclear(name, of: entity) { return nil }
+            report(
+                line, "'\(name)' in an index of \(entity.name) has no column",
+                "Use attributes and to-one relationships")
+            return nil
+        }
+        let type = entity.attributes.first { $0.name == name }?.type
+        if function != nil, type != .string, type != .uri {
+            report(
+                line, "'\(name)' in an index of \(entity.name) is no text and has no case",
+                "Name the property alone")
+            return nil
+        }
+        return EntityIndex.Element(property: name, function: function, isDescending: element.isDescending)
     }
 
     /// Reads `lowercase:(title)`, or `title` alone.

@@ -50,17 +50,26 @@ extension ModelBuilder {
                     : "Declare it in \(destination.name), or write 'inverse: none'")
             return false
         }
+        return agree(relationship, inverse, at: inverseName.line, of: entity, destination)
+    }
+
+    /// Checks that a relationship and the inverse that it names lead to each other.
+    private mutating func agree(
+        _ relationship: RelationshipDeclaration, _ inverse: RelationshipDeclaration, at line: Int?,
+        of entity: EntityDeclaration, _ destination: EntityDeclaration
+    ) -> Bool {
+        let label = "\(entity.name).\(relationship.name)"
         // The builder reports the other side's mistake at its own line.
         if positions[inverse.destination.content] == nil { return false }
         if inverse.isTransient != relationship.isTransient {
             report(
-                inverseName.line, "Of \(label) and \(destination.name).\(inverse.name) only one is transient",
+                line, "Of \(label) and \(destination.name).\(inverse.name) only one is transient",
                 "Make both transient, or none")
             return false
         }
         if inverse.destination.content != entity.name || inverse.inverse?.content != relationship.name {
             report(
-                inverseName.line,
+                line,
                 "\(label) and \(destination.name).\(inverse.name) are not each other's inverse",
                 "Let \(destination.name).\(inverse.name) say 'to: \(entity.name)' and 'inverse: \(relationship.name)'")
             return false

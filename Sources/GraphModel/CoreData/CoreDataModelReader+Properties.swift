@@ -54,14 +54,7 @@ extension CoreDataModelReader {
         attribute.isIndexed = flag(element, "indexed")
         attribute.renamedFrom = located(element, "elementID")
         attribute.hashModifier = element.attribute("versionHashModifier")?.value
-        attribute.info = keep(element, except: Self.attributeKeys)
-        for child in element.children {
-            if child.name == "userInfo" {
-                attribute.info.merge(userInfo(child)) { $1 }
-            } else {
-                keep(child, in: &attribute.info)
-            }
-        }
+        readInfo(element, into: &attribute)
         if type == .transformable, typeName != "Transformable" {
             attribute.info[Self.keptPrefix + "attributeType"] = typeName
             remark(element.line, "\(label) of type \(typeName) holds JSON here")
@@ -77,6 +70,18 @@ extension CoreDataModelReader {
         readDerivation(element, label, into: &attribute)
         settle(&attribute, label)
         return attribute
+    }
+
+    /// Keeps the user info, and all that the model has no place for.
+    private mutating func readInfo(_ element: XMLElement, into attribute: inout AttributeDeclaration) {
+        attribute.info = keep(element, except: Self.attributeKeys)
+        for child in element.children {
+            if child.name == "userInfo" {
+                attribute.info.merge(userInfo(child)) { $1 }
+            } else {
+                keep(child, in: &attribute.info)
+            }
+        }
     }
 
     private mutating func readDerivation(

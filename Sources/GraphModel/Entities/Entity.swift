@@ -123,33 +123,16 @@ public final class Entity: Sendable {
         slotNames = table.slotNames
         slotCount = table.columnNames.count
         propertySlotCount = table.propertySlotCount
-        var defaults = [Value](repeating: .null, count: table.columnNames.count)
-        var initialValues = defaults
-        for attribute in parts.attributes {
-            if attribute.isDerived {
-                initialValues[attribute.slot] = attribute.initialDerivedValue
-            } else {
-                defaults[attribute.slot] = attribute.defaultValue
-            }
-        }
-        self.defaults = defaults
-        self.initialValues = initialValues
+        (defaults, initialValues) = parts.values(slotCount: table.columnNames.count)
         defaultSlots = defaults.indices.filter { [defaults] in !defaults[$0].isNull }
         countedRelationships = parts.relationships.filter(\.hasCountLimits)
         hasClearedColumns = parts.relationships.contains { $0.slot != nil && $0.inverseIndex == nil }
-        let identitySlot = parts.identitySlot
-        editableAttributes = parts.attributes.filter { $0.slot != identitySlot && !$0.isDerived }.map(\.slot)
+        editableAttributes = parts.editableAttributes
         editableSlots = editableAttributes + parts.relationships.compactMap(\.slot)
         requiredSlots =
             parts.attributes.filter { !$0.isOptional && !$0.isDerived }.map(\.slot)
             + parts.relationships.filter { !$0.isOptional }.compactMap(\.slot)
-        linkColumns = parts.relationships.compactMap { relationship in
-            relationship.slot.map {
-                LinkColumn(
-                    slot: $0, destination: relationship.destinationIndex, relationship: relationship.index,
-                    hasInverse: relationship.inverseIndex != nil)
-            }
-        }
+        linkColumns = parts.relationships.compactMap { LinkColumn($0) }
         limits = parts.attributes.compactMap { AttributeLimits($0) }
         var limitsBySlot = [AttributeLimits?](repeating: nil, count: table.columnNames.count)
         for limits in limits { limitsBySlot[limits.slot] = limits }
@@ -232,6 +215,15 @@ package struct LinkColumn: Sendable {
     /// The position among the entity's relationships.
     package let relationship: Int
     package let hasInverse: Bool
+
+    /// Makes the column of a relationship that has one.
+    init?(_ relationship: Relationship) {
+        guard let slot = relationship.slot else { return nil }
+        self.slot = slot
+        destination = relationship.destinationIndex
+        self.relationship = relationship.index
+        hasInverse = relationship.inverseIndex != nil
+    }
 }
 
 /// The findings of a model's builder about an entity.
@@ -251,6 +243,25 @@ struct EntityParts {
     var versionSlot: Int?
     var uniquenessConstraints: [UniquenessConstraint] = []
     var indexes: [EntityIndex] = []
+
+    /// The slots of the attributes that a program or an event sets.
+    var editableAttributes: [Int] {
+        attributes.filter { $0.slot != identitySlot && !$0.isDerived }.map(\.slot)
+    }
+
+    /// Returns the values of a new object, and those of an object that nothing is known of, one a slot.
+    func values(slotCount: Int) -> (defaults: [Value], initial: [Value]) {
+        var defaults = [Value](repeating: .null, count: slotCount)
+        var initial = defaults
+        for attribute in attributes {
+            if attribute.isDerived {
+                initial[attribute.slot] = attribute.initialDerivedValue
+            } else {
+                defaults[attribute.slot] = attribute.defaultValue
+            }
+        }
+        return (defaults, initial)
+    }
 }
 
 /// The columns of a hierarchy's table.

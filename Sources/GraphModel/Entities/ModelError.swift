@@ -1,5 +1,5 @@
 /// The reasons why a model is refused: all that were found, each with its place and remedy.
-public struct ModelError: Error, Sendable, CustomStringConvertible {
+public struct ModelError: CodedError {
     /// One thing that is wrong with a model.
     public struct Problem: Sendable, Equatable, CustomStringConvertible {
         /// The model file.
@@ -36,9 +36,8 @@ public struct ModelError: Error, Sendable, CustomStringConvertible {
 
     /// A stable code for scripts and logs.
     public var code: String { "model.invalid" }
-    /// A model does not repair itself.
-    public var isRetriable: Bool { false }
-
-    /// The problems, one a line.
-    public var description: String { problems.map(\.description).joined(separator: "\n") }
+    /// The problems, one a line, each with its place and remedy.
+    public var message: String { problems.map(\.description).joined(separator: "\n") }
+    /// The message.
+    public var description: String { message }
 }

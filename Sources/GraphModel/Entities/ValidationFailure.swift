@@ -1,7 +1,7 @@
 /// A rule of the model that a value or an object breaks, with the code that Core Data gives it.
 ///
 /// Source of the codes: CoreDataErrors.h.
-public struct ValidationFailure: Error, Sendable, Equatable, CustomStringConvertible {
+public struct ValidationFailure: CodedError, Equatable {
     /// Why a value is refused; the raw value is Core Data's code.
     public enum Reason: Int, Sendable, CaseIterable {
         /// A rule of a program's own; see ``EntityValidator``.
@@ -56,16 +56,18 @@ public struct ValidationFailure: Error, Sendable, Equatable, CustomStringConvert
         return failure
     }
 
-    /// The property, what is allowed and the code, without the value that broke it.
-    public var description: String {
-        "\(entity)\(property.map { ".\($0)" } ?? "") \(limit) (\(code))"
-    }
+    /// The text `validation.` with Core Data's code.
+    public var stableCode: String { "validation.\(code)" }
+    /// The property and what is allowed, without the value that broke it.
+    public var message: String { "\(entity)\(property.map { ".\($0)" } ?? "") \(limit)" }
+    /// The message and Core Data's code.
+    public var description: String { "\(message) (\(code))" }
 }
 
 /// All rules that one event breaks.
 ///
 /// One failure keeps its own code; several have Core Data's code 1560 and are the details.
-package struct ValidationFailures: Error, Equatable, CustomStringConvertible {
+package struct ValidationFailures: CodedError, Equatable {
     /// Core Data's code of several failures at once.
     static let multipleCode = 1560
     /// How many details are kept; the others are counted.
@@ -82,6 +84,8 @@ package struct ValidationFailures: Error, Equatable, CustomStringConvertible {
     package var isEmpty: Bool { count == 0 }
 
     package var code: Int { count == 1 ? details.first?.code ?? Self.multipleCode : Self.multipleCode }
+
+    package var stableCode: String { "validation.\(code)" }
 
     package mutating func add(_ failure: ValidationFailure, times: Int = 1) {
         for _ in 0..<times {
@@ -104,7 +108,9 @@ package struct ValidationFailures: Error, Equatable, CustomStringConvertible {
         if !isEmpty { throw self }
     }
 
-    package var description: String {
+    package var description: String { message }
+
+    package var message: String {
         if count == 1, let only = details.first { return only.description }
         let shown = details.prefix(Self.maximumTextCount).map(\.description).joined(separator: "; ")
         let rest = count - min(details.count, Self.maximumTextCount)

@@ -81,17 +81,25 @@ extension YAMLModelReader {
         relationship.onMissing = choice(fields["onMissing"], "onMissing") ?? .placeholder
         relationship.minimumCount = count(fields["minCount"], "minCount") ?? 0
         relationship.maximumCount = count(fields["maxCount"], "maxCount")
-        if !relationship.isToMany, fields["minCount"] != nil || fields["maxCount"] != nil {
-            report(node.line, "The \(label) leads to one object and has a count", "Remove minCount and maxCount")
-        }
         relationship.isOrdered = boolean(fields["ordered"], "ordered") ?? false
         relationship.isTransient = boolean(fields["transient"], "transient") ?? false
         relationship.renamedFrom = located(fields["renamedFrom"], "renamedFrom")
         relationship.hashModifier = located(fields["hashModifier"], "hashModifier")?.content
         relationship.info = texts(fields["info"], "'info' of \(label)")
-        if relationship.isOrdered, !relationship.isToMany {
-            report(node.line, "The \(label) leads to one object and is ordered", "Remove 'ordered'")
-        }
+        if !relationship.isToMany { refuseCounts(label, fields, relationship) }
         return relationship
+    }
+
+    /// Reports the settings that only a relationship to many objects has.
+    private mutating func refuseCounts(
+        _ label: String, _ fields: [String: Node], _ relationship: RelationshipDeclaration
+    ) {
+        if fields["minCount"] != nil || fields["maxCount"] != nil {
+            report(
+                relationship.line, "The \(label) leads to one object and has a count", "Remove minCount and maxCount")
+        }
+        if relationship.isOrdered {
+            report(relationship.line, "The \(label) leads to one object and is ordered", "Remove 'ordered'")
+        }
     }
 }

@@ -4,30 +4,30 @@
 /// to `chunk.maxBacklogOperations`. It does so if its commit took at most half of `commit.maxRows` and
 /// `commit.maxMilliseconds`. A commit beyond them halves the next chunk. An object that changes again and again, such as
 /// a chat that counts its messages, is then written once for more events. Times are in seconds of one monotonic clock.
-public struct ChunkPolicy: Sendable {
+package struct ChunkPolicy: Sendable {
     private let chunk: ChunkConfiguration
     private let commit: CommitConfiguration
     /// The number of operations at which the open chunk closes.
-    public private(set) var maximumOperations: Int
+    package private(set) var maximumOperations: Int
     private var operationCount = 0
     private var byteCount = 0
     private var openedAt: Double?
 
     /// Makes a policy with no chunk open.
-    public init(_ chunk: ChunkConfiguration, _ commit: CommitConfiguration) {
+    package init(_ chunk: ChunkConfiguration, _ commit: CommitConfiguration) {
         self.chunk = chunk
         self.commit = commit
         maximumOperations = chunk.maxOperations
     }
 
     /// What to do with the open chunk.
-    public enum Action: Sendable, Equatable {
+    package enum Action: Sendable, Equatable {
         case wait
         case close
     }
 
     /// Takes a record that was added to the chunk; a record without an event counts as an operation too.
-    public mutating func added(operations: Int, bytes: Int, hasBacklog: Bool, at time: Double) -> Action {
+    package mutating func added(operations: Int, bytes: Int, hasBacklog: Bool, at time: Double) -> Action {
         if openedAt == nil { openedAt = time }
         operationCount += max(1, operations)
         byteCount += bytes
@@ -35,7 +35,7 @@ public struct ChunkPolicy: Sendable {
     }
 
     /// Takes the passing of time, and whether more records wait.
-    public mutating func tick(hasBacklog: Bool, at time: Double) -> Action {
+    package mutating func tick(hasBacklog: Bool, at time: Double) -> Action {
         if !hasBacklog { maximumOperations = chunk.maxOperations }
         guard let openedAt else { return .wait }
         let isFull = operationCount >= maximumOperations || byteCount >= chunk.maxBytes
@@ -43,7 +43,7 @@ public struct ChunkPolicy: Sendable {
     }
 
     /// Takes the commit of the chunk, which wrote this number of rows.
-    public mutating func committed(rows: Int, at time: Double) {
+    package mutating func committed(rows: Int, at time: Double) {
         let duration = milliseconds(openedAt ?? time, time)
         if rows > commit.maxRows || duration > Double(commit.maxMilliseconds) {
             maximumOperations = max(chunk.maxOperations, maximumOperations / 2)
@@ -56,14 +56,14 @@ public struct ChunkPolicy: Sendable {
     }
 
     /// Takes the loss of the open chunk.
-    public mutating func dropped() {
+    package mutating func dropped() {
         operationCount = 0
         byteCount = 0
         openedAt = nil
     }
 
     /// When the open chunk is due, or nil while there is none.
-    public var deadline: Double? { openedAt.map { $0 + Double(chunk.maxMilliseconds) / 1000 } }
+    package var deadline: Double? { openedAt.map { $0 + Double(chunk.maxMilliseconds) / 1000 } }
 
     private func milliseconds(_ start: Double, _ end: Double) -> Double { (end - start) * 1000 }
 }

@@ -4,47 +4,47 @@ import ObjectGraph
 /// Takes records, gathers their events into chunks, and commits each chunk with its positions and dead letters.
 ///
 /// Used from one thread, the one that reads the source.
-public final class IngestPipeline {
+package final class IngestPipeline {
     /// An error that stops the pipeline permanently.
-    public struct Halt: Error, Sendable, CustomStringConvertible {
+    package struct Halt: CodedError {
         /// A stable code for scripts and logs.
-        public var code: String { "ingest.halted" }
-        /// The same record would halt it again.
-        public var isRetriable: Bool { false }
-        /// The record's place, the reason and what to do.
-        public let description: String
+        package var code: String { "ingest.halted" }
+        /// The record's place.
+        package let location: String?
+        package let message: String
+        package let remedy: String
     }
 
     /// The pipeline's counts since it was made.
-    public struct Summary: Sendable {
+    package struct Summary: Sendable {
         /// The number of records that were added.
-        public var records = 0
+        package var records = 0
         /// The full size of their values in bytes.
-        public var bytes = 0
+        package var bytes = 0
         /// The number of events that were applied, repeated ones included.
-        public var applied = 0
+        package var applied = 0
         /// The number of events older than what the store knew, which changed nothing.
-        public var stale = 0
+        package var stale = 0
         /// The number of records that asked nothing of the store: filtered, dropped, or tombstones of a log.
-        public var filtered = 0
+        package var filtered = 0
         /// The number of records that could not be decoded or applied.
-        public var deadLetters = 0
+        package var deadLetters = 0
         /// Their counts by code, with an example of each.
-        public internal(set) var deadLetterCodes = DeadLetterCodes()
+        package internal(set) var deadLetterCodes = DeadLetterCodes()
         /// The number of placeholders made for objects that had not arrived.
-        public var placeholders = 0
+        package var placeholders = 0
         /// The number of chunks that were saved.
-        public var chunks = 0
+        package var chunks = 0
         /// The number of commits.
-        public var commits = 0
+        package var commits = 0
         /// How many objects were inserted, updated and deleted, or nil before the first chunk.
-        public internal(set) var changes: ChangeTally?
+        package internal(set) var changes: ChangeTally?
     }
 
     /// The context that the pipeline writes through.
-    public let writer: WriterContext
+    package let writer: WriterContext
     /// The pipeline's counts so far, work that was undone later included.
-    public private(set) var summary = Summary()
+    package private(set) var summary = Summary()
     private let metrics: WorkerMetrics?
     private let logger: Logger
     private let toleratesErrors: Bool
@@ -55,9 +55,9 @@ public final class IngestPipeline {
     private var ledger = PositionLedger()
     private var warnings = DeadLetterWarnings()
     /// Called after each commit with the positions that it made last.
-    public var onCommit: ([SourcePosition]) -> Void = { _ in }
+    package var onCommit: ([SourcePosition]) -> Void = { _ in }
     /// Called for each dead letter with its place, code and reason.
-    public var onDeadLetter: (RecordPlace, String, String) -> Void = { _, _, _ in }
+    package var onDeadLetter: (RecordPlace, String, String) -> Void = { _, _, _ in }
 
     /// Makes a pipeline that writes through a context.
     ///
@@ -67,7 +67,7 @@ public final class IngestPipeline {
     ///   - metrics: what to count in, or nil.
     ///   - logger: reports dead letters and halts.
     ///   - now: a monotonic clock in seconds.
-    public init(
+    package init(
         writer: WriterContext, configuration: WorkerConfiguration, metrics: WorkerMetrics? = nil, logger: Logger,
         now: @escaping () -> Double = HealthMonitor.monotonicSeconds
     ) {
@@ -89,12 +89,12 @@ public final class IngestPipeline {
     ///   - topic: the source's topic.
     ///   - partition: its partition.
     ///   - offset: its next offset in the store, or nil where the store does not know it.
-    public func begin(topic: String, partition: Int32, at offset: Int64?) {
+    package func begin(topic: String, partition: Int32, at offset: Int64?) {
         ledger.begin(SourceKey(topic: topic, partition: partition), at: offset)
     }
 
     /// Takes the end of reading a source; call it with nothing of it open.
-    public func end(topic: String, partition: Int32) {
+    package func end(topic: String, partition: Int32) {
         ledger.end(SourceKey(topic: topic, partition: partition))
     }
 
@@ -105,7 +105,7 @@ public final class IngestPipeline {
     ///   - partition: its partition.
     ///   - offset: the next offset to read.
     /// - Throws: as ``add(_:at:nextOffset:detail:hasBacklog:decode:)``.
-    public func move(topic: String, partition: Int32, to offset: Int64) throws {
+    package func move(topic: String, partition: Int32, to offset: Int64) throws {
         chunk.move(SourceKey(topic: topic, partition: partition), to: offset)
         try finish()
     }
@@ -122,7 +122,7 @@ public final class IngestPipeline {
     ///   - hasBacklog: whether more records are waiting, so that the chunk may grow.
     ///   - decode: makes the record's event.
     /// - Throws: `StoreError`: everything since the last commit is undone then; or ``Halt``.
-    public func add(
+    package func add(
         _ record: SourceRecord, at place: RecordPlace? = nil, nextOffset: Int64, detail: String? = nil,
         hasBacklog: Bool = true, decode: (SourceRecord) throws(DecodeError) -> ChangeSet
     ) throws {
@@ -157,7 +157,7 @@ public final class IngestPipeline {
     /// Lets time pass: commits the open chunk where it is due.
     ///
     /// - Throws: as ``add(_:at:nextOffset:detail:hasBacklog:decode:)``.
-    public func tick(hasBacklog: Bool) throws {
+    package func tick(hasBacklog: Bool) throws {
         tellDeadLetters(warnings.tick(at: now()))
         if policy.tick(hasBacklog: hasBacklog, at: now()) == .close { try commitChunk() }
     }
@@ -165,19 +165,19 @@ public final class IngestPipeline {
     /// Commits everything that was added.
     ///
     /// - Throws: as ``add(_:at:nextOffset:detail:hasBacklog:decode:)``.
-    public func finish() throws {
+    package func finish() throws {
         try commitChunk()
         tellDeadLetters(warnings.flush())
     }
 
     /// Forgets everything since the last commit.
-    public func discard() throws(StoreError) {
+    package func discard() throws(StoreError) {
         forget()
         try writer.rollback()
     }
 
     /// When the open chunk is due, in seconds of the clock, or nil while there is none.
-    public var deadline: Double? { policy.deadline }
+    package var deadline: Double? { policy.deadline }
 
     private func forget() {
         chunk.removeAll()
@@ -277,9 +277,9 @@ public final class IngestPipeline {
         forget()
         try writer.rollback()
         return Halt(
-            description:
-                "\(place): \(reason). errors.tolerance is none: nothing since the last commit was kept. Repair the "
-                + "record, or set errors.tolerance to all")
+            location: "\(place)",
+            message: "\(reason). errors.tolerance is none: nothing since the last commit was kept",
+            remedy: "Repair the record, or set errors.tolerance to all")
     }
 }
 

@@ -1,3 +1,5 @@
+import ObjectGraph
+
 /// Says where a value came from.
 public enum ConfigurationOrigin: Sendable, Equatable, CustomStringConvertible {
     /// No source gave it.
@@ -59,17 +61,17 @@ public struct ConfigurationProblem: Sendable, Equatable, CustomStringConvertible
 }
 
 /// Lists everything that is wrong with a configuration.
-public struct ConfigurationError: Error, Sendable, Equatable, CustomStringConvertible {
+public struct ConfigurationError: CodedError, Equatable {
     /// The mistakes: those of the file first, in its order.
     public let problems: [ConfigurationProblem]
 
     /// The stable code of the error.
     public var code: String { "config.invalid" }
-    /// A configuration does not get better by trying again.
-    public var isRetriable: Bool { false }
+    /// The message.
+    public var description: String { message }
 
-    /// Lists the mistakes, a line each.
-    public var description: String {
+    /// Lists the mistakes, a line each, with place and remedy.
+    public var message: String {
         let count = problems.count == 1 ? "1 problem" : "\(problems.count) problems"
         return (["The configuration has \(count):"] + problems.map { "  \($0)" }).joined(separator: "\n")
     }

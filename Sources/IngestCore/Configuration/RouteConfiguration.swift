@@ -9,8 +9,8 @@ public struct ConfigurationPlace: Sendable, Equatable {
     /// Any place is as good as another.
     public static func == (left: ConfigurationPlace, right: ConfigurationPlace) -> Bool { true }
 
-    /// The place as a message begins with it; empty where there is none.
-    var prefix: String { origin == .byDefault ? "" : "\(origin): " }
+    /// The place for an error; nil where there is none.
+    var location: String? { origin == .byDefault ? nil : "\(origin)" }
 }
 
 /// Describes one topic to consume.

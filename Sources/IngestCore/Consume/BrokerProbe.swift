@@ -5,7 +5,7 @@ import Synchronization
 /// Asks the broker every two seconds whether it is there, and tells the health monitor.
 ///
 /// librdkafka reports that all brokers are gone, but never that they are back.
-public final class BrokerProbe: Sendable {
+package final class BrokerProbe: Sendable {
     private let admin: Admin
     private let health: HealthMonitor
     private let metrics: WorkerMetrics
@@ -30,7 +30,7 @@ public final class BrokerProbe: Sendable {
     }
 
     /// Probes until it is asked to stop. Blocks its thread.
-    public func run() {
+    package func run() {
         while !isStopping.load(ordering: .acquiring) {
             probe()
             // Not a date: a clock that is set back must not make the wait longer. The wait includes the time for asking
@@ -42,7 +42,7 @@ public final class BrokerProbe: Sendable {
     }
 
     /// Asks the loop to end.
-    public func requestStop() {
+    package func requestStop() {
         isStopping.store(true, ordering: .releasing)
         stop.signal()
     }

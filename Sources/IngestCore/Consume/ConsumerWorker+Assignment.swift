@@ -37,13 +37,12 @@ extension ConsumerWorker {
 }
 
 /// A store that holds records of partitions which the worker is not to read.
-public struct PartitionError: Error, Sendable, CustomStringConvertible {
+package struct PartitionError: CodedError {
     /// A stable code for scripts and logs.
-    public var code: String { "partitions.foreign" }
-    /// The store stays what it is.
-    public var isRetriable: Bool { false }
-    /// Which partitions, and what to do.
-    public let description: String
+    package var code: String { "partitions.foreign" }
+    /// The partitions.
+    package let message: String
+    package let remedy: String
 }
 
 extension WorkerConfiguration {
@@ -51,7 +50,7 @@ extension WorkerConfiguration {
     /// one log would be shared out twice.
     ///
     /// - Throws: ``PartitionError``, `StoreError`.
-    public func checkPartitions(of store: Store) throws {
+    package func checkPartitions(of store: Store) throws {
         guard let partitions = kafka.partitions else { return }
         let names = Set(topics.map(\.name))
         let foreign = try store.read { try $0.positions() }
@@ -61,8 +60,9 @@ extension WorkerConfiguration {
         let shown = foreign.prefix(5).map { "\($0.topic)/\($0.partition)" }.joined(separator: ", ")
         let more = foreign.count > 5 ? " and \(foreign.count - 5) more" : ""
         throw PartitionError(
-            description: "The store at \(store.path) holds records of \(shown)\(more), which kafka.partitions "
-                + "(\(partitions)) leaves out. Name those too, or give these partitions a store of their own, as with "
+            message: "The store at \(store.path) holds records of \(shown)\(more), which kafka.partitions "
+                + "(\(partitions)) leaves out",
+            remedy: "Name those too, or give these partitions a store of their own, as with "
                 + "store.path: data/ingest-\(StoreConfiguration.partitionMark).sqlite; it is made from the beginning "
                 + "of the topics")
     }

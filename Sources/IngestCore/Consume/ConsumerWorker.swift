@@ -9,7 +9,7 @@ import Synchronization
 /// Each poll becomes events of `AssignedPartitions`, which answers with actions; the worker only carries them out.
 /// Everything that touches the writer happens on the thread of ``run()``; rebalances too, for librdkafka calls back
 /// inside the poll. That is why this class may claim to be Sendable: only the members marked so are used from others.
-public final class ConsumerWorker: @unchecked Sendable {
+package final class ConsumerWorker: @unchecked Sendable {
     let configuration: WorkerConfiguration
     let store: Store
     let pipeline: IngestPipeline
@@ -88,7 +88,7 @@ public final class ConsumerWorker: @unchecked Sendable {
     }
 
     /// Asks the loop to save what it has, to leave the group and to end. May be called from any thread.
-    public func requestStop() {
+    package func requestStop() {
         stopRequested.store(true, ordering: .releasing)
         consumerBox.withLock { $0 }?.wake()
     }
@@ -97,7 +97,7 @@ public final class ConsumerWorker: @unchecked Sendable {
     ///
     /// - Throws: `StoreError`, `KafkaError` or ``IngestPipeline/Halt`` where going on is impossible; what was not
     ///   committed is read again at the next start.
-    public func run() throws {
+    package func run() throws {
         defer { control?.close() }
         pipeline.onCommit = { [unowned self] in committed($0) }
         let consumer = try makeConsumer()

@@ -17,7 +17,7 @@ extension KafkaSettings {
     /// Checks names and values of the properties as librdkafka does, without a connection.
     ///
     /// - Throws: ``RouteError`` for a name that librdkafka does not know, with the closest one; `KafkaError` for a value.
-    public func checkProperties() throws {
+    package func checkProperties() throws {
         do {
             try KafkaConfiguration(properties.values).check()
         } catch let error as KafkaError where error.code == .unknownProperty {
@@ -27,7 +27,7 @@ extension KafkaSettings {
             }
             let closest = unknown.flatMap { ClosestName.find($0, among: known.sorted()) }
             throw RouteError(
-                description: "kafka.\(unknown ?? ""): librdkafka \(KafkaLibrary.versionString) has no such property. "
+                message: "kafka.\(unknown ?? ""): librdkafka \(KafkaLibrary.versionString) has no such property. "
                     + (closest.map { "Did you mean kafka.\($0)?" } ?? "Remove it, or correct its name."))
         }
     }
@@ -35,17 +35,17 @@ extension KafkaSettings {
     /// Returns the consumer's configuration.
     ///
     /// - Throws: as ``checkProperties()``, and ``RouteError`` where a property would break the worker's promises.
-    public func consumerConfiguration(logger: Logger) throws -> KafkaConfiguration {
+    package func consumerConfiguration(logger: Logger) throws -> KafkaConfiguration {
         try checkProperties()
         if properties["enable.auto.commit"] == "true" || properties["enable.auto.offset.store"] == "true" {
             throw RouteError(
-                description:
+                message:
                     "kafka.enable.auto.commit and kafka.enable.auto.offset.store have to stay false: "
                     + "the store keeps the positions, and the broker's follow. Remove them.")
         }
         if let reset = properties["auto.offset.reset"], reset != "error" {
             throw RouteError(
-                description: "kafka.auto.offset.reset would jump over records in silence. "
+                message: "kafka.auto.offset.reset would jump over records in silence. "
                     + "Remove it and use kafka.onPositionLost.")
         }
         // Behind the last record there may be offsets without any: only the client can tell that it has come to the end.
@@ -54,7 +54,7 @@ extension KafkaSettings {
     }
 
     /// Returns the configuration of a producer or of an administrator on the same brokers.
-    public func clientConfiguration(logger: Logger) -> KafkaConfiguration {
+    package func clientConfiguration(logger: Logger) -> KafkaConfiguration {
         configuration(properties.values.filter { !Self.consumerProperties.contains($0.key) }, logger: logger)
     }
 

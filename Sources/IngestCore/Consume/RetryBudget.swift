@@ -1,26 +1,26 @@
+import ObjectGraph
+
 /// Decides when trying again has lasted too long: a health check has failed for longer than the budget, without a
 /// success between.
 ///
 /// Only what is tried again counts: the store, the broker, and the deliveries of notifications and dead letters. Every
 /// time is in seconds of one monotonic clock.
-public struct RetryBudget: Sendable {
+package struct RetryBudget: Sendable {
     /// A health check failed for longer than the budget.
-    public struct Spent: Error, Sendable, Equatable, CustomStringConvertible {
+    package struct Spent: CodedError, Equatable {
         /// The name of the health check.
-        public let check: String
+        package let check: String
         /// Why it failed the last time.
-        public let reason: String
+        package let reason: String
         /// How long it has failed, in whole seconds.
-        public let seconds: Int
+        package let seconds: Int
 
-        /// Trying again is what the next start does.
-        public var isRetriable: Bool { true }
+        package var code: String { "retries.spent" }
+        /// The next start tries again.
+        package var isRetriable: Bool { true }
 
-        /// Says what failed, for how long, and what to do, in one line.
-        public var description: String {
-            "\(check) has failed for \(seconds) seconds: \(reason). "
-                + "Nothing is lost: start again, or raise errors.retryTimeoutSeconds [retries.spent]"
-        }
+        package var message: String { "\(check) has failed for \(seconds) seconds: \(reason)" }
+        package var remedy: String { "Nothing is lost: start again, or raise errors.retryTimeoutSeconds" }
     }
 
     private static let counted: Set = ["store", "broker", "publisher", "deadLetters"]
@@ -29,10 +29,10 @@ public struct RetryBudget: Sendable {
     private var failingSince: [String: Double] = [:]
 
     /// Makes a budget; 0 seconds make one that is never spent.
-    public init(limitSeconds: Int) { self.limitSeconds = limitSeconds > 0 ? Double(limitSeconds) : nil }
+    package init(limitSeconds: Int) { self.limitSeconds = limitSeconds > 0 ? Double(limitSeconds) : nil }
 
     /// Takes what the checks say now, and returns the first that has failed for too long, or nil.
-    public mutating func spent(on checks: [HealthCheck], at time: Double) -> Spent? {
+    package mutating func spent(on checks: [HealthCheck], at time: Double) -> Spent? {
         guard let limitSeconds else { return nil }
         for check in checks where Self.counted.contains(check.name) {
             guard let reason = check.reason else {

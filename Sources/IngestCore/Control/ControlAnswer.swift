@@ -54,7 +54,7 @@ enum ControlAnswer: Sendable, Equatable {
 }
 
 /// The outcome of a request.
-public enum ControlResult: Sendable, Equatable {
+package enum ControlResult: Sendable, Equatable {
     /// Dead letters were tried again.
     case retried(DeadLetterRetry.Summary)
     /// So many dead letters were removed.

@@ -1,9 +1,9 @@
 import ObjectGraph
 
 /// Why a request to a store's writer was refused, or came to nothing.
-public struct ControlError: Error, Sendable, Equatable, CustomStringConvertible {
+package struct ControlError: CodedError, Equatable {
     /// The codes of the control channel itself; the raw values are stable.
-    public enum Code: String, Sendable, CaseIterable {
+    package enum Kind: String, Sendable, CaseIterable {
         /// The line is no request, or no answer.
         case malformed = "control.malformed"
         /// The request is longer than the channel takes.
@@ -38,17 +38,14 @@ public struct ControlError: Error, Sendable, Equatable, CustomStringConvertible 
         case unavailable = "control.unavailable"
     }
 
-    /// A stable code: one of ``Code``, or that of the store's own error.
-    public let code: String
+    /// A stable code: one of ``Kind``, or that of the store's own error.
+    package let code: String
     /// The failure, without any value of a record.
-    public let message: String
+    package let message: String
     /// The remedy.
-    public let remedy: String
+    package let remedy: String
     /// Whether the same request may succeed later.
-    public let isRetriable: Bool
-
-    /// The message, the remedy and the code in one line, as errors of the store have them.
-    public var description: String { "\(message). \(remedy) [\(code)]" }
+    package let isRetriable: Bool
 
     init(code: String, message: String, remedy: String, isRetriable: Bool) {
         self.code = code
@@ -57,8 +54,8 @@ public struct ControlError: Error, Sendable, Equatable, CustomStringConvertible 
         self.isRetriable = isRetriable
     }
 
-    init(_ code: Code, _ message: String, remedy: String) {
-        let retriable: Set<Code> = [.busy, .ending, .interrupted, .late, .silent]
+    init(_ code: Kind, _ message: String, remedy: String) {
+        let retriable: Set<Kind> = [.busy, .ending, .interrupted, .late, .silent]
         self.init(
             code: code.rawValue, message: message, remedy: remedy, isRetriable: retriable.contains(code))
     }
@@ -67,9 +64,9 @@ public struct ControlError: Error, Sendable, Equatable, CustomStringConvertible 
     init(_ error: any Error) {
         switch error {
         case let error as ControlError: self = error
-        case let error as StoreError:
+        case let error as any CodedError:
             self.init(
-                code: error.code.rawValue, message: error.message, remedy: error.remedy,
+                code: error.stableCode, message: error.message, remedy: error.remedy,
                 isRetriable: error.isRetriable)
         default:
             self.init(

@@ -1,7 +1,7 @@
 import ObjectGraph
 
 /// A person's request to a store's writer: the worker that runs, or a command's own process.
-public enum ControlRequest: Sendable {
+package enum ControlRequest: Sendable {
     /// Applies dead letters again.
     case retryDeadLetters(DeadLetterSelection)
     /// Removes dead letters permanently.
@@ -16,7 +16,7 @@ public enum ControlRequest: Sendable {
     case dropConflicts(through: Int64)
 
     /// The request's name on the channel and in the log.
-    public var name: String {
+    package var name: String {
         switch self {
         case .retryDeadLetters: "dead-letters.retry"
         case .dropDeadLetters: "dead-letters.drop"

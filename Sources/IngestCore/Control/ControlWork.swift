@@ -2,7 +2,7 @@ import ObjectGraph
 
 /// A request on its way through a store's writer, one step at a time. The writer commits each step, which is small
 /// enough to stand between two chunks of a running worker. A step's effect stays when no other step follows.
-public final class ControlWork {
+package final class ControlWork {
     private let request: ControlRequest
     private let writer: WriterContext
     private let retry: DeadLetterRetry
@@ -10,10 +10,10 @@ public final class ControlWork {
     private var purged = PurgeResult()
     private let limits: ChunkConfiguration
     /// Called with each line of progress for the client.
-    public var onNote: (String) -> Void = { _ in }
+    package var onNote: (String) -> Void = { _ in }
 
     /// Makes the work of a request through a context that holds the store's lease.
-    public init(_ request: ControlRequest, writer: WriterContext, configuration: WorkerConfiguration) {
+    package init(_ request: ControlRequest, writer: WriterContext, configuration: WorkerConfiguration) {
         self.request = request
         self.writer = writer
         limits = configuration.chunk
@@ -24,7 +24,7 @@ public final class ControlWork {
     /// Does the next step, and returns the result after the last one.
     ///
     /// - Throws: `StoreError`, or ``ControlError`` where the request asks for what cannot be; earlier steps stay.
-    public func step() throws -> ControlResult? {
+    package func step() throws -> ControlResult? {
         switch request {
         case .retryDeadLetters(let selection):
             if letters == nil { letters = try LetterBatches(selection, writer.store, limits) }
@@ -48,7 +48,7 @@ public final class ControlWork {
     /// Does all steps.
     ///
     /// - Throws: as ``step()``.
-    public func finish() throws -> ControlResult {
+    package func finish() throws -> ControlResult {
         while true {
             if let result = try step() { return result }
         }

@@ -3,16 +3,16 @@ import ObjectGraph
 
 /// Has a request to a store's writer carried out. The running worker does it, over its socket; where nobody writes the
 /// store, this process does. The outcome is the same.
-public struct StoreRequests {
+package struct StoreRequests {
     private let configuration: WorkerConfiguration
     private let model: ObjectModel
     /// Called with each line for the person who asks.
-    public var onNote: (String) -> Void = { _ in }
+    package var onNote: (String) -> Void = { _ in }
     /// Called once where the store's writer comes or goes, and is waited for.
-    public var onWait: () -> Void = {}
+    package var onWait: () -> Void = {}
 
     /// Makes requests to the writer of the configured store.
-    public init(configuration: WorkerConfiguration, model: ObjectModel) {
+    package init(configuration: WorkerConfiguration, model: ObjectModel) {
         self.configuration = configuration
         self.model = model
     }
@@ -24,7 +24,7 @@ public struct StoreRequests {
     ///   - patienceSeconds: for how long a writer that comes or goes is waited for; one that ends delivers for up to 5
     ///     seconds.
     /// - Throws: ``ControlError`` and `StoreError`; what was committed before a fault stays.
-    public func carryOut(_ request: ControlRequest, patienceSeconds: Double = 8) throws -> ControlResult {
+    package func carryOut(_ request: ControlRequest, patienceSeconds: Double = 8) throws -> ControlResult {
         let end = HealthMonitor.monotonicSeconds() + patienceSeconds
         var hasWaited = false
         while true {
@@ -43,7 +43,7 @@ public struct StoreRequests {
     private static func isPassing(_ error: any Error) -> Bool {
         switch error {
         case let error as ControlError:
-            [ControlError.Code.ending.rawValue, ControlError.Code.busy.rawValue].contains(error.code)
+            [ControlError.Kind.ending.rawValue, ControlError.Kind.busy.rawValue].contains(error.code)
         case let error as StoreError: error.code == .leased
         default: false
         }

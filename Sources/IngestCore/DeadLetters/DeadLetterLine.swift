@@ -1,12 +1,12 @@
 import ObjectGraph
 
 /// A dead letter as a line of JSON, which `replay` reads again as the record that it was.
-public enum DeadLetterLine {
+package enum DeadLetterLine {
     /// How each line begins; no CloudEvent does.
     static let beginning = "{\"deadLetter\":"
 
     /// Returns a letter's line: its place, its reason, and key, value and headers in base64.
-    public static func text(_ letter: DeadLetter) -> String {
+    package static func text(_ letter: DeadLetter) -> String {
         let fields = [
             "\(beginning)\(letter.id)", "\"id\":\(letter.id)", "\"topic\":\(JSONText.string(letter.topic))",
             "\"partition\":\(letter.partition)", "\"offset\":\(letter.offset)",

@@ -6,22 +6,22 @@ import ObjectGraph
 ///
 /// The transaction that applies letters removes those whose records pass, are stale or are now filtered out. For the
 /// others it counts the attempts and keeps the new reason.
-public final class DeadLetterRetry {
+package final class DeadLetterRetry {
     /// The counts of the letters by outcome.
-    public struct Summary: Sendable, Equatable {
+    package struct Summary: Sendable, Equatable {
         /// The number of letters that were tried.
-        public var tried = 0
+        package var tried = 0
         /// The number whose events were applied.
-        public var applied = 0
+        package var applied = 0
         /// The number whose events were older than what the store knew.
-        public var stale = 0
+        package var stale = 0
         /// The number whose records are passed over by now.
-        public var filtered = 0
+        package var filtered = 0
         /// The number that stay, with their places, codes and reasons told to ``DeadLetterRetry/onFailure``.
-        public var failed = 0
+        package var failed = 0
 
         /// The numbers as a JSON object.
-        public var json: String {
+        package var json: String {
             """
             {"tried":\(tried),"applied":\(applied),"stale":\(stale),"filtered":\(filtered),"failed":\(failed)}
             """
@@ -32,12 +32,12 @@ public final class DeadLetterRetry {
     private let decoders: RecordDecoders
     private let limits: ChunkConfiguration
     /// The counts of the letters tried so far.
-    public private(set) var summary = Summary()
+    package private(set) var summary = Summary()
     /// Called for each letter that stays, with its new reason.
-    public var onFailure: (DeadLetter) -> Void = { _ in }
+    package var onFailure: (DeadLetter) -> Void = { _ in }
 
     /// Makes a retry through a context that holds the store's lease.
-    public init(writer: WriterContext, configuration: WorkerConfiguration) {
+    package init(writer: WriterContext, configuration: WorkerConfiguration) {
         self.writer = writer
         limits = configuration.chunk
         decoders = RecordDecoders(configuration: configuration, model: writer.store.model)
@@ -46,7 +46,7 @@ public final class DeadLetterRetry {
     /// Tries the selected letters again.
     ///
     /// - Throws: `StoreError`; chunks before the fault are committed.
-    public func run(_ selection: DeadLetterSelection) throws -> Summary {
+    package func run(_ selection: DeadLetterSelection) throws -> Summary {
         var letters = try LetterBatches(selection, writer.store, limits)
         while let ids = letters.next() { try retry(ids) }
         return summary
@@ -98,10 +98,10 @@ public final class DeadLetterRetry {
 
 extension DeadLetter {
     /// The letter in a line: number, time, place, stage, code and reason.
-    public var summary: String { "\(id)  \(Timestamp.text(time))  \(place)  \(stage)  \(code)  \(reason)" }
+    package var summary: String { "\(id)  \(Timestamp.text(time))  \(place)  \(stage)  \(code)  \(reason)" }
 
     /// Where the record comes from.
-    public var place: RecordPlace { RecordPlace(topic: topic, partition: partition, offset: offset, line: line) }
+    package var place: RecordPlace { RecordPlace(topic: topic, partition: partition, offset: offset, line: line) }
 
     fileprivate func failing(stage: String, _ code: String, _ reason: String) -> DeadLetter {
         var letter = self
@@ -143,7 +143,7 @@ extension DeadLetter {
     }
 
     /// The headers that the store keeps as JSON pairs of a name and base64.
-    public var recordHeaders: [RecordHeader] {
+    package var recordHeaders: [RecordHeader] {
         guard let headers, let parser = try? JSONParser(), let root = try? parser.parse(Array(headers.utf8)).root else {
             return []
         }

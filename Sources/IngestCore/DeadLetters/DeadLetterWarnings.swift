@@ -46,15 +46,15 @@ struct DeadLetterWarnings: Sendable {
 }
 
 /// Counts dead letters by code, with an example of each.
-public struct DeadLetterCodes: Sendable {
+package struct DeadLetterCodes: Sendable {
     /// How many there are of a code, and the first of them.
-    public struct Tally: Sendable {
+    package struct Tally: Sendable {
         /// The number of dead letters.
-        public fileprivate(set) var count = 0
+        package fileprivate(set) var count = 0
         /// Where the first one stood.
-        public let place: String
+        package let place: String
         /// The first letter's reason, with the remedy.
-        public let reason: String
+        package let reason: String
     }
 
     /// Validators of an embedding program may give a code of its own to each record.
@@ -62,7 +62,7 @@ public struct DeadLetterCodes: Sendable {
     private var tallies: [String: Tally] = [:]
 
     /// The tallies, the greatest count first.
-    public var sorted: [(code: String, tally: Tally)] {
+    package var sorted: [(code: String, tally: Tally)] {
         tallies.sorted { ($1.value.count, $0.key) < ($0.value.count, $1.key) }.map { ($0.key, $0.value) }
     }
 

@@ -3,13 +3,13 @@ import ObjectGraph
 /// The decoders of records by where they come from: topics and files as the configuration states them.
 ///
 /// Used by one thread; a decoder is made at its first use.
-public final class RecordDecoders {
+package final class RecordDecoders {
     private let configuration: WorkerConfiguration
     private let model: ObjectModel
     private var known: [String: Result<EventDecoder, DecodeError>] = [:]
 
     /// Makes decoders for a configuration and a model.
-    public init(configuration: WorkerConfiguration, model: ObjectModel) {
+    package init(configuration: WorkerConfiguration, model: ObjectModel) {
         self.configuration = configuration
         self.model = model
     }
@@ -18,7 +18,7 @@ public final class RecordDecoders {
     ///
     /// - Throws: ``DecodeError``; with code `decode.topic` where the topic is not configured, `decode.row` for a row of
     ///   a CSV file, which says nothing without its header.
-    public func decode(_ record: SourceRecord) throws(DecodeError) -> ChangeSet {
+    package func decode(_ record: SourceRecord) throws(DecodeError) -> ChangeSet {
         let topic = record.place.topic
         if let decoder = known[topic] { return try decoder.get().decode(record) }
         let made: Result<EventDecoder, DecodeError>

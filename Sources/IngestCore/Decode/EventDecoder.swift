@@ -45,8 +45,8 @@ public final class EventDecoder {
         let recordFormat = format.recordFormat
         if recordFormat.needsRoutes, routes.isEmpty {
             throw RouteError(
-                description: position.prefix
-                    + "The format '\(format.rawValue)' of \(place) needs routes that name the entity. "
+                location: position.location,
+                message: "The format '\(format.rawValue)' of \(place) needs routes that name the entity. "
                     + "Add 'routes: [{entity: …}]'.")
         }
         self.model = model
@@ -125,10 +125,10 @@ public final class EventDecoder {
     /// Returns what reads the rows of a CSV file with these columns.
     ///
     /// - Throws: ``RouteError`` where no route, or no column, fits.
-    public func rowDecoder(columns: [String], path: String) throws -> RowDecoder {
+    package func rowDecoder(columns: [String], path: String) throws -> RowDecoder {
         guard let route = routes.first else {
             throw RouteError(
-                description:
+                message:
                     "Nothing says which entity the rows of \(path) are. Add an entry to 'files' whose route names it")
         }
         return try RowDecoder(route: route, model: model, columns: columns, path: path)

@@ -1,9 +1,9 @@
 import CSimdjson
 
 /// A parsed document. Valid until its parser's next parse, and as long as the parser lives.
-public struct JSONDocument {
+package struct JSONDocument {
     /// The document's value.
-    public let root: JSONValue
+    package let root: JSONValue
 }
 
 /// A cursor on one value of a parsed document.
@@ -11,10 +11,10 @@ public struct JSONDocument {
 /// It points into the parser's memory and owns nothing. Using it after the parser's next parse, or after the parser is
 /// gone, is a programmer's error that is not detected. Hold the parser in a property, or use `JSONParser.withValue`;
 /// copy out values that have to live longer.
-public struct JSONValue {
+package struct JSONValue {
     /// The kinds of JSON value. A number is `integer` where it fits `Int64`, and `unsignedInteger` where it only fits
     /// `UInt64`. It is `double` where it is written with a fraction or an exponent.
-    public enum Kind: Sendable {
+    package enum Kind: Sendable {
         case object, array, string, integer, unsignedInteger, double, boolean, null
     }
 
@@ -56,7 +56,7 @@ public struct JSONValue {
     }
 
     /// The kind of value.
-    public var kind: Kind {
+    package var kind: Kind {
         switch mark {
         case Mark.objectStart: .object
         case Mark.arrayStart: .array
@@ -70,15 +70,15 @@ public struct JSONValue {
     }
 
     /// Whether the value is null.
-    public var isNull: Bool { kind == .null }
+    package var isNull: Bool { kind == .null }
 
     /// The string's UTF-8 bytes with escapes undone, in the parser's memory; nil for other kinds.
-    public var utf8: UnsafeBufferPointer<UInt8>? {
+    package var utf8: UnsafeBufferPointer<UInt8>? {
         mark == Mark.string ? stringBytes(at: index) : nil
     }
 
     /// The string; nil for other kinds.
-    public var string: String? {
+    package var string: String? {
         utf8.map { Self.text($0) }
     }
 
@@ -95,12 +95,12 @@ public struct JSONValue {
     }
 
     /// The integer; nil for other kinds, for numbers written with a fraction or exponent, and above `Int64.max`.
-    public var int64: Int64? {
+    package var int64: Int64? {
         mark == Mark.integer ? Int64(bitPattern: tape[index + 1]) : nil
     }
 
     /// The integer where it is not negative; nil for other kinds and for numbers with a fraction or exponent.
-    public var uint64: UInt64? {
+    package var uint64: UInt64? {
         switch mark {
         case Mark.unsignedInteger: tape[index + 1]
         case Mark.integer: UInt64(exactly: Int64(bitPattern: tape[index + 1]))
@@ -109,7 +109,7 @@ public struct JSONValue {
     }
 
     /// Any number as the nearest double; nil for other kinds.
-    public var double: Double? {
+    package var double: Double? {
         switch mark {
         case Mark.double: Double(bitPattern: tape[index + 1])
         case Mark.integer: Double(Int64(bitPattern: tape[index + 1]))
@@ -119,7 +119,7 @@ public struct JSONValue {
     }
 
     /// The boolean; nil for other kinds.
-    public var bool: Bool? {
+    package var bool: Bool? {
         switch mark {
         case Mark.isTrue: true
         case Mark.isFalse: false

@@ -1,5 +1,7 @@
+import ObjectGraph
+
 /// Says why bytes were refused as a JSON document, where, and what to do. It never quotes the document.
-public struct JSONError: Error, Equatable, Sendable {
+public struct JSONError: CodedError, Equatable {
     /// The kinds of fault; the raw value is the stable code.
     public enum Kind: String, Sendable, CaseIterable {
         /// There is no value at all.
@@ -53,15 +55,17 @@ public struct JSONError: Error, Equatable, Sendable {
     public var isRetriable: Bool { kind == .memory }
 }
 
-extension JSONError: CustomStringConvertible {
+extension JSONError {
     /// One or two sentences: what, where, and what to do.
-    public var description: String { "\(what)\(position). \(remedy)" }
+    public var description: String { "\(message)\(location.map { " at \($0)" } ?? ""). \(remedy)" }
 
-    private var position: String { byteOffset.map { " at byte \($0)" } ?? "" }
+    /// The offset of the fault.
+    public var location: String? { byteOffset.map { "byte \($0)" } }
 
     private var limitText: String { limit.map(String.init) ?? "the limit" }
 
-    private var what: String {
+    /// The fault.
+    public var message: String {
         switch kind {
         case .empty: "The record holds no JSON value"
         case .size: "The JSON document is longer than \(limitText) bytes"
@@ -86,7 +90,8 @@ extension JSONError: CustomStringConvertible {
         }
     }
 
-    private var remedy: String {
+    /// The remedy.
+    public var remedy: String {
         switch kind {
         case .empty: "Send one JSON document in each record."
         case .size: "Send smaller records, or raise the limit."

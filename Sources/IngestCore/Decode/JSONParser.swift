@@ -4,11 +4,11 @@ import CSimdjson
 ///
 /// Not thread-safe: use one for each thread. It skips a byte order mark before the document. It copies nothing out
 /// until a caller asks for a value. So a document is only valid until the next `parse` of the same parser.
-public final class JSONParser {
+package final class JSONParser {
     /// The number of nested arrays and objects allowed; empty ones do not count.
-    public let depthLimit: Int
+    package let depthLimit: Int
     /// The longest document accepted, in bytes.
-    public let maximumBytes: Int
+    package let maximumBytes: Int
 
     private let parser: OpaquePointer
 
@@ -18,7 +18,7 @@ public final class JSONParser {
     ///   - depthLimit: nested arrays and objects allowed, 1 to 1,024 (other values are clamped).
     ///   - maximumBytes: the longest document accepted, in bytes; at most 4 GiB.
     /// - Throws: `json.memory`.
-    public init(depthLimit: Int = 64, maximumBytes: Int = 16 << 20) throws(JSONError) {
+    package init(depthLimit: Int = 64, maximumBytes: Int = 16 << 20) throws(JSONError) {
         // Serialising recurses once per level: the upper bound keeps it far from the end of a small thread's stack.
         self.depthLimit = min(max(depthLimit, 1), 1024)
         self.maximumBytes = min(max(maximumBytes, 1), Int(UInt32.max))
@@ -33,7 +33,7 @@ public final class JSONParser {
     /// Parses one document and calls the body with its value, which is valid until the body returns.
     ///
     /// The parser is sure to live until then, which it is not after a `parse` that was the last use of a local parser.
-    public func withValue<Result>(
+    package func withValue<Result>(
         of bytes: UnsafeRawBufferPointer, _ body: (JSONValue) throws -> Result
     ) throws -> Result {
         let root = try parse(bytes).root
@@ -44,7 +44,7 @@ public final class JSONParser {
     ///
     /// - Returns: the document, valid until the next call and as long as the parser lives.
     /// - Throws: `JSONError` with the byte offset of the fault where it is known.
-    public func parse(_ bytes: UnsafeRawBufferPointer) throws(JSONError) -> JSONDocument {
+    package func parse(_ bytes: UnsafeRawBufferPointer) throws(JSONError) -> JSONDocument {
         let markBytes = Self.byteOrderMarkLength(bytes)
         let body = UnsafeRawBufferPointer(rebasing: bytes[markBytes...])
         guard body.count <= maximumBytes else { throw JSONError(.size, limit: maximumBytes) }
@@ -61,7 +61,7 @@ public final class JSONParser {
     }
 
     /// Parses the UTF-8 bytes of an array; see `parse(_:)`.
-    public func parse(_ bytes: [UInt8]) throws(JSONError) -> JSONDocument {
+    package func parse(_ bytes: [UInt8]) throws(JSONError) -> JSONDocument {
         let result: Result<JSONDocument, JSONError> = bytes.withUnsafeBytes { buffer in
             do throws(JSONError) { return .success(try parse(buffer)) } catch { return .failure(error) }
         }

@@ -1,7 +1,7 @@
 extension JSONValue {
     /// Appends the value as compact JSON text: no white space, members in their order, duplicates kept. Doubles have
     /// the shortest form that reads back as the same number. Text is UTF-8 with only the necessary escapes.
-    public func serialize(into output: inout [UInt8]) {
+    package func serialize(into output: inout [UInt8]) {
         switch kind {
         case .object: serializeObject(into: &output)
         case .array: serializeArray(into: &output)
@@ -15,7 +15,7 @@ extension JSONValue {
     }
 
     /// Returns the value as compact JSON text; see `serialize(into:)`.
-    public func serialized() -> [UInt8] {
+    package func serialized() -> [UInt8] {
         var output: [UInt8] = []
         serialize(into: &output)
         return output

@@ -88,17 +88,13 @@ extension ObjectDecoder {
         case .relationship(let index):
             if row.kind == .delete { return }
             let relationship = entity.relationships[index]
+            let isScalar = ![.object, .array, .null].contains(json.kind)
             let change: RelationshipChange
-            switch json.kind {
-            case .object, .array, .null:
-                change = try self.change(json, relationship, row.circumstances, name(), into: &operations)
-            default:
-                guard !relationship.isToMany else {
-                    change = try self.change(json, relationship, row.circumstances, name(), into: &operations)
-                    break
-                }
+            if isScalar, !relationship.isToMany {
                 let destination = model.entities[relationship.destinationIndex]
                 change = .one(try identity(json, entity: destination, named: name(), logical, row, connect))
+            } else {
+                change = try self.change(json, relationship, row.circumstances, name(), into: &operations)
             }
             operation.relationships.append(.init(relationship: index, change: change))
         }

@@ -1,9 +1,9 @@
 import ObjectGraph
 
 /// Reads a file as its mapping or a topic would have it, and tells what each record would do; writes nothing.
-public final class RecordSample {
+package final class RecordSample {
     /// The effect that a record would have.
-    public enum Outcome: Sendable {
+    package enum Outcome: Sendable {
         /// The operations, the event's own object last.
         case event(ChangeSet)
         /// Nothing, for this reason.
@@ -13,13 +13,13 @@ public final class RecordSample {
     }
 
     /// The counts of the records by outcome.
-    public struct Counts: Sendable, Equatable {
+    package struct Counts: Sendable, Equatable {
         /// The number of records that are events.
-        public var events = 0
+        package var events = 0
         /// The number that are passed over.
-        public var filtered = 0
+        package var filtered = 0
         /// The number that would become dead letters.
-        public var deadLetters = 0
+        package var deadLetters = 0
     }
 
     private let configuration: WorkerConfiguration
@@ -31,7 +31,7 @@ public final class RecordSample {
     /// Makes a reader of samples.
     ///
     /// - Throws: ``JSONError`` where there is too little memory.
-    public init(configuration: WorkerConfiguration, model: ObjectModel) throws(JSONError) {
+    package init(configuration: WorkerConfiguration, model: ObjectModel) throws(JSONError) {
         self.configuration = configuration
         self.model = model
         decoders = RecordDecoders(configuration: configuration, model: model)
@@ -45,7 +45,7 @@ public final class RecordSample {
     ///   - topic: the topic whose format and routes are used; nil uses those of the file's mapping.
     ///   - body: called for each record with its number and line.
     /// - Throws: ``RecordFileError``, ``RouteError``.
-    public func read(path: String, topic: String?, _ body: (RecordPlace, Outcome) -> Void) throws -> Counts {
+    package func read(path: String, topic: String?, _ body: (RecordPlace, Outcome) -> Void) throws -> Counts {
         let reader = try RecordFileReader(path: path, maximumRecordBytes: configuration.limits.maxRecordBytes)
         let decoder = try decoder(path: path, topic: topic)
         let rows = reader.format == .csv ? try decoder.rowDecoder(columns: reader.columns, path: path) : nil
@@ -70,7 +70,7 @@ public final class RecordSample {
         }
         guard let found = configuration.topics.first(where: { $0.name == topic }) else {
             let known = configuration.topics.map(\.name).joined(separator: ", ")
-            throw RouteError(description: "The topic '\(topic)' is not configured. The topics are: \(known)")
+            throw RouteError(message: "The topic '\(topic)' is not configured. The topics are: \(known)")
         }
         return try configuration.decoder(of: found, model: model)
     }
@@ -101,7 +101,7 @@ public final class RecordSample {
     // MARK: Forms
 
     /// Returns an outcome as lines of text.
-    public func text(_ place: RecordPlace, _ outcome: Outcome) -> String {
+    package func text(_ place: RecordPlace, _ outcome: Outcome) -> String {
         let head = "line \(place.line ?? Int(place.offset))"
         switch outcome {
         case .event(let event): return event.operations.map { "\(head)  \(text($0))" }.joined(separator: "\n")
@@ -119,7 +119,7 @@ public final class RecordSample {
     }
 
     /// Returns an outcome as a JSON object on one line.
-    public func json(_ place: RecordPlace, _ outcome: Outcome) -> String {
+    package func json(_ place: RecordPlace, _ outcome: Outcome) -> String {
         let head = "{\"record\":\(place.offset),\"line\":\(place.line.map { "\($0)" } ?? "null"),\"outcome\":"
         switch outcome {
         case .event(let event):

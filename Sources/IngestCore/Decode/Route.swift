@@ -1,13 +1,13 @@
 import ObjectGraph
 
 /// Why a route does not fit the model.
-public struct RouteError: Error, Sendable, CustomStringConvertible {
+package struct RouteError: CodedError {
+    /// The file and line of the configuration, where they are known.
+    package var location: String?
     /// The fault and its remedy.
-    public let description: String
+    package let message: String
     /// A stable code for scripts and logs.
-    public var code: String { "config.route" }
-    /// A route does not repair itself.
-    public var isRetriable: Bool { false }
+    package var code: String { "config.route" }
 }
 
 /// A route of the configuration, resolved against the model.
@@ -81,17 +81,7 @@ struct Route {
         }
         for (index, split) in splits.enumerated() { properties.splits[split.field] = index }
         self.properties = properties
-        fields = try route.fields.sorted { $0.key < $1.key }.map { [entity] name, path throws(RouteError) in
-            let property = ObjectDecoder.table(entity).properties[name]
-            switch property {
-            case .attribute?, .relationship?: break
-            default:
-                throw resolver.error(
-                    "A field of \(place) is for '\(name)', which \(entity.name) does not store, or which identifies it. "
-                        + "Its properties are: \(entity.propertyNames.joined(separator: ", "))")
-            }
-            return Field(name: name, path: Self.path(path), property: property ?? .ignored)
-        }
+        fields = try resolver.fields(route.fields, entity)
         isPlain = properties.isPlain && defaults.isEmpty && fields.isEmpty
     }
 

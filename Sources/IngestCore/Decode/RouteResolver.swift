@@ -4,15 +4,15 @@ import ObjectGraph
 struct RouteResolver {
     /// Names the topic or file, as in "topic chat-events".
     let place: String
-    private let prefix: String
+    private let location: String?
 
     init(place: String, at position: ConfigurationPlace) {
         self.place = place
-        prefix = position.prefix
+        location = position.location
     }
 
     /// Makes an error with its place in the configuration.
-    func error(_ text: String) -> RouteError { RouteError(description: prefix + text) }
+    func error(_ text: String) -> RouteError { RouteError(location: location, message: text) }
 
     func entity(_ name: String, _ model: ObjectModel) throws(RouteError) -> Entity {
         if let entity = model.entity(matching: name) { return entity }
@@ -94,6 +94,21 @@ struct RouteResolver {
             for (key, property) in names.properties.sorted where isMeant(property) { byKey[key] = form }
         }
         return byKey
+    }
+
+    /// Resolves properties whose values stand at paths of the record.
+    func fields(_ paths: [String: String], _ entity: Entity) throws(RouteError) -> [Route.Field] {
+        try paths.sorted { $0.key < $1.key }.map { name, path throws(RouteError) in
+            let property = ObjectDecoder.table(entity).properties[name]
+            switch property {
+            case .attribute?, .relationship?: break
+            default:
+                throw error(
+                    "A field of \(place) is for '\(name)', which \(entity.name) does not store, or which identifies it. "
+                        + "Its properties are: \(entity.propertyNames.joined(separator: ", "))")
+            }
+            return Route.Field(name: name, path: Route.path(path), property: property ?? .ignored)
+        }
     }
 
     func condition(_ text: String?, named key: String) throws(RouteError) -> RecordCondition? {

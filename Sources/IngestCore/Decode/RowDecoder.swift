@@ -4,7 +4,7 @@ import ObjectGraph
 ///
 /// An empty field is absent and leaves its property alone; a quoted empty field is an empty text, and null for any
 /// other type.
-public struct RowDecoder {
+package struct RowDecoder {
     private enum Column {
         case identity
         case attribute(Attribute)
@@ -21,7 +21,7 @@ public struct RowDecoder {
         guard route.condition == nil, route.filter == nil, route.splits.isEmpty, route.fields.isEmpty, !route.isDrop
         else {
             throw RouteError(
-                description:
+                message:
                     "The rows of \(path) have a route with 'where', 'filter', 'split', 'fields' or 'verb: drop', which are "
                     + "for JSON. Leave them out, or turn the file into JSON lines.")
         }
@@ -41,7 +41,7 @@ public struct RowDecoder {
                     return .reference(relationship, model.entities[relationship.destinationIndex])
                 }
                 throw RouteError(
-                    description:
+                    message:
                         "The column '\(name)' of \(path) stands for \(entity.name).\(relationship.name), which leads to "
                         + "many: one field cannot hold that. Add it to 'ignore'.")
             case nil:
@@ -49,7 +49,7 @@ public struct RowDecoder {
                 let hint =
                     ClosestName.find(name, among: entity.propertyNames).map { " Did you mean '\($0)'?" } ?? ""
                 throw RouteError(
-                    description:
+                    message:
                         "The column '\(name)' of \(path) is no property of \(entity.name).\(hint) Add an alias for it, "
                         + "or add it to 'ignore'. The properties are: \(entity.propertyNames.joined(separator: ", "))")
             }
@@ -59,7 +59,7 @@ public struct RowDecoder {
     /// Decodes a row.
     ///
     /// - Throws: ``DecodeError``.
-    public func decode(_ record: FileRecord) throws(DecodeError) -> ChangeSet {
+    package func decode(_ record: FileRecord) throws(DecodeError) -> ChangeSet {
         let entity = route.entity
         var operation = ObjectOperation(route.verb ?? .upsert, entity: entity.index, identity: .null)
         if route.identity == .row { operation.identity = route.rowIdentity(Int64(record.number)) ?? .null }
@@ -70,24 +70,7 @@ public struct RowDecoder {
                 throw DecodeError(
                     code: "json.utf8", "The field '\(names[index])' is not UTF-8 text. Save the file as UTF-8")
             }
-            switch column {
-            case .ignored: continue
-            case .identity:
-                guard let identity = route.identityValue(text: text, integer: Int64(text)) else {
-                    throw wrong(names[index], entity.identity)
-                }
-                operation.identity = identity
-            case .attribute(let attribute):
-                let value = try self.value(text, attribute, names[index])
-                if attribute.slot == entity.versionSlot { operation.version = value }
-                operation.attributes.append(.init(slot: attribute.slot, value: value))
-            case .transient(let attribute):
-                let value = try self.value(text, attribute, names[index])
-                operation.transients.append(.init(slot: attribute.slot, value: value))
-            case .reference(let relationship, let destination):
-                let identity = text.isEmpty ? .null : try value(text, destination.identity, names[index])
-                operation.relationships.append(.init(relationship: relationship.index, change: .one(identity)))
-            }
+            try assign(text, to: column, names[index], &operation)
         }
         if operation.identity.isNull {
             throw DecodeError(
@@ -99,6 +82,29 @@ public struct RowDecoder {
             operation.setMissing(route.defaults)
         }
         return ChangeSet(operation)
+    }
+
+    /// Gives the operation the value of one field.
+    private func assign(
+        _ text: String, to column: Column, _ name: String, _ operation: inout ObjectOperation
+    ) throws(DecodeError) {
+        switch column {
+        case .ignored: break
+        case .identity:
+            guard let identity = route.identityValue(text: text, integer: Int64(text)) else {
+                throw wrong(name, route.entity.identity)
+            }
+            operation.identity = identity
+        case .attribute(let attribute):
+            let value = try self.value(text, attribute, name)
+            if attribute.slot == route.entity.versionSlot { operation.version = value }
+            operation.attributes.append(.init(slot: attribute.slot, value: value))
+        case .transient(let attribute):
+            operation.transients.append(.init(slot: attribute.slot, value: try value(text, attribute, name)))
+        case .reference(let relationship, let destination):
+            let identity = text.isEmpty ? .null : try value(text, destination.identity, name)
+            operation.relationships.append(.init(relationship: relationship.index, change: .one(identity)))
+        }
     }
 
     /// The member of a row's JSON object that holds the row's number.

@@ -1,4 +1,5 @@
 import KafkaClient
+import ObjectGraph
 
 /// Where a record comes from: a partition's offset, or a file's record.
 public struct RecordPlace: Sendable, Hashable, CustomStringConvertible {
@@ -58,18 +59,18 @@ public struct SourceRecord {
 /// Why a record is no event: a stable code and a description with a remedy.
 ///
 /// Names that stand in the record are shown cut short; values never are.
-public struct DecodeError: Error, Sendable, Equatable, CustomStringConvertible {
+public struct DecodeError: CodedError, Equatable {
     /// The stable code, such as `decode.type`.
     public let code: String
     /// The fault and its remedy, without any value of the record.
-    public let description: String
-    /// The same bytes will never decode.
-    public var isRetriable: Bool { false }
+    public let message: String
+    /// The message, which names the remedy.
+    public var description: String { message }
 
-    /// Makes an error; the description must not hold a value of the record.
-    public init(code: String, _ description: String) {
+    /// Makes an error; the message must not hold a value of the record.
+    public init(code: String, _ message: String) {
         self.code = code
-        self.description = description
+        self.message = message
     }
 
     init(_ error: JSONError) {

@@ -9,9 +9,9 @@ import Synchronization
 ///
 /// The events are those of the notifications. The feed keeps nothing for a reader. Each reader reads the history from
 /// its own token, and the next page only when its connection has taken the last.
-public final class ChangeFeed: Sendable {
+package final class ChangeFeed: Sendable {
     /// Where the feed is.
-    public static let path = "/changes"
+    package static let path = "/changes"
 
     private let store: Store
     private let configuration: NotificationConfiguration
@@ -36,7 +36,7 @@ public final class ChangeFeed: Sendable {
     ///   - logger: gets failures.
     ///   - heartbeatSeconds: the time after which a silent stream gets a comment.
     /// - Throws: `StoreError`.
-    public init(
+    package init(
         store: Store, configuration: NotificationConfiguration, metrics: WorkerMetrics? = nil, logger: Logger,
         heartbeatSeconds: Double = 15
     ) throws {
@@ -49,10 +49,10 @@ public final class ChangeFeed: Sendable {
     }
 
     /// The number of readers at present.
-    public var readers: Int { readerCount.withLock { $0 } }
+    package var readers: Int { readerCount.withLock { $0 } }
 
     /// Answers `/changes`.
-    public var route: HTTPRoute {
+    package var route: HTTPRoute {
         HTTPRoute(Self.path, isLongLived: true) { [self] in try await respond(to: $0) }
     }
 

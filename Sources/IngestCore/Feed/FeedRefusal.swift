@@ -2,28 +2,25 @@ import Hummingbird
 import ObjectGraph
 
 /// Says why the feed does not serve a reader, and how the reader goes on.
-struct FeedRefusal: Error, Sendable, Equatable {
+struct FeedRefusal: CodedError, Equatable {
     let status: HTTPResponse.Status
     /// The kind of refusal; stable.
     let code: String
     /// One sentence, without text of the request.
-    let detail: String
+    let message: String
     /// The remedy for the reader.
     let remedy: String
     /// Whether the reader has to read the store again.
     let isExpired: Bool
 
-    /// Whether the same request can succeed later.
-    var isRetriable: Bool { false }
-
-    static func badParameter(_ detail: String) -> FeedRefusal {
+    static func badParameter(_ message: String) -> FeedRefusal {
         FeedRefusal(
-            status: .badRequest, code: "feed.bad_parameter", detail: detail, remedy: "Correct the address.",
+            status: .badRequest, code: "feed.bad_parameter", message: message, remedy: "Correct the address.",
             isExpired: false)
     }
 
-    private init(status: HTTPResponse.Status, code: String, detail: String, remedy: String, isExpired: Bool) {
-        (self.status, self.code, self.detail) = (status, code, detail)
+    private init(status: HTTPResponse.Status, code: String, message: String, remedy: String, isExpired: Bool) {
+        (self.status, self.code, self.message) = (status, code, message)
         (self.remedy, self.isExpired) = (remedy, isExpired)
     }
 
@@ -32,15 +29,15 @@ struct FeedRefusal: Error, Sendable, Equatable {
         switch error.code {
         case .historyExpired, .historyForeignToken, .historyTokenAhead:
             self.init(
-                status: .gone, code: error.code.rawValue, detail: error.message + ".", remedy: Self.wayBack,
+                status: .gone, code: error.code.rawValue, message: error.message + ".", remedy: Self.wayBack,
                 isExpired: true)
         case .historyMalformedToken:
             self.init(
-                status: .badRequest, code: error.code.rawValue, detail: error.message + ".",
+                status: .badRequest, code: error.code.rawValue, message: error.message + ".",
                 remedy: "Give a token as it was handed out, a number, or 'latest'.", isExpired: false)
         default:
             self.init(
-                status: .serviceUnavailable, code: error.code.rawValue, detail: "The store cannot be read now.",
+                status: .serviceUnavailable, code: error.code.rawValue, message: "The store cannot be read now.",
                 remedy: "Try again later; the worker's log says more.", isExpired: false)
         }
     }
@@ -52,7 +49,7 @@ struct FeedRefusal: Error, Sendable, Equatable {
     /// The refusal as JSON (RFC 9457); `latest` is the store's present token, where it is known.
     func json(latest: HistoryToken?) -> String {
         var json = "{\"title\":\(JSONText.string(status.reasonPhrase)),\"status\":\(status.code)"
-        json += ",\"code\":\(JSONText.string(code)),\"detail\":\(JSONText.string(detail))"
+        json += ",\"code\":\(JSONText.string(code)),\"detail\":\(JSONText.string(message))"
         json += ",\"remedy\":\(JSONText.string(remedy))"
         if isExpired {
             // Both are places to go on from: what the history still holds, and what comes next.

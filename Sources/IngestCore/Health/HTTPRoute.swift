@@ -7,23 +7,23 @@ import Hummingbird
 /// HTTPRoute("/version") { _ in .text("1.0\n") }
 /// HTTPRoute("/changes", isLongLived: true) { request in … }
 /// ```
-public struct HTTPRoute: Sendable {
+package struct HTTPRoute: Sendable {
     /// Answers a request; what it throws becomes a 500 without details.
-    public typealias Handler = @Sendable (Request) async throws -> Response
+    package typealias Handler = @Sendable (Request) async throws -> Response
 
     /// The path, without a slash at the end.
-    public let path: String
+    package let path: String
     /// The method; a route for GET answers HEAD too.
-    public let method: HTTPRequest.Method
+    package let method: HTTPRequest.Method
     /// Whether answers may take long, as a stream does: their number is bounded, so that probes find a free connection.
-    public let isLongLived: Bool
+    package let isLongLived: Bool
     /// Whether it is answered without the token that others ask for, as probes and the console are.
-    public let isPublic: Bool
+    package let isPublic: Bool
     /// Answers the request.
-    public let handler: Handler
+    package let handler: Handler
 
     /// Creates a route.
-    public init(
+    package init(
         _ path: String, method: HTTPRequest.Method = .get, isLongLived: Bool = false, isPublic: Bool = false,
         handler: @escaping Handler
     ) {
@@ -41,7 +41,7 @@ extension HTTPRoute {
     /// - Parameters:
     ///   - monitor: What is answered.
     ///   - bearerToken: The token without which the reasons of failed checks, which may name hosts, are withheld.
-    public static func health(_ monitor: HealthMonitor, bearerToken: String? = nil) -> [HTTPRoute] {
+    package static func health(_ monitor: HealthMonitor, bearerToken: String? = nil) -> [HTTPRoute] {
         let token = bearerToken.map { BearerToken($0) }
         func report(_ name: String, _ checks: @escaping @Sendable () -> [HealthCheck]) -> Handler {
             { request in
@@ -57,12 +57,12 @@ extension HTTPRoute {
     }
 
     /// Answers `/metrics` with Prometheus text.
-    public static func metrics(_ registry: MetricsRegistry) -> HTTPRoute {
+    package static func metrics(_ registry: MetricsRegistry) -> HTTPRoute {
         HTTPRoute("/metrics") { _ in .text(registry.render(), type: MetricsRegistry.contentType) }
     }
 
     /// Answers `/status` with the JSON bytes that the closure gives.
-    public static func status(_ bytes: @escaping @Sendable () async throws -> [UInt8]) -> HTTPRoute {
+    package static func status(_ bytes: @escaping @Sendable () async throws -> [UInt8]) -> HTTPRoute {
         HTTPRoute("/status") { _ in .bytes(try await bytes(), type: "application/json") }
     }
 }
@@ -98,14 +98,14 @@ struct HealthReport {
 
 extension Response {
     /// Creates an answer of text.
-    public static func text(
+    package static func text(
         _ text: String, status: HTTPResponse.Status = .ok, type: String = "text/plain; charset=utf-8"
     ) -> Response {
         bytes(Array(text.utf8), status: status, type: type)
     }
 
     /// Creates an answer of bytes.
-    public static func bytes(_ bytes: [UInt8], status: HTTPResponse.Status = .ok, type: String) -> Response {
+    package static func bytes(_ bytes: [UInt8], status: HTTPResponse.Status = .ok, type: String) -> Response {
         let headers: HTTPFields = [.contentType: type, .cacheControl: "no-store", .xContentTypeOptions: "nosniff"]
         return Response(status: status, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
     }
@@ -117,7 +117,7 @@ extension Response {
     ///   - detail: One sentence; must not hold text of the request.
     ///   - code: The kind of problem, where there is a stable one.
     ///   - paths: The known paths, when they help.
-    public static func problem(
+    package static func problem(
         _ status: HTTPResponse.Status, detail: String, code: String? = nil, paths: [String] = []
     ) -> Response {
         var json = "{\"title\":"

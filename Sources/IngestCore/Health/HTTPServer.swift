@@ -5,37 +5,37 @@ import NIOCore
 import ServiceLifecycle
 
 /// Bounds the HTTP server.
-public struct HTTPServerConfiguration: Sendable, Equatable {
+package struct HTTPServerConfiguration: Sendable, Equatable {
     /// The address or host name to listen on.
-    public var host: String
+    package var host: String
     /// The port to listen on; 0 takes any free one.
-    public var port: Int
+    package var port: Int
     /// The open connections at most.
-    public var maximumConnections = 64
+    package var maximumConnections = 64
     /// The answers at most that may take long, as streams do; fewer than connections, so that probes find one.
-    public var maximumLongLivedAnswers = 48
+    package var maximumLongLivedAnswers = 48
     /// The size of all header fields of a request at most, in bytes.
-    public var maximumHeaderBytes = 16_384
+    package var maximumHeaderBytes = 16_384
     /// The time for a whole request to arrive, in seconds.
-    public var requestTimeoutSeconds = 5.0
+    package var requestTimeoutSeconds = 5.0
     /// The time that a connection may wait for its next request, in seconds.
-    public var idleTimeoutSeconds = 15.0
+    package var idleTimeoutSeconds = 15.0
     /// The time for a client to take what was written, in seconds.
-    public var writeTimeoutSeconds = 10.0
+    package var writeTimeoutSeconds = 10.0
     /// The time for open answers to finish at the end, in seconds.
-    public var shutdownTimeoutSeconds = 5.0
+    package var shutdownTimeoutSeconds = 5.0
 
     /// The token that all paths but the probes ask for, or nil where none is asked for.
-    public var bearerToken: String?
+    package var bearerToken: String?
 
     /// Creates the bounds for an address; loopback by default.
-    public init(host: String = "127.0.0.1", port: Int = 8080) {
+    package init(host: String = "127.0.0.1", port: Int = 8080) {
         self.host = host
         self.port = port
     }
 
     /// Creates the bounds for the configured address.
-    public init(_ http: HTTPConfiguration) {
+    package init(_ http: HTTPConfiguration) {
         self.init(host: http.host, port: http.port)
         maximumConnections = http.maxConnections
         maximumLongLivedAnswers = http.maxFeedReaders
@@ -47,7 +47,7 @@ public struct HTTPServerConfiguration: Sendable, Equatable {
 ///
 /// Run it as a service of a `ServiceGroup`. A graceful shutdown closes idle connections at once, and the others when
 /// they are answered, or after a time.
-public struct HTTPServer: Service {
+package struct HTTPServer: Service {
     private let configuration: HTTPServerConfiguration
     private let routes: [HTTPRoute]
     private let logger: Logger
@@ -60,7 +60,7 @@ public struct HTTPServer: Service {
     ///   - routes: What it answers, such as ``HTTPRoute/health(_:bearerToken:)`` and ``HTTPRoute/metrics(_:)``.
     ///   - logger: Gets failed requests.
     ///   - onBound: Takes the port once the server listens.
-    public init(
+    package init(
         configuration: HTTPServerConfiguration, routes: [HTTPRoute], logger: Logger,
         onBound: @escaping @Sendable (Int) async -> Void = { _ in }
     ) {
@@ -73,7 +73,7 @@ public struct HTTPServer: Service {
     /// Listens and answers until the task is cancelled or a graceful shutdown is over.
     ///
     /// - Throws: ``HTTPServerError`` when it cannot listen.
-    public func run() async throws {
+    package func run() async throws {
         let connections = HTTPConnections(
             maximum: configuration.maximumConnections, maximumLongLived: configuration.maximumLongLivedAnswers)
         let application = application(connections)

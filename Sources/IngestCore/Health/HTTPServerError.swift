@@ -1,4 +1,5 @@
 import NIOCore
+import ObjectGraph
 
 #if canImport(Glibc)
 import Glibc
@@ -7,9 +8,9 @@ import Musl
 #endif
 
 /// Says why the HTTP server cannot listen.
-public struct HTTPServerError: Error, Sendable, Equatable, CustomStringConvertible {
+package struct HTTPServerError: CodedError, Equatable {
     /// The kind of failure; the raw value is stable.
-    public enum Code: String, Sendable {
+    package enum Code: String, Sendable {
         /// Another program listens on the port.
         case portInUse = "http.port_in_use"
         /// The port is reserved for privileged users.
@@ -21,31 +22,29 @@ public struct HTTPServerError: Error, Sendable, Equatable, CustomStringConvertib
     }
 
     /// The kind of failure.
-    public let code: Code
+    package let code: Code
     /// The address asked for.
-    public let host: String
+    package let host: String
     /// The port asked for.
-    public let port: Int
+    package let port: Int
     /// The system's message.
-    public let reason: String
+    package let reason: String
 
     /// Whether trying again may help: a port may become free.
-    public var isRetriable: Bool { code == .portInUse }
+    package var isRetriable: Bool { code == .portInUse }
 
     /// The remedy.
-    public var remedy: String {
+    package var remedy: String {
         switch code {
-        case .portInUse: "Stop the other program, or choose a port with --set http.port=PORT (0 takes any free one)."
-        case .notPermitted: "Choose a port of 1024 or above with --set http.port=PORT."
-        case .badAddress: "Choose an address of this machine with --set http.host=ADDRESS, as in 127.0.0.1."
-        case .failed: "Choose another http.host or http.port, or turn the server off with --set http.enabled=false."
+        case .portInUse: "Stop the other program, or choose a port with --set http.port=PORT (0 takes any free one)"
+        case .notPermitted: "Choose a port of 1024 or above with --set http.port=PORT"
+        case .badAddress: "Choose an address of this machine with --set http.host=ADDRESS, as in 127.0.0.1"
+        case .failed: "Choose another http.host or http.port, or turn the server off with --set http.enabled=false"
         }
     }
 
-    /// Says what, where, and what to do.
-    public var description: String {
-        "The HTTP server cannot listen on \(host):\(port): \(reason) (\(code.rawValue)). \(remedy)"
-    }
+    /// The address and the system's message.
+    package var message: String { "The HTTP server cannot listen on \(host):\(port): \(reason)" }
 
     init(_ error: any Error, host: String, port: Int) {
         self.host = host

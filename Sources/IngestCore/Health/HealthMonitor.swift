@@ -1,7 +1,7 @@
 import Synchronization
 
 /// Shares a ``HealthState`` between the parts of the worker; safe from any thread.
-public final class HealthMonitor: Sendable {
+package final class HealthMonitor: Sendable {
     private let state: Mutex<HealthState>
     private let now: @Sendable () -> Double
     private let redactor: SecretRedactor
@@ -12,7 +12,7 @@ public final class HealthMonitor: Sendable {
     ///   - rules: What the health depends on.
     ///   - secretValues: Texts that no reason may show.
     ///   - now: The clock: monotonic seconds from any origin.
-    public init(
+    package init(
         rules: HealthRules = HealthRules(), secretValues: [String] = [],
         now: @escaping @Sendable () -> Double = HealthMonitor.monotonicSeconds
     ) {
@@ -22,19 +22,19 @@ public final class HealthMonitor: Sendable {
     }
 
     /// Tells an event.
-    public func report(_ event: HealthEvent) {
+    package func report(_ event: HealthEvent) {
         let time = now()
         state.withLock { $0.apply(event, at: time) }
     }
 
     /// Says whether the loop goes round.
-    public func liveness() -> [HealthCheck] {
+    package func liveness() -> [HealthCheck] {
         let time = now()
         return state.withLock { $0.liveness(at: time) }
     }
 
     /// Says whether the worker does its work now.
-    public func readiness() -> [HealthCheck] {
+    package func readiness() -> [HealthCheck] {
         let time = now()
         return state.withLock { $0.readiness(at: time) }.map { check in
             guard let reason = check.reason else { return check }
@@ -45,7 +45,7 @@ public final class HealthMonitor: Sendable {
     private static let origin = SuspendingClock.now
 
     /// Reads a clock that neither jumps nor runs while the machine sleeps.
-    public static let monotonicSeconds: @Sendable () -> Double = {
+    package static let monotonicSeconds: @Sendable () -> Double = {
         // The origin is made at the first use: read it before the clock, or the first time would be negative.
         let start = origin
         let (seconds, attoseconds) = (SuspendingClock.now - start).components

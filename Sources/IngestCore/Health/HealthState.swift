@@ -1,5 +1,5 @@
 /// Is something that bears on the worker's health.
-public enum HealthEvent: Sendable, Equatable {
+package enum HealthEvent: Sendable, Equatable {
     /// The worker began a step of its start, as in `opening the store`.
     case starting(step: String)
     /// The start is over; the loop runs from here on.
@@ -55,19 +55,19 @@ public enum HealthEvent: Sendable, Equatable {
 }
 
 /// Is one line of a health report.
-public struct HealthCheck: Sendable, Equatable {
+package struct HealthCheck: Sendable, Equatable {
     /// The check's name.
-    public let name: String
+    package let name: String
     /// Whether it passed.
-    public let isOK: Bool
+    package let isOK: Bool
     /// Why it failed, or nil.
-    public let reason: String?
+    package let reason: String?
 
     /// The check without its reason, for those who need not know it.
     var withoutReason: HealthCheck { isOK ? self : HealthCheck(name, failure: "the reason is withheld") }
 
     /// Creates a check: one with a reason has failed.
-    public init(_ name: String, failure reason: String? = nil) {
+    package init(_ name: String, failure reason: String? = nil) {
         self.name = name
         self.isOK = reason == nil
         self.reason = reason
@@ -75,33 +75,33 @@ public struct HealthCheck: Sendable, Equatable {
 }
 
 /// Says what the health of a worker depends on.
-public struct HealthRules: Sendable, Equatable {
+package struct HealthRules: Sendable, Equatable {
     /// The silence after which the loop counts as wedged, in seconds: the worker is not alive.
-    public var wedgedAfterSeconds = 30.0
+    package var wedgedAfterSeconds = 30.0
     /// The silence after which the worker is not ready, in seconds.
-    public var staleAfterSeconds = 5.0
+    package var staleAfterSeconds = 5.0
     /// The seconds after which a wait is a failure. The worker waits for the partitions of a rebalance, for the end of
     /// a delivery, or for a partition's position.
-    public var waitingSeconds = 4.0
+    package var waitingSeconds = 4.0
     /// Whether the worker consumes from Kafka.
-    public var needsBroker = true
+    package var needsBroker = true
     /// Whether the worker joins no group and reads the partitions that the configuration names.
-    public var choosesPartitions = false
+    package var choosesPartitions = false
     /// Whether the worker builds a store that has to take another's place before it is ready.
-    public var rebuilds = false
+    package var rebuilds = false
     /// Whether the worker sends notifications.
-    public var needsPublisher = true
+    package var needsPublisher = true
     /// Whether the worker sends dead letters to a topic.
-    public var needsDeadLetters = false
+    package var needsDeadLetters = false
 
     /// Creates the rules for a worker that consumes and notifies.
-    public init() {}
+    package init() {}
 }
 
 /// Decides whether the worker is alive and ready, from the events that it receives.
 ///
 /// Every time is in seconds of one monotonic clock.
-public struct HealthState: Sendable {
+package struct HealthState: Sendable {
     private enum Condition: Sendable {
         case unknown(String)
         case ok
@@ -156,14 +156,14 @@ public struct HealthState: Sendable {
     private static let slowDelivery = "the broker has not confirmed a delivery yet, which is waited for"
 
     /// Creates the state of a worker that has not started.
-    public init(rules: HealthRules = HealthRules(), at time: Double) {
+    package init(rules: HealthRules = HealthRules(), at time: Double) {
         self.rules = rules
         if rules.choosesPartitions { group = .unknown("the topics' partitions are not known yet") }
         lastHeartbeat = time
     }
 
     /// Takes an event.
-    public mutating func apply(_ event: HealthEvent, at time: Double) {
+    package mutating func apply(_ event: HealthEvent, at time: Double) {
         switch event {
         case .starting(let step): startingStep = step
         case .started:
@@ -207,12 +207,12 @@ public struct HealthState: Sendable {
     /// Says whether the loop goes round; whether Kafka or the store is up has no part in it.
     ///
     /// Before the start is over there is no loop to be wedged: a long migration does not get the process killed.
-    public func liveness(at time: Double) -> [HealthCheck] {
+    package func liveness(at time: Double) -> [HealthCheck] {
         [HealthCheck("loop", failure: loopFailure(at: time, afterSeconds: rules.wedgedAfterSeconds))]
     }
 
     /// Says whether the worker does its work now.
-    public func readiness(at time: Double) -> [HealthCheck] {
+    package func readiness(at time: Double) -> [HealthCheck] {
         func failure(_ condition: Condition) -> String? {
             condition.failure(at: time, afterSeconds: rules.waitingSeconds)
         }

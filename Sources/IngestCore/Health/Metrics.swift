@@ -1,61 +1,61 @@
 import Synchronization
 
 /// Counts what only grows; an update is one atomic add.
-public final class Counter: Sendable {
+package final class Counter: Sendable {
     private let cell = Atomic<Int>(0)
 
     /// Creates a counter that no registry shows.
-    public init() {}
+    package init() {}
 
     /// Adds a count that is not negative.
-    public func increment(by count: Int = 1) {
+    package func increment(by count: Int = 1) {
         cell.wrappingAdd(count, ordering: .relaxed)
     }
 
     /// The count so far.
-    public var value: Int { cell.load(ordering: .relaxed) }
+    package var value: Int { cell.load(ordering: .relaxed) }
 }
 
 /// Holds a number that goes up and down; setting it is one atomic store.
-public final class Gauge: Sendable {
+package final class Gauge: Sendable {
     private let bits = Atomic<UInt64>(Double.zero.bitPattern)
 
     /// Creates a gauge that no registry shows.
-    public init() {}
+    package init() {}
 
     /// Sets the number.
-    public func set(_ value: Double) {
+    package func set(_ value: Double) {
         bits.store(value.bitPattern, ordering: .relaxed)
     }
 
     /// Sets the number to a whole number.
-    public func set(_ value: some BinaryInteger) {
+    package func set(_ value: some BinaryInteger) {
         set(Double(value))
     }
 
     /// The number.
-    public var value: Double { Double(bitPattern: bits.load(ordering: .relaxed)) }
+    package var value: Double { Double(bitPattern: bits.load(ordering: .relaxed)) }
 }
 
 /// Counts observations in buckets; an observation takes a lock, so observe chunks and commits, not records.
-public final class Histogram: Sendable {
+package final class Histogram: Sendable {
     private struct State {
         var counts: [Int]
         var sum: Double
     }
 
     /// The upper bounds of the buckets, ascending, without infinity.
-    public let bounds: [Double]
+    package let bounds: [Double]
     private let state: Mutex<State>
 
     /// Creates a histogram that no registry shows.
-    public init(bounds: [Double]) {
+    package init(bounds: [Double]) {
         self.bounds = bounds.sorted()
         state = Mutex(State(counts: Array(repeating: 0, count: bounds.count + 1), sum: 0))
     }
 
     /// Counts one observation.
-    public func observe(_ value: Double) {
+    package func observe(_ value: Double) {
         guard value.isFinite else { return }
         let bucket = bounds.firstIndex { value <= $0 } ?? bounds.count
         state.withLock { state in
@@ -65,7 +65,7 @@ public final class Histogram: Sendable {
     }
 
     /// The cumulative counts, one for each bound and one for infinity, and the sum of the observations.
-    public var snapshot: (cumulative: [Int], sum: Double) {
+    package var snapshot: (cumulative: [Int], sum: Double) {
         let state = state.withLock { $0 }
         var total = 0
         let cumulative = state.counts.map { count in
@@ -79,16 +79,16 @@ public final class Histogram: Sendable {
 /// Keeps the series of one metric apart by their labels.
 ///
 /// Look a series up once and keep it: the look-up takes a lock, its updates do not.
-public final class MetricFamily<Series: Sendable>: Sendable {
+package final class MetricFamily<Series: Sendable>: Sendable {
     private struct State {
         var series: [[String]: Series] = [:]
         var overflow: Series?
     }
 
     /// The metric's name.
-    public let name: String
+    package let name: String
     /// The names of the labels.
-    public let labels: [String]
+    package let labels: [String]
     private let maximumSeries: Int
     private let make: @Sendable () -> Series
     private let state = Mutex(State())
@@ -103,12 +103,12 @@ public final class MetricFamily<Series: Sendable>: Sendable {
     /// Returns the series with these label values, in the order of the labels, and makes it when it is new.
     ///
     /// Beyond the bound on series, new label values share one series whose values all are `other`.
-    public func with(_ values: String...) -> Series {
+    package func with(_ values: String...) -> Series {
         series(values)
     }
 
     /// Returns the series with these label values, in the order of the labels, and makes it when it is new.
-    public func series(_ values: [String]) -> Series {
+    package func series(_ values: [String]) -> Series {
         // A wrong number of values is a mistake of the caller; pad or cut, so that the text stays well-formed.
         let values = labels.indices.map { $0 < values.count ? values[$0] : "" }
         return state.withLock { state in
@@ -126,7 +126,7 @@ public final class MetricFamily<Series: Sendable>: Sendable {
     }
 
     /// Forgets a series, as when a partition is revoked.
-    public func remove(_ values: String...) {
+    package func remove(_ values: String...) {
         state.withLock { state in
             _ = state.series.removeValue(forKey: values)
         }

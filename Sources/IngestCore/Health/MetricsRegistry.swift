@@ -1,9 +1,9 @@
 import Synchronization
 
 /// Holds the metrics and writes them as Prometheus text (exposition format 0.0.4).
-public final class MetricsRegistry: Sendable {
+package final class MetricsRegistry: Sendable {
     /// The value of the `Content-Type` header for ``render()``.
-    public static let contentType = "text/plain; version=0.0.4; charset=utf-8"
+    package static let contentType = "text/plain; version=0.0.4; charset=utf-8"
 
     private struct Family: Sendable {
         let name: String
@@ -16,17 +16,17 @@ public final class MetricsRegistry: Sendable {
     private let families = Mutex<[Family]>([])
 
     /// Creates an empty registry; a metric may have `maximumSeries` series.
-    public init(maximumSeries: Int = 1_000) {
+    package init(maximumSeries: Int = 1_000) {
         self.maximumSeries = maximumSeries
     }
 
     /// Registers a counter without labels; its name ends in `_total`.
-    public func counter(_ name: String, _ help: String) -> Counter {
+    package func counter(_ name: String, _ help: String) -> Counter {
         counters(name, help, labels: []).with()
     }
 
     /// Registers a counter with labels; its name ends in `_total`.
-    public func counters(_ name: String, _ help: String, labels: [String]) -> MetricFamily<Counter> {
+    package func counters(_ name: String, _ help: String, labels: [String]) -> MetricFamily<Counter> {
         let family = family(name, labels: labels) { Counter() }
         add(name, help, "counter") { text in
             for (values, counter) in family.sorted {
@@ -37,12 +37,12 @@ public final class MetricsRegistry: Sendable {
     }
 
     /// Registers a gauge without labels.
-    public func gauge(_ name: String, _ help: String) -> Gauge {
+    package func gauge(_ name: String, _ help: String) -> Gauge {
         gauges(name, help, labels: []).with()
     }
 
     /// Registers a gauge with labels.
-    public func gauges(_ name: String, _ help: String, labels: [String]) -> MetricFamily<Gauge> {
+    package func gauges(_ name: String, _ help: String, labels: [String]) -> MetricFamily<Gauge> {
         let family = family(name, labels: labels) { Gauge() }
         add(name, help, "gauge") { text in
             for (values, gauge) in family.sorted {
@@ -58,7 +58,7 @@ public final class MetricsRegistry: Sendable {
     ///   - name: The metric's name.
     ///   - help: One sentence on what it counts.
     ///   - bounds: The upper bounds of the buckets, without infinity.
-    public func histogram(_ name: String, _ help: String, bounds: [Double]) -> Histogram {
+    package func histogram(_ name: String, _ help: String, bounds: [Double]) -> Histogram {
         let histogram = Histogram(bounds: bounds)
         add(name, help, "histogram") { text in
             let (cumulative, sum) = histogram.snapshot
@@ -78,7 +78,7 @@ public final class MetricsRegistry: Sendable {
     ///   - help: One sentence on what it shows.
     ///   - isCounter: Whether the value only ever grows.
     ///   - read: The value, or nil when there is none to show.
-    public func computed(
+    package func computed(
         _ name: String, _ help: String, isCounter: Bool = false, read: @escaping @Sendable () -> Double?
     ) {
         add(name, help, isCounter ? "counter" : "gauge") { text in
@@ -88,7 +88,7 @@ public final class MetricsRegistry: Sendable {
     }
 
     /// Writes every metric, sorted by name and labels.
-    public func render() -> String {
+    package func render() -> String {
         var text = PrometheusText()
         for family in families.withLock({ $0 }) {
             text.header(family.name, help: family.help, type: family.type)

@@ -5,9 +5,9 @@ import Musl
 #endif
 
 /// Reads what the system knows about this process, from `/proc`.
-public enum ProcessMetrics {
+package enum ProcessMetrics {
     /// Registers `process_resident_memory_bytes`, `process_cpu_seconds_total` and `process_start_time_seconds`.
-    public static func register(in registry: MetricsRegistry) {
+    package static func register(in registry: MetricsRegistry) {
         registry.computed("process_resident_memory_bytes", "Resident memory size in bytes.") {
             residentMemoryBytes.map(Double.init)
         }
@@ -21,21 +21,21 @@ public enum ProcessMetrics {
     }
 
     /// The memory in use, in bytes; nil when the system does not say.
-    public static var residentMemoryBytes: Int? {
+    package static var residentMemoryBytes: Int? {
         let fields = contents("/proc/self/statm").split(separator: " ")
         guard fields.count > 1, let pages = Int(fields[1]) else { return nil }
         return pages * sysconf(Int32(_SC_PAGESIZE))
     }
 
     /// The processor time of all threads, in seconds.
-    public static var processorSeconds: Double? {
+    package static var processorSeconds: Double? {
         var time = timespec()
         guard clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time) == 0 else { return nil }
         return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
     }
 
     /// The time the process began, in seconds since 1970; nil when the system does not say.
-    public static var startTimeSeconds: Double? {
+    package static var startTimeSeconds: Double? {
         // The command name in parentheses may hold spaces: count the fields after it.
         let stat = contents("/proc/self/stat")
         guard let end = stat.lastIndex(of: ")") else { return nil }

@@ -1,71 +1,71 @@
 import ObjectGraph
 
 /// Holds the worker's standard metrics.
-public final class WorkerMetrics: Sendable {
+package final class WorkerMetrics: Sendable {
     /// The registry that shows them.
-    public let registry: MetricsRegistry
+    package let registry: MetricsRegistry
 
     /// Records read.
-    public let records: Counter
+    package let records: Counter
     /// Bytes of the records read.
-    public let recordBytes: Counter
+    package let recordBytes: Counter
     /// Operations applied, by entity and verb.
-    public let operations: MetricFamily<Counter>
+    package let operations: MetricFamily<Counter>
     /// Events that were older than what the store has.
-    public let stale: Counter
+    package let stale: Counter
     /// Records that asked nothing of the store.
-    public let filtered: Counter
+    package let filtered: Counter
     /// Dead letters, by stage.
-    public let deadLetters: MetricFamily<Counter>
+    package let deadLetters: MetricFamily<Counter>
     /// Dead letters delivered to their topic.
-    public let deadLettersSent: Counter
+    package let deadLettersSent: Counter
     /// Deliveries of dead letters that failed.
-    public let deadLetterErrors: Counter
+    package let deadLetterErrors: Counter
     /// Dead letters that wait for their topic.
-    public let deadLettersUnsent: Gauge
+    package let deadLettersUnsent: Gauge
     /// Placeholders made.
-    public let placeholders: Counter
+    package let placeholders: Counter
     /// Objects deleted, delete rules included, by entity.
-    public let objectsDeleted: MetricFamily<Counter>
+    package let objectsDeleted: MetricFamily<Counter>
     /// Chunks saved.
-    public let chunks: Counter
+    package let chunks: Counter
     /// Database commits.
-    public let commits: Counter
+    package let commits: Counter
     /// The duration of commits.
-    public let commitDuration: Histogram
+    package let commitDuration: Histogram
     /// The operations in a chunk.
-    public let chunkOperations: Histogram
+    package let chunkOperations: Histogram
     /// The last history token.
-    public let historyToken: Gauge
+    package let historyToken: Gauge
     /// The last token that was sent as a notification.
-    public let notificationToken: Gauge
+    package let notificationToken: Gauge
     /// Notifications sent.
-    public let notifications: Counter
+    package let notifications: Counter
     /// Notifications that could not be sent.
-    public let notificationErrors: Counter
+    package let notificationErrors: Counter
     /// Transactions that wait to be notified.
-    public let outboxTransactions: Gauge
+    package let outboxTransactions: Gauge
     /// 1 while nothing is consumed because too many wait, else 0.
-    public let outboxFull: Gauge
+    package let outboxFull: Gauge
     /// Readers of the change feed at present.
-    public let feedReaders: Gauge
+    package let feedReaders: Gauge
     /// Events that were given to readers of the change feed.
-    public let feedEvents: Counter
+    package let feedEvents: Counter
     /// Records between the store's position and the partition's end, by topic and partition.
-    public let consumerLag: MetricFamily<Gauge>
+    package let consumerLag: MetricFamily<Gauge>
     /// Partitions that stood still and that the client fetched again.
-    public let refetches: Counter
+    package let refetches: Counter
     /// The next offset that the store waits for, by topic and partition.
-    public let position: MetricFamily<Gauge>
+    package let position: MetricFamily<Gauge>
     /// The time of the last error, seconds since 1970. A connection that was lost is none while the broker answers: brokers
     /// close those that nobody uses.
-    public let lastErrorTimestamp: Gauge
+    package let lastErrorTimestamp: Gauge
     /// The time of the last commit, seconds since 1970.
-    public let lastCommitTimestamp: Gauge
+    package let lastCommitTimestamp: Gauge
     /// The size of the store's file.
-    public let storeBytes: Gauge
+    package let storeBytes: Gauge
     /// The size of the store's write-ahead log.
-    public let walBytes: Gauge
+    package let walBytes: Gauge
 
     /// Registers the metrics.
     ///
@@ -74,7 +74,7 @@ public final class WorkerMetrics: Sendable {
     ///   - librdkafka: The version of librdkafka.
     ///   - sqlite: The version of SQLite.
     ///   - registry: The registry to use.
-    public init(
+    package init(
         version: String, librdkafka: String, sqlite: String, registry: MetricsRegistry = MetricsRegistry()
     ) {
         self.registry = registry

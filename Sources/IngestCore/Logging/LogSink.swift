@@ -7,7 +7,7 @@ import Musl
 #endif
 
 /// Takes log lines, one write a line; safe from any thread.
-public final class LogSink: Sendable {
+package final class LogSink: Sendable {
     private let output: Mutex<@Sendable ([UInt8]) -> Void>
     private let redactor: SecretRedactor
 
@@ -16,13 +16,13 @@ public final class LogSink: Sendable {
     /// - Parameters:
     ///   - secretValues: Texts that no line may hold, such as passwords of the configuration.
     ///   - output: Takes the bytes of one line, its end included; never called by two threads at once.
-    public init(secretValues: [String] = [], output: @escaping @Sendable ([UInt8]) -> Void) {
+    package init(secretValues: [String] = [], output: @escaping @Sendable ([UInt8]) -> Void) {
         redactor = SecretRedactor(secretValues)
         self.output = Mutex(output)
     }
 
     /// Creates a sink that writes to the process's standard error.
-    public static func standardError(secretValues: [String] = []) -> LogSink {
+    package static func standardError(secretValues: [String] = []) -> LogSink {
         LogSink(secretValues: secretValues) { bytes in
             bytes.withUnsafeBytes { buffer in
                 var rest = buffer[...]

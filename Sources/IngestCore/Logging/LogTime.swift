@@ -7,22 +7,22 @@ import Musl
 #endif
 
 /// Is a time of day in UTC, to the millisecond.
-public struct LogTime: Sendable, Equatable, CustomStringConvertible {
+package struct LogTime: Sendable, Equatable, CustomStringConvertible {
     /// Milliseconds since 1970 UTC.
-    public let milliseconds: Int64
+    package let milliseconds: Int64
 
     /// Creates a time.
-    public init(milliseconds: Int64) {
+    package init(milliseconds: Int64) {
         self.milliseconds = milliseconds
     }
 
     /// Reads the system's clock.
-    public static let current: @Sendable () -> LogTime = {
+    package static let current: @Sendable () -> LogTime = {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)
         return LogTime(milliseconds: Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000)
     }
 
     /// Writes the time as `2026-01-02T03:04:05.678Z`.
-    public var description: String { Timestamp.text(milliseconds: milliseconds) }
+    package var description: String { Timestamp.text(milliseconds: milliseconds) }
 }

@@ -1,15 +1,15 @@
 /// Replaces the values of secrets in texts.
-public struct SecretRedactor: Sendable {
+package struct SecretRedactor: Sendable {
     private let values: [String]
 
     /// Makes a redactor of the texts that must not be shown, such as ``WorkerConfiguration/secretValues``.
-    public init(_ values: [String]) {
+    package init(_ values: [String]) {
         // Longer ones first, so that a secret inside another leaves no rest. Very short ones would blot out whole texts.
         self.values = values.filter { $0.utf8.count >= 4 }.sorted { $0.utf8.count > $1.utf8.count }
     }
 
     /// Returns a text without the secrets.
-    public func redacted(_ text: String) -> String {
+    package func redacted(_ text: String) -> String {
         var text = text
         for value in values where text.contains(value) { text = text.replacing(value, with: SecretName.replacement) }
         return text
@@ -18,7 +18,7 @@ public struct SecretRedactor: Sendable {
 
 extension WorkerConfiguration {
     /// The values that no log, answer or error may show: those of settings whose name says so, and those read from files.
-    public var secretValues: [String] {
+    package var secretValues: [String] {
         let values = kafka.properties.secretValues + [http.bearerToken].compactMap { $0 }
         // A file or a variable may hold several lines, such as a key; a text that is escaped shows each for itself.
         let lines = values.flatMap { $0.split(whereSeparator: \.isNewline).map { String($0) } }

@@ -4,17 +4,17 @@ import Logging
 ///
 /// It sorts metadata by key, and escapes control characters so that a message stays one line. It redacts the values of
 /// keys that name a secret, and the secret values that the sink knows.
-public struct StructuredLogHandler: LogHandler {
+package struct StructuredLogHandler: LogHandler {
     private let sink: LogSink
     private let format: LogFormat
     private let now: @Sendable () -> LogTime
 
     /// The metadata that every line carries.
-    public var metadata: Logger.Metadata = [:]
+    package var metadata: Logger.Metadata = [:]
     /// Gives metadata from the task's context.
-    public var metadataProvider: Logger.MetadataProvider?
+    package var metadataProvider: Logger.MetadataProvider?
     /// The lowest level that is written.
-    public var logLevel: Logger.Level
+    package var logLevel: Logger.Level
 
     /// Creates a handler.
     ///
@@ -23,7 +23,7 @@ public struct StructuredLogHandler: LogHandler {
     ///   - format: The form of a line.
     ///   - level: The lowest level that is written.
     ///   - now: The clock.
-    public init(
+    package init(
         sink: LogSink, format: LogFormat, level: Logger.Level, now: @escaping @Sendable () -> LogTime = LogTime.current
     ) {
         self.sink = sink
@@ -37,7 +37,7 @@ public struct StructuredLogHandler: LogHandler {
     /// - Parameters:
     ///   - configuration: The level and the form.
     ///   - secretValues: Texts that no line may hold, such as ``KafkaProperties/secretValues``.
-    public static func factory(
+    package static func factory(
         _ configuration: LogConfiguration, secretValues: [String]
     ) -> @Sendable (String) -> any LogHandler {
         let sink = LogSink.standardError(secretValues: secretValues)
@@ -45,13 +45,13 @@ public struct StructuredLogHandler: LogHandler {
     }
 
     /// Reads or sets one metadata value.
-    public subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+    package subscript(metadataKey key: String) -> Logger.Metadata.Value? {
         get { metadata[key] }
         set { metadata[key] = newValue }
     }
 
     /// Writes one line.
-    public func log(event: LogEvent) {
+    package func log(event: LogEvent) {
         var all = metadata
         if let provided = metadataProvider?.get() { all.merge(provided) { _, new in new } }
         if let own = event.metadata { all.merge(own) { _, new in new } }

@@ -1,24 +1,24 @@
 import ObjectGraph
 
 /// A notification as it is sent.
-public struct ChangeNotification: Sendable, Equatable {
+package struct ChangeNotification: Sendable, Equatable {
     /// The history token of its transaction.
-    public let token: Int64
+    package let token: Int64
     /// The record's key, the object's entity and identity; nil for a notification of a transaction.
-    public let key: String?
+    package let key: String?
     /// The CloudEvent as JSON, or nil for the tombstone that follows a deletion on a compacted topic.
-    public let value: String?
+    package let value: String?
 }
 
 /// Turns history transactions into notifications: CloudEvents in JSON.
-public struct NotificationBuilder: Sendable {
+package struct NotificationBuilder: Sendable {
     private let granularity: NotificationConfiguration.Granularity
     private let maximumBytes: Int
     private let source: String
     private let model: ObjectModel
 
     /// Makes a builder; `storeIdentity` tells stores apart in the events' `source`.
-    public init(configuration: NotificationConfiguration, storeIdentity: String, model: ObjectModel) {
+    package init(configuration: NotificationConfiguration, storeIdentity: String, model: ObjectModel) {
         granularity = configuration.granularity
         maximumBytes = configuration.maxBytes
         source = "/ingest-worker/\(storeIdentity)"
@@ -33,7 +33,7 @@ public struct NotificationBuilder: Sendable {
     ///   - values: returns an object's present values as a JSON object, or nil where it is gone or not wanted.
     ///   - isWanted: selects the changes. A transaction or page without any has no notification, unless it ends a
     ///     transaction that had one.
-    public func notifications(
+    package func notifications(
         for transaction: HistoryTransaction, firstPart: Int = 1,
         values: (HistoryChange) throws -> String? = { _ in nil }, isWanted: (HistoryChange) -> Bool = { _ in true }
     ) rethrows -> [ChangeNotification] {

@@ -6,7 +6,7 @@ import Synchronization
 /// A later notification never reaches readers before an earlier one. The sink keeps notifications on their way, however
 /// long the broker is away, and does not send them a second time. After a refusal it gives up the producer with all
 /// that it holds. So no later notification is delivered before the refused one.
-public final class KafkaNotificationSink: NotificationSink {
+package final class KafkaNotificationSink: NotificationSink {
     private struct State: Sendable {
         var producer: Producer?
         /// The notifications that the producer holds and may not have delivered.
@@ -26,7 +26,7 @@ public final class KafkaNotificationSink: NotificationSink {
     ///   - topic: where notifications are sent.
     ///   - timeoutMilliseconds: how long one wait for deliveries may take.
     /// - Throws: `KafkaError` where a property is unknown or refused.
-    public init(configuration: KafkaConfiguration, topic: String, timeoutMilliseconds: Int = 10_000) throws {
+    package init(configuration: KafkaConfiguration, topic: String, timeoutMilliseconds: Int = 10_000) throws {
         var configuration = configuration
         // A notification that expired in the queue while the one behind it is sent would come too late for readers that
         // pass over older tokens. So none expires; nor does the library go on behind one that the broker refused.
@@ -45,7 +45,7 @@ public final class KafkaNotificationSink: NotificationSink {
     /// After a wait that was too short it goes on waiting for what is underway, if it is given that again first.
     ///
     /// - Throws: `KafkaError` where one was refused or not delivered in time.
-    public func deliver(_ notifications: [ChangeNotification]) throws {
+    package func deliver(_ notifications: [ChangeNotification]) throws {
         try state.withLock { state in
             do {
                 try deliver(notifications, &state)
@@ -82,10 +82,10 @@ public final class KafkaNotificationSink: NotificationSink {
     }
 
     /// Shortens what is left of a wait for the broker to two seconds.
-    public func prepareToStop() { isStopping.store(true, ordering: .releasing) }
+    package func prepareToStop() { isStopping.store(true, ordering: .releasing) }
 
     /// Gives up what is not delivered; it is sent again by the next worker.
-    public func close() { state.withLock { Self.drop(&$0) } }
+    package func close() { state.withLock { Self.drop(&$0) } }
 
     private func flush(_ producer: Producer) throws {
         try producer.flush(timeoutMilliseconds: timeoutMilliseconds) { isStopping.load(ordering: .acquiring) }

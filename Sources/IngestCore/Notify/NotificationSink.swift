@@ -4,7 +4,7 @@ import ObjectGraph
 ///
 /// The publisher calls ``deliver(_:)`` once or more and then ``finish(through:)``: that is a batch. Where either throws,
 /// it delivers the batch again later.
-public protocol NotificationSink: Sendable {
+package protocol NotificationSink: Sendable {
     /// Delivers notifications in their order; returns when all are delivered.
     ///
     /// - Throws: where one could not be delivered; all may be sent again then.
@@ -29,11 +29,11 @@ public protocol NotificationSink: Sendable {
 
 extension NotificationSink {
     /// Does nothing: every notification is delivered by itself.
-    public func finish(through token: Int64) throws {}
+    package func finish(through token: Int64) throws {}
     /// Knows none.
-    public func finishedToken() throws -> Int64? { nil }
+    package func finishedToken() throws -> Int64? { nil }
     /// Does nothing.
-    public func prepareToStop() {}
+    package func prepareToStop() {}
     /// Does nothing.
-    public func close() {}
+    package func close() {}
 }

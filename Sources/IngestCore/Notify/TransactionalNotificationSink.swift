@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// The token is kept by the broker as the offset of a consumer group, which belongs to one store. So a reader with
 /// `isolation.level=read_committed` has each notification once, whenever the worker was killed.
-public final class TransactionalNotificationSink: NotificationSink {
+package final class TransactionalNotificationSink: NotificationSink {
     private struct State: Sendable {
         var producer: Producer?
         var isOpen = false
@@ -29,7 +29,7 @@ public final class TransactionalNotificationSink: NotificationSink {
     ///     store alone.
     ///   - timeoutMilliseconds: how long a step may take.
     /// - Throws: `KafkaError` where a property is unknown or refused.
-    public init(
+    package init(
         configuration: KafkaConfiguration, topic: String, transactionalID: String, group: String? = nil,
         timeoutMilliseconds: Int = 10_000
     ) throws {
@@ -50,7 +50,7 @@ public final class TransactionalNotificationSink: NotificationSink {
     /// Returns the token of the last batch that was committed, or nil before the first.
     ///
     /// An unfinished batch of a sink of the same name is aborted first, so that nothing is left undecided.
-    public func finishedToken() throws -> Int64? {
+    package func finishedToken() throws -> Int64? {
         try step { state in
             _ = try begun(&state)
             return try admin.committedOffsets(
@@ -59,7 +59,7 @@ public final class TransactionalNotificationSink: NotificationSink {
     }
 
     /// Adds notifications to the open transaction, and opens one where there is none.
-    public func deliver(_ notifications: [ChangeNotification]) throws {
+    package func deliver(_ notifications: [ChangeNotification]) throws {
         try step { state in
             let producer = try begun(&state)
             if !state.isOpen {
@@ -75,7 +75,7 @@ public final class TransactionalNotificationSink: NotificationSink {
     }
 
     /// Commits the transaction together with the token.
-    public func finish(through token: Int64) throws {
+    package func finish(through token: Int64) throws {
         try step { state in
             guard state.isOpen else { return }
             let producer = try begun(&state)
@@ -87,10 +87,10 @@ public final class TransactionalNotificationSink: NotificationSink {
     }
 
     /// Shortens the steps that are still to come to two seconds.
-    public func prepareToStop() { isStopping.store(true, ordering: .releasing) }
+    package func prepareToStop() { isStopping.store(true, ordering: .releasing) }
 
     /// Leaves an open transaction to be aborted.
-    public func close() { state.withLock { Self.drop(&$0) } }
+    package func close() { state.withLock { Self.drop(&$0) } }
 
     private var remainingMilliseconds: Int {
         isStopping.load(ordering: .acquiring) ? min(2000, timeoutMilliseconds) : timeoutMilliseconds

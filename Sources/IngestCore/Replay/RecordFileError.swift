@@ -1,5 +1,7 @@
+import ObjectGraph
+
 /// Says why a record file cannot be read on, where, and what to do. It quotes nothing of the file's content.
-public struct RecordFileError: Error, Equatable, Sendable {
+public struct RecordFileError: CodedError, Equatable {
     /// The kinds of fault; the raw value is the stable code.
     public enum Kind: String, Sendable, CaseIterable {
         /// There is no file at the path.
@@ -53,22 +55,24 @@ public struct RecordFileError: Error, Equatable, Sendable {
     /// The stable code, such as `file.missing`.
     public var code: String { kind.rawValue }
 
-    /// Whether the same call may succeed later without anybody's help: never.
-    public var isRetriable: Bool { false }
 }
 
-extension RecordFileError: CustomStringConvertible {
-    /// What, where, and what to do.
-    public var description: String {
+extension RecordFileError {
+    /// The place, the message and the remedy.
+    public var description: String { "\(location ?? path): \(message). \(remedy)" }
+
+    /// The path, and where in the file the fault is.
+    public var location: String? {
         let name = path == "-" ? "standard input" : path
         var places: [String] = []
         if let line { places.append("line \(line)") }
         if let recordNumber { places.append("after record \(recordNumber)") }
         if let byteOffset { places.append("byte \(byteOffset) of the file") }
-        let place = places.isEmpty ? "" : " (\(places.joined(separator: ", ")))"
-        let reason = detail.map { ": \($0)" } ?? ""
-        return "\(name)\(place): \(what)\(reason). \(remedy)"
+        return places.isEmpty ? name : "\(name) (\(places.joined(separator: ", ")))"
     }
+
+    /// The fault, with what the operating system or the header check says.
+    public var message: String { what + (detail.map { ": \($0)" } ?? "") }
 
     private var what: String {
         switch kind {
@@ -85,7 +89,8 @@ extension RecordFileError: CustomStringConvertible {
         }
     }
 
-    private var remedy: String {
+    /// The remedy.
+    public var remedy: String {
         switch kind {
         case .missing: "Check the path."
         case .unreadable: "Name a file that this user may read."

@@ -16,7 +16,7 @@ public final class RecordFileReader {
     /// The number of the record that was delivered or skipped last; 0 before the first.
     public private(set) var recordNumber = 0
     /// The file's fingerprint when it was opened; nil for pipes and standard input.
-    public let fingerprint: FileFingerprint?
+    package let fingerprint: FileFingerprint?
 
     /// The size of the file on disk in bytes; nil for pipes and standard input.
     public var totalBytes: Int? { file.totalBytes }
@@ -102,7 +102,7 @@ public final class RecordFileReader {
     }
 
     /// Whether this is the file that had that fingerprint, grown or not. True where there is nothing to compare.
-    public func isSameFile(as earlier: FileFingerprint) -> Bool {
+    package func isSameFile(as earlier: FileFingerprint) -> Bool {
         guard fingerprint != nil else { return true }
         return FileFingerprint(prefix.prefix(earlier.byteCount)) == earlier
     }

@@ -3,27 +3,27 @@ import Logging
 import ObjectGraph
 
 /// Reads record files into a store: resumes where an earlier run stopped, and can be killed at any time.
-public final class ReplayEngine {
+package final class ReplayEngine {
     /// How far a replay is.
-    public struct Progress: Sendable {
+    package struct Progress: Sendable {
         /// The file's path as it was given; `-` is standard input.
-        public let path: String
+        package let path: String
         /// The number of records done, those of earlier runs included.
-        public let records: Int
+        package let records: Int
         /// How many bytes were read from the file on disk, compressed ones where it is compressed.
-        public let bytesRead: Int
+        package let bytesRead: Int
         /// The file's size on disk, or nil for standard input.
-        public let totalBytes: Int?
+        package let totalBytes: Int?
     }
 
     /// The outcome of one file.
-    public struct FileResult: Sendable {
+    package struct FileResult: Sendable {
         /// The file's path as it was given; `-` is standard input.
-        public let path: String
+        package let path: String
         /// The records of this run.
-        public let records: Int
+        package let records: Int
         /// The records that an earlier run had done.
-        public let resumedAfter: Int
+        package let resumedAfter: Int
     }
 
     private let pipeline: IngestPipeline
@@ -34,7 +34,7 @@ public final class ReplayEngine {
     private var letterParser: JSONParser?
     private let decoders: RecordDecoders
     /// Called a few times a second.
-    public var onProgress: (Progress) -> Void = { _ in }
+    package var onProgress: (Progress) -> Void = { _ in }
 
     /// Makes an engine that feeds a pipeline.
     ///
@@ -44,7 +44,7 @@ public final class ReplayEngine {
     ///   - logger: reports a file that was exchanged.
     ///   - now: a monotonic clock in seconds, for the progress.
     ///   - isStopping: asked after each record; true ends the replay after a last commit.
-    public init(
+    package init(
         pipeline: IngestPipeline, configuration: WorkerConfiguration, logger: Logger,
         isStopping: @escaping () -> Bool = { false }, now: @escaping () -> Double = HealthMonitor.monotonicSeconds
     ) {
@@ -65,7 +65,7 @@ public final class ReplayEngine {
     ///   - mapping: how the file is read; nil finds it in the configuration.
     ///   - restarts: forgets the position: every record is applied again, which changes nothing where nothing changed.
     /// - Throws: ``RecordFileError``, ``RouteError``, `StoreError`, ``IngestPipeline/Halt``.
-    public func replay(path: String, mapping: FileConfiguration? = nil, restarts: Bool = false) throws -> FileResult {
+    package func replay(path: String, mapping: FileConfiguration? = nil, restarts: Bool = false) throws -> FileResult {
         let reader = try RecordFileReader(path: path, maximumRecordBytes: configuration.limits.maxRecordBytes)
         let topic = Self.topic(path)
         let decode = try decoder(for: reader, mapping ?? configuration.fileMapping(for: path))

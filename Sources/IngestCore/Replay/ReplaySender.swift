@@ -6,19 +6,19 @@ import ObjectGraph
 ///
 /// A record's key is its object's entity and identity, so that one object's events stay in order. A record that is no
 /// event gets no key; it is sent for the worker to keep as a dead letter.
-public final class ReplaySender {
+package final class ReplaySender {
     private let configuration: WorkerConfiguration
     private let model: ObjectModel
     private let topic: String
     private let producer: Producer
     private static let flushMilliseconds = 30_000
     /// Called a few times a second.
-    public var onProgress: (ReplayEngine.Progress) -> Void = { _ in }
+    package var onProgress: (ReplayEngine.Progress) -> Void = { _ in }
 
     /// Makes a sender to a topic, with a producer of its own.
     ///
     /// - Throws: `KafkaError` where a property is unknown or refused.
-    public init(configuration: WorkerConfiguration, model: ObjectModel, topic: String, logger: Logger) throws {
+    package init(configuration: WorkerConfiguration, model: ObjectModel, topic: String, logger: Logger) throws {
         self.configuration = configuration
         self.model = model
         self.topic = topic
@@ -28,7 +28,7 @@ public final class ReplaySender {
     /// Sends a file's records and returns their number, once all are delivered.
     ///
     /// - Throws: ``RecordFileError``, ``RouteError``, `KafkaError`.
-    public func send(path: String) throws -> Int {
+    package func send(path: String) throws -> Int {
         let reader = try RecordFileReader(path: path, maximumRecordBytes: configuration.limits.maxRecordBytes)
         let decoder = try configuration.decoder(of: configuration.fileMapping(for: path), place: path, model: model)
         let rows = reader.format == .csv ? try decoder.rowDecoder(columns: reader.columns, path: path) : nil
@@ -38,8 +38,11 @@ public final class ReplaySender {
             hasMore = try reader.next { file in
                 if file.isOversize {
                     throw IngestPipeline.Halt(
-                        description: "\(path) line \(file.line): the record has \(file.totalBytes) bytes, more than "
-                            + "limits.maxRecordBytes, and cannot be sent whole. Raise the limit, or take it out")
+                        location: "\(path) line \(file.line)",
+                        message:
+                            "the record has \(file.totalBytes) bytes, more than limits.maxRecordBytes, and cannot be "
+                            + "sent whole",
+                        remedy: "Raise the limit, or take the record out")
                 }
                 let source = ReplayEngine.record(file, topic: ReplayEngine.topic(path), isCSV: rows != nil)
                 let event = rows.map { rows in try? rows.decode(file) } ?? (try? decoder.decode(source))

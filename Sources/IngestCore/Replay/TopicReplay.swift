@@ -7,29 +7,29 @@ import ObjectGraph
 ///
 /// The store keeps how far each partition is, in the same commit as the effects. So the next run goes on where a killed
 /// run ended, and repeating a finished run changes nothing.
-public final class TopicReplay {
+package final class TopicReplay {
     /// How far a replay is.
-    public struct Progress: Sendable {
+    package struct Progress: Sendable {
         /// The topic's name.
-        public let topic: String
+        package let topic: String
         /// The number of records of this run.
-        public let records: Int
+        package let records: Int
         /// The number of offsets passed in this run.
-        public let passed: Int64
+        package let passed: Int64
         /// The number of offsets to pass in this run.
-        public let total: Int64
+        package let total: Int64
     }
 
     /// The outcome of one partition.
-    public struct PartitionResult: Sendable, Equatable {
+    package struct PartitionResult: Sendable, Equatable {
         /// The partition.
-        public let partition: TopicPartition
+        package let partition: TopicPartition
         /// Where this run began.
-        public let from: Int64
+        package let from: Int64
         /// The offset that reading was to end before.
-        public let to: Int64
+        package let to: Int64
         /// The records of this run.
-        public internal(set) var records: Int
+        package internal(set) var records: Int
     }
 
     private struct Reading {
@@ -54,7 +54,7 @@ public final class TopicReplay {
     /// The last reported reason why a partition gives nothing.
     private var waitReason: String?
     /// Called a few times a second.
-    public var onProgress: (Progress) -> Void = { _ in }
+    package var onProgress: (Progress) -> Void = { _ in }
 
     /// How long a broker that gives nothing is waited for.
     private static let silenceSeconds = 60.0
@@ -67,7 +67,7 @@ public final class TopicReplay {
     ///   - logger: where the client's reports go.
     ///   - isStopping: asked between batches; true ends the replay after a last commit.
     ///   - now: a monotonic clock in seconds.
-    public init(
+    package init(
         pipeline: IngestPipeline, configuration: WorkerConfiguration, logger: Logger,
         isStopping: @escaping () -> Bool = { false }, now: @escaping () -> Double = HealthMonitor.monotonicSeconds
     ) {
@@ -82,7 +82,7 @@ public final class TopicReplay {
     ///
     /// - Throws: ``TopicReplayError``, ``PartitionError``, ``RouteError``, `KafkaError`, `StoreError`,
     ///   ``IngestPipeline/Halt``.
-    public func replay(_ request: TopicReplayRequest) throws -> [PartitionResult] {
+    package func replay(_ request: TopicReplayRequest) throws -> [PartitionResult] {
         guard let topic = configuration.topics.first(where: { $0.name == request.topic }) else {
             throw TopicReplayError.unconfigured(request.topic)
         }
@@ -123,8 +123,8 @@ public final class TopicReplay {
         if case .offset(let offset) = request.start, watermarks.values.allSatisfy({ $0.high < offset }) {
             throw TopicReplayError(
                 .missing,
-                "Offset \(offset) is beyond the end of \(request.topic), at \(watermarks.values.map(\.high).max() ?? 0). "
-                    + "Correct --from-offset")
+                "Offset \(offset) is beyond the end of \(request.topic), at \(watermarks.values.map(\.high).max() ?? 0)",
+                remedy: "Correct --from-offset")
         }
         return try partitions.map { partition in
             let next = known[partition.partition]?.nextOffset
@@ -139,13 +139,15 @@ public final class TopicReplay {
 
     private func wantedPartitions(_ request: TopicReplayRequest, _ admin: Admin) throws -> [TopicPartition] {
         guard let found = try admin.metadata().topics[request.topic], !found.isEmpty else {
-            throw TopicReplayError(.missing, "The broker has no topic \(request.topic). Make it, or correct the name")
+            throw TopicReplayError(
+                .missing, "The broker has no topic \(request.topic)", remedy: "Make it, or correct the name")
         }
         let selection = configuration.kafka.partitions ?? .all
         let numbers = found.map(\.number)
         if let absent = selection.named?.first(where: { !numbers.contains($0) }) {
             throw TopicReplayError(
-                .missing, "The topic \(request.topic) has no partition \(absent). Correct kafka.partitions")
+                .missing, "The topic \(request.topic) has no partition \(absent)",
+                remedy: "Correct kafka.partitions")
         }
         return numbers.filter { selection.contains($0) }.map { TopicPartition(request.topic, $0) }.sorted()
     }
@@ -284,8 +286,8 @@ public final class TopicReplay {
         case .lost(let reason):
             throw TopicReplayError(
                 .gone,
-                "\(partition.topic)/\(partition.partition): \(reason). The topic was made again: name another store.path"
-            )
+                "\(partition.topic)/\(partition.partition): \(reason). The topic was made again",
+                remedy: "Name another store.path")
         }
         reading.records += 1
         reading.passed = record.offset + 1 - reading.span.start
@@ -306,8 +308,9 @@ public final class TopicReplay {
         if damage != nil { return }
         damage = TopicReplayError(
             .unreadable,
-            "\(partition.topic)/\(partition.partition): \(reason). Nothing was passed over. Repair the partition on the "
-                + "broker, as from another replica, and run it again. Or end before it with --to-offset, or begin behind "
+            "\(partition.topic)/\(partition.partition): \(reason). Nothing was passed over",
+            remedy:
+                "Repair the partition on the broker, as from another replica, and run it again. Or end before it with --to-offset, or begin behind "
                 + "it with --from-offset, into another store.path")
     }
 
@@ -325,8 +328,10 @@ public final class TopicReplay {
                 throw TopicReplayError(
                     .gone,
                     "The broker does not have \(partition.topic)/\(partition.partition) from offset "
-                        + "\(readings[partition]?.progress.start ?? 0) on any more. Begin again, into another store.path, "
-                        + "or go on with --from-offset stored where only older records are gone")
+                        + "\(readings[partition]?.progress.start ?? 0) on any more",
+                    remedy:
+                        "Begin again, into another store.path, or go on with --from-offset stored where only older records are gone"
+                )
             }
         }
         if event.error.isFatal { throw event.error }

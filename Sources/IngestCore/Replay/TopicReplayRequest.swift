@@ -2,9 +2,9 @@ import KafkaClient
 import ObjectGraph
 
 /// Says which records of a topic are read into a store.
-public struct TopicReplayRequest: Sendable, Equatable {
+package struct TopicReplayRequest: Sendable, Equatable {
     /// Where reading begins.
-    public enum Start: Sendable, Equatable {
+    package enum Start: Sendable, Equatable {
         /// With the oldest record that the broker has.
         case earliest
         /// With this offset of each partition.
@@ -16,14 +16,14 @@ public struct TopicReplayRequest: Sendable, Equatable {
     }
 
     /// The topic's name.
-    public var topic: String
+    package var topic: String
     /// Where reading begins.
-    public var start: Start
+    package var start: Start
     /// The offset that reading ends before, or nil for the end that the topic has when reading begins.
-    public var end: Int64?
+    package var end: Int64?
 
     /// Asks for a topic from its beginning to its present end.
-    public init(topic: String, start: Start = .earliest, end: Int64? = nil) {
+    package init(topic: String, start: Start = .earliest, end: Int64? = nil) {
         self.topic = topic
         self.start = start
         self.end = end
@@ -49,9 +49,9 @@ public struct TopicReplayRequest: Sendable, Equatable {
 }
 
 /// The reason why a topic cannot be replayed.
-public struct TopicReplayError: Error, Sendable, CustomStringConvertible {
+package struct TopicReplayError: CodedError {
     /// The kind of error; the raw value is stable.
-    public enum Code: String, Sendable {
+    package enum Code: String, Sendable {
         /// The configuration does not name the topic, so nothing says how its records are read.
         case unconfigured = "replay.unconfigured"
         /// The broker has no such topic or partition.
@@ -65,23 +65,24 @@ public struct TopicReplayError: Error, Sendable, CustomStringConvertible {
     }
 
     /// The kind of error.
-    public let code: Code
-    /// The fault and its remedy.
-    public let description: String
-    /// The same request would be refused again.
-    public var isRetriable: Bool { false }
+    package let code: Code
+    /// The fault, with the topic and partition.
+    package let message: String
+    /// The remedy.
+    package let remedy: String
 
-    init(_ code: Code, _ description: String) {
+    init(_ code: Code, _ message: String, remedy: String) {
         self.code = code
-        self.description = description
+        self.message = message
+        self.remedy = remedy
     }
 
     /// Makes the error of a topic of which nothing says how its records are read.
-    public static func unconfigured(_ topic: String) -> TopicReplayError {
+    package static func unconfigured(_ topic: String) -> TopicReplayError {
         TopicReplayError(
             .unconfigured,
-            "The topic \(topic) is not in 'topics', which says how its records are read. Add it there, with its format "
-                + "and routes")
+            "The topic \(topic) is not in 'topics', which says how its records are read",
+            remedy: "Add it there, with its format and routes")
     }
 }
 
@@ -119,7 +120,8 @@ struct PartitionSpan: Sendable, Equatable {
             throw TopicReplayError(
                 .positioned,
                 "The store has \(place) up to offset \(known) already, beyond the asked start \(self.asked), and not "
-                    + "from a replay that began there. \(goesOn)")
+                    + "from a replay that began there",
+                remedy: goesOn)
         }
         // A partition that ends before the start has nothing yet that is asked for.
         let first = min(self.asked, max(broker.high, known ?? 0))
@@ -127,15 +129,16 @@ struct PartitionSpan: Sendable, Equatable {
             throw TopicReplayError(
                 .positioned,
                 "The store has \(place) up to offset \(known), and would never get what stands before the asked start "
-                    + "\(self.asked). \(goesOn)")
+                    + "\(self.asked)",
+                remedy: goesOn)
         }
         start = isResumption ? known ?? first : first
         looksBack = known == start && start > broker.low
         if start < broker.low, start < self.end {
             throw TopicReplayError(
                 .gone,
-                "Offset \(start) of \(place) is gone: the broker has \(broker.low) to \(broker.high). "
-                    + "Begin with --from-offset \(broker.low), into another store.path")
+                "Offset \(start) of \(place) is gone: the broker has \(broker.low) to \(broker.high)",
+                remedy: "Begin with --from-offset \(broker.low), into another store.path")
         }
     }
 }

@@ -64,10 +64,10 @@ final class RebuildTakeover: @unchecked Sendable {
         else { return }
         throw RebuildError(
             code: .partial,
-            description:
+            message:
                 "The record at offset \(offset) of \(partition.topic)/\(partition.partition) is not the one that "
-                + "the store at \(swap.path) took last: the topic was made again. With --allow-partial the rebuilt store "
-                + "has what is there now")
+                + "the store at \(swap.path) took last: the topic was made again",
+            remedy: "With --allow-partial the rebuilt store has what is there now")
     }
 
     // MARK: Taking over
@@ -76,9 +76,10 @@ final class RebuildTakeover: @unchecked Sendable {
     var isExchanged: RebuildError {
         RebuildError(
             code: .foreign,
-            description:
+            message:
                 "The store at \(swap.path) is another than the one that \(swap.rebuilt) was begun to replace: it "
-                + "was exchanged meanwhile. Where the store that stands there is right, remove \(swap.rebuilt) and the "
+                + "was exchanged meanwhile",
+            remedy: "Where the store that stands there is right, remove \(swap.rebuilt) and the "
                 + "files beside it that end in -wal and -shm")
     }
 
@@ -132,10 +133,10 @@ final class RebuildTakeover: @unchecked Sendable {
         if allowsPartial { return nil }
         throw RebuildError(
             code: .partial,
-            description:
+            message:
                 "The store at \(swap.path) is at offset \(first.value) of \(place). The topic has nothing beyond offset "
-                + "\(reached[first.key] ?? 0): it was made again, or has lost its end. With --allow-partial the "
-                + "rebuilt store goes without")
+                + "\(reached[first.key] ?? 0): it was made again, or has lost its end",
+            remedy: "With --allow-partial the rebuilt store goes without")
     }
 
     /// Notes in the new store that its notifications and dead letters count as delivered: only later ones are sent.

@@ -5,9 +5,9 @@ import ObjectGraph
 import UnixSignals
 
 /// The reason why a store cannot be rebuilt.
-public struct RebuildError: Error, Sendable, CustomStringConvertible {
+package struct RebuildError: CodedError {
     /// The kind of error; the raw value is stable.
-    public enum Code: String, Sendable {
+    package enum Code: String, Sendable {
         /// The topics do not hold everything that the old store was made of.
         case partial = "rebuild.partial"
         /// The unfinished new store was begun for another store or with other settings, or another store has replaced
@@ -18,19 +18,17 @@ public struct RebuildError: Error, Sendable, CustomStringConvertible {
     }
 
     /// The kind of error.
-    public let code: Code
-    /// The fault and its remedy.
-    public let description: String
-    /// The same would be found again.
-    public var isRetriable: Bool { false }
+    package let code: Code
+    package let message: String
+    package let remedy: String
 }
 
 /// Builds a store again beside the old one, from the beginning of the topics, and puts it in the old one's place.
 ///
 /// The old store may be read and written meanwhile. It can be killed at any moment and run again.
-public final class StoreRebuild: Sendable {
+package final class StoreRebuild: Sendable {
     /// How a rebuild ended.
-    public enum Outcome: Sendable {
+    package enum Outcome: Sendable {
         /// The new store stands in the old one's place.
         case replaced
         /// An earlier run has done it already, or there is no store to be rebuilt.
@@ -54,7 +52,7 @@ public final class StoreRebuild: Sendable {
     ///   - logger: reports progress.
     ///   - hooks: how the program observes the worker and the steps of the exchange.
     ///   - allowsPartial: goes on though the topics do not hold everything that the old store was made of.
-    public init(
+    package init(
         configuration: WorkerConfiguration, model: ObjectModel, logger: Logger,
         hooks: WorkerRuntime.Hooks = WorkerRuntime.Hooks(), allowsPartial: Bool = false
     ) {
@@ -69,7 +67,7 @@ public final class StoreRebuild: Sendable {
     /// Rebuilds. Returns when the new store is in its place and closed, or after a request to stop.
     ///
     /// - Throws: ``RebuildError``, and what a worker throws.
-    public func run(signals: [UnixSignal] = [.sigterm, .sigint]) async throws -> Outcome {
+    package func run(signals: [UnixSignal] = [.sigterm, .sigint]) async throws -> Outcome {
         let lock = try RebuildLock(swap)
         defer { lock.release() }
         try swap.completeIfInterrupted()
@@ -104,7 +102,8 @@ public final class StoreRebuild: Sendable {
             guard error.code == .corrupt else { throw error }
             throw RebuildError(
                 code: .unreadable,
-                description: "\(error.message). Move \(swap.path) away, with the files beside it that end in -wal and "
+                message: error.message,
+                remedy: "Move \(swap.path) away, with the files beside it that end in -wal and "
                     + "-shm. Then run without --rebuild: a new store is made from the beginning of the topics")
         }
     }
@@ -126,7 +125,8 @@ public final class StoreRebuild: Sendable {
     private func foreign(_ reason: String) -> RebuildError {
         RebuildError(
             code: .foreign,
-            description: "\(swap.rebuilt) \(reason). Remove it, and the files beside it that end in -wal and -shm, to "
+            message: "\(swap.rebuilt) \(reason)",
+            remedy: "Remove it, and the files beside it that end in -wal and -shm, to "
                 + "begin again")
     }
 
@@ -202,8 +202,8 @@ public final class StoreRebuild: Sendable {
         }
         throw RebuildError(
             code: .partial,
-            description: "The topics do not hold everything that the store at \(swap.path) was made of: \(list). "
-                + "With --allow-partial the rebuilt store goes without")
+            message: "The topics do not hold everything that the store at \(swap.path) was made of: \(list)",
+            remedy: "With --allow-partial the rebuilt store goes without")
     }
 }
 

@@ -8,31 +8,31 @@ import Synchronization
 import UnixSignals
 
 /// The whole worker: consumer, writer, publisher, broker probe and HTTP server, wired from a configuration.
-public final class WorkerRuntime: Sendable {
+package final class WorkerRuntime: Sendable {
     /// The version that logs, metrics and `/status` show.
-    public static let version = "0.1.0"
+    package static let version = "0.1.0"
 
     /// How a worker is observed by the program that runs it.
-    public struct Hooks: Sendable {
+    package struct Hooks: Sendable {
         /// Called with the port once the HTTP server listens.
-        public var onHTTPBound: @Sendable (Int) -> Void = { _ in }
+        package var onHTTPBound: @Sendable (Int) -> Void = { _ in }
         /// Called on the worker's thread for each record that becomes a dead letter: its place, code and reason.
-        public var onDeadLetter: @Sendable (RecordPlace, String, String) -> Void = { _, _, _ in }
+        package var onDeadLetter: @Sendable (RecordPlace, String, String) -> Void = { _, _, _ in }
         /// Called after each step of putting a rebuilt store in its place, with the step's name.
-        public var onRebuildStep: @Sendable (String) -> Void = { _ in }
+        package var onRebuildStep: @Sendable (String) -> Void = { _ in }
 
         /// Makes hooks that do nothing.
-        public init() {}
+        package init() {}
     }
 
     /// The store that the worker writes; others may read it meanwhile.
-    public let store: Store
+    package let store: Store
     /// The metrics that `/metrics` shows.
-    public let metrics: WorkerMetrics
+    package let metrics: WorkerMetrics
     /// The state behind the readiness and liveness checks.
-    public let health: HealthMonitor
+    package let health: HealthMonitor
     /// The store's writer: a program makes its editing contexts with it, and saves between the worker's chunks.
-    public let writer: WriterContext
+    package let writer: WriterContext
     private let configuration: WorkerConfiguration
     private let logger: Logger
     let worker: ConsumerWorker
@@ -53,7 +53,7 @@ public final class WorkerRuntime: Sendable {
     /// Opens the store, takes its lease and prepares everything; nothing is consumed yet.
     ///
     /// - Throws: `ModelError`, ``RouteError``, `StoreError`, `KafkaError`.
-    public convenience init(
+    package convenience init(
         configuration: WorkerConfiguration, model: ObjectModel, logger: Logger, hooks: Hooks = Hooks()
     ) throws {
         try self.init(configuration: configuration, model: model, logger: logger, hooks: hooks, takeover: nil)
@@ -75,42 +75,24 @@ public final class WorkerRuntime: Sendable {
             version: Self.version, librdkafka: KafkaLibrary.versionString, sqlite: Store.sqliteVersion)
         health.report(.starting(step: "opening the store"))
         if configuration.topics.isEmpty {
-            throw RouteError(description: "There is no topic to read. Name some in 'topics'; 'replay' reads files")
+            throw RouteError(message: "There is no topic to read. Name some in 'topics'; 'replay' reads files")
         }
         let consumer = try configuration.kafka.consumerConfiguration(logger: logger)
-        var options = configuration.storeOptions
-        if let takeover {
-            options.replaces = takeover.identity
-            options.builtWith = takeover.contentMark
-        }
-        store = try Store.open(path: configuration.store.path, model: model, options: options)
-        if store.needsVerification {
-            logger.warning("the disk failed under the store: it is verified before anything is written")
-            health.report(.starting(step: "verifying the store"))
-        }
-        try configuration.checkPartitions(of: store)
+        store = try configuration.openStore(model: model, takeover: takeover)
+        try configuration.check(store, health, logger)
         writer = try WriterContext(store: store, options: configuration.writerOptions)
         health.report(.storeOK)
         health.report(.starting(step: rules.choosesPartitions ? "finding partitions" : "joining the consumer group"))
         let client = configuration.kafka.clientConfiguration(logger: logger)
         sink = try configuration.notificationSink(client: client, store: store)
         notifications = try sink.map { [store, metrics] in
-            try .notifications(
-                store: store, sink: $0, configuration: configuration.notifications, metrics: metrics, health: health,
-                logger: logger)
+            try configuration.notificationOutbox(to: $0, store, metrics, health, logger)
         }
         deadLetterProducer = try configuration.deadLetterProducer(client: client)
         deadLetters = try deadLetterProducer.map { [store, metrics] in
-            try .deadLetters(
-                store: store, sink: KafkaRecordSink(producer: $0, timeoutMilliseconds: 10_000),
-                topic: configuration.deadLetters.topic ?? "", configuration: configuration, metrics: metrics,
-                health: health, logger: logger)
+            try configuration.deadLetterOutbox(to: $0, store, metrics, health, logger)
         }
-        if let notifications {
-            // Known to the store from the first moment, so that no purge passes what is still to be delivered.
-            try writer.putCursors([configuration.notifications.cursorName: notifications.cursor])
-            try writer.commit()
-        }
+        try configuration.putCursor(of: notifications, writer)
         let directory = TopicDirectory()
         probe = try BrokerProbe(configuration: client, health: health, metrics: metrics, directory: directory)
         feed = try ChangeFeed(
@@ -126,7 +108,7 @@ public final class WorkerRuntime: Sendable {
     ///
     /// - Parameter signals: the signals that stop it gracefully.
     /// - Throws: what made it fail.
-    public func run(signals: [UnixSignal] = [.sigterm, .sigint]) async throws {
+    package func run(signals: [UnixSignal] = [.sigterm, .sigint]) async throws {
         var result = Result<Void, any Error>.success(())
         let control = openControl()
         do {
@@ -145,13 +127,13 @@ public final class WorkerRuntime: Sendable {
     }
 
     /// Asks a running worker to drain and to end, as a signal does.
-    public func requestStop() async {
+    package func requestStop() async {
         stopping.store(true, ordering: .releasing)
         await group.withLock { $0 }?.triggerGracefulShutdown()
     }
 
     /// Tells whether the worker was asked to end, or has ended.
-    public var isStopping: Bool { stopping.load(ordering: .acquiring) }
+    package var isStopping: Bool { stopping.load(ordering: .acquiring) }
 
     /// The services, those last that stop first: the consumer, then the publisher with what the consumer left.
     private func services(_ signals: [UnixSignal], _ control: ControlServer?) -> ServiceGroup {
@@ -236,10 +218,10 @@ public final class WorkerRuntime: Sendable {
     }
 
     /// The pipeline's counts so far; exact once ``run(signals:)`` has returned.
-    public var summary: IngestPipeline.Summary { worker.pipeline.summary }
+    package var summary: IngestPipeline.Summary { worker.pipeline.summary }
 
     /// The last token whose notification was delivered, or nil without notifications.
-    public var deliveredToken: Int64? { notifications?.cursor }
+    package var deliveredToken: Int64? { notifications?.cursor }
 
     // MARK: Status
 
@@ -282,6 +264,32 @@ extension HealthRules {
 }
 
 extension WorkerConfiguration {
+    /// Opens the store, which may be one that is built to replace another.
+    fileprivate func openStore(model: ObjectModel, takeover: RebuildTakeover?) throws -> Store {
+        var options = storeOptions
+        if let takeover {
+            options.replaces = takeover.identity
+            options.builtWith = takeover.contentMark
+        }
+        return try Store.open(path: store.path, model: model, options: options)
+    }
+
+    /// Reports a store that has to be verified first, and refuses one of other partitions.
+    fileprivate func check(_ store: Store, _ health: HealthMonitor, _ logger: Logger) throws {
+        if store.needsVerification {
+            logger.warning("the disk failed under the store: it is verified before anything is written")
+            health.report(.starting(step: "verifying the store"))
+        }
+        try checkPartitions(of: store)
+    }
+
+    /// Makes the cursor of the notifications known to the store, so that no purge passes undelivered transactions.
+    fileprivate func putCursor(of outbox: Outbox?, _ writer: WriterContext) throws {
+        guard let outbox else { return }
+        try writer.putCursors([notifications.cursorName: outbox.cursor])
+        try writer.commit()
+    }
+
     /// Makes the sink of notifications, or nil where nothing is notified.
     fileprivate func notificationSink(client: KafkaConfiguration, store: Store) throws -> (any NotificationSink)? {
         guard let topic = notifications.topic else { return nil }
@@ -291,6 +299,22 @@ extension WorkerConfiguration {
         return try TransactionalNotificationSink(
             configuration: client, topic: topic, transactionalID: name ?? "ingest-worker-\(identity)",
             group: name.map { "\($0)-\(identity)" })
+    }
+
+    fileprivate func notificationOutbox(
+        to sink: any NotificationSink, _ store: Store, _ metrics: WorkerMetrics, _ health: HealthMonitor,
+        _ logger: Logger
+    ) throws -> Outbox {
+        try .notifications(
+            store: store, sink: sink, configuration: notifications, metrics: metrics, health: health, logger: logger)
+    }
+
+    fileprivate func deadLetterOutbox(
+        to producer: Producer, _ store: Store, _ metrics: WorkerMetrics, _ health: HealthMonitor, _ logger: Logger
+    ) throws -> Outbox {
+        try .deadLetters(
+            store: store, sink: KafkaRecordSink(producer: producer, timeoutMilliseconds: 10_000),
+            topic: deadLetters.topic ?? "", configuration: self, metrics: metrics, health: health, logger: logger)
     }
 
     /// Makes the producer of dead-letter records, or nil where they have no topic.
@@ -303,7 +327,7 @@ extension WorkerConfiguration {
     }
 
     /// The store's options that the configuration states.
-    public var storeOptions: Store.Options {
+    package var storeOptions: Store.Options {
         var options = Store.Options()
         options.cacheMegabytes = store.cacheMegabytes
         options.busyTimeoutMilliseconds = store.busyTimeoutMilliseconds
@@ -312,7 +336,7 @@ extension WorkerConfiguration {
     }
 
     /// The writer's options that the configuration states.
-    public var writerOptions: WriterContext.Options {
+    package var writerOptions: WriterContext.Options {
         var options = WriterContext.Options()
         options.author = author
         options.leaseTTLSeconds = Double(lease.ttlSeconds)

@@ -68,25 +68,9 @@ public final class EmbeddedBroker: Sendable {
         public static let produce = Self(key: 0)
         /// Reading records.
         public static let fetch = Self(key: 1)
-        /// Asking for offsets by time, or for watermarks.
-        public static let listOffsets = Self(key: 2)
         /// Asking for brokers, topics and partitions.
         public static let metadata = Self(key: 3)
-        /// Committing a group's offsets.
-        public static let offsetCommit = Self(key: 8)
-        /// Reading a group's offsets.
-        public static let offsetFetch = Self(key: 9)
-        /// Looking for a group's coordinator.
-        public static let findCoordinator = Self(key: 10)
-        /// Joining a group.
-        public static let joinGroup = Self(key: 11)
         /// Staying in a group.
         public static let heartbeat = Self(key: 12)
-        /// Leaving a group.
-        public static let leaveGroup = Self(key: 13)
-        /// Handing out a group's partitions.
-        public static let syncGroup = Self(key: 14)
-        /// Getting the identity of an idempotent producer.
-        public static let initProducerID = Self(key: 22)
     }
 }

@@ -107,18 +107,6 @@ extension StoreVerifier {
         _ attribute: Attribute, _ entity: Entity, _ relationship: Relationship, _ summed: Attribute,
         _ function: AggregateFunction, _ check: inout VerificationReport.Check
     ) throws(StoreError) {
-        let links = destinations(relationship)
-        let destination = model.entities[relationship.destinationIndex]
-        let join: String
-        switch relationship.storage {
-        case .join(let index, let isOwner):
-            let (near, far) = isOwner ? ("owner", "destination") : ("destination", "owner")
-            join = """
-                LEFT JOIN \(SQLText.quoted(model.joinTables[index].name)) j ON j.\(near) = o.pk \
-                LEFT JOIN \(table(destination)) d ON d.pk = j.\(far)
-                """
-        case .column, .inverseColumn: join = "LEFT JOIN \(links.from) ON \(links.condition)"
-        }
         var current: OwnerSum?
         func finish(_ owner: OwnerSum) {
             check.checkedCount += 1
@@ -129,7 +117,8 @@ extension StoreVerifier {
         }
         try rows(
             """
-            SELECT o.pk, \(selection(attribute, entity)), d.\(SQLText.quoted(summed.columnName)) FROM \(table(entity)) o \(join) \
+            SELECT o.pk, \(selection(attribute, entity)), d.\(SQLText.quoted(summed.columnName)) FROM \(table(entity)) o \
+            \(outerJoin(relationship)) \
             ORDER BY o.pk, d.pk
             """
         ) { row in
@@ -143,6 +132,20 @@ extension StoreVerifier {
             current = owner
         }
         if let current { finish(current) }
+    }
+
+    /// Returns a join to the destinations, as `d`, that keeps owners without any.
+    private func outerJoin(_ relationship: Relationship) -> String {
+        guard case .join(let index, let isOwner) = relationship.storage else {
+            let links = destinations(relationship)
+            return "LEFT JOIN \(links.from) ON \(links.condition)"
+        }
+        let (near, far) = isOwner ? ("owner", "destination") : ("destination", "owner")
+        let destination = model.entities[relationship.destinationIndex]
+        return """
+            LEFT JOIN \(SQLText.quoted(model.joinTables[index].name)) j ON j.\(near) = o.pk \
+            LEFT JOIN \(table(destination)) d ON d.pk = j.\(far)
+            """
     }
 
     /// Finds the least or greatest value of each owner by SQLite's own functions.

@@ -168,11 +168,7 @@ struct MigrationScript {
         _ table: Table, _ new: TableDefinition, _ old: TableDefinition, _ renamed: [String: String]
     ) -> [String]? {
         let part = table.parts[0]
-        let name = SQLText.quoted(table.name)
-        var kept: Set<String> = ["pk", "_placeholder"]
-        var added: [String] = []
-        var renames: [(String, String)] = []
-        var updates: [String] = []
+        var change = Alteration(table: SQLText.quoted(table.name))
         let attributes = Dictionary(
             part.entity.attributes.map { ($0.columnName, $0.name) }, uniquingKeysWith: { first, _ in first })
         for (column, source) in columns.columns(of: part.entity, from: part.source) {
@@ -188,33 +184,48 @@ struct MigrationScript {
                 guard let oldText = old.column(before),
                     TableDefinition.type(Self.translated(oldText, renamed)) == TableDefinition.type(definition)
                 else { return nil }
-                kept.insert(before)
-                if before != column { renames.append((before, column)) }
+                change.kept.insert(before)
+                if before != column { change.renames.append((before, column)) }
             } else {
-                added.append("ALTER TABLE \(name) ADD COLUMN \(definition)")
+                change.added.append(definition)
             }
             if case .computed(let sql) = source {
                 // After the renaming an expression would meet other names.
                 if before != nil, before != column { return nil }
-                updates.append("\(SQLText.quoted(column)) = \(sql)")
+                change.updates.append("\(SQLText.quoted(column)) = \(sql)")
             }
         }
-        let dropped = old.columns.filter { !kept.contains($0.name) }
-        // A column that refers to another table cannot be dropped, and expressions over dropped ones need them.
-        if dropped.contains(where: { $0.text.contains("REFERENCES") }) || !updates.isEmpty && !dropped.isEmpty {
-            return nil
+        return change.statements(old)
+    }
+
+    /// The change of a table that stays where it is.
+    private struct Alteration {
+        /// The table's quoted name.
+        let table: String
+        /// The old columns that stay.
+        var kept: Set<String> = ["pk", "_placeholder"]
+        /// The definitions of new columns.
+        var added: [String] = []
+        var renames: [(String, String)] = []
+        /// The assignments of computed values.
+        var updates: [String] = []
+
+        /// The statements, or nil where SQLite cannot alter the table in this way.
+        func statements(_ old: TableDefinition) -> [String]? {
+            let dropped = old.columns.filter { !kept.contains($0.name) }
+            // A column that refers to another table cannot be dropped, and expressions over dropped ones need them.
+            if dropped.contains(where: { $0.text.contains("REFERENCES") }) || !updates.isEmpty && !dropped.isEmpty {
+                return nil
+            }
+            let oldNames = Set(old.columns.map { $0.name.lowercased() })
+            if renames.contains(where: { oldNames.contains($0.1.lowercased()) }) { return nil }
+            var actions = dropped.map { "DROP COLUMN \(SQLText.quoted($0.name))" }
+            actions += renames.map { "RENAME COLUMN \(SQLText.quoted($0.0)) TO \(SQLText.quoted($0.1))" }
+            actions += added.map { "ADD COLUMN \($0)" }
+            let statements = actions.map { "ALTER TABLE \(table) \($0)" }
+            if updates.isEmpty { return statements }
+            return statements + ["UPDATE \(table) AS s SET \(updates.joined(separator: ", "))"]
         }
-        let oldNames = Set(old.columns.map { $0.name.lowercased() })
-        if renames.contains(where: { oldNames.contains($0.1.lowercased()) }) { return nil }
-        var statements = dropped.map { "ALTER TABLE \(name) DROP COLUMN \(SQLText.quoted($0.name))" }
-        statements += renames.map {
-            "ALTER TABLE \(name) RENAME COLUMN \(SQLText.quoted($0.0)) TO \(SQLText.quoted($0.1))"
-        }
-        statements += added
-        if !updates.isEmpty {
-            statements.append("UPDATE \(name) AS s SET \(updates.joined(separator: ", "))")
-        }
-        return statements
     }
 
     private func join(_ join: JoinTable, _ renamed: [String: String]) -> Join {

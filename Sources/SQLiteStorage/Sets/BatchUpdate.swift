@@ -35,10 +35,16 @@ struct BatchUpdate {
         selection = try BatchSelection(
             request, entity: entity, includesPlaceholders: false, time: history.time,
             firstParameter: constantCount + 3)
+        (columns, constants) = Self.columns(of: assignments, entity, alias: selection.alias, function)
+    }
+
+    /// Returns the columns with the SQL of their new values, and the constants that the SQL has as parameters.
+    private static func columns(
+        of assignments: BatchAssignments, _ entity: Entity, alias: String, _ function: ArithmeticFunction
+    ) -> (columns: [(name: String, value: String)], constants: [Value]) {
         var constants: [Value] = []
         var values: [Int: String] = [:]
-        var columns: [(String, String)] = []
-        let alias = selection.alias
+        var columns: [(name: String, value: String)] = []
         for column in assignments.columns {
             let slot = column.attribute.slot
             let value: String
@@ -59,8 +65,7 @@ struct BatchUpdate {
             values[slot] = value
             columns.append((SQLText.quoted(column.attribute.columnName), value))
         }
-        self.constants = constants
-        self.columns = columns
+        return (columns, constants)
     }
 
     /// Checks the values that objects would get, and lists the keys of those that would change. The result is nil where the

@@ -141,7 +141,7 @@ import Testing
         let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().deletingLastPathComponent()
         let page = try String(contentsOf: root.appending(path: "docs/how-to/operations.md"), encoding: .utf8)
-        for code in ControlError.Code.allCases { #expect(page.contains("`\(code.rawValue)`"), "\(code)") }
+        for code in ControlError.Kind.allCases { #expect(page.contains("`\(code.rawValue)`"), "\(code)") }
     }
 
     @Test func `a request that is longer than the channel takes is not sent`() throws {
