@@ -41,6 +41,28 @@ package final class ObjectRegistry {
     /// The number of objects that were read from the store.
     private(set) var loadedCount = 0
 
+    /// The shapes of all relationships, those of an entity behind those of the entities before it.
+    private let shapes: [RelationshipShape]
+    /// The position of each entity's first shape.
+    private let firstShapes: [Int]
+
+    /// What a survey of events asks of a relationship, in a list of numbers: it is asked for each one that an event names.
+    struct RelationshipShape {
+        let destinationRoot: Int
+        let isInJoinTable: Bool
+
+        init(_ relationship: Relationship, _ roots: [Int]) {
+            destinationRoot = roots[relationship.destinationIndex]
+            switch relationship.storage {
+            case .join: isInJoinTable = true
+            case .column, .inverseColumn: isInJoinTable = false
+            }
+        }
+    }
+
+    /// Returns the shape of a relationship, given by the positions of its entity and of itself.
+    func shape(_ entity: Int, _ relationship: Int) -> RelationshipShape { shapes[firstShapes[entity] + relationship] }
+
     /// Tells whether the model has ordered relationships.
     let hasOrder: Bool
     private var members: [LinkKey: [Int64]] = [:]
@@ -85,7 +107,14 @@ package final class ObjectRegistry {
         self.reader = reader
         self.model = model
         self.setDeletionThreshold = setDeletionThreshold
-        roots = model.entities.map(\.rootIndex)
+        let roots = model.entities.map(\.rootIndex)
+        self.roots = roots
+        shapes = model.entities.flatMap(\.relationships).map { RelationshipShape($0, roots) }
+        var count = 0
+        firstShapes = model.entities.map { entity in
+            defer { count += entity.relationships.count }
+            return count
+        }
         hasOrder = model.entities.contains { $0.relationships.contains(where: \.isOrdered) }
         byIdentity = Array(repeating: [:], count: model.entities.count)
         byKey = Array(repeating: [:], count: model.entities.count)

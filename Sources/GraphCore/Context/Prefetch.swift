@@ -5,14 +5,61 @@ struct Prefetch {
     let registry: ObjectRegistry
 
     func load(_ events: ArraySlice<ChangeSet>) throws(StoreError) {
-        var identities: [Set<Value>] = Array(repeating: [], count: registry.model.entities.count)
-        forEachIdentity(events) { entity, identity in identities[entity].insert(identity) }
-        try load(identities)
+        let survey = Survey(events, registry)
+        try load(survey.identities)
         try loadUniqueHolders(events)
-        try loadReplacedDestinations(events)
-        try loadDeletionReach(events)
-        try loadPairs(events)
+        try loadReplacedDestinations(survey.replacements, events)
+        try loadDeletionReach(survey.deletions, events)
+        try loadPairs(survey.links, events)
         if registry.hasOrder { try loadPlaces(events) }
+    }
+
+    /// What one pass over the events finds. Most events neither replace destinations nor delete nor change links in join
+    /// tables, so the steps that read ahead for these take only the operations that do.
+    private struct Survey {
+        /// The identities that events name, at the position of their root.
+        var identities: [Set<Value>]
+        /// The operations that replace the destinations of a relationship.
+        var replacements: [Place] = []
+        var deletions: [Place] = []
+        /// The operations that change links in join tables.
+        var links: [Place] = []
+
+        /// An operation of an event, by their positions.
+        struct Place {
+            let event: Int
+            let operation: Int
+        }
+
+        init(_ events: ArraySlice<ChangeSet>, _ registry: ObjectRegistry) {
+            identities = Array(repeating: [], count: registry.roots.count)
+            for event in events.indices {
+                let operations = events[event].operations
+                for operation in operations.indices where operations[operation].kind != .truncate {
+                    take(operations[operation], Place(event: event, operation: operation), registry)
+                }
+            }
+        }
+
+        private mutating func take(_ operation: borrowing ObjectOperation, _ place: Place, _ registry: ObjectRegistry) {
+            identities[registry.roots[operation.entity]].insert(operation.identity)
+            if operation.kind == .delete { deletions.append(place) }
+            var (replaces, links) = (false, false)
+            let count = operation.relationships.count
+            for index in 0..<count {
+                let shape = registry.shape(operation.entity, operation.relationships[index].relationship)
+                links = links || shape.isInJoinTable
+                switch operation.relationships[index].change {
+                case .one(let identity): if !identity.isNull { identities[shape.destinationRoot].insert(identity) }
+                case .replace(let list):
+                    replaces = true
+                    identities[shape.destinationRoot].formUnion(list)
+                case let change: identities[shape.destinationRoot].formUnion(change.identities)
+                }
+            }
+            if replaces { replacements.append(place) }
+            if links { self.links.append(place) }
+        }
     }
 
     // MARK: Objects and tombstones
@@ -47,24 +94,6 @@ struct Prefetch {
             guard case .tombstone(let identity, let tombstone) = answer else { return }
             registry.tombstones[entities[position]][identity] = ObjectRegistry.TombstoneEntry(
                 stored: tombstone, current: tombstone)
-        }
-    }
-
-    /// Calls `body` with the root's position and the identity of everything that events name.
-    private func forEachIdentity(_ events: ArraySlice<ChangeSet>, _ body: (Int, Value) -> Void) {
-        for event in events {
-            for operation in event.operations where operation.kind != .truncate {
-                body(registry.roots[operation.entity], operation.identity)
-                let relationships = registry.model.entities[operation.entity].relationships
-                for change in operation.relationships {
-                    let destination = registry.roots[relationships[change.relationship].destinationIndex]
-                    if case .one(let identity) = change.change {
-                        if !identity.isNull { body(destination, identity) }
-                    } else {
-                        for identity in change.change.identities { body(destination, identity) }
-                    }
-                }
-            }
         }
     }
 
@@ -139,17 +168,17 @@ struct Prefetch {
         let relationship: Int
     }
 
-    private func loadReplacedDestinations(_ events: ArraySlice<ChangeSet>) throws(StoreError) {
+    private func loadReplacedDestinations(
+        _ places: [Survey.Place], _ events: ArraySlice<ChangeSet>
+    ) throws(StoreError) {
         var owners: [RelationshipKey: [ContextObject]] = [:]
-        for event in events {
-            for operation in event.operations {
-                for change in operation.relationships {
-                    guard case .replace = change.change,
-                        let owner = registry.known(operation.entity, operation.identity)
-                    else { continue }
-                    let key = RelationshipKey(entity: operation.entity, relationship: change.relationship)
-                    owners[key, default: []].append(owner)
-                }
+        for place in places {
+            let operation = events[place.event].operations[place.operation]
+            guard let owner = registry.known(operation.entity, operation.identity) else { continue }
+            for change in operation.relationships {
+                guard case .replace = change.change else { continue }
+                let key = RelationshipKey(entity: operation.entity, relationship: change.relationship)
+                owners[key, default: []].append(owner)
             }
         }
         for (key, objects) in owners {
@@ -159,16 +188,15 @@ struct Prefetch {
     }
 
     /// Follows the delete rules from the objects that the events delete, a level at a time.
-    private func loadDeletionReach(_ events: ArraySlice<ChangeSet>) throws(StoreError) {
+    private func loadDeletionReach(
+        _ places: [Survey.Place], _ events: ArraySlice<ChangeSet>
+    ) throws(StoreError) {
         var level: [ContextObject] = []
         var seen: Set<ObjectIdentifier> = []
-        for event in events {
-            for operation in event.operations where operation.kind == .delete {
-                guard let object = registry.known(operation.entity, operation.identity), !object.isNew else {
-                    continue
-                }
-                if seen.insert(ObjectIdentifier(object)).inserted { level.append(object) }
-            }
+        for place in places {
+            let operation = events[place.event].operations[place.operation]
+            guard let object = registry.known(operation.entity, operation.identity), !object.isNew else { continue }
+            if seen.insert(ObjectIdentifier(object)).inserted { level.append(object) }
         }
         while !level.isEmpty, seen.count <= registry.setDeletionThreshold {
             let byEntity = Dictionary(grouping: level) { $0.entity.index }
@@ -205,25 +233,21 @@ struct Prefetch {
     }
 
     /// Looks up the links that events add or remove one by one.
-    private func loadPairs(_ events: ArraySlice<ChangeSet>) throws(StoreError) {
-        guard !registry.pairs.isEmpty else { return }
+    private func loadPairs(_ places: [Survey.Place], _ events: ArraySlice<ChangeSet>) throws(StoreError) {
         var wanted: [Set<Pair>] = Array(repeating: [], count: registry.pairs.count)
-        for event in events {
-            for operation in event.operations {
-                guard let object = registry.known(operation.entity, operation.identity), !object.isNew else {
-                    continue
-                }
-                for change in operation.relationships {
-                    let relationship = registry.model.entities[operation.entity].relationships[change.relationship]
-                    guard case .join(let table, let isOwner) = relationship.storage else { continue }
-                    for identity in change.change.identities {
-                        guard let other = registry.known(relationship.destinationIndex, identity), !other.isNew
-                        else { continue }
-                        let (owner, destination) = isOwner ? (object, other) : (other, object)
-                        wanted[table].insert(Pair(owner: owner.pk, destination: destination.pk))
-                        if registry.pairs[table].join.isOwnInverse {
-                            wanted[table].insert(Pair(owner: destination.pk, destination: owner.pk))
-                        }
+        for place in places {
+            let operation = events[place.event].operations[place.operation]
+            guard let object = registry.known(operation.entity, operation.identity), !object.isNew else { continue }
+            for change in operation.relationships {
+                let relationship = registry.model.entities[operation.entity].relationships[change.relationship]
+                guard case .join(let table, let isOwner) = relationship.storage else { continue }
+                for identity in change.change.identities {
+                    guard let other = registry.known(relationship.destinationIndex, identity), !other.isNew
+                    else { continue }
+                    let (owner, destination) = isOwner ? (object, other) : (other, object)
+                    wanted[table].insert(Pair(owner: owner.pk, destination: destination.pk))
+                    if registry.pairs[table].join.isOwnInverse {
+                        wanted[table].insert(Pair(owner: destination.pk, destination: owner.pk))
                     }
                 }
             }
