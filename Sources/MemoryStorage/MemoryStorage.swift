@@ -8,6 +8,7 @@ import Synchronization
 final class MemoryStorage: Storage {
     let model: ObjectModel
     let path = "memory"
+    var size: StoreSize? { nil }
     private let state: Mutex<State>
 
     private struct State {

@@ -85,7 +85,7 @@ struct CheckCommand: ParsableCommand {
             Console.print("store          ok  \(path) will be made")
             return
         }
-        let store = try Store.openForReading(path: path, model: model, options: configuration.storeOptions)
+        let store = try configuration.openStoreForReading(model: model)
         try configuration.checkPartitions(of: store)
         let token = try store.read { try $0.lastToken() }
         Console.print("store          ok  \(path), history token \(token)")

@@ -115,7 +115,7 @@ struct ReplayCommand: ParsableCommand {
     private func apply(
         _ configuration: WorkerConfiguration, _ model: ObjectModel, _ logger: Logger, _ bar: ProgressBar
     ) throws {
-        let store = try Store.open(path: configuration.store.path, model: model, options: configuration.storeOptions)
+        let store = try configuration.openStore(model: model)
         let writer = try WriterContext(store: store, options: configuration.writerOptions)
         let pipeline = IngestPipeline(writer: writer, configuration: configuration, logger: logger)
         let interruption = Interruption()

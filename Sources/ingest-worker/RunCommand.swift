@@ -42,7 +42,7 @@ struct RunCommand: AsyncParsableCommand {
         let runtime = try WorkerRuntime(configuration: configuration, model: model, logger: logger, hooks: hooks)
         logger.info(
             "worker starts",
-            metadata: ["version": "\(WorkerRuntime.version)", "store": "\(configuration.store.path)"])
+            metadata: ["version": "\(WorkerRuntime.version)", "store": "\(configuration.storePlace)"])
         try await runtime.run()
         logger.info("worker stopped", metadata: ["records": .stringConvertible(runtime.summary.records)])
     }

@@ -38,8 +38,7 @@ struct SharedOptions: ParsableArguments {
     func openWriter(verifiesSuspectStore: Bool) throws -> WriterContext {
         let configuration = try load().configuration
         let model = try ObjectModel.load(path: configuration.model)
-        let store = try Store.open(
-            path: configuration.store.path, model: model, options: configuration.storeOptions)
+        let store = try configuration.openStore(model: model)
         var options = configuration.writerOptions
         options.verifiesSuspectStore = verifiesSuspectStore
         return try WriterContext(store: store, options: options)
@@ -61,8 +60,7 @@ struct SharedOptions: ParsableArguments {
     func openForReading() throws -> Store {
         let configuration = try load().configuration
         let model = try ObjectModel.load(path: configuration.model)
-        return try Store.openForReading(
-            path: configuration.store.path, model: model, options: configuration.storeOptions)
+        return try configuration.openStoreForReading(model: model)
     }
 }
 

@@ -5,6 +5,9 @@ package protocol Storage: AnyObject, Sendable {
     /// The place for people: the path of a file, or a word for a place without one.
     var path: String { get }
 
+    /// How much room the store takes, or nil where the storage cannot tell now.
+    var size: StoreSize? { get }
+
     // MARK: Reading
 
     /// Calls `body` with a snapshot, and with the checked requests that the snapshot's connection keeps, if it keeps any.
@@ -42,6 +45,19 @@ package protocol Storage: AnyObject, Sendable {
 
     /// Closes all connections. A store that needs verification is left as it is.
     func close() throws(StoreError)
+}
+
+/// How much room a store takes.
+package struct StoreSize: Sendable {
+    /// The store itself.
+    package let bytes: Int
+    /// The log of what was written last, or nil where the store has no log of its own.
+    package let logBytes: Int?
+
+    package init(bytes: Int, logBytes: Int?) {
+        self.bytes = bytes
+        self.logBytes = logBytes
+    }
 }
 
 /// A storage whose stores can be verified and repaired where they stand.

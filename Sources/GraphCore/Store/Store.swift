@@ -19,6 +19,9 @@ public final class Store: Sendable {
     /// The file's path; for a store without a file a word for its place.
     public var path: String { storage.path }
 
+    /// How much room the store takes, or nil where that is not known now.
+    package var size: StoreSize? { storage.size }
+
     /// Returns the store's own identity, made with it.
     public func identity() throws -> String {
         try read { try $0.session.storeID() }

@@ -1,4 +1,3 @@
-import Foundation
 import KafkaClient
 
 /// The worker's reports beside its health.
@@ -14,18 +13,14 @@ extension ConsumerWorker {
             if end < 0 { continue }
             metrics.consumerLag.with(partition.topic, "\(partition.partition)").set(max(0, end - position))
         }
-        metrics.storeBytes.set(Self.size(store.path))
-        let logBytes = Self.size(store.path + "-wal")
+        guard let size = store.size else { return }
+        metrics.storeBytes.set(size.bytes)
+        guard let logBytes = size.logBytes else { return }
         metrics.walBytes.set(logBytes)
         if logGrowth.isWorthTelling(bytes: logBytes) {
             logger.warning(
                 "a reader keeps the store's write-ahead log from being used again; end its transaction",
                 metadata: ["bytes": .stringConvertible(logBytes)])
         }
-    }
-
-    private static func size(_ path: String) -> Int {
-        let attributes = try? FileManager.default.attributesOfItem(atPath: path)
-        return (attributes?[.size] as? NSNumber)?.intValue ?? 0
     }
 }

@@ -54,18 +54,17 @@ package struct StoreRequests {
         return ControlError(
             code: error.code.rawValue,
             message:
-                "\(error.message), and takes no requests at \(ControlSocket.path(ofStore: configuration.store.path))",
+                "\(error.message), and takes no requests at \(configuration.controlPath)",
             remedy: "Wait until it has ended, or stop it", isRetriable: true)
     }
 
     /// Asks the worker that runs; nil where none listens.
     private func ask(_ request: ControlRequest) throws -> ControlResult? {
-        let path = ControlSocket.path(ofStore: configuration.store.path)
+        let path = configuration.controlPath
         guard let probe = try ControlClient(path: path) else { return nil }
         // A request has little time to arrive, so the store is opened before.
         probe.close()
-        let store = try Store.openForReading(
-            path: configuration.store.path, model: model, options: configuration.storeOptions)
+        let store = try configuration.openStoreForReading(model: model)
         let envelope = ControlEnvelope(
             store: try store.identity(), configuration: configuration.decodingMark(model), request: request)
         try store.close()
@@ -75,7 +74,7 @@ package struct StoreRequests {
     }
 
     private func carryOutHere(_ request: ControlRequest) throws -> ControlResult {
-        let store = try Store.open(path: configuration.store.path, model: model, options: configuration.storeOptions)
+        let store = try configuration.openStore(model: model)
         let writer = try WriterContext(store: store, options: configuration.writerOptions)
         let work = ControlWork(request, writer: writer, configuration: configuration)
         work.onNote = onNote

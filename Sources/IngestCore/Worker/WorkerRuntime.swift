@@ -165,7 +165,7 @@ package final class WorkerRuntime: Sendable {
         if takeover != nil { return nil }
         do {
             let desk = try ControlDesk(configuration: configuration, store: store, logger: logger)
-            let path = ControlSocket.path(ofStore: store.path)
+            let path = configuration.controlPath
             let server = try ControlServer(path: path, desk: desk, logger: logger)
             worker.control = desk
             logger.info("the worker takes requests", metadata: ["socket": "\(path)"])
@@ -240,7 +240,7 @@ package final class WorkerRuntime: Sendable {
         let text = """
             {"version":"\(Self.version)","startedAt":"\(Timestamp.text(startedAt))",\
             "ready":\(checks.allSatisfy { $0.isOK }),"failures":[\(failures.joined(separator: ","))],\
-            "store":{"path":\(JSONText.string(configuration.store.path)),"model":\(JSONText.string(store.model.name)),\
+            "store":{"path":\(JSONText.string(configuration.storePlace)),"model":\(JSONText.string(store.model.name)),\
             "bytes":\(Int(metrics.storeBytes.value)),"walBytes":\(Int(metrics.walBytes.value))},\
             "history":{"token":\(token),"notified":\(deliveredToken.map { "\($0)" } ?? "null")},\
             "counts":{"records":\(metrics.records.value),"stale":\(metrics.stale.value),\
@@ -271,7 +271,7 @@ extension WorkerConfiguration {
             options.replaces = takeover.identity
             options.builtWith = takeover.contentMark
         }
-        return try Store.open(path: store.path, model: model, options: options)
+        return try openStore(model: model, options: options)
     }
 
     /// Reports a store that has to be verified first, and refuses one of other partitions.
@@ -324,22 +324,5 @@ extension WorkerConfiguration {
         // twice.
         return try Producer(
             configuration: client.setting("message.timeout.ms", to: client["message.timeout.ms"] ?? "8000"))
-    }
-
-    /// The store's options that the configuration states.
-    package var storeOptions: Store.Options {
-        var options = Store.Options()
-        options.cacheMegabytes = store.cacheMegabytes
-        options.busyTimeoutMilliseconds = store.busyTimeoutMilliseconds
-        options.indexesHistoryByObject = history.indexObjects
-        return options
-    }
-
-    /// The writer's options that the configuration states.
-    package var writerOptions: WriterContext.Options {
-        var options = WriterContext.Options()
-        options.author = author
-        options.leaseTTLSeconds = Double(lease.ttlSeconds)
-        return options
     }
 }

@@ -43,6 +43,14 @@ final class SQLiteStorage: Storage {
         }
     }
 
+    var size: StoreSize? {
+        func bytes(_ path: String) -> Int? {
+            let attributes = try? FileManager.default.attributesOfItem(atPath: path)
+            return (attributes?[.size] as? NSNumber)?.intValue
+        }
+        return StoreSize(bytes: bytes(path) ?? 0, logBytes: bytes(path + "-wal") ?? 0)
+    }
+
     // MARK: Reading
 
     func read<Result>(_ body: (any SnapshotSession, FetchRequestCache?) throws -> Result) throws -> Result {

@@ -11,7 +11,7 @@ struct DemoReport {
     func show() throws {
         let counts = tally.current
         let summary = runtime.summary
-        let store = try Store.openForReading(path: configuration.store.path, model: model)
+        let store = try configuration.openStoreForReading(model: model)
         Console.print("")
         Console.print(
             "Events         \(counts.sent) sent, \(summary.records) read, "
