@@ -2,7 +2,7 @@
 public struct StoreError: Error, Sendable, Equatable, CustomStringConvertible {
     /// The kinds of refusal; the raw values are stable and meant for scripts and logs.
     public enum Code: String, Sendable {
-        /// Another connection holds the database.
+        /// Another connection holds the database, or the connection to its server was lost.
         case busy = "store.busy"
         /// The disk is full.
         case full = "store.full"
@@ -12,8 +12,6 @@ public struct StoreError: Error, Sendable, Equatable, CustomStringConvertible {
         case corrupt = "store.corrupt"
         /// The file cannot be opened or written.
         case unavailable = "store.unavailable"
-        /// The connection to a server was lost; whether a commit under way has happened, the stored positions tell.
-        case disconnected = "store.disconnected"
         /// A rule of the schema was broken.
         case constraint = "store.constraint"
         /// The store was made with another model.
@@ -54,7 +52,7 @@ public struct StoreError: Error, Sendable, Equatable, CustomStringConvertible {
     /// Tells whether the same call may succeed later.
     public var isRetriable: Bool {
         switch code {
-        case .busy, .full, .leased, .positionConflict, .disconnected: true
+        case .busy, .full, .leased, .positionConflict: true
         default: false
         }
     }

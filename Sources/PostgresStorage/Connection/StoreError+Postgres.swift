@@ -36,10 +36,11 @@ extension StoreError {
         }
     }
 
-    /// Makes the error of a connection that was lost. Whether a commit under way has happened, the stored positions tell.
+    /// Makes the error of a connection that was lost, with a code that lets the caller try again. Whether a commit under way
+    /// has happened, the stored positions tell.
     static func disconnected(_ action: String) -> StoreError {
         StoreError(
-            .disconnected, "Could not \(action): the connection to the server was lost",
+            .busy, "Could not \(action): the connection to the server was lost",
             remedy: "Read on from the store's positions; the next transaction connects again")
     }
 
