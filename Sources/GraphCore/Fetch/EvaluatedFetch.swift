@@ -6,13 +6,32 @@ package protocol RowSource: EvaluatedObjects where Object == StoredRow {
     /// request's condition is false of may be left out.
     func candidates(_ request: CheckedFetchRequest, body: ([StoredRow]) throws -> Void) throws
 
+    /// Returns rows that a request's condition is true of, in its order, without regard to its own page. Returns nil where the
+    /// storage cannot judge or order them exactly.
+    ///
+    /// - Parameter place: the rows begin behind it.
+    func page(
+        _ request: CheckedFetchRequest, after place: FetchPosition?, offset: Int, limit: Int
+    ) throws -> [StoredRow]?
+
+    /// Returns the number of objects of a request, or nil where the storage cannot judge them exactly.
+    func exactCount(_ request: CheckedFetchRequest) throws -> Int?
+
     /// Says that these rows are read next, so that all they lead to may be loaded at once.
     func prepare(_ rows: ArraySlice<StoredRow>)
 }
 
+extension RowSource {
+    package func page(
+        _ request: CheckedFetchRequest, after place: FetchPosition?, offset: Int, limit: Int
+    ) throws -> [StoredRow]? { nil }
+
+    package func exactCount(_ request: CheckedFetchRequest) throws -> Int? { nil }
+}
+
 /// Answers fetch requests with the evaluator, for a storage that cannot judge them by itself.
 ///
-/// All rows that a request's condition is true of are in memory at the time.
+/// All rows that a request's condition is true of are in memory at the time, unless the storage orders them itself.
 package struct EvaluatedFetch<Source: RowSource> {
     private typealias Evaluator = PredicateEvaluator<Source>
 
@@ -46,6 +65,7 @@ package struct EvaluatedFetch<Source: RowSource> {
 
     /// Calls `each` with the same objects in the same order, until it returns false.
     package func forEachObject(withOrder: Bool, _ each: (FetchedObject, [Value]) throws -> Bool) throws {
+        if try forEachObject(inPages: withOrder, each) { return }
         let all = try found()
         for start in stride(from: 0, to: all.count, by: batchSize) {
             let part = all[start..<min(start + batchSize, all.count)]
@@ -54,8 +74,31 @@ package struct EvaluatedFetch<Source: RowSource> {
         }
     }
 
+    /// Reads the objects page by page; false where the storage cannot.
+    private func forEachObject(
+        inPages withOrder: Bool, _ each: (FetchedObject, [Value]) throws -> Bool
+    ) throws -> Bool {
+        var (place, offset, rest) = (request.after?.position, request.offset, request.limit ?? .max)
+        while rest > 0 {
+            let limit = min(rest, batchSize)
+            guard let rows = try source.page(request, after: place, offset: offset, limit: limit) else { return false }
+            source.prepare(rows[...])
+            for row in rows {
+                let order = try evaluator.order(request.sort, of: row)
+                if try !each(object(row), withOrder ? order : []) { return true }
+                place = FetchPosition(pk: row.pk, values: order)
+            }
+            if rows.count < limit { return true }
+            (rest, offset) = (rest - rows.count, 0)
+        }
+        return true
+    }
+
     /// The number of objects or rows of the request, without regard to limit, offset and cursor.
-    package func count() throws -> Int { request.isOfRows ? try allRows().count : try matching().count }
+    package func count() throws -> Int {
+        if request.isOfRows { return try allRows().count }
+        return try source.exactCount(request) ?? matching().count
+    }
 
     private func found() throws -> [Found] {
         var found: [Found] = []

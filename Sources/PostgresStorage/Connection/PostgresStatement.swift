@@ -14,7 +14,7 @@ struct PostgresStatement {
 
     mutating func bind(_ number: Int64?) {
         guard let number else { return places.append(nil) }
-        bind { $0.append(number) }
+        bind { $0.appendNumber(number) }
     }
 
     mutating func bind(_ text: String?) {
@@ -45,9 +45,9 @@ struct PostgresStatement {
 
     // MARK: Lists
 
-    mutating func bind(_ numbers: [Int64]) { bindList(numbers, .bigint) { $1.append($0) } }
+    mutating func bind(_ numbers: [Int64]) { bindList(numbers, .bigint) { $1.appendNumber($0) } }
 
-    mutating func bind(_ numbers: [Int64?]) { bindOptionals(numbers, .bigint) { $1.append($0) } }
+    mutating func bind(_ numbers: [Int64?]) { bindOptionals(numbers, .bigint) { $1.appendNumber($0) } }
 
     mutating func bind(_ texts: [String]) { bindList(texts, .text) { $1.append(contentsOf: $0.utf8) } }
 
@@ -55,7 +55,7 @@ struct PostgresStatement {
 
     mutating func bind(_ blobs: [[UInt8]?]) { bindOptionals(blobs, .bytea) { $1.append(contentsOf: $0) } }
 
-    mutating func bind(_ flags: [Bool]) { bindList(flags, .boolean) { $1.append($0 ? 1 : 0) } }
+    mutating func bind(_ flags: [Bool]) { bindList(flags, .boolean) { $1.append(UInt8($0 ? 1 : 0)) } }
 
     /// Binds values as those of a column.
     ///
@@ -67,7 +67,7 @@ struct PostgresStatement {
         appendHead(count: values.count, element: kind)
         for value in values {
             let place = bytes.count
-            bytes.append(Int32(-1))
+            bytes.appendNumber(Int32(-1))
             if value.isNull { continue }
             try kind.append(value, to: &bytes)
             bytes.setInt32(Int32(bytes.count - place - 4), at: place)
@@ -88,7 +88,7 @@ struct PostgresStatement {
         appendHead(count: elements.count, element: kind)
         for element in elements {
             let place = bytes.count
-            bytes.append(Int32(-1))
+            bytes.appendNumber(Int32(-1))
             guard let element else { continue }
             write(element, &bytes)
             bytes.setInt32(Int32(bytes.count - place - 4), at: place)
@@ -98,18 +98,18 @@ struct PostgresStatement {
 
     /// The head of an array: dimensions, whether there are nulls, the type, the length, and the first index.
     private mutating func appendHead(count: Int, element: ColumnKind) {
-        bytes.append(Int32(count == 0 ? 0 : 1))
-        bytes.append(Int32(1))
-        bytes.append(Int32(element.elementType))
+        bytes.appendNumber(Int32(count == 0 ? 0 : 1))
+        bytes.appendNumber(Int32(1))
+        bytes.appendNumber(Int32(element.elementType))
         if count == 0 { return }
-        bytes.append(Int32(count))
-        bytes.append(Int32(1))
+        bytes.appendNumber(Int32(count))
+        bytes.appendNumber(Int32(1))
     }
 }
 
 extension [UInt8] {
     /// Appends a number as the network sends it, the greatest byte first.
-    mutating func append<Number: FixedWidthInteger>(_ number: Number) where Number: SignedInteger {
+    mutating func appendNumber<Number: FixedWidthInteger & SignedInteger>(_ number: Number) {
         Swift.withUnsafeBytes(of: number.bigEndian) { append(contentsOf: $0) }
     }
 

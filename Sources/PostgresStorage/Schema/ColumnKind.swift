@@ -43,7 +43,7 @@ enum ColumnKind {
     }
 
     /// The type of a parameter with one value.
-    private var parameterType: String {
+    var parameterType: String {
         switch self {
         case .text, .numeric: "text"
         case .smallint, .integer, .bigint: "int8"
@@ -95,15 +95,15 @@ extension ColumnKind {
         case (.anyValue, _): Self.appendTagged(value, to: &bytes)
         case (.text, .text(let text)), (.numeric, .text(let text)): bytes.append(contentsOf: text.utf8)
         case (.smallint, .integer(let number)), (.integer, .integer(let number)), (.bigint, .integer(let number)):
-            bytes.append(number)
+            bytes.appendNumber(number)
         case (.double, _): try appendDouble(value, to: &bytes)
-        case (.boolean, .integer(let number)): bytes.append(number == 0 ? 0 : 1)
+        case (.boolean, .integer(let number)): bytes.append(UInt8(number == 0 ? 0 : 1))
         case (.uuid, .blob(let blob)), (.bytea, .blob(let blob)): bytes.append(contentsOf: blob)
         case (.timestamp, .integer(let time)):
             let (number, isTooSmall) = time.subtractingReportingOverflow(Self.epoch)
             // The greatest and the smallest number mean infinity there.
             if isTooSmall || number == .min || number == .max { throw Self.misfit }
-            bytes.append(number)
+            bytes.appendNumber(number)
         default: throw Self.misfit
         }
     }
@@ -111,7 +111,7 @@ extension ColumnKind {
     private func appendDouble(_ value: Value, to bytes: inout [UInt8]) throws(StoreError) {
         guard let number = value.number else { throw Self.misfit }
         // As in SQLite, a negative zero is zero.
-        bytes.append(Int64(bitPattern: (number + 0).bitPattern))
+        bytes.appendNumber(Int64(bitPattern: (number + 0).bitPattern))
     }
 
     private static let misfit = StoreError(
@@ -142,10 +142,10 @@ extension ColumnKind {
         case .integer(let number):
             bytes.append(Tag.integer)
             // With the sign turned over, the bytes of whole numbers sort as the numbers do.
-            bytes.append(number ^ .min)
+            bytes.appendNumber(number ^ .min)
         case .double(let number):
             bytes.append(Tag.double)
-            bytes.append(Int64(bitPattern: number.bitPattern))
+            bytes.appendNumber(Int64(bitPattern: number.bitPattern))
         case .text(let text):
             bytes.append(Tag.text)
             bytes.append(contentsOf: text.utf8)

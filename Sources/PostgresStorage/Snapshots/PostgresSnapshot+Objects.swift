@@ -9,6 +9,10 @@ extension PostgresSnapshot {
             var query = PostgresQuery()
             query.add("t.pk >", last)
             addKind(request, to: &query)
+            let conditions = PostgresConditions(model: model, table: table)
+            if let predicate = request.predicate, let condition = conditions.superset(predicate, &query) {
+                query.add(condition)
+            }
             let limit = query.parameter(Self.batchSize)
             let rows = try all(
                 query,
@@ -20,6 +24,39 @@ extension PostgresSnapshot {
             last = end
             try body(rows)
         }
+    }
+
+    func page(
+        _ request: CheckedFetchRequest, after place: FetchPosition?, offset: Int, limit: Int
+    ) throws -> [StoredRow]? {
+        let table = tables[request.entity.index]
+        guard let order = PostgresOrder(request.sort, table), var query = exactQuery(request) else { return nil }
+        if let place, !order.add(after: place, to: &query) { return nil }
+        let page = (query.parameter(Int64(limit)), query.parameter(Int64(offset)))
+        return try all(
+            query,
+            """
+            SELECT \(table.selection("t")) FROM \(table.name) t WHERE \(query.condition) \
+            ORDER BY \(order.sql) LIMIT \(page.0) OFFSET \(page.1)
+            """
+        ) { table.row($0) }
+    }
+
+    func exactCount(_ request: CheckedFetchRequest) throws -> Int? {
+        guard let query = exactQuery(request) else { return nil }
+        let table = tables[request.entity.index]
+        return Int(try integer(query, "SELECT count(*) FROM \(table.name) t WHERE \(query.condition)"))
+    }
+
+    /// The conditions of a request, or nil where the evaluator has to judge them.
+    private func exactQuery(_ request: CheckedFetchRequest) -> PostgresQuery? {
+        var query = PostgresQuery()
+        addKind(request, to: &query)
+        guard let predicate = request.predicate else { return query }
+        let conditions = PostgresConditions(model: model, table: tables[request.entity.index])
+        guard let condition = conditions.exact(predicate, &query) else { return nil }
+        query.add(condition)
+        return query
     }
 
     /// Adds the conditions on entities and placeholders.

@@ -52,7 +52,7 @@ private enum PostgresCopies {
     private static let copies = Mutex<[(lines: [String], model: String, store: Store)]>([])
 
     static func copy(_ tables: MemoryTables, _ model: ObjectModel) throws -> Store {
-        let lines = tables.lines(model)
+        let lines = tables.lines(model) + [tables.storeID]
         let known = copies.withLock { all in all.first { $0.lines == lines && $0.model == model.yaml }?.store }
         if let known { return known }
         let store = try tables.inPostgres(model)
