@@ -5,7 +5,7 @@
 final class PostgresWriterSession: WriterSession {
     let model: ObjectModel
     let storage: PostgresStorage
-    let connection: PostgresConnection
+    private(set) var connection: PostgresConnection
     let plans: PostgresReadPlan
     /// The number of the claim; nil before it.
     private var epoch: Int64?
@@ -67,11 +67,14 @@ final class PostgresWriterSession: WriterSession {
         }
     }
 
+    /// When the connection's own process of the server began.
+    private static let startTime = "(SELECT backend_start FROM pg_stat_activity WHERE pid = pg_backend_pid())"
+
     private func lease(epoch: Int64, now: Int64) -> PostgresStatement {
         var statement = PostgresStatement(
             """
             UPDATE _lease SET epoch = $1::int8, holder = $2::text, expires = $3::int8, backend = pg_backend_pid(), \
-            started = (SELECT backend_start FROM pg_stat_activity WHERE pid = pg_backend_pid()) WHERE id = 1
+            started = \(Self.startTime) WHERE id = 1
             """)
         statement.bind(epoch)
         statement.bind(Holder.text)
@@ -98,6 +101,7 @@ final class PostgresWriterSession: WriterSession {
 
     func begin() throws(StoreError) {
         try storage.checkOpen()
+        try reconnectIfLost()
         // The locked row keeps every other writer out up to the commit.
         let query = PostgresStatement(
             "SELECT l.epoch, t.token FROM _lease l, _token t WHERE l.id = 1 AND t.id = 1 FOR UPDATE OF l")
@@ -115,6 +119,20 @@ final class PostgresWriterSession: WriterSession {
         }
         isInTransaction = true
         storage.noteTransaction(true)
+    }
+
+    /// Connects again after the connection was lost. The claim stays, because its number decides; the new connection is
+    /// what tells others that its holder lives.
+    private func reconnectIfLost() throws(StoreError) {
+        guard connection.isLost else { return }
+        connection = try storage.connect(.writer)
+        guard let epoch else { return }
+        var statement = PostgresStatement(
+            """
+            UPDATE _lease SET backend = pg_backend_pid(), started = \(Self.startTime) WHERE id = 1 AND epoch = $1::int8
+            """)
+        statement.bind(epoch)
+        try connection.run(statement, "connect again")
     }
 
     func commit() throws(StoreError) {
