@@ -4,7 +4,7 @@ import CPostgres
 ///
 /// One thread at a time uses it. Statements without results may wait for the next round trip: ``enqueue(_:)``.
 final class PostgresConnection {
-    /// What a connection is for, which decides how the server plans its statements.
+    /// The use of a connection. It decides how the server plans the statements.
     enum Role {
         /// Statements on lists of keys: an index is always right, however old the server's statistics are.
         case writer
@@ -70,7 +70,8 @@ final class PostgresConnection {
         _ address: ConnectionAddress, _ role: Role, _ lockTimeoutMilliseconds: Int
     ) throws(StoreError) {
         var settings = [
-            "search_path": PostgresText.quoted(address.schema), "lock_timeout": "\(lockTimeoutMilliseconds)", "jit": "off",
+            "search_path": PostgresText.quoted(address.schema), "lock_timeout": "\(lockTimeoutMilliseconds)",
+            "jit": "off",
         ]
         if role == .writer {
             settings["plan_cache_mode"] = "force_generic_plan"
@@ -123,7 +124,8 @@ final class PostgresConnection {
 
     /// Runs one statement.
     @discardableResult
-    func run(_ statement: PostgresStatement, _ action: String = "run a statement") throws(StoreError) -> PostgresResult {
+    func run(_ statement: PostgresStatement, _ action: String = "run a statement") throws(StoreError) -> PostgresResult
+    {
         guard let result = try run([statement], action).last else { throw .disconnected(action) }
         return result
     }

@@ -12,7 +12,7 @@ final class PostgresResult {
     /// The number of rows.
     var count: Int { Int(PQntuples(result)) }
 
-    /// What the server says that it did, as in `COMMIT`.
+    /// The server's word for its deed, as in `COMMIT`.
     var tag: String { String(cString: PQcmdStatus(result)) }
 
     /// The number of rows that the statement wrote.

@@ -19,7 +19,8 @@ extension StoreError {
             self.init(.full, "Could not \(action): the server's disk is full", remedy: "Free space; nothing was lost")
         case (_, "58030"):
             self.init(
-                .inputOutput, "Could not \(action): the server's disk failed", remedy: "Check the server's log and disk")
+                .inputOutput, "Could not \(action): the server's disk failed", remedy: "Check the server's log and disk"
+            )
         case ("XX", _) where sqlState != "XX000":
             self.init(
                 .corrupt, "Could not \(action): the server reports damage (code \(sqlState))",

@@ -7,8 +7,8 @@ enum ColumnKind {
     case timestamp
     /// A decimal, whose text keeps its digits. Its parameters and results are texts.
     case numeric
-    /// A value of any form, such as an identity in the history: a byte for the form, then the value so that the bytes
-    /// sort as the graph sorts values.
+    /// A value of any form, such as an identity in the history: a byte for the form, then the value. The bytes of
+    /// identities sort as the graph sorts values.
     case anyValue
 
     init(_ type: AttributeType) {

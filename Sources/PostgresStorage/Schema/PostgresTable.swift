@@ -39,7 +39,9 @@ final class PostgresTable: Sendable {
     /// Returns a row of ``selection(_:)``, whose columns begin at `first`.
     func row(_ row: PostgresRow, at first: Int = 0) -> StoredRow {
         let values = [Value](unsafeUninitializedCapacity: kinds.count) { buffer, count in
-            for slot in kinds.indices { buffer.initializeElement(at: slot, to: row.value(first + slot + 2, kinds[slot])) }
+            for slot in kinds.indices {
+                buffer.initializeElement(at: slot, to: row.value(first + slot + 2, kinds[slot]))
+            }
             count = kinds.count
         }
         let own = root.sharesTable ? members[row.text(first + kinds.count + 2)] ?? root : root

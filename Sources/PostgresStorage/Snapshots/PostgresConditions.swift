@@ -1,5 +1,5 @@
-/// Compiles the conditions of fetch requests that PostgreSQL judges exactly as the graph's evaluator does: comparisons of an
-/// object's own attributes, and of its to-one relationships, with values.
+/// Compiles the conditions that PostgreSQL judges exactly as the graph's evaluator does. They compare an object's own
+/// attributes, and its to-one relationships, with values.
 ///
 /// Everything else stays to the evaluator, over rows that the compiled part leaves.
 struct PostgresConditions {

@@ -152,7 +152,9 @@ extension PostgresSnapshot {
         let slot = entity.identitySlot
         let kind = table.kinds[slot]
         var query = PostgresQuery()
-        let present = query.parameter("bytea") { statement throws(StoreError) in try statement.bind(identity, as: .anyValue) }
+        let present = query.parameter("bytea") { statement throws(StoreError) in
+            try statement.bind(identity, as: .anyValue)
+        }
         let names = query.parameter(model.kindNames(entity))
         var rows = PostgresStatement(
             """

@@ -25,7 +25,9 @@ extension PostgresSnapshot {
     }
 
     func positions() throws -> [SourcePosition] {
-        try all(PostgresQuery(), "SELECT topic, partition, \"nextOffset\", detail FROM _position ORDER BY topic, partition") { row in
+        try all(
+            PostgresQuery(), "SELECT topic, partition, \"nextOffset\", detail FROM _position ORDER BY topic, partition"
+        ) { row in
             SourcePosition(
                 topic: row.text(0), partition: Int32(clamping: row.integer(1)), nextOffset: row.integer(2),
                 detail: row.optionalText(3))

@@ -1,6 +1,6 @@
 /// A transaction of a connection that reads: a snapshot of a store in PostgreSQL.
 ///
-/// What the evaluator asks for one object, the snapshot loads for all objects that are in hand.
+/// The evaluator asks for one object at a time. The snapshot then loads the answers for all objects that are in hand.
 final class PostgresSnapshot: SnapshotSession {
     let model: ObjectModel
     let tables: [PostgresTable]
@@ -13,7 +13,7 @@ final class PostgresSnapshot: SnapshotSession {
     /// The to-one relationship that was followed last: its destinations are asked for next.
     private var lastStep: Relationship?
 
-    /// With so many rows in hand, the next batch begins anew.
+    /// With so many rows in hand, the next batch begins with none.
     private static let loadedLimit = 20_000
     /// So many keys are asked for at a time.
     private static let keyLimit = 5000

@@ -1,4 +1,4 @@
-// What removes old history and old tombstones.
+// The removal of old history and old tombstones.
 extension PostgresWriterSession {
     func removeHistory(_ purge: HistoryPurge) throws(StoreError) -> PurgeResult {
         var result = PurgeResult()
@@ -128,6 +128,10 @@ extension PostgresWriterSession {
     /// Binds a place in the order of tombstones; without an entity, the one before all.
     private func bind(_ sweep: TombstoneSweep, to statement: inout PostgresStatement) throws(StoreError) {
         statement.bind(sweep.entity ?? "")
-        if sweep.identity.isNull { statement.bind([UInt8]()) } else { try statement.bind(sweep.identity, as: .anyValue) }
+        if sweep.identity.isNull {
+            statement.bind([UInt8]())
+        } else {
+            try statement.bind(sweep.identity, as: .anyValue)
+        }
     }
 }

@@ -166,7 +166,7 @@ final class PostgresWriterSession: WriterSession {
         connection.enqueue(PostgresStatement("SAVEPOINT part"))
         do {
             let result = try body()
-            // What waits belongs to this part: its failure has to show here.
+            // The waiting statements belong to this part, so their failure has to show here.
             try connection.run(PostgresStatement("RELEASE part"), "save a part")
             return result
         } catch {

@@ -115,7 +115,8 @@ extension MemoryTables {
             [.bigint, .bigint, .text, .text, .text, .bigint, .bigint],
             transactions.map {
                 [
-                    .integer($0.token), .integer($0.time), .text($0.author), .optional($0.context), .optional($0.source),
+                    .integer($0.token), .integer($0.time), .text($0.author), .optional($0.context),
+                    .optional($0.source),
                     .integer($0.firstChange), .integer(Int64($0.changeCount)),
                 ]
             })

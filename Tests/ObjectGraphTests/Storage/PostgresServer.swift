@@ -19,7 +19,8 @@ final class PostgresServer: Sendable {
     private let input: Pipe
 
     /// The programs of the server, wherever Debian or another system has them.
-    private static let programFolders = (14...18).reversed().map { "/usr/lib/postgresql/\($0)/bin" } + ["/usr/local/bin"]
+    private static let programFolders =
+        (14...18).reversed().map { "/usr/lib/postgresql/\($0)/bin" } + ["/usr/local/bin"]
 
     private static let script = """
         cd "$1" || exit 1
@@ -35,7 +36,8 @@ final class PostgresServer: Sendable {
         """
 
     private init() throws {
-        guard let programs = Self.programFolders.first(where: { FileManager.default.fileExists(atPath: "\($0)/initdb") })
+        guard
+            let programs = Self.programFolders.first(where: { FileManager.default.fileExists(atPath: "\($0)/initdb") })
         else {
             throw Missing(reason: "There is no PostgreSQL server: install the package 'postgresql'")
         }
@@ -54,7 +56,8 @@ final class PostgresServer: Sendable {
             guard let user = getpwnam("postgres")?.pointee, chown(folder, user.pw_uid, user.pw_gid) == 0 else {
                 throw Missing(reason: "There is no user 'postgres' to run the server as")
             }
-            process.arguments = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"]
+            process.arguments =
+                ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"]
                 + (process.arguments ?? [])
         }
         try process.run()
