@@ -45,7 +45,7 @@ struct PostgresReadPlan {
             var statement = PostgresStatement(
                 """
                 SELECT \(join.selection("j")) FROM \(join.quotedName) j WHERE j.\(column) = ANY($1::int8[]) \
-                ORDER BY j.owner, j.destination LIMIT $2::int8
+                LIMIT $2::int8
                 """)
             statement.bind(keys)
             statement.bind(limit.map { Int64($0) })
@@ -75,7 +75,8 @@ struct PostgresReadPlan {
 
     private func rows(_ table: PostgresTable, _ keys: RowKeys, _ limit: Int?) throws(StoreError) -> PostgresStatement {
         let head = "SELECT \(table.selection("t")) FROM \(table.name) t"
-        let end = "ORDER BY t.pk LIMIT"
+        // Without an order, which would let the server walk the primary keys of the whole table.
+        let end = "LIMIT"
         func lookUp(_ column: String, _ kind: ColumnKind) -> PostgresStatement {
             PostgresStatement("\(head) WHERE t.\(column) = ANY(\(kind.comparableList(1))) \(end) $2::int8")
         }
