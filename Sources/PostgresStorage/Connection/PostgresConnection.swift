@@ -28,7 +28,8 @@ final class PostgresConnection {
     /// - Throws: ``StoreError`` with code `store.unavailable` where there is no such server, database or user.
     init(_ address: ConnectionAddress, _ role: Role, lockTimeoutMilliseconds: Int) throws(StoreError) {
         let settings: [(String, String)] = [
-            ("dbname", address.url), ("client_encoding", "UTF8"), ("fallback_application_name", "ingest"),
+            ("connect_timeout", "10"), ("dbname", address.url), ("client_encoding", "UTF8"),
+            ("fallback_application_name", "ingest"),
         ]
         guard let connection = Self.open(settings) else {
             throw StoreError(.unavailable, "There is no memory for a connection", remedy: "Free memory")
