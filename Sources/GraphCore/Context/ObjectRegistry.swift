@@ -46,7 +46,7 @@ package final class ObjectRegistry {
     /// The position of each entity's first shape.
     private let firstShapes: [Int]
 
-    /// What a survey of events asks of a relationship, in a list of numbers: it is asked for each one that an event names.
+    /// The facts about a relationship that a survey asks for each time that an event names it.
     struct RelationshipShape {
         let destinationRoot: Int
         let isInJoinTable: Bool

@@ -14,8 +14,8 @@ struct Prefetch {
         if registry.hasOrder { try loadPlaces(events) }
     }
 
-    /// What one pass over the events finds. Most events neither replace destinations nor delete nor change links in join
-    /// tables, so the steps that read ahead for these take only the operations that do.
+    /// The findings of one pass over the events. Few events replace destinations, delete, or change links in join tables:
+    /// the steps for these take only the operations that do.
     private struct Survey {
         /// The identities that events name, at the position of their root.
         var identities: [Set<Value>]

@@ -12,6 +12,8 @@ public struct StoreError: CodedError, Equatable {
         case corrupt = "store.corrupt"
         /// The file cannot be opened or written.
         case unavailable = "store.unavailable"
+        /// The connection to the database server was lost, or cannot be made now.
+        case disconnected = "store.disconnected"
         /// A rule of the schema was broken.
         case constraint = "store.constraint"
         /// The store was made with another model.
@@ -38,7 +40,7 @@ public struct StoreError: CodedError, Equatable {
         case tooComplex = "store.too_complex"
         /// A stored value cannot be worked with: another program put there what its type does not allow.
         case value = "store.value"
-        /// Anything else that SQLite reports.
+        /// Anything else that the database reports.
         case database = "store.database"
     }
 
@@ -52,7 +54,7 @@ public struct StoreError: CodedError, Equatable {
     /// Tells whether the same call may succeed later.
     public var isRetriable: Bool {
         switch code {
-        case .busy, .full, .leased, .positionConflict: true
+        case .busy, .full, .leased, .positionConflict, .disconnected: true
         default: false
         }
     }

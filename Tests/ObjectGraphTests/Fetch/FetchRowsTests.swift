@@ -42,7 +42,7 @@ struct FetchRowsTests {
                 return json
             }
         }
-        #expect(found[0] == found[1])
+        #expect(found.allSatisfy { $0 == found[0] })
         return found[0]
     }
 

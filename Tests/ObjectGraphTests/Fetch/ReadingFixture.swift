@@ -120,8 +120,10 @@ struct ReadingFixture {
     func fetch(_ request: FetchRequest) throws -> [FetchedObject] {
         let checked = try request.checked(with: model)
         let found = try store.read { try $0.fetch(checked) }
-        let inMemory = try store.read(from: .memory) { try $0.fetch(checked) }
-        #expect(inMemory.map(\.parts) == found.map(\.parts), "\(request)")
+        for storage in TestStorage.allCases where storage != .sqlite {
+            let other = try store.read(from: storage) { try $0.fetch(checked) }
+            #expect(other.map(\.parts) == found.map(\.parts), "\(storage): \(request)")
+        }
         return found
     }
 

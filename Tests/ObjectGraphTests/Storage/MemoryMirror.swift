@@ -2,16 +2,27 @@ import ObjectGraph
 
 @testable import GraphCore
 @testable import MemoryStorage
+@testable import PostgresStorage
 @testable import SQLiteStorage
 
 extension Store {
-    /// Returns the store itself, or a copy of a store in memory as a file of SQLite: tests look at both with SQL, and the
-    /// verifier checks both.
+    /// Returns the store itself, or a copy of a store in another storage as a file of SQLite: tests look at both with SQL,
+    /// and the verifier checks both.
     func inSQLite() throws -> Store {
-        guard let memory = storage as? MemoryStorage else { return self }
+        if storage is SQLiteStorage { return self }
+        let tables = try tables()
         let copy = try Store.inMemory(model: model)
-        try copy.sqlite().onWriter { try memory.tables().write(to: WriterConnection($0, model: model)) }
+        try copy.sqlite().onWriter { try tables.write(to: WriterConnection($0, model: model)) }
         return copy
+    }
+
+    /// Returns the whole content.
+    func tables() throws -> MemoryTables {
+        switch storage {
+        case let memory as MemoryStorage: try memory.tables()
+        case let postgres as PostgresStorage: try MemoryTables(postgres)
+        default: try read { try MemoryTables($0) }
+        }
     }
 }
 

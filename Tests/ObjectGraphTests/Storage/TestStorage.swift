@@ -1,20 +1,31 @@
 import Foundation
 import ObjectGraph
+import Synchronization
 import Testing
 
 @testable import GraphCore
 @testable import MemoryStorage
+@testable import PostgresStorage
 @testable import SQLiteStorage
 
 /// The storages on which a test runs.
 enum TestStorage: String, CaseIterable, Sendable, CustomTestStringConvertible {
-    case sqlite, memory
+    case sqlite, memory, postgres
 
     var testDescription: String { rawValue }
 
-    /// The storage of the stores that tests of the graph make: `INGEST_TEST_STORAGE=memory` runs the same tests on it.
+    /// The storage of the stores that tests of the graph make: `INGEST_TEST_STORAGE` names another one.
     static let current =
         TestStorage(rawValue: ProcessInfo.processInfo.environment["INGEST_TEST_STORAGE"] ?? "") ?? .sqlite
+
+    /// Makes an empty store.
+    func store(_ model: ObjectModel) throws -> Store {
+        switch self {
+        case .sqlite: try .inMemory(model: model)
+        case .memory: .inMemoryTables(model: model)
+        case .postgres: try .inPostgres(model: model)
+        }
+    }
 }
 
 extension Trait where Self == ConditionTrait {
@@ -25,13 +36,28 @@ extension Trait where Self == ConditionTrait {
 extension Store {
     /// Calls `body` with a snapshot of the store, or of a copy of it in another storage.
     func read<Result>(from storage: TestStorage, _ body: (ReadContext) throws -> Result) throws -> Result {
-        if self.storage is MemoryStorage { return try read(body) }
+        guard self.storage is SQLiteStorage else { return try read(body) }
         return try read { context in
             switch storage {
             case .sqlite: try body(context)
             case .memory: try body(ReadContext(MemorySnapshot(MemoryTables(context), model: model), model: model))
+            case .postgres: try PostgresCopies.copy(MemoryTables(context), model).read(body)
             }
         }
+    }
+}
+
+/// Copies of the stores that tests have read last, for tests that ask a store many questions.
+private enum PostgresCopies {
+    private static let copies = Mutex<[(lines: [String], model: String, store: Store)]>([])
+
+    static func copy(_ tables: MemoryTables, _ model: ObjectModel) throws -> Store {
+        let lines = tables.lines(model) + [tables.storeID]
+        let known = copies.withLock { all in all.first { $0.lines == lines && $0.model == model.yaml }?.store }
+        if let known { return known }
+        let store = try tables.inPostgres(model)
+        copies.withLock { all in all = Array(all.suffix(7)) + [(lines, model.yaml, store)] }
+        return store
     }
 }
 

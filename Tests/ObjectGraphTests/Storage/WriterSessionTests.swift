@@ -10,9 +10,7 @@ import Testing
     /// A storage with the sessions of its writers.
     private struct Fixture {
         let model: ObjectModel
-        let sqlite: Store
-        let memory: MemoryStorage
-        let storage: TestStorage
+        let store: Store
 
         init(_ storage: TestStorage) throws {
             model = try ObjectModel.parse(
@@ -33,24 +31,17 @@ import Testing
                     attributes:
                       club: { type: string, optional: true }
                 """)
-            sqlite = try Store.inMemory(model: model)
-            memory = MemoryStorage(model: model)
-            self.storage = storage
+            store = try storage.store(model)
         }
 
-        func session() throws -> any WriterSession {
-            storage == .sqlite ? try sqlite.storage.makeWriterSession() : try memory.makeWriterSession()
-        }
+        func session() throws -> any WriterSession { try store.storage.makeWriterSession() }
 
         /// Calls `body` where sessions may be used.
         func access(_ body: () throws -> Void) throws {
-            if storage == .sqlite { try sqlite.sqlite().onWriter { _ in try body() } } else { try body() }
+            if let sqlite = try? store.sqlite() { try sqlite.onWriter { _ in try body() } } else { try body() }
         }
 
-        func lines() throws -> [String] {
-            storage == .sqlite
-                ? try sqlite.read { try MemoryTables($0) }.lines(model) : try memory.tables().lines(model)
-        }
+        func lines() throws -> [String] { try store.tables().lines(model) }
 
         /// A new row with the values of some attributes.
         func insertion(_ key: Int64, _ entity: String, _ values: [String: Value]) throws -> RowChanges {
@@ -169,13 +160,14 @@ import Testing
         #expect(try fixture.lines().count == 2)
     }
 
-    @Test func `a closed storage refuses each call`() throws {
-        let fixture = try Fixture(.memory)
-        let (session, reader) = (try fixture.session(), try fixture.memory.makeRowReader())
-        try fixture.memory.close()
+    @Test(arguments: [TestStorage.memory, .postgres])
+    func `a closed storage refuses each call`(_ storage: TestStorage) throws {
+        let fixture = try Fixture(storage)
+        let (session, closed) = (try fixture.session(), fixture.store.storage)
+        try closed.close()
         #expect(code { try session.begin() } == .unavailable)
-        #expect(code { _ = try fixture.memory.makeWriterSession() } == .unavailable)
-        #expect(code { try reader.load([]) { _, _ in } } == .unavailable)
-        #expect(code { try fixture.memory.read { session, _ in _ = try session.storeID() } } == .unavailable)
+        #expect(code { _ = try closed.makeWriterSession() } == .unavailable)
+        #expect(code { try closed.read { session, _ in _ = try session.storeID() } } == .unavailable)
+        if storage == .memory { #expect(code { try closed.makeRowReader().load([]) { _, _ in } } == .unavailable) }
     }
 }

@@ -19,8 +19,8 @@ final class Graph {
     ) throws {
         self.model = model
         store =
-            try path.map { path throws(StoreError) in try Store.open(path: path, model: model) }
-            ?? (storage == .memory ? .inMemoryTables(model: model) : .inMemory(model: model))
+            try path.map { try Store.open(path: $0, model: model) }
+            ?? storage.store(model)
         if storage == .sqlite, enforcesKeys ?? (path == nil && KeyEnforcement.isOn) { try KeyEnforcement.turnOn(store) }
         var options = WriterContext.Options()
         if let clock { options.now = { clock.now } }
@@ -41,7 +41,7 @@ final class Graph {
     init(_ model: ObjectModel, options: WriterContext.Options) throws {
         self.model = model
         let storage = TestStorage.current
-        store = try storage == .memory ? .inMemoryTables(model: model) : .inMemory(model: model)
+        store = try storage.store(model)
         if storage == .sqlite, KeyEnforcement.isOn { try KeyEnforcement.turnOn(store) }
         self.options = options
         writer = try WriterContext(store: store, options: options)

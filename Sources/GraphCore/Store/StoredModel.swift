@@ -1,48 +1,36 @@
-import Foundation
-import GRDB
-
 /// The model as a store keeps it: in full, so that a migration can be inferred years later.
-struct StoredModel {
-    let name: String
-    let version: String
-    let hash: String
+package struct StoredModel {
+    package let name: String
+    package let version: String
+    package let hash: String
     /// The model itself; nil in stores of a time when it was not kept.
-    let model: ObjectModel?
+    package let model: ObjectModel?
     /// The hashes of the models before, the oldest first.
-    let formerHashes: [String]
-    let yaml: String?
+    package let formerHashes: [String]
+    package let yaml: String?
 
-    init(_ database: Database) throws {
-        name = try Self.value("model", database) ?? ""
-        version = try Self.value("modelVersion", database) ?? ""
-        hash = try Self.value("modelHash", database) ?? ""
-        yaml = try Self.value("modelYAML", database)
-        formerHashes = try Self.value("formerModels", database)?.split(separator: "\n").map { String($0) } ?? []
+    /// Reads the model from the metadata of a store.
+    ///
+    /// - Parameter value: returns the value of a key, or nil.
+    package init(_ value: (String) throws -> String?) rethrows {
+        name = try value("model") ?? ""
+        version = try value("modelVersion") ?? ""
+        hash = try value("modelHash") ?? ""
+        yaml = try value("modelYAML")
+        formerHashes = try value("formerModels")?.split(separator: "\n").map { String($0) } ?? []
         model = yaml.flatMap { try? ObjectModel.parse($0, file: "the store's model") }
     }
 
-    static func value(_ key: String, _ database: Database) throws -> String? {
-        try String.fetchOne(database, sql: "SELECT value FROM _metadata WHERE key = ?", arguments: [key])
-    }
-
-    static func put(_ key: String, _ value: String, _ database: Database) throws {
-        try database.execute(
-            sql: """
-                INSERT INTO _metadata (key, value) VALUES (?, ?) \
-                ON CONFLICT (key) DO UPDATE SET value = excluded.value
-                """, arguments: [key, value])
-    }
-
-    /// Writes a model into the store's metadata.
-    static func record(_ model: ObjectModel, in database: Database) throws {
-        for (key, value) in [
+    /// The keys and values of the metadata of a store that holds objects of a model.
+    package static func metadata(_ model: ObjectModel) -> [(key: String, value: String)] {
+        [
             ("model", model.name), ("modelVersion", model.version), ("modelHash", model.hash),
             ("modelShape", model.shape), ("modelYAML", model.yaml),
-        ] { try put(key, value, database) }
+        ]
     }
 
     /// How the store's model and another one agree.
-    enum Agreement {
+    package enum Agreement {
         /// They are the same.
         case same
         /// The store serves the other model as it is, which is to be recorded.
@@ -51,7 +39,7 @@ struct StoredModel {
         case differs
     }
 
-    func agreement(with other: ObjectModel) -> Agreement {
+    package func agreement(with other: ObjectModel) -> Agreement {
         if yaml == other.yaml, hash == other.hash { return .same }
         guard let model else { return hash == other.hash ? .serves : .differs }
         return ModelDifference(from: model, to: other).needsMigration ? .differs : .serves
@@ -59,7 +47,7 @@ struct StoredModel {
 
     /// Tells whether the store has left another model behind: a model of the same name with a smaller version. Where the
     /// versions do not decide, it is a model that the store had before.
-    func isNewer(than other: ObjectModel) -> Bool {
+    package func isNewer(than other: ObjectModel) -> Bool {
         if name == other.name, version != other.version, let own = Self.numbers(version),
             let others = Self.numbers(other.version)
         {
@@ -70,7 +58,7 @@ struct StoredModel {
 
     /// The hashes of the models before another one, once the store has migrated to it: going back forgets what came
     /// after.
-    func formerHashes(before other: ObjectModel) -> [String] {
+    package func formerHashes(before other: ObjectModel) -> [String] {
         let all = formerHashes + [hash]
         return all.firstIndex(of: other.hash).map { Array(all[..<$0]) } ?? all
     }
@@ -82,7 +70,7 @@ struct StoredModel {
     }
 
     /// Refuses another model with words that say what to do.
-    func mismatch(_ model: ObjectModel, path: String) -> StoreError {
+    package func mismatch(_ model: ObjectModel, path: String) -> StoreError {
         let remedy =
             isNewer(than: model)
             ? "The store's model is newer: use that one, or another store.path; the store is unharmed"

@@ -1,0 +1,214 @@
+import CPostgres
+
+/// A connection to a server, which runs lists of prepared statements in one round trip each.
+///
+/// One thread at a time uses it. Statements without results may wait for the next round trip: ``enqueue(_:)``.
+final class PostgresConnection {
+    /// The use of a connection. It decides how the server plans the statements.
+    enum Role {
+        /// Statements on lists of keys: an index is always right, however old the server's statistics are.
+        case writer
+        case reader
+    }
+
+    private let connection: OpaquePointer
+    /// The names of the prepared statements, by their text.
+    private var names: [String: String] = [:]
+    /// The names of those whose preparation is under way.
+    private var pendingNames: [String: String] = [:]
+    private var preparedCount = 0
+    /// Statements that go out with the next round trip.
+    private(set) var waiting: [PostgresStatement] = []
+    /// The number of round trips so far.
+    private(set) var roundTripCount = 0
+
+    /// Connects to a server.
+    ///
+    /// - Parameter lockTimeoutMilliseconds: for how long a statement waits for rows that another connection holds.
+    /// - Throws: ``StoreError`` with code `store.unavailable` where there is no such server, database or user.
+    init(_ address: ConnectionAddress, _ role: Role, lockTimeoutMilliseconds: Int) throws(StoreError) {
+        let settings: [(String, String)] = [
+            ("connect_timeout", "10"), ("dbname", address.url), ("client_encoding", "UTF8"),
+            ("fallback_application_name", "ingest"),
+        ]
+        guard let connection = Self.open(settings) else {
+            throw StoreError(.unavailable, "There is no memory for a connection", remedy: "Free memory")
+        }
+        guard PQstatus(connection) == CONNECTION_OK, PQenterPipelineMode(connection) == 1 else {
+            let reason = String(cString: PQerrorMessage(connection)).split(separator: "\n").joined(separator: " ")
+            PQfinish(connection)
+            throw StoreError(
+                .unavailable, "Could not connect to \(address): \(reason)",
+                remedy: "Check that the server runs, and the URL with its user and password")
+        }
+        self.connection = connection
+        // Notices are for people at a terminal.
+        PQsetNoticeProcessor(connection, { _, _ in }, nil)
+        try configure(address, role, lockTimeoutMilliseconds)
+    }
+
+    deinit { PQfinish(connection) }
+
+    private static func open(_ settings: [(String, String)]) -> OpaquePointer? {
+        let texts = settings.map { (Array($0.0.utf8CString), Array($0.1.utf8CString)) }
+        func pointers(_ list: [[CChar]], _ body: ([UnsafePointer<CChar>?]) -> OpaquePointer?) -> OpaquePointer? {
+            var all: [CChar] = []
+            var starts: [Int] = []
+            for text in list {
+                starts.append(all.count)
+                all += text
+            }
+            return all.withUnsafeBufferPointer { buffer in
+                body(starts.map { start in buffer.baseAddress.map { $0 + start } } + [nil])
+            }
+        }
+        return pointers(texts.map(\.0)) { names in
+            pointers(texts.map(\.1)) { values in PQconnectdbParams(names, values, 1) }
+        }
+    }
+
+    private func configure(
+        _ address: ConnectionAddress, _ role: Role, _ lockTimeoutMilliseconds: Int
+    ) throws(StoreError) {
+        var settings = [
+            "search_path": PostgresText.quoted(address.schema), "lock_timeout": "\(lockTimeoutMilliseconds)",
+            "jit": "off",
+        ]
+        if role == .writer {
+            settings["plan_cache_mode"] = "force_generic_plan"
+            for name in ["enable_seqscan", "enable_hashjoin", "enable_mergejoin"] { settings[name] = "off" }
+        }
+        var statement = PostgresStatement(
+            "SELECT set_config(name, value, false) FROM unnest($1::text[], $2::text[]) AS s(name, value)")
+        statement.bind(Array(settings.keys))
+        statement.bind(Array(settings.values))
+        try run([statement])
+    }
+
+    /// Whether the connection is lost.
+    var isLost: Bool { hasEndedEarly || PQstatus(connection) == CONNECTION_BAD }
+
+    /// Whether the results of a round trip ended before its sync: libpq may still take the connection for a good one.
+    private var hasEndedEarly = false
+
+    // MARK: Statements
+
+    /// Lets a statement go out with the next round trip, which throws where it fails.
+    func enqueue(_ statement: PostgresStatement) { waiting.append(statement) }
+
+    /// Forgets the statements that wait, from a number on.
+    func forget(from count: Int = 0) { waiting.removeSubrange(count...) }
+
+    /// Runs the statements that wait and then others, in one round trip, and returns the results of the others.
+    ///
+    /// The first that fails ends the rest. A transaction stays open, and the caller undoes it or a part of it.
+    @discardableResult
+    func run(_ statements: [PostgresStatement], _ action: String = "run a statement") throws(StoreError)
+        -> [PostgresResult]
+    {
+        let all = waiting + statements
+        waiting = []
+        roundTripCount += 1
+        if isLost { throw .disconnected(action) }
+        var prepared: [Int: String] = [:]
+        var number = 0
+        for statement in all {
+            if names[statement.sql] == nil, pendingNames[statement.sql] == nil {
+                prepared[number] = statement.sql
+                try prepare(statement.sql, action)
+                number += 1
+            }
+            try send(statement, action)
+            number += 1
+        }
+        guard PQpipelineSync(connection) == 1 else { throw .disconnected(action) }
+        let results = try results(prepared, action)
+        return Array(results.suffix(statements.count))
+    }
+
+    /// Runs one statement.
+    @discardableResult
+    func run(_ statement: PostgresStatement, _ action: String = "run a statement") throws(StoreError) -> PostgresResult
+    {
+        guard let result = try run([statement], action).last else { throw .disconnected(action) }
+        return result
+    }
+
+    /// Undoes the open transaction after a failure, which the caller reports.
+    func undo() {
+        forget()
+        if !isLost { _ = try? run(PostgresStatement("ROLLBACK")) }
+    }
+
+    private func prepare(_ sql: String, _ action: String) throws(StoreError) {
+        let name = "s\(preparedCount)"
+        preparedCount += 1
+        pendingNames[sql] = name
+        if PQsendPrepare(connection, name, sql, 0, nil) != 1 { throw .disconnected(action) }
+    }
+
+    private func send(_ statement: PostgresStatement, _ action: String) throws(StoreError) {
+        let name = names[statement.sql] ?? pendingNames[statement.sql] ?? ""
+        let count = statement.places.count
+        let lengths = statement.places.map { Int32($0?.count ?? 0) }
+        let formats = [Int32](repeating: 1, count: count)
+        let sent = statement.bytes.withUnsafeBytes { bytes in
+            let values = statement.places.map { place in
+                place.flatMap { place in
+                    bytes.baseAddress.map { ($0 + place.lowerBound).assumingMemoryBound(to: CChar.self) }
+                }
+            }
+            return PQsendQueryPrepared(connection, name, Int32(count), values, lengths, formats, 1)
+        }
+        if sent != 1 { throw .disconnected(action) }
+    }
+
+    /// Reads the results up to the end of the round trip, those of preparations aside.
+    private func results(_ prepared: [Int: String], _ action: String) throws(StoreError) -> [PostgresResult] {
+        var results: [PostgresResult] = []
+        var failure: StoreError?
+        var number = 0
+        // One null ends the results of a statement. A second one says that no more will come.
+        var isAtEnd = false
+        defer { pendingNames = [:] }
+        while true {
+            guard let result = PQgetResult(connection) else {
+                hasEndedEarly = isAtEnd
+                if isLost { throw failure ?? .disconnected(action) }
+                isAtEnd = true
+                number += 1
+                continue
+            }
+            isAtEnd = false
+            switch PQresultStatus(result) {
+            case PGRES_PIPELINE_SYNC:
+                PQclear(result)
+                if let failure { throw failure }
+                return results
+            case PGRES_TUPLES_OK, PGRES_COMMAND_OK:
+                if let sql = prepared[number] {
+                    names[sql] = pendingNames[sql]
+                    PQclear(result)
+                } else {
+                    results.append(PostgresResult(result))
+                }
+            case PGRES_PIPELINE_ABORTED: PQclear(result)
+            default:
+                failure = failure ?? error(result, action)
+                PQclear(result)
+            }
+        }
+    }
+
+    private func error(_ result: OpaquePointer, _ action: String) -> StoreError {
+        func field(_ name: Character) -> String {
+            PQresultErrorField(result, Int32(name.asciiValue ?? 0)).map { String(cString: $0) } ?? ""
+        }
+        let state = field("C")
+        if state.isEmpty { return .disconnected(action) }
+        // The message of an error of the language has names; that of an error of a value has the value.
+        let isOfLanguage = state.hasPrefix("42") || state.hasPrefix("0A") || state.hasPrefix("25")
+        let place = [field("t"), field("c"), field("n")].filter { !$0.isEmpty }.joined(separator: ", ")
+        return StoreError(sqlState: state, action: action, place: isOfLanguage ? field("M") : place)
+    }
+}

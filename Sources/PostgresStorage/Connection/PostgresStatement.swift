@@ -1,0 +1,122 @@
+/// A statement with the values of its parameters in PostgreSQL's binary form.
+///
+/// The text gives each parameter its type, as in `$1::int8[]`: nothing else tells the server.
+struct PostgresStatement {
+    let sql: String
+    /// The values of all parameters, one after the other, behind one byte that keeps the list from being empty.
+    private(set) var bytes: [UInt8] = [0]
+    /// The places of the values in `bytes`; nil of a null.
+    private(set) var places: [Range<Int>?] = []
+
+    init(_ sql: String) { self.sql = sql }
+
+    // MARK: Single values
+
+    mutating func bind(_ number: Int64?) {
+        guard let number else { return places.append(nil) }
+        bind { $0.appendNumber(number) }
+    }
+
+    mutating func bind(_ text: String?) {
+        guard let text else { return places.append(nil) }
+        bind { $0.append(contentsOf: text.utf8) }
+    }
+
+    mutating func bind(_ blob: [UInt8]?) {
+        guard let blob else { return places.append(nil) }
+        bind { $0.append(contentsOf: blob) }
+    }
+
+    /// Binds a value as one of a column.
+    ///
+    /// - Throws: ``StoreError`` with code `store.value` where the column cannot hold it.
+    mutating func bind(_ value: Value, as kind: ColumnKind) throws(StoreError) {
+        if value.isNull { return places.append(nil) }
+        let start = bytes.count
+        try kind.append(value, to: &bytes)
+        places.append(start..<bytes.count)
+    }
+
+    private mutating func bind(_ write: (inout [UInt8]) -> Void) {
+        let start = bytes.count
+        write(&bytes)
+        places.append(start..<bytes.count)
+    }
+
+    // MARK: Lists
+
+    mutating func bind(_ numbers: [Int64]) { bindList(numbers, .bigint) { $1.appendNumber($0) } }
+
+    mutating func bind(_ numbers: [Int64?]) { bindOptionals(numbers, .bigint) { $1.appendNumber($0) } }
+
+    mutating func bind(_ texts: [String]) { bindList(texts, .text) { $1.append(contentsOf: $0.utf8) } }
+
+    mutating func bind(_ texts: [String?]) { bindOptionals(texts, .text) { $1.append(contentsOf: $0.utf8) } }
+
+    mutating func bind(_ blobs: [[UInt8]?]) { bindOptionals(blobs, .bytea) { $1.append(contentsOf: $0) } }
+
+    mutating func bind(_ flags: [Bool]) { bindList(flags, .boolean) { $1.append(UInt8($0 ? 1 : 0)) } }
+
+    /// Binds values as those of a column.
+    ///
+    /// - Throws: as ``bind(_:as:)``.
+    mutating func bind(
+        _ values: some RandomAccessCollection<Value>, as kind: ColumnKind
+    ) throws(StoreError) {
+        let start = bytes.count
+        appendHead(count: values.count, element: kind)
+        for value in values {
+            let place = bytes.count
+            bytes.appendNumber(Int32(-1))
+            if value.isNull { continue }
+            try kind.append(value, to: &bytes)
+            bytes.setInt32(Int32(bytes.count - place - 4), at: place)
+        }
+        places.append(start..<bytes.count)
+    }
+
+    private mutating func bindList<Element>(
+        _ elements: [Element], _ kind: ColumnKind, _ write: (Element, inout [UInt8]) -> Void
+    ) {
+        bindOptionals(elements.map { Optional($0) }, kind, write)
+    }
+
+    private mutating func bindOptionals<Element>(
+        _ elements: [Element?], _ kind: ColumnKind, _ write: (Element, inout [UInt8]) -> Void
+    ) {
+        let start = bytes.count
+        appendHead(count: elements.count, element: kind)
+        for element in elements {
+            let place = bytes.count
+            bytes.appendNumber(Int32(-1))
+            guard let element else { continue }
+            write(element, &bytes)
+            bytes.setInt32(Int32(bytes.count - place - 4), at: place)
+        }
+        places.append(start..<bytes.count)
+    }
+
+    /// The head of an array: dimensions, whether there are nulls, the type, the length, and the first index.
+    private mutating func appendHead(count: Int, element: ColumnKind) {
+        bytes.appendNumber(Int32(count == 0 ? 0 : 1))
+        bytes.appendNumber(Int32(1))
+        bytes.appendNumber(Int32(element.elementType))
+        if count == 0 { return }
+        bytes.appendNumber(Int32(count))
+        bytes.appendNumber(Int32(1))
+    }
+}
+
+extension [UInt8] {
+    /// Appends a number as the network sends it, the greatest byte first.
+    mutating func appendNumber<Number: FixedWidthInteger & SignedInteger>(_ number: Number) {
+        Swift.withUnsafeBytes(of: number.bigEndian) { append(contentsOf: $0) }
+    }
+
+    /// Puts a number over four bytes.
+    fileprivate mutating func setInt32(_ number: Int32, at place: Int) {
+        Swift.withUnsafeBytes(of: number.bigEndian) { source in
+            for index in 0..<4 { self[place + index] = source[index] }
+        }
+    }
+}

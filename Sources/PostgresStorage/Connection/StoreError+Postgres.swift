@@ -1,0 +1,49 @@
+extension StoreError {
+    /// Makes an error of a code of PostgreSQL; `action` says what was tried, as in "save the chunk".
+    ///
+    /// - Parameter place: the table and constraint, or the message of an error of the language. Neither has values.
+    init(sqlState: String, action: String, place: String) {
+        let suffix = place.isEmpty ? "" : " (\(place))"
+        switch (sqlState.prefix(2), sqlState) {
+        case ("23", _):
+            self.init(
+                .constraint, "Could not \(action): a rule of the schema was broken\(suffix)",
+                remedy: "Correct the event")
+        case ("22", _), (_, "54000"):
+            self.init(
+                .value, "Could not \(action): PostgreSQL does not keep a value (code \(sqlState))",
+                remedy: "Correct the event: no text has a NUL, and no indexed text has more than 2,700 bytes")
+        case ("40", _), (_, "55P03"), (_, "57014"):
+            self.init(.busy, "Could not \(action): another connection holds rows of the store", remedy: "Try again")
+        case (_, "53100"):
+            self.init(.full, "Could not \(action): the server's disk is full", remedy: "Free space; nothing was lost")
+        case (_, "58030"):
+            self.init(
+                .inputOutput, "Could not \(action): the server's disk failed", remedy: "Check the server's log and disk"
+            )
+        case ("XX", _) where sqlState != "XX000":
+            self.init(
+                .corrupt, "Could not \(action): the server reports damage (code \(sqlState))",
+                remedy: "Check the server's log, and restore a copy")
+        case ("08", _), ("57", _): self = .disconnected(action)
+        case ("28", _), ("3D", _), ("53", _), (_, "42501"), ("25", _):
+            self.init(
+                .unavailable, "Could not \(action): the server refuses it (code \(sqlState))",
+                remedy: "Check user, password, database, rights and the server's number of connections")
+        default:
+            self.init(
+                .database, "Could not \(action): PostgreSQL reports code \(sqlState)\(suffix)",
+                remedy: "Report this with the log")
+        }
+    }
+
+    /// Makes the error of a connection that was lost, with a code that lets the caller try again. Whether a commit under way
+    /// has happened, the stored positions tell.
+    static func disconnected(_ action: String) -> StoreError {
+        StoreError(
+            .disconnected, "Could not \(action): the connection to the server was lost",
+            remedy: "Read on from the store's positions; the next transaction connects again")
+    }
+
+    static let closed = StoreError(.unavailable, "The store is closed", remedy: "Open it again")
+}

@@ -1,0 +1,114 @@
+import Dispatch
+import Foundation
+import Synchronization
+
+/// A store in one schema of a PostgreSQL database.
+final class PostgresStorage: Storage {
+    let model: ObjectModel
+    let address: ConnectionAddress
+    let options: PostgresOptions
+    let tables: [PostgresTable]
+    private let readers: PostgresReaderPool
+    /// Whether a writer of this process is in a transaction.
+    private let isWriting = Atomic<Bool>(false)
+    private let isClosed = Atomic<Bool>(false)
+    /// Whether the store was opened once: a server that cannot be reached afterwards is waited for.
+    private let wasOpened = Atomic<Bool>(false)
+
+    init(model: ObjectModel, address: ConnectionAddress, options: PostgresOptions) {
+        self.model = model
+        self.address = address
+        self.options = options
+        tables = PostgresTable.all(model)
+        readers = PostgresReaderPool(maximumCount: options.maximumReaderCount)
+    }
+
+    var path: String { address.description }
+
+    var size: StoreSize? {
+        let query = PostgresStatement(
+            """
+            SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::int8 FROM pg_class \
+            WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r'
+            """)
+        let bytes = try? readers.read(connect) { try $0.run(query, "read the store's size").first?.integer(0) }
+        return bytes.map { StoreSize(bytes: Int($0), logBytes: nil) }
+    }
+
+    // MARK: Reading
+
+    func read<Result>(_ body: (any SnapshotSession, FetchRequestCache?) throws -> Result) throws -> Result {
+        try readers.read(connect) { connection in
+            connection.enqueue(PostgresStatement("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"))
+            let result = try body(PostgresSnapshot(connection, model, tables), nil)
+            try connection.run(PostgresStatement("COMMIT"), "read the store")
+            return result
+        }
+    }
+
+    func reading<Result: Sendable>(
+        _ body: @escaping @Sendable (any SnapshotSession) throws -> Result
+    ) async throws -> Result {
+        try Task.checkCancellation()
+        return try await withCheckedThrowingContinuation { continuation in
+            DispatchQueue.global().async {
+                continuation.resume(with: Swift.Result { try self.read { session, _ in try body(session) } })
+            }
+        }
+    }
+
+    private func connect() throws(StoreError) -> PostgresConnection { try connect(.reader) }
+
+    func makeRowReader() throws(StoreError) -> any RowReader {
+        PostgresRowReader(try connect(.reader), model, tables)
+    }
+
+    // MARK: Writing
+
+    func makeWriterSession() throws(StoreError) -> any WriterSession {
+        if isWriting.load(ordering: .acquiring) {
+            throw StoreError(
+                .leased, "Another writer context of this process is writing this store",
+                remedy: "Use that one, or close it first")
+        }
+        return try PostgresWriterSession(self)
+    }
+
+    /// Notes whether a writer of this process is in a transaction.
+    func noteTransaction(_ isOpen: Bool) { isWriting.store(isOpen, ordering: .releasing) }
+
+    /// Makes a connection. A server that answered once and cannot be reached now is waited for.
+    ///
+    /// - Throws: ``StoreError`` with code `store.unavailable` or `store.disconnected`.
+    func connect(_ role: PostgresConnection.Role) throws(StoreError) -> PostgresConnection {
+        if isClosed.load(ordering: .acquiring) { throw .closed }
+        do {
+            return try PostgresConnection(address, role, lockTimeoutMilliseconds: options.lockTimeoutMilliseconds)
+        } catch {
+            if !wasOpened.load(ordering: .acquiring) || error.code != .unavailable { throw error }
+            throw StoreError(.disconnected, error.message, remedy: error.remedy)
+        }
+    }
+
+    /// Notes that the store was found, or made.
+    func noteOpened() { wasOpened.store(true, ordering: .releasing) }
+
+    /// - Throws: as ``connect(_:)``.
+    func checkOpen() throws(StoreError) {
+        if isClosed.load(ordering: .acquiring) { throw .closed }
+    }
+
+    // MARK: Soundness
+
+    // The server looks after its disk: it checks and restores its files by itself.
+    var needsVerification: Bool { false }
+
+    func note(_ error: StoreError) {}
+
+    func noteSound() {}
+
+    func close() throws(StoreError) {
+        isClosed.store(true, ordering: .releasing)
+        readers.close()
+    }
+}

@@ -1,0 +1,179 @@
+/// A transaction of a connection that reads: a snapshot of a store in PostgreSQL.
+///
+/// The evaluator asks for one object at a time. The snapshot then loads the answers for all objects that are in hand.
+final class PostgresSnapshot: SnapshotSession {
+    let model: ObjectModel
+    let tables: [PostgresTable]
+    private let connection: PostgresConnection
+    /// The rows in hand, by the position of their root entity and by key; nil of a key without row.
+    private var loaded: [[Int64: StoredRow?]]
+    private var loadedCount = 0
+    /// The destinations of owners in hand.
+    private var lists: [RelationshipKey: [Int64: [StoredRow]]] = [:]
+    /// The to-one relationship that was followed last: its destinations are asked for next.
+    private var lastStep: Relationship?
+
+    /// With so many rows in hand, the next batch begins with none.
+    private static let loadedLimit = 20_000
+    /// So many keys are asked for at a time.
+    private static let keyLimit = 5000
+
+    private struct RelationshipKey: Hashable {
+        let entity: Int
+        let index: Int
+    }
+
+    init(_ connection: PostgresConnection, _ model: ObjectModel, _ tables: [PostgresTable]) {
+        self.connection = connection
+        self.model = model
+        self.tables = tables
+        loaded = Array(repeating: [:], count: model.entities.count)
+    }
+
+    func storeID() throws -> String { try metadata("storeID") ?? "" }
+
+    func metadata(_ key: String) throws -> String? {
+        var query = PostgresQuery()
+        query.add("key =", key)
+        return try run(query, "SELECT value FROM _metadata WHERE \(query.condition)").first?.text(0)
+    }
+
+    // MARK: Statements
+
+    func run(_ statement: PostgresStatement) throws(StoreError) -> PostgresResult {
+        try connection.run(statement, "read the store")
+    }
+
+    func run(_ query: PostgresQuery, _ sql: String) throws(StoreError) -> PostgresResult {
+        try run(try query.statement(sql))
+    }
+
+    /// Returns what `body` makes of each row.
+    func all<Result>(
+        _ query: PostgresQuery, _ sql: String, _ body: (PostgresRow) -> Result
+    ) throws(StoreError) -> [Result] {
+        try run(query, sql).rows.map(body)
+    }
+
+    /// Returns the number in the first column of the first row; 0 where there is none.
+    func integer(_ query: PostgresQuery, _ sql: String) throws(StoreError) -> Int64 {
+        try run(query, sql).first?.integer(0) ?? 0
+    }
+
+    // MARK: Rows
+
+    func storedRows(_ entity: Entity, primaryKeys: [Int64]) throws -> [StoredRow] {
+        let table = tables[entity.index]
+        var query = PostgresQuery()
+        let keys = query.parameter(primaryKeys)
+        return try all(query, "SELECT \(table.selection("t")) FROM \(table.name) t WHERE t.pk = ANY(\(keys))") {
+            table.row($0)
+        }
+    }
+
+    func count(_ entity: Entity) throws -> (objects: Int, placeholders: Int) {
+        let table = tables[entity.index]
+        let kind = entity.parentIndex == nil ? "true" : PostgresSchema.kindCondition(entity, model)
+        let row = try run(
+            PostgresStatement(
+                "SELECT count(*), count(*) FILTER (WHERE _placeholder) FROM \(table.name) WHERE \(kind)")
+        ).first
+        return (Int(row?.integer(0) ?? 0), Int(row?.integer(1) ?? 0))
+    }
+
+    func destinations(
+        _ relationship: Relationship, of owners: [Int64]
+    ) throws -> [(owner: Int64, row: StoredRow)] {
+        let found = try destinations(relationship, of: owners, missing: "LAST")
+        return owners.flatMap { owner in (found[owner] ?? []).map { (owner, $0) } }
+    }
+
+    /// Returns the destinations of a to-many relationship by owner, in their order, or else by primary key.
+    ///
+    /// - Parameter missing: where a destination without a place stands: `FIRST` or `LAST`.
+    private func destinations(
+        _ relationship: Relationship, of owners: [Int64], missing: String
+    ) throws(StoreError) -> [Int64: [StoredRow]] {
+        let table = tables[relationship.destinationIndex]
+        let (source, near): (String, String)
+        var place: String?
+        switch relationship.storage {
+        case .column(let slot), .inverseColumn(let slot):
+            source = "\(table.name) t"
+            near = "t.\(table.columns[slot])"
+            place = relationship.positionSlot.map { "t.\(table.columns[$0])" }
+        case .join(let index, let isOwner):
+            let far = isOwner ? "destination" : "owner"
+            source = "\(model.joinTables[index].quotedName) j JOIN \(table.name) t ON t.pk = j.\(far)"
+            near = isOwner ? "j.owner" : "j.destination"
+            if relationship.isOrdered { place = "j.\(PostgresText.quoted(JoinTable.positionColumn(isOwner: isOwner)))" }
+        }
+        var query = PostgresQuery()
+        let keys = query.parameter(owners)
+        let order = (place.map { ["\($0) NULLS \(missing)"] } ?? []) + ["t.pk"]
+        let result = try run(
+            query,
+            """
+            SELECT \(table.selection("t")), \(near) FROM \(source) WHERE \(near) = ANY(\(keys)) \
+            ORDER BY \(order.joined(separator: ", "))
+            """)
+        var found: [Int64: [StoredRow]] = [:]
+        for row in result.rows { found[row.integer(table.width), default: []].append(table.row(row)) }
+        return found
+    }
+}
+
+// MARK: - What the evaluator asks
+
+extension PostgresSnapshot: RowSource {
+    func prepare(_ rows: ArraySlice<StoredRow>) {
+        if loadedCount > Self.loadedLimit {
+            loaded = Array(repeating: [:], count: model.entities.count)
+            lists = [:]
+            loadedCount = 0
+        }
+        for row in rows { keep(row) }
+    }
+
+    private func keep(_ row: StoredRow) {
+        if loaded[row.entity.rootIndex].updateValue(row, forKey: row.pk) == nil { loadedCount += 1 }
+    }
+
+    func object(_ entity: Int, _ pk: Int64) throws -> StoredRow? {
+        let root = model.entities[entity].rootIndex
+        if let known = loaded[root][pk] { return known }
+        var keys: Set<Int64> = [pk]
+        if let step = lastStep, let slot = step.slot, model.entities[step.destinationIndex].rootIndex == root {
+            for row in loaded[model.entities[step.entityIndex].rootIndex].values where keys.count < Self.keyLimit {
+                if case .integer(let key)? = row?.values[slot], loaded[root][key] == nil { keys.insert(key) }
+            }
+        }
+        for key in keys { loaded[root].updateValue(nil, forKey: key) }
+        for row in try storedRows(model.entities[root], primaryKeys: keys.sorted()) { keep(row) }
+        return loaded[root][pk] ?? nil
+    }
+
+    func destinations(of object: StoredRow, _ relationship: Relationship) throws -> [StoredRow] {
+        let key = RelationshipKey(entity: relationship.entityIndex, index: relationship.index)
+        if let known = lists[key]?[object.pk] { return known }
+        var owners: Set<Int64> = [object.pk]
+        for row in loaded[object.entity.rootIndex].values where owners.count < Self.keyLimit {
+            if let row, lists[key]?[row.pk] == nil { owners.insert(row.pk) }
+        }
+        let found = try destinations(relationship, of: owners.sorted(), missing: "FIRST")
+        for owner in owners { lists[key, default: [:]][owner] = found[owner] ?? [] }
+        for row in found.values.joined() { keep(row) }
+        return lists[key]?[object.pk] ?? []
+    }
+
+    func primaryKey(of object: StoredRow) -> Int64 { object.pk }
+
+    func identity(of object: StoredRow) -> Value { object.values[object.entity.identitySlot] }
+
+    func value(_ slot: Int, of object: StoredRow) -> Value { object.values[slot] }
+
+    func reference(_ relationship: Relationship, of object: StoredRow) -> Value {
+        lastStep = relationship
+        return relationship.slot.map { object.values[$0] } ?? .null
+    }
+}

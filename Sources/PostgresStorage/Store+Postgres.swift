@@ -1,0 +1,59 @@
+/// How a store in PostgreSQL is opened.
+public struct PostgresOptions: Sendable {
+    /// For how long a statement waits for rows that another connection holds.
+    public var lockTimeoutMilliseconds = 5000
+    /// How many connections read at the same time.
+    public var maximumReaderCount = 4
+
+    /// Makes options with their defaults.
+    public init() {}
+}
+
+extension Store {
+    /// Opens the store in a schema of a PostgreSQL database, and makes schema and store where there are none.
+    ///
+    /// - Parameters:
+    ///   - url: as libpq takes it, such as `postgres://user@host:5432/database?sslmode=verify-full`. A parameter `schema`
+    ///     names the schema. No message shows the URL's password.
+    ///   - schema: the schema that the store has for itself, where the URL names none.
+    /// - Throws: ``StoreError``: `store.unavailable`, `store.corrupt`, `store.model_mismatch`, `store.newer_format`.
+    public static func postgres(
+        url: String, schema: String = "ingest", model: ObjectModel, options: PostgresOptions = PostgresOptions()
+    ) throws(StoreError) -> Store {
+        let address = try ConnectionAddress(url, schema: schema)
+        let storage = PostgresStorage(model: model, address: address, options: options)
+        try storage.makeReady()
+        return Store(storage, model: model)
+    }
+
+    /// Opens a store that is there for reading.
+    ///
+    /// - Throws: as ``postgres(url:schema:model:options:)``; `store.unavailable` where there is no store.
+    public static func postgresForReading(
+        url: String, schema: String = "ingest", model: ObjectModel, options: PostgresOptions = PostgresOptions()
+    ) throws(StoreError) -> Store {
+        let address = try ConnectionAddress(url, schema: schema)
+        let storage = PostgresStorage(model: model, address: address, options: options)
+        try storage.checkReady()
+        return Store(storage, model: model)
+    }
+
+    /// Tells whether there is a store, of whatever model.
+    ///
+    /// - Throws: ``StoreError`` with code `store.unavailable` where the server cannot be reached.
+    package static func existsInPostgres(
+        url: String, schema: String = "ingest", model: ObjectModel
+    ) throws(StoreError) -> Bool {
+        let address = try ConnectionAddress(url, schema: schema)
+        let storage = PostgresStorage(model: model, address: address, options: PostgresOptions())
+        return try storage.holdsStore(try storage.connect(.reader))
+    }
+
+    /// Returns the place of a store for people, without password and parameters.
+    package static func placeOfPostgres(url: String, schema: String = "ingest") -> String {
+        (try? ConnectionAddress(url, schema: schema))?.description ?? "postgres://"
+    }
+
+    /// Tells whether a URL names a database of PostgreSQL.
+    package static func isPostgres(url: String) -> Bool { (try? ConnectionAddress(url, schema: "ingest")) != nil }
+}

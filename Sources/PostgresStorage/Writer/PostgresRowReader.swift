@@ -1,0 +1,165 @@
+/// Answers read plans, each in one round trip.
+struct PostgresReadPlan {
+    let model: ObjectModel
+    let tables: [PostgresTable]
+
+    /// Returns one statement for each request.
+    func statements(_ plan: [ReadRequest]) throws(StoreError) -> [PostgresStatement] {
+        var statements: [PostgresStatement] = []
+        for request in plan { statements.append(try statement(request)) }
+        return statements
+    }
+
+    /// Hands over the answers of the results to a plan's statements.
+    func answer(_ plan: [ReadRequest], _ results: [PostgresResult], each: (Int, ReadAnswer) -> Void) {
+        for (position, (request, result)) in zip(plan, results).enumerated() {
+            switch request {
+            case .rows(let entity, _, _):
+                let table = tables[entity]
+                for row in result.rows { each(position, .row(table.row(row))) }
+            case .links(let table, _, _, _), .existingLinks(let table, _):
+                let join = model.joinTables[table]
+                for row in result.rows {
+                    let link = join.link(row)
+                    each(position, .link(link.pair, link.places))
+                }
+            case .greatestPlaces:
+                for row in result.rows where !row.isNull(1) {
+                    each(position, .place(owner: row.integer(0), greatest: row.integer(1)))
+                }
+            case .tombstones:
+                for row in result.rows {
+                    let tombstone = Tombstone(version: row.value(1, .anyValue), time: row.optionalInteger(2))
+                    each(position, .tombstone(identity: row.value(0, .anyValue), tombstone))
+                }
+            }
+        }
+    }
+
+    private func statement(_ request: ReadRequest) throws(StoreError) -> PostgresStatement {
+        switch request {
+        case .rows(let entity, let keys, let limit): return try rows(tables[entity], keys, limit)
+        case .links(let table, let keys, let isOwnerSide, let limit):
+            let join = model.joinTables[table]
+            let column = isOwnerSide ? "owner" : "destination"
+            var statement = PostgresStatement(
+                """
+                SELECT \(join.selection("j")) FROM \(join.quotedName) j WHERE j.\(column) = ANY($1::int8[]) \
+                LIMIT $2::int8
+                """)
+            statement.bind(keys)
+            statement.bind(limit.map { Int64($0) })
+            return statement
+        case .existingLinks(let table, let pairs):
+            let join = model.joinTables[table]
+            var statement = PostgresStatement(
+                """
+                SELECT \(join.selection("j")) FROM unnest($1::int8[], $2::int8[]) AS p(o, d) \
+                JOIN \(join.quotedName) j ON j.owner = p.o AND j.destination = p.d
+                """)
+            statement.bind(pairs.map(\.owner))
+            statement.bind(pairs.map(\.destination))
+            return statement
+        case .greatestPlaces(let relationship, let owners): return greatestPlaces(relationship, owners)
+        case .tombstones(let entity, let identities):
+            var statement = PostgresStatement(
+                """
+                SELECT identity, version, time FROM _tombstone \
+                WHERE entity = $1::text AND identity = ANY($2::bytea[])
+                """)
+            statement.bind(model.entities[entity].rootName)
+            try statement.bind(identities, as: .anyValue)
+            return statement
+        }
+    }
+
+    private func rows(_ table: PostgresTable, _ keys: RowKeys, _ limit: Int?) throws(StoreError) -> PostgresStatement {
+        let head = "SELECT \(table.selection("t")) FROM \(table.name) t"
+        // Without an order, which would let the server walk the primary keys of the whole table.
+        let end = "LIMIT"
+        func lookUp(_ column: String, _ kind: ColumnKind) -> PostgresStatement {
+            PostgresStatement("\(head) WHERE t.\(column) = ANY(\(kind.comparableList(1))) \(end) $2::int8")
+        }
+        var statement: PostgresStatement
+        switch keys {
+        case .primaryKeys(let keys):
+            statement = lookUp("pk", .bigint)
+            statement.bind(keys)
+        case .identities(let identities):
+            let slot = table.root.identitySlot
+            statement = lookUp(table.columns[slot], table.kinds[slot])
+            try statement.bind(identities, as: table.kinds[slot])
+        case .values(let values, let slot):
+            statement = lookUp(table.columns[slot], table.kinds[slot])
+            try statement.bind(values, as: table.kinds[slot])
+        case .unique(let tuples, let constraint):
+            let declaring = model.entities[constraint.entityIndex]
+            let names = constraint.slots.indices.map { "c\($0)" }
+            let lists = constraint.slots.enumerated().map { table.kinds[$1].list($0 + 1) }
+            let conditions = constraint.slots.enumerated().map { position, slot in
+                "t.\(table.columns[slot]) = \(table.kinds[slot].stored("k.c\(position)"))"
+            }
+            let kind =
+                declaring.parentIndex == nil ? [] : [PostgresSchema.kindCondition(declaring, model, alias: "t.")]
+            statement = PostgresStatement(
+                """
+                \(head) JOIN unnest(\(lists.joined(separator: ", "))) AS k(\(names.joined(separator: ", "))) \
+                ON \((conditions + kind).joined(separator: " AND ")) \(end) $\(lists.count + 1)::int8
+                """)
+            for (position, slot) in constraint.slots.enumerated() {
+                try statement.bind(tuples.map { $0[position] }, as: table.kinds[slot])
+            }
+        }
+        statement.bind(limit.map { Int64($0) })
+        return statement
+    }
+
+    private func greatestPlaces(_ relationship: Relationship, _ owners: [Int64]) -> PostgresStatement {
+        var sql = "SELECT NULL::int8, NULL::int8 WHERE false AND $1::int8[] IS NULL"
+        switch relationship.storage {
+        case .column: break
+        case .inverseColumn(let slot):
+            guard let place = relationship.positionSlot else { break }
+            let table = tables[relationship.destinationIndex]
+            sql = """
+                SELECT t.\(table.columns[slot]), max(t.\(table.columns[place])) FROM \(table.name) t \
+                WHERE t.\(table.columns[slot]) = ANY($1::int8[]) GROUP BY 1
+                """
+        case .join(let index, let isOwner):
+            let join = model.joinTables[index]
+            let place = PostgresText.quoted(JoinTable.positionColumn(isOwner: isOwner))
+            if isOwner ? !join.ordersDestinations : !join.ordersOwners { break }
+            let near = isOwner ? "owner" : "destination"
+            sql = """
+                SELECT j.\(near), max(j.\(place)) FROM \(join.quotedName) j \
+                WHERE j.\(near) = ANY($1::int8[]) GROUP BY 1
+                """
+        }
+        var statement = PostgresStatement(sql)
+        statement.bind(owners)
+        return statement
+    }
+}
+
+/// Reads rows of the last commit on a connection of its own.
+final class PostgresRowReader: RowReader {
+    private let connection: PostgresConnection
+    private let plans: PostgresReadPlan
+
+    init(_ connection: PostgresConnection, _ model: ObjectModel, _ tables: [PostgresTable]) {
+        self.connection = connection
+        plans = PostgresReadPlan(model: model, tables: tables)
+    }
+
+    func load(_ plan: [ReadRequest], each: (Int, ReadAnswer) -> Void) throws(StoreError) {
+        connection.enqueue(PostgresStatement("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"))
+        do throws(StoreError) {
+            let results = try connection.run(
+                try plans.statements(plan) + [PostgresStatement("COMMIT")], "read the store")
+            plans.answer(plan, results, each: each)
+        } catch {
+            connection.undo()
+            throw error
+        }
+    }
+}

@@ -1,0 +1,281 @@
+// The history, tombstones, and what a chunk saves beside its events.
+extension PostgresWriterSession {
+    func append(_ entries: HistoryEntries, token: Int64) throws(StoreError) {
+        if entries.count == 0 { return }
+        var statement = PostgresStatement(
+            """
+            INSERT INTO _history_change (id, token, entity, object, identity, change, properties, tombstone) \
+            SELECT $1::int8 + r.n - 1, $2::int8, r.entity, r.object, r.identity, r.change, r.properties, r.tombstone \
+            FROM unnest($3::text[], $4::int8[], $5::bytea[], $6::int8[], $7::text[], $8::text[]) \
+            WITH ORDINALITY AS r(entity, object, identity, change, properties, tombstone, n)
+            """)
+        statement.bind(entries.firstChange)
+        statement.bind(token)
+        statement.bind(entries.entities.map(\.name))
+        statement.bind(entries.keys)
+        try statement.bind(entries.identities, as: .anyValue)
+        statement.bind(entries.kinds.map { Int64($0.rawValue) })
+        statement.bind(entries.properties)
+        statement.bind(entries.preservedValues)
+        connection.enqueue(statement)
+    }
+
+    func closeHistory(token: Int64, changeCount: Int64) throws(StoreError) {
+        var statement = PostgresStatement(
+            changeCount == 0
+                ? "DELETE FROM _history_transaction WHERE token = $1::int8"
+                : "UPDATE _history_transaction SET \"changeCount\" = $2::int8 WHERE token = $1::int8")
+        statement.bind(token)
+        if changeCount > 0 { statement.bind(changeCount) }
+        connection.enqueue(statement)
+    }
+
+    func write(_ changes: TombstoneChanges) throws(StoreError) {
+        if let change = changes.written.first(where: \.identity.isNull) {
+            throw StoreError(
+                .constraint, "A tombstone of \(change.entity.name) has no identity", remedy: "Correct the event")
+        }
+        try writeTombstones(changes)
+        if changes.removed.isEmpty { return }
+        var statement = PostgresStatement(
+            """
+            DELETE FROM _tombstone t USING unnest($1::text[], $2::bytea[]) AS r(entity, identity) \
+            WHERE t.entity = r.entity AND t.identity = r.identity
+            """)
+        statement.bind(changes.removed.map(\.entity.rootName))
+        try statement.bind(changes.removed.map(\.identity), as: .anyValue)
+        connection.enqueue(statement)
+    }
+
+    private struct Place: Hashable {
+        let entity: String
+        let identity: Value
+    }
+
+    private func writeTombstones(_ changes: TombstoneChanges) throws(StoreError) {
+        if changes.written.isEmpty { return }
+        // One statement cannot write a row twice: the last tombstone of an identity counts.
+        let last = Dictionary(
+            changes.written.map { (Place(entity: $0.entity.rootName, identity: $0.identity), $0.tombstone) }
+        ) { _, last in last }
+        let written = Array(last)
+        var statement = PostgresStatement(
+            """
+            INSERT INTO _tombstone (entity, identity, version, time, token, saved) \
+            SELECT r.*, $5::int8, $6::int8 FROM unnest($1::text[], $2::bytea[], $3::bytea[], $4::int8[]) AS r \
+            ON CONFLICT (entity, identity) DO UPDATE SET version = excluded.version, time = excluded.time, \
+            token = excluded.token, saved = excluded.saved
+            """)
+        statement.bind(written.map(\.key.entity))
+        try statement.bind(written.map(\.key.identity), as: .anyValue)
+        try statement.bind(written.map(\.value.version), as: .anyValue)
+        statement.bind(written.map(\.value.time))
+        statement.bind(changes.token)
+        statement.bind(changes.time)
+        connection.enqueue(statement)
+    }
+
+    // MARK: Positions
+
+    func write(_ ledger: ChunkLedger) throws(StoreError) {
+        append(ledger.letters)
+        note(ledger.failedAttempts)
+        try removeDeadLetters(ledger.removedLetters)
+        if ledger.positions.isEmpty { return }
+        // A few at most: the partitions of one chunk.
+        let results = try connection.run(ledger.positions.map(put), "save positions")
+        for (position, result) in zip(ledger.positions, results) where result.count == 0 {
+            throw StoreError(
+                .positionConflict,
+                "Somebody else has saved the position of \(position.topic)/\(position.partition) meanwhile",
+                remedy: "Nothing of the chunk was saved; read on from the store's positions")
+        }
+    }
+
+    /// A statement that returns a row where the store holds what the position has to follow.
+    private func put(_ position: SourcePosition) -> PostgresStatement {
+        let insertion = """
+            INSERT INTO _position (topic, partition, "nextOffset", detail) \
+            VALUES ($1::text, $2::int8, $3::int8, $4::text) ON CONFLICT (topic, partition)
+            """
+        var statement: PostgresStatement
+        switch position.predecessor {
+        case .anything:
+            statement = PostgresStatement(
+                """
+                \(insertion) DO UPDATE SET "nextOffset" = excluded."nextOffset", detail = excluded.detail RETURNING 1
+                """)
+        case .nothing: statement = PostgresStatement("\(insertion) DO NOTHING RETURNING 1")
+        case .offset:
+            statement = PostgresStatement(
+                """
+                UPDATE _position SET "nextOffset" = $3::int8, detail = $4::text \
+                WHERE topic = $1::text AND partition = $2::int8 AND "nextOffset" = $5::int8 RETURNING 1
+                """)
+        }
+        statement.bind(position.topic)
+        statement.bind(Int64(position.partition))
+        statement.bind(position.nextOffset)
+        statement.bind(position.detail)
+        if case .offset(let offset) = position.predecessor { statement.bind(offset) }
+        return statement
+    }
+
+    // MARK: Dead letters
+
+    /// Saves letters; of one that the store has already, the record's bytes included, it counts another attempt.
+    private func append(_ letters: [DeadLetter]) {
+        if letters.isEmpty { return }
+        var statement = PostgresStatement(
+            """
+            WITH c AS (UPDATE _token SET "deadLetter" = "deadLetter" + $1::int8 WHERE id = 1 RETURNING "deadLetter") \
+            INSERT INTO _dead_letter (id, time, topic, partition, "offset", line, stage, code, reason, key, value, \
+            "valueBytes", headers, attempts) SELECT c."deadLetter" - $1::int8 + r.n, r.c1, r.c2, r.c3, r.c4, r.c5, r.c6, \
+            r.c7, r.c8, r.c9, r.c10, r.c11, r.c12, r.c13 FROM c, unnest($2::int8[], $3::text[], $4::int8[], $5::int8[], \
+            $6::int8[], $7::text[], $8::text[], $9::text[], $10::bytea[], $11::bytea[], $12::int8[], $13::text[], \
+            $14::int8[]) WITH ORDINALITY AS r(c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12, c13, n)
+            """)
+        statement.bind(Int64(letters.count))
+        statement.bind(letters.map(\.time))
+        statement.bind(letters.map(\.topic))
+        statement.bind(letters.map { Int64($0.partition) })
+        statement.bind(letters.map(\.offset))
+        statement.bind(letters.map { $0.line.map { Int64($0) } })
+        statement.bind(letters.map(\.stage))
+        statement.bind(letters.map(\.code))
+        statement.bind(letters.map(\.reason))
+        statement.bind(letters.map(\.key))
+        statement.bind(letters.map(\.value))
+        statement.bind(letters.map { Int64($0.valueBytes) })
+        statement.bind(letters.map(\.headers))
+        statement.bind(letters.map { Int64($0.attempts) })
+        connection.enqueue(statement)
+        countRepeats(of: Int64(letters.count))
+    }
+
+    /// Where reading goes back, as in a topic that lost its end, the same letters come again. The first of each stays, with
+    /// the new reason. Another record at the place, as in a topic that was made again, is another letter.
+    private func countRepeats(of count: Int64) {
+        let fresh = "fresh.id > (SELECT \"deadLetter\" FROM _token WHERE id = 1) - $1::int8"
+        let isSame = """
+            kept.topic = fresh.topic AND kept.partition = fresh.partition AND kept."offset" = fresh."offset" \
+            AND kept.id < fresh.id AND kept."valueBytes" IS NOT DISTINCT FROM fresh."valueBytes" \
+            AND kept.key IS NOT DISTINCT FROM fresh.key AND kept.headers IS NOT DISTINCT FROM fresh.headers \
+            AND kept.value IS NOT DISTINCT FROM fresh.value
+            """
+        var update = PostgresStatement(
+            """
+            UPDATE _dead_letter d SET attempts = d.attempts + repeats.times, stage = l.stage, code = l.code, \
+            reason = l.reason FROM (SELECT earliest, count(*) AS times, max(id) AS latest FROM \
+            (SELECT fresh.id, min(kept.id) AS earliest FROM _dead_letter fresh JOIN _dead_letter kept ON \(isSame) \
+            WHERE \(fresh) GROUP BY fresh.id) f GROUP BY earliest) repeats \
+            JOIN _dead_letter l ON l.id = repeats.latest WHERE d.id = repeats.earliest
+            """)
+        var removal = PostgresStatement(
+            """
+            DELETE FROM _dead_letter fresh WHERE \(fresh) \
+            AND EXISTS (SELECT 1 FROM _dead_letter kept WHERE \(isSame))
+            """)
+        update.bind(count)
+        removal.bind(count)
+        connection.enqueue(update)
+        connection.enqueue(removal)
+    }
+
+    private func note(_ attempts: [FailedAttempt]) {
+        if attempts.isEmpty { return }
+        let grouped = Array(Dictionary(grouping: attempts, by: \.id))
+        var statement = PostgresStatement(
+            """
+            UPDATE _dead_letter d SET attempts = d.attempts + r.n, stage = r.stage, code = r.code, reason = r.reason \
+            FROM unnest($1::int8[], $2::int8[], $3::text[], $4::text[], $5::text[]) AS r(id, n, stage, code, reason) \
+            WHERE d.id = r.id
+            """)
+        statement.bind(grouped.map(\.key))
+        statement.bind(grouped.map { Int64($0.value.count) })
+        statement.bind(grouped.map { $0.value.last?.stage ?? "" })
+        statement.bind(grouped.map { $0.value.last?.code ?? "" })
+        statement.bind(grouped.map { $0.value.last?.reason ?? "" })
+        connection.enqueue(statement)
+    }
+
+    func removeDeadLetters(_ ids: [Int64]) throws(StoreError) {
+        if ids.isEmpty { return }
+        var statement = PostgresStatement("DELETE FROM _dead_letter WHERE id = ANY($1::int8[])")
+        statement.bind(ids)
+        connection.enqueue(statement)
+    }
+
+    /// The key in `_metadata` that tells how far letters were sent to a topic.
+    static func sentKey(_ topic: String) -> String { "sentDeadLetter:\(topic)" }
+
+    func putSentDeadLetter(_ id: Int64, topic: String) throws(StoreError) {
+        putMetadata([Self.sentKey(topic): "\(id)"])
+    }
+
+    /// Stores values under their keys with the next round trip.
+    func putMetadata(_ values: [String: String]) {
+        var statement = PostgresStatement(
+            """
+            INSERT INTO _metadata (key, value) SELECT * FROM unnest($1::text[], $2::text[]) \
+            ON CONFLICT (key) DO UPDATE SET value = excluded.value
+            """)
+        statement.bind(Array(values.keys))
+        statement.bind(Array(values.values))
+        connection.enqueue(statement)
+    }
+
+    // MARK: Conflicts
+
+    func append(_ conflicts: [ConflictNote]) throws(StoreError) {
+        if conflicts.isEmpty { return }
+        var statement = PostgresStatement(
+            """
+            WITH c AS (UPDATE _token SET conflict = conflict + $1::int8 WHERE id = 1 RETURNING conflict) \
+            INSERT INTO _conflict (id, token, time, kind, entity, identity, property, local, stored, policy, decision, \
+            source) SELECT c.conflict - $1::int8 + r.n, r.c1, r.c2, r.c3, r.c4, r.c5, r.c6, r.c7, r.c8, r.c9, r.c10, r.c11 \
+            FROM c, unnest($2::int8[], $3::int8[], $4::text[], $5::text[], $6::bytea[], $7::text[], $8::text[], \
+            $9::text[], $10::text[], $11::text[], $12::text[]) \
+            WITH ORDINALITY AS r(c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, n)
+            """)
+        statement.bind(Int64(conflicts.count))
+        statement.bind(conflicts.map(\.token))
+        statement.bind(conflicts.map(\.time))
+        statement.bind(conflicts.map(\.kind))
+        statement.bind(conflicts.map(\.entity))
+        try statement.bind(conflicts.map(\.identity), as: .anyValue)
+        statement.bind(conflicts.map(\.property))
+        statement.bind(conflicts.map(\.local))
+        statement.bind(conflicts.map(\.stored))
+        statement.bind(conflicts.map(\.policy))
+        statement.bind(conflicts.map(\.decision))
+        statement.bind(conflicts.map(\.source))
+        connection.enqueue(statement)
+    }
+
+    func removeConflicts(through id: Int64) throws(StoreError) -> Int {
+        var statement = PostgresStatement("DELETE FROM _conflict WHERE id <= $1::int8")
+        statement.bind(id)
+        return try connection.run(statement, "remove conflicts").changedRowCount
+    }
+
+    // MARK: Cursors
+
+    func putCursor(name: String, token: Int64, time: Int64) throws(StoreError) {
+        var statement = PostgresStatement(
+            """
+            INSERT INTO _cursor (name, token, time) VALUES ($1::text, $2::int8, $3::int8) \
+            ON CONFLICT (name) DO UPDATE SET token = excluded.token, time = excluded.time
+            """)
+        statement.bind(name)
+        statement.bind(token)
+        statement.bind(time)
+        connection.enqueue(statement)
+    }
+
+    func removeCursor(name: String) throws(StoreError) -> Bool {
+        var statement = PostgresStatement("DELETE FROM _cursor WHERE name = $1::text")
+        statement.bind(name)
+        return try connection.run(statement, "remove a cursor").changedRowCount > 0
+    }
+}

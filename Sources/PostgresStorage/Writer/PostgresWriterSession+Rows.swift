@@ -1,0 +1,156 @@
+// Rows and links: one statement for each list.
+extension PostgresWriterSession {
+    func write(_ changes: RowChanges) throws(StoreError) {
+        var statements: [PostgresStatement] = [PostgresStatement("SAVEPOINT rows")]
+        statements += removals(changes.removedLinks)
+        statements += deletions(changes.deletedKeys)
+        for rows in changes.vacated { statements.append(try update(rows)) }
+        for rows in changes.updates { statements.append(try update(rows)) }
+        statements += entityChanges(changes.entityChanges)
+        for rows in changes.insertions { statements.append(try insert(rows)) }
+        statements += insertions(changes.links)
+        if statements.count == 1 { return }
+        do throws(StoreError) {
+            try connection.run(statements + [PostgresStatement("RELEASE rows")], "save")
+        } catch {
+            // A refused row leaves the transaction as it was, and the graph goes on without its event.
+            if !connection.isLost {
+                try connection.run([PostgresStatement("ROLLBACK TO rows"), PostgresStatement("RELEASE rows")])
+            }
+            throw error
+        }
+    }
+
+    // MARK: Rows
+
+    /// Deletes rows, after the references to them that no delete rule has cleared: those of relationships without inverse,
+    /// and links of join tables.
+    private func deletions(_ deleted: [Int: [Int64]]) -> [PostgresStatement] {
+        if deleted.isEmpty { return [] }
+        var statements: [PostgresStatement] = []
+        func add(_ sql: String, _ keys: [Int64]?) {
+            guard let keys else { return }
+            var statement = PostgresStatement("\(sql) = ANY($1::int8[])")
+            statement.bind(keys)
+            statements.append(statement)
+        }
+        for entity in model.entities {
+            for relationship in entity.ownRelationships where relationship.inverseIndex == nil {
+                guard let slot = relationship.slot else { continue }
+                let (table, root) = (tables[entity.index], model.entities[relationship.destinationIndex].rootIndex)
+                let column = table.columns[slot]
+                add("UPDATE \(table.name) SET \(column) = NULL WHERE \(column)", deleted[root])
+            }
+        }
+        for join in model.joinTables {
+            let (owner, destination) = (model.entities[join.ownerEntity], model.entities[join.destinationEntity])
+            add("DELETE FROM \(join.quotedName) WHERE owner", deleted[owner.rootIndex])
+            add("DELETE FROM \(join.quotedName) WHERE destination", deleted[destination.rootIndex])
+        }
+        for root in model.rootEntities { add("DELETE FROM \(tables[root.index].name) WHERE pk", deleted[root.index]) }
+        return statements
+    }
+
+    private func update(_ rows: RowChanges.Updates) throws(StoreError) -> PostgresStatement {
+        let table = tables[rows.root]
+        var (lists, names, settings) = (["$1::int8[]"], ["k"], [String]())
+        for slot in rows.slots {
+            names.append("c\(slot)")
+            lists.append(table.kinds[slot].list(lists.count + 1))
+            settings.append("\(table.columns[slot]) = \(table.kinds[slot].stored("r.c\(slot)"))")
+        }
+        if rows.setsPlaceholder {
+            names.append("p")
+            lists.append("$\(lists.count + 1)::boolean[]")
+            settings.append("_placeholder = r.p")
+        }
+        var statement = PostgresStatement(
+            """
+            UPDATE \(table.name) t SET \(settings.joined(separator: ", ")) \
+            FROM unnest(\(lists.joined(separator: ", "))) AS r(\(names.joined(separator: ", "))) WHERE t.pk = r.k
+            """)
+        statement.bind(rows.keys)
+        for slot in rows.slots { try statement.bind(rows.values.lazy.map { $0[slot] }, as: table.kinds[slot]) }
+        if rows.setsPlaceholder { statement.bind(rows.placeholders) }
+        return settings.isEmpty ? PostgresStatement("SELECT 1") : statement
+    }
+
+    private func entityChanges(_ changes: [(key: Int64, entity: Entity)]) -> [PostgresStatement] {
+        Dictionary(grouping: changes) { $0.entity.rootIndex }.sorted { $0.key < $1.key }.map { root, changes in
+            var statement = PostgresStatement(
+                """
+                UPDATE \(tables[root].name) t SET _entity = r.e FROM unnest($1::int8[], $2::text[]) AS r(k, e) \
+                WHERE t.pk = r.k
+                """)
+            statement.bind(changes.map(\.key))
+            statement.bind(changes.map(\.entity.name))
+            return statement
+        }
+    }
+
+    private func insert(_ rows: RowChanges.Insertions) throws(StoreError) -> PostgresStatement {
+        let table = tables[rows.entity.index]
+        let slots = table.columns.indices
+        var columns = ["pk"] + table.columns + ["_placeholder"]
+        var values = ["r.k"] + slots.map { table.kinds[$0].stored("r.c\($0)") } + ["r.p"]
+        let lists =
+            ["$1::int8[]"] + slots.map { table.kinds[$0].list($0 + 2) } + ["$\(slots.count + 2)::boolean[]"]
+        let names = ["k"] + slots.map { "c\($0)" } + ["p"]
+        if rows.entity.sharesTable {
+            columns.append("_entity")
+            values.append("$\(lists.count + 1)::text")
+        }
+        var statement = PostgresStatement(
+            """
+            INSERT INTO \(table.name) (\(columns.joined(separator: ", "))) SELECT \(values.joined(separator: ", ")) \
+            FROM unnest(\(lists.joined(separator: ", "))) AS r(\(names.joined(separator: ", ")))
+            """)
+        statement.bind(rows.keys)
+        for slot in slots { try statement.bind(rows.values.lazy.map { $0[slot] }, as: table.kinds[slot]) }
+        statement.bind(rows.placeholders)
+        if rows.entity.sharesTable { statement.bind(rows.entity.name) }
+        return statement
+    }
+
+    // MARK: Links
+
+    private func removals(_ links: [RowChanges.Link]) -> [PostgresStatement] {
+        byTable(links).map { table, links in
+            var statement = PostgresStatement(
+                """
+                DELETE FROM \(model.joinTables[table].quotedName) j USING unnest($1::int8[], $2::int8[]) AS r(o, d) \
+                WHERE j.owner = r.o AND j.destination = r.d
+                """)
+            statement.bind(links.map(\.pair.owner))
+            statement.bind(links.map(\.pair.destination))
+            return statement
+        }
+    }
+
+    private func insertions(_ links: [RowChanges.Link]) -> [PostgresStatement] {
+        byTable(links).map { table, links in
+            let join = model.joinTables[table]
+            let columns = join.positionColumns.map(PostgresText.quoted)
+            let lists = (0..<columns.count + 2).map { "$\($0 + 1)::int8[]" }
+            let settings = columns.map { "\($0) = excluded.\($0)" }
+            var statement = PostgresStatement(
+                """
+                INSERT INTO \(join.quotedName) (\((["owner", "destination"] + columns).joined(separator: ", "))) \
+                SELECT * FROM unnest(\(lists.joined(separator: ", "))) ON CONFLICT (owner, destination) \
+                DO \(settings.isEmpty ? "NOTHING" : "UPDATE SET \(settings.joined(separator: ", "))")
+                """)
+            // One statement cannot write a row twice: the last places of a pair count.
+            let last = Dictionary(links.map { ($0.pair, $0.places) }) { _, last in last }
+            let pairs = Array(last)
+            statement.bind(pairs.map(\.key.owner))
+            statement.bind(pairs.map(\.key.destination))
+            if join.ordersDestinations { statement.bind(pairs.map(\.value.destination)) }
+            if join.ordersOwners { statement.bind(pairs.map(\.value.owner)) }
+            return statement
+        }
+    }
+
+    private func byTable(_ links: [RowChanges.Link]) -> [(key: Int, value: [RowChanges.Link])] {
+        Dictionary(grouping: links, by: \.table).sorted { $0.key < $1.key }
+    }
+}

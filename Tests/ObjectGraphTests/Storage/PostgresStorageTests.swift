@@ -1,0 +1,147 @@
+import ObjectGraph
+import TestSupport
+import Testing
+
+@testable import GraphCore
+@testable import PostgresStorage
+
+/// What holds of a store in PostgreSQL beside the contract of all storages.
+@Suite struct PostgresStorageTests {
+    private let server: PostgresServer
+    private let schema: String
+    private let model: ObjectModel
+
+    init() throws {
+        server = try PostgresServer.shared.get()
+        schema = server.newSchema()
+        model = try configuredModel("chat")
+    }
+
+    private func open(_ model: ObjectModel? = nil) throws -> Store {
+        try Store.postgres(url: server.url, schema: schema, model: model ?? self.model)
+    }
+
+    private func writer(_ store: Store, _ clock: Clock) throws -> WriterContext {
+        var options = WriterContext.Options()
+        options.now = { clock.now }
+        return try WriterContext(store: store, options: options)
+    }
+
+    private func failure(_ body: () throws -> Void) -> StoreError? {
+        do {
+            try body()
+            return nil
+        } catch {
+            return error as? StoreError
+        }
+    }
+
+    private func chat(_ number: Int64) -> ChangeSet { ChangeSet(model.upsert("Chat", .text("c\(number)"), [])) }
+
+    @Test func `a store keeps its objects and its identity`() throws {
+        let (first, clock) = (try open(), Clock(1_000_000))
+        let identity = try first.identity()
+        let context = try writer(first, clock)
+        _ = try context.apply(WriterContext.Chunk(events: [chat(1)]))
+        try context.close()
+        try first.close()
+        let second = try open()
+        #expect(try second.identity() == identity)
+        #expect(try second.read { try $0.count(FetchRequest("Chat").checked(with: model)) } == 1)
+    }
+
+    @Test func `of two writers the later one fences the first`() throws {
+        let (clock, stores) = (Clock(1_000_000), (try open(), try open()))
+        let first = try writer(stores.0, clock)
+        _ = try first.apply(WriterContext.Chunk(events: [chat(1)]))
+        try first.commit()
+        #expect(failure { _ = try writer(stores.1, clock) }?.code == .leased)
+        clock.now += 11_000_000
+        let second = try writer(stores.1, clock)
+        #expect(failure { _ = try first.apply(WriterContext.Chunk(events: [chat(2)])) }?.code == .fenced)
+        _ = try second.apply(WriterContext.Chunk(events: [chat(3)]))
+        try second.commit()
+        let found = try stores.0.read { try $0.fetch(FetchRequest("Chat")) }
+        #expect(found.map { $0["id"] } == ["c1", "c3"])
+    }
+
+    @Test func `a holder whose connection has ended does not block the next`() throws {
+        let (clock, stores) = (Clock(1_000_000), (try open(), try open()))
+        var first: WriterContext? = try writer(stores.0, clock)
+        _ = try first?.apply(WriterContext.Chunk(events: [chat(1)]))
+        first = nil
+        try terminateHolder(stores.1)
+        let second = try writer(stores.1, clock)
+        _ = try second.apply(WriterContext.Chunk(events: [chat(2)]))
+        try second.commit()
+        #expect(try stores.1.read { try $0.fetch(FetchRequest("Chat")) }.map { $0["id"] } == ["c2"])
+    }
+
+    /// Ends the connection that holds the claim, as an administrator would, and waits until it is gone.
+    private func terminateHolder(_ store: Store) throws {
+        let connection = try store.postgres().connect(.reader)
+        try connection.run(PostgresStatement("SELECT pg_terminate_backend(backend, 5000) FROM _lease"))
+    }
+
+    @Test func `each chunk has its effect once, whenever its connection ends`() throws {
+        let (clock, store) = (Clock(1_000_000), try open())
+        let context = try writer(store, clock)
+        var (next, lostCount): (Int64, Int) = (0, 0)
+        while next < 30 {
+            var position = SourcePosition(topic: "t", partition: 0, nextOffset: next + 1)
+            position.predecessor = next == 0 ? .nothing : .offset(next)
+            do {
+                if next % 3 == 1, lostCount <= next { try terminateHolder(store) }
+                _ = try context.apply(WriterContext.Chunk(events: [chat(next)], positions: [position]))
+                // The connection ends before the commit, or while it is under way.
+                if next % 3 == 0, lostCount <= next { try terminateHolder(store) }
+                try context.commit()
+                next += 1
+            } catch let error as StoreError where error.isRetriable {
+                lostCount += 1
+                next = try store.read { try $0.positions() }.first?.nextOffset ?? 0
+            }
+        }
+        #expect(lostCount > 5)
+        let (count, tokens) = try store.read {
+            (try $0.count(FetchRequest("Chat").checked(with: model)), try $0.history(after: 0).map(\.token))
+        }
+        #expect(count == 30)
+        #expect(tokens.count == 30)
+    }
+
+    @Test func `another model, a foreign table and a long name are refused`() throws {
+        _ = try open()
+        let other = try ObjectModel.parse(
+            "entities:\n  E:\n    identity: id\n    attributes:\n      id: { type: string }")
+        #expect(failure { _ = try open(other) }?.code == .modelMismatch)
+        let foreign = server.newSchema()
+        let connection = try PostgresConnection(
+            ConnectionAddress(server.url, schema: foreign), .reader, lockTimeoutMilliseconds: 1000)
+        try connection.run([
+            PostgresStatement("CREATE SCHEMA \(foreign)"), PostgresStatement("CREATE TABLE recipes (name text)"),
+        ])
+        #expect(failure { _ = try Store.postgres(url: server.url, schema: foreign, model: model) }?.code == .corrupt)
+        let name = String(repeating: "n", count: 64)
+        let long = try ObjectModel.parse(
+            "entities:\n  E:\n    identity: \(name)\n    attributes:\n      \(name): { type: string }")
+        #expect(failure { _ = try server.store(long) }?.message.contains(name) == true)
+    }
+
+    @Test(arguments: [
+        "postgres://user:secret@127.0.0.1:1/none", "postgres://user:secret@[::1/none", "mysql://user:secret@host/none",
+        "postgres://user@127.0.0.1:1/none?password=secret&nothing=secret",
+    ])
+    func `no message shows a password`(_ url: String) {
+        let error = failure { _ = try Store.postgres(url: url, model: model) }
+        #expect(error?.code == .unavailable)
+        #expect(error?.description.contains("secret") == false)
+    }
+
+    @Test func `a value that PostgreSQL does not keep fails its event alone`() throws {
+        let graph = try Graph(model, storage: .postgres)
+        let words = try graph.apply(
+            graph.upsert("Chat", "a"), graph.upsert("Chat", .text("a\0b")), graph.upsert("Chat", "c"))
+        #expect(words == ["applied", "store.value", "applied"])
+    }
+}

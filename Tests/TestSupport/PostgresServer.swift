@@ -1,0 +1,113 @@
+import Foundation
+import Synchronization
+
+/// A PostgreSQL server in a folder of its own. It ends with the tests' process, however that ends.
+public final class PostgresServer: Sendable {
+    /// The server of this process, or why there is none; the first test that needs it starts it.
+    public static let shared = Result { try PostgresServer() }
+
+    /// The URL of a database in which each test has a schema of its own.
+    public let url: String
+    private let folder: String
+    private let programs: String
+    private let schemaCount = Atomic<Int>(0)
+    /// Each line crashes the server, which starts again; at the end of the lines it ends.
+    private let input: Pipe
+
+    /// Why there is no server.
+    public struct Missing: Error, CustomStringConvertible {
+        /// The reason.
+        public let description: String
+    }
+
+    /// The programs of the server, wherever Debian or another system has them.
+    private static let programFolders =
+        (14...18).reversed().map { "/usr/lib/postgresql/\($0)/bin" } + ["/usr/local/bin"]
+
+    private static let script = """
+        cd "$1" || exit 1
+        "$2/initdb" -D data -U postgres -A trust -E UTF8 --locale=C --no-sync >initdb.log 2>&1 || exit 1
+        start() {
+            "$2/postgres" -D data -k "$1" -c listen_addresses= -c fsync=off -c synchronous_commit=off \
+                -c full_page_writes=off -c max_connections=400 -c autovacuum=off -c max_parallel_workers_per_gather=0 \
+                -c max_locks_per_transaction=256 >>server.log 2>&1 &
+            server=$!
+        }
+        start "$1" "$2"
+        while read -r line; do
+            kill -QUIT $server
+            wait $server
+            start "$1" "$2"
+        done
+        kill -INT $server
+        wait $server
+        rm -rf "$1"
+        """
+
+    /// Starts a server, and waits until it takes connections.
+    public init() throws {
+        guard
+            let programs = Self.programFolders.first(where: { FileManager.default.fileExists(atPath: "\($0)/initdb") })
+        else { throw Missing(description: "There is no PostgreSQL server: install the package 'postgresql'") }
+        self.programs = programs
+        folder = "/tmp/ingest-postgres-\(UUID().uuidString.prefix(8))"
+        url = "postgres://postgres@/postgres?host=\(folder)"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        input = Pipe()
+        let process = Process()
+        process.standardInput = input
+        process.standardOutput = FileHandle.nullDevice
+        process.standardError = FileHandle.nullDevice
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = ["sh", "-c", Self.script, "sh", folder, programs]
+        if geteuid() == 0 {
+            // The server refuses to run as root.
+            guard let user = getpwnam("postgres")?.pointee, chown(folder, user.pw_uid, user.pw_gid) == 0 else {
+                throw Missing(description: "There is no user 'postgres' to run the server as")
+            }
+            process.arguments =
+                ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"] + (process.arguments ?? [])
+        }
+        try process.run()
+        do {
+            try wait(for: "the PostgreSQL server", limitSeconds: 90, everyMilliseconds: 20) {
+                isReady || !process.isRunning
+            }
+            if !process.isRunning { throw Missing(description: "The PostgreSQL server has ended") }
+        } catch {
+            let log = (try? String(contentsOfFile: "\(folder)/server.log", encoding: .utf8)) ?? "no log"
+            throw Missing(description: "The PostgreSQL server in \(folder) does not start: \(error)\n\(log)")
+        }
+    }
+
+    private var isReady: Bool { (try? run("pg_isready", ["-q"]))?.status == 0 }
+
+    /// Returns the name of a schema that nobody has yet.
+    public func newSchema() -> String { "test_\(schemaCount.add(1, ordering: .relaxed).newValue)" }
+
+    /// Runs a statement with `psql`, and returns its rows as text.
+    public func query(_ sql: String) throws -> String {
+        let result = try run("psql", ["-U", "postgres", "-AtX", "-c", sql])
+        if result.status != 0 { throw Missing(description: "psql ended with \(result.status)") }
+        return result.output.trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+
+    /// Ends the server as a crash does, and starts it again.
+    public func crash() throws {
+        try input.fileHandleForWriting.write(contentsOf: Data("crash\n".utf8))
+    }
+
+    private func run(_ program: String, _ arguments: [String]) throws -> (status: Int32, output: String) {
+        let process = Process()
+        let output = Pipe()
+        process.executableURL = URL(fileURLWithPath: "\(programs)/\(program)")
+        process.arguments = ["-h", folder] + arguments
+        process.standardInput = FileHandle.nullDevice
+        process.standardOutput = output
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        let data = output.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        return (process.terminationStatus, String(decoding: data, as: UTF8.self))
+    }
+}
