@@ -80,8 +80,8 @@ struct CheckCommand: ParsableCommand {
     }
 
     private func checkStore(_ configuration: WorkerConfiguration, _ model: ObjectModel) throws {
-        let path = configuration.store.path
-        guard FileManager.default.fileExists(atPath: path) else {
+        let path = configuration.storePlace
+        guard try configuration.hasStore(model: model) else {
             Console.print("store          ok  \(path) will be made")
             return
         }

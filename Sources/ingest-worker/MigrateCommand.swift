@@ -46,6 +46,8 @@ struct MigrateCommand: ParsableCommand {
 
     func run() throws {
         let configuration = try options.load().configuration
+        try configuration.checkIsFile(
+            to: "migrate the store", remedy: "Name a new schema in store.url, and replay the topics into it")
         let model = try ObjectModel.load(path: configuration.model)
         var migration = Migrator.Options()
         migration.sourceModel = try from.map { try ObjectModel.load(path: $0) }

@@ -34,6 +34,8 @@ struct RunCommand: AsyncParsableCommand {
         let host = configuration.http.host
         hooks.onHTTPBound = { Console.note("http://\(host):\($0)") }
         if rebuild {
+            try configuration.checkIsFile(
+                to: "rebuild the store", remedy: "Name a new schema in store.url, and let the worker fill it")
             hooks.onRebuildStep = Self.dieWhereATestSays
             let rebuild = StoreRebuild(
                 configuration: configuration, model: model, logger: logger, hooks: hooks, allowsPartial: allowPartial)

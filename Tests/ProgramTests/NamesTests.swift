@@ -71,7 +71,7 @@ import Testing
         ("cycles", "first programs"),
         ("no-skips", "Python"), ("scale", "graph"), ("rounds", "graph"), ("check", "graph"), ("rounds", "package"),
         ("check", "package"), ("rounds", "Deletion"), ("rounds", "Save"), ("filter", "swift test"),
-        ("jobs", "quick set"), ("record", "instructions"),
+        ("jobs", "quick set"), ("schema", "pg_dump"), ("record", "instructions"),
     ]
 
     @Test func `every option that a text names exists`() throws {

@@ -11,6 +11,16 @@ public enum ConfigurationOrigin: Sendable, Equatable, CustomStringConvertible {
     /// `--set KEY=…`.
     case flag(key: String)
 
+    /// The order of the origins: a greater one goes before a smaller one.
+    var rank: Int {
+        switch self {
+        case .byDefault: 0
+        case .file: 1
+        case .environment: 2
+        case .flag: 3
+        }
+    }
+
     /// Names the origin in the form that editors and people know.
     public var description: String {
         switch self {

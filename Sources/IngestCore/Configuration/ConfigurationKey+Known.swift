@@ -12,6 +12,10 @@ extension ConfigurationKey {
         .text(
             "store.path", \.store.path,
             "The SQLite file; its folder is made when it is missing. {partition} stands for kafka.partitions."),
+        .secret(
+            "store.url", \.store.url, fault: WorkerConfiguration.faultOfStoreURL,
+            remedy: "Write it as postgres://USER@HOST:5432/DATABASE?schema=NAME.",
+            "The PostgreSQL database that holds the store instead of a file. file:PATH reads the URL from a file."),
         .integer(
             "store.cacheMegabytes", \.store.cacheMegabytes, 1...65_536,
             "The page cache of the writing connection, in megabytes."),
@@ -102,6 +106,7 @@ extension ConfigurationKey {
             "http.port", \.http.port, 0...65_535, "The port of the HTTP server; 0 takes any free one and prints it."),
         .secret(
             "http.bearerToken", \.http.bearerToken, fault: BearerToken.fault,
+            remedy: "Make one with 'openssl rand -hex 32'.",
             "The token that all paths but the probes ask for; null asks for none. file:PATH reads it from a file."),
         .boolean(
             "http.allowUnauthenticated", \.http.allowUnauthenticated,

@@ -28,7 +28,7 @@ extension ConfigurationKey {
     /// A text that no description shows, and that may stand in a file: `file:PATH`.
     static func secret(
         _ path: String, _ value: ConfigurationPath<String?>, fault: @escaping @Sendable (String) -> String?,
-        _ summary: String
+        remedy: String, _ summary: String
     ) -> Self {
         Self(path: path, summary: summary, expected: "text, file:PATH or null", isList: false, isSecret: true) {
             node, configuration, problems in
@@ -43,9 +43,7 @@ extension ConfigurationKey {
                 text = content
             }
             if let wrong = fault(text) {
-                problems.add(
-                    .invalidValue, at: node.origin, "\(path) \(wrong)",
-                    remedy: "Make one with 'openssl rand -hex 32'.")
+                problems.add(.invalidValue, at: node.origin, "\(path) \(wrong)", remedy: remedy)
                 return
             }
             configuration[keyPath: value] = text

@@ -137,6 +137,15 @@ struct ConfigurationLoader {
 
     /// Puts the partitions into the store's path.
     private mutating func placeStore() {
+        if configuration.store.url != nil {
+            // A flag or a variable replaces the path of the file.
+            if let path = origins["store.path"], path.rank >= (origins["store.url"] ?? .byDefault).rank {
+                problems.add(
+                    .conflict, at: path, "store.path and store.url are both given, and a store has one place",
+                    remedy: "Remove one of them.")
+            }
+            return
+        }
         let mark = StoreConfiguration.partitionMark
         if configuration.store.path.replacing(mark, with: "").contains(where: { $0 == "{" || $0 == "}" }) {
             problems.add(

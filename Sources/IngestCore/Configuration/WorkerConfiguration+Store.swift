@@ -1,4 +1,6 @@
+import Foundation
 import ObjectGraph
+import PostgresStorage
 
 /// How the configured store is opened: the one place that knows which storage it is in.
 extension WorkerConfiguration {
@@ -11,23 +13,62 @@ extension WorkerConfiguration {
 
     /// - Parameter options: ``storeOptions``, with what a rebuild adds to them.
     func openStore(model: ObjectModel, options: Store.Options) throws(StoreError) -> Store {
-        try Store.open(path: store.path, model: model, options: options)
+        if let url = store.url { return try Store.postgres(url: url, model: model, options: postgresOptions) }
+        return try Store.open(path: store.path, model: model, options: options)
     }
 
     /// Opens a store that is there for reading.
     ///
     /// - Throws: `StoreError`.
     package func openStoreForReading(model: ObjectModel) throws(StoreError) -> Store {
-        try Store.openForReading(path: store.path, model: model, options: storeOptions)
+        if let url = store.url {
+            return try Store.postgresForReading(url: url, model: model, options: postgresOptions)
+        }
+        return try Store.openForReading(path: store.path, model: model, options: storeOptions)
     }
 
-    /// The place of the store for people, without a password.
-    package var storePlace: String { store.path }
+    /// Tells whether there is a store, of whatever model.
+    ///
+    /// - Throws: `StoreError` where its server cannot be reached.
+    package func hasStore(model: ObjectModel) throws(StoreError) -> Bool {
+        if let url = store.url { return try Store.existsInPostgres(url: url, model: model) }
+        return FileManager.default.fileExists(atPath: store.path)
+    }
+
+    /// The place of the store for people: the file, or the URL without password and parameters.
+    package var storePlace: String { store.url.map { Store.placeOfPostgres(url: $0) } ?? store.path }
+
+    /// Refuses work that only files of SQLite have.
+    ///
+    /// - Parameter action: such as "rebuild the store".
+    /// - Throws: `StoreError` with code `store.unavailable`.
+    package func checkIsFile(to action: String, remedy: String) throws(StoreError) {
+        if store.url == nil { return }
+        throw StoreError(.unavailable, "Could not \(action): the store is in PostgreSQL", remedy: remedy)
+    }
 
     /// The path of the socket at which the store's writer takes requests.
-    var controlPath: String { ControlSocket.path(ofStore: store.path) }
+    ///
+    /// It stands beside the file, or in the system's temporary folder under a name made of the place.
+    var controlPath: String {
+        guard store.url != nil else { return ControlSocket.path(ofStore: store.path) }
+        let folder = FileManager.default.temporaryDirectory
+        let name = "ingest-worker-\(getuid())-\(String(FetchCursor.fingerprint([storePlace]), radix: 16))"
+        return ControlSocket.path(ofStore: folder.appendingPathComponent(name).path)
+    }
 
-    /// The options of the store that the configuration states.
+    /// Says what is wrong with a URL of a store, or nothing.
+    static func faultOfStoreURL(_ url: String) -> String? {
+        Store.isPostgres(url: url) ? nil : "is no URL of a PostgreSQL database"
+    }
+
+    private var postgresOptions: PostgresOptions {
+        var options = PostgresOptions()
+        options.lockTimeoutMilliseconds = store.busyTimeoutMilliseconds
+        return options
+    }
+
+    /// The options of a store in a file that the configuration states.
     var storeOptions: Store.Options {
         var options = Store.Options()
         options.cacheMegabytes = store.cacheMegabytes

@@ -55,6 +55,8 @@ public struct StoreConfiguration: Sendable, Equatable {
 
     /// The SQLite file, relative to the working directory.
     public var path = "data/ingest.sqlite"
+    /// The URL of a PostgreSQL database that holds the store instead of a file, or nil.
+    public var url: String?
     /// The page cache of the writing connection, in megabytes.
     public var cacheMegabytes = 16
     /// How long to wait for a lock that another process holds, in milliseconds.

@@ -24,20 +24,37 @@ struct DemoReport {
             "Notifications  \(counts.notifications) received up to token \(counts.lastToken), "
                 + (counts.isOrdered ? "in order" : "OUT OF ORDER"))
         let unexplained = showDeadLetters(counts)
-        let report = try store.verify()
-        Console.print("Verification   \(report.isSound ? "sound" : "\(report.problemCount) problems")")
-        if !report.isSound { Console.print(report.text) }
+        let isSound = try verify(store)
         Console.print(
             """
 
-            The store stays at \(configuration.store.path). Look into it:
-              sqlite3 \(configuration.store.path) 'SELECT * FROM _history LIMIT 10'
+            The store stays at \(configuration.storePlace). Look into it:
+              \(lookInside)
             """)
         let isComplete = summary.records == counts.sent && counts.lastToken == runtime.deliveredToken
-        if unexplained > 0 || !report.isSound || !counts.isOrdered || !isComplete {
+        if unexplained > 0 || !isSound || !counts.isOrdered || !isComplete {
             throw CommandError(
                 code: ExitStatus.internalError, description: "The demo did not end as it should; see the summary")
         }
+    }
+
+    /// A command that shows a part of the store.
+    private var lookInside: String {
+        configuration.store.url == nil
+            ? "sqlite3 \(configuration.store.path) 'SELECT * FROM _history LIMIT 10'"
+            : "ingest-worker history --limit 10, or psql, in the schema of the URL"
+    }
+
+    /// Verifies a store that can be verified, shows the outcome, and tells whether nothing was found.
+    private func verify(_ store: Store) throws -> Bool {
+        guard store.canBeVerified else {
+            Console.print("Verification   none: stores in PostgreSQL have none yet")
+            return true
+        }
+        let report = try store.verify()
+        Console.print("Verification   \(report.isSound ? "sound" : "\(report.problemCount) problems")")
+        if !report.isSound { Console.print(report.text) }
+        return report.isSound
     }
 
     /// Shows the dead letters beside the records that were broken on purpose; returns how many have no such cause.
