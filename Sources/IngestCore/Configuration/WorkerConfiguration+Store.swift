@@ -49,11 +49,12 @@ extension WorkerConfiguration {
 
     /// The path of the socket at which the store's writer takes requests.
     ///
-    /// It stands beside the file, or in the system's temporary folder under a name made of the place.
+    /// It stands beside the file. Of a store in PostgreSQL it stands where the file would be, under a name made of the
+    /// place: a folder for all users, such as `/tmp`, would let others put a socket of their own there.
     var controlPath: String {
         guard store.url != nil else { return ControlSocket.path(ofStore: store.path) }
-        let folder = FileManager.default.temporaryDirectory
-        let name = "ingest-worker-\(getuid())-\(String(FetchCursor.fingerprint([storePlace]), radix: 16))"
+        let folder = URL(fileURLWithPath: store.path).deletingLastPathComponent()
+        let name = "postgres-\(String(FetchCursor.fingerprint([storePlace]), radix: 16))"
         return ControlSocket.path(ofStore: folder.appendingPathComponent(name).path)
     }
 
