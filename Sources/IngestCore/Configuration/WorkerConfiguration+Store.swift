@@ -49,8 +49,8 @@ extension WorkerConfiguration {
 
     /// The path of the socket at which the store's writer takes requests.
     ///
-    /// It stands beside the file. Of a store in PostgreSQL it stands where the file would be, under a name made of the
-    /// place: a folder for all users, such as `/tmp`, would let others put a socket of their own there.
+    /// It stands beside the file. Of a store in PostgreSQL it stands where the file would be, and the place gives its name.
+    /// In a folder for all users, such as `/tmp`, another user could put a socket of that name.
     var controlPath: String {
         guard store.url != nil else { return ControlSocket.path(ofStore: store.path) }
         let folder = URL(fileURLWithPath: store.path).deletingLastPathComponent()
