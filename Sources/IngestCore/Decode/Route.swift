@@ -1,13 +1,13 @@
 import ObjectGraph
 
 /// Why a route does not fit the model.
-package struct RouteError: CodedError {
+public struct RouteError: CodedError {
     /// The file and line of the configuration, where they are known.
-    package var location: String?
+    public var location: String?
     /// The fault and its remedy.
-    package let message: String
+    public let message: String
     /// A stable code for scripts and logs.
-    package var code: String { "config.route" }
+    public var code: String { "config.route" }
 }
 
 /// A route of the configuration, resolved against the model.
