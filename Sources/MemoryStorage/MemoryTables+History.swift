@@ -66,31 +66,20 @@ extension MemoryTables {
     }
 
     private mutating func removeTransactions(_ purge: HistoryPurge, _ result: inout PurgeResult) {
-        let wanted = lastWanted(purge.bound)
-        var allowed = wanted
-        var passed: [String: Int64] = [:]
-        for cursor in cursors where cursor.token < wanted {
-            if let limit = purge.passesCursorsSavedBefore, cursor.time < limit {
-                passed[cursor.name] = cursor.token
-            } else {
-                result.holdingCursors[cursor.name] = cursor.token
-                allowed = min(allowed, cursor.token)
-            }
-        }
-        var (count, changeCount) = (0, 0)
-        for transaction in transactions.prefix(max(1, purge.transactionLimit)) where transaction.token <= allowed {
-            changeCount += transaction.changeCount
-            if count > 0, changeCount > purge.changeLimit { break }
+        var decision = PurgeDecision(purge, through: lastWanted(purge.bound), cursors)
+        var count = 0
+        for transaction in transactions.prefix(max(1, purge.transactionLimit)) {
+            let next = transaction.firstChange + Int64(transaction.changeCount)
+            guard transaction.token <= decision.allowed,
+                decision.take(token: transaction.token, nextChange: next, changeCount: transaction.changeCount)
+            else { break }
             count += 1
         }
-        guard count > 0 else { return }
-        let last = transactions[count - 1]
-        result.passedCursors = passed.filter { $0.value < last.token }
-        result.transactionCount = count
-        result.isFinished = last.token >= allowed
+        decision.describe(in: &result)
+        guard let last = decision.last else { return }
         transactions.removeFirst(count)
         purgedToken = last.token
-        firstKeptChange = last.firstChange + Int64(last.changeCount)
+        firstKeptChange = last.nextChange
     }
 
     /// The last token before the bound.

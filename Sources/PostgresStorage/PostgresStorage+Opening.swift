@@ -77,20 +77,10 @@ extension PostgresStorage {
         try connection.run(
             (["CREATE SCHEMA IF NOT EXISTS \(schema)"] + statements).map { PostgresStatement($0) }, "make the store")
         let own = [
-            ("formatVersion", String(PostgresSchema.formatVersion)), ("storeID", UUID().uuidString.lowercased()),
+            (key: "formatVersion", value: String(PostgresSchema.formatVersion)),
+            (key: "storeID", value: UUID().uuidString.lowercased()),
         ]
-        try put(own + StoredModel.metadata(model).map { ($0.key, $0.value) }, connection)
-    }
-
-    private func put(_ metadata: [(String, String)], _ connection: PostgresConnection) throws(StoreError) {
-        var statement = PostgresStatement(
-            """
-            INSERT INTO _metadata (key, value) SELECT * FROM unnest($1::text[], $2::text[]) \
-            ON CONFLICT (key) DO UPDATE SET value = excluded.value
-            """)
-        statement.bind(metadata.map(\.0))
-        statement.bind(metadata.map(\.1))
-        try connection.run(statement, "open the store")
+        try connection.run(.putMetadata(own + StoredModel.metadata(model)), "open the store")
     }
 
     /// Checks that the store is of this model.
@@ -110,7 +100,8 @@ extension PostgresStorage {
         let stored = StoredModel { metadata[$0] }
         switch stored.agreement(with: model) {
         case .same: break
-        case .serves: if adopts { try put(StoredModel.metadata(model).map { ($0.key, $0.value) }, connection) }
+        case .serves:
+            if adopts { try connection.run(.putMetadata(StoredModel.metadata(model)), "open the store") }
         case .differs: throw stored.mismatch(model, path: path)
         }
     }

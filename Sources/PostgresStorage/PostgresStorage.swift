@@ -15,9 +15,10 @@ final class PostgresStorage: Storage {
     /// Whether the store was opened once: a server that cannot be reached afterwards is waited for.
     private let wasOpened = Atomic<Bool>(false)
 
-    init(model: ObjectModel, address: ConnectionAddress, options: PostgresOptions) {
+    /// - Throws: as ``ConnectionAddress/init(_:schema:)``.
+    init(url: String, schema: String, model: ObjectModel, options: PostgresOptions) throws(StoreError) {
         self.model = model
-        self.address = address
+        address = try ConnectionAddress(url, schema: schema)
         self.options = options
         tables = PostgresTable.all(model)
         readers = PostgresReaderPool(maximumCount: options.maximumReaderCount)
@@ -39,7 +40,7 @@ final class PostgresStorage: Storage {
 
     func read<Result>(_ body: (any SnapshotSession, FetchRequestCache?) throws -> Result) throws -> Result {
         try readers.read(connect) { connection in
-            connection.enqueue(PostgresStatement("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"))
+            connection.enqueue(.beginReading)
             let result = try body(PostgresSnapshot(connection, model, tables), nil)
             try connection.run(PostgresStatement("COMMIT"), "read the store")
             return result

@@ -20,8 +20,7 @@ extension Store {
     public static func postgres(
         url: String, schema: String = "ingest", model: ObjectModel, options: PostgresOptions = PostgresOptions()
     ) throws(StoreError) -> Store {
-        let address = try ConnectionAddress(url, schema: schema)
-        let storage = PostgresStorage(model: model, address: address, options: options)
+        let storage = try PostgresStorage(url: url, schema: schema, model: model, options: options)
         try storage.makeReady()
         return Store(storage, model: model)
     }
@@ -32,8 +31,7 @@ extension Store {
     public static func postgresForReading(
         url: String, schema: String = "ingest", model: ObjectModel, options: PostgresOptions = PostgresOptions()
     ) throws(StoreError) -> Store {
-        let address = try ConnectionAddress(url, schema: schema)
-        let storage = PostgresStorage(model: model, address: address, options: options)
+        let storage = try PostgresStorage(url: url, schema: schema, model: model, options: options)
         try storage.checkReady()
         return Store(storage, model: model)
     }
@@ -44,8 +42,7 @@ extension Store {
     package static func existsInPostgres(
         url: String, schema: String = "ingest", model: ObjectModel
     ) throws(StoreError) -> Bool {
-        let address = try ConnectionAddress(url, schema: schema)
-        let storage = PostgresStorage(model: model, address: address, options: PostgresOptions())
+        let storage = try PostgresStorage(url: url, schema: schema, model: model, options: PostgresOptions())
         return try storage.holdsStore(try storage.connect(.reader))
     }
 

@@ -29,6 +29,29 @@ extension RowSource {
     package func exactCount(_ request: CheckedFetchRequest) throws -> Int? { nil }
 }
 
+// The fetches of a snapshot whose rows the evaluator judges.
+extension SnapshotSession where Self: RowSource {
+    package func objects(_ request: CheckedFetchRequest) throws -> [FetchedObject] {
+        try EvaluatedFetch(self, request).objects()
+    }
+
+    package func objects(
+        _ request: CheckedFetchRequest, withOrder: Bool, each: (FetchedObject, [Value]) throws -> Bool
+    ) throws {
+        try EvaluatedFetch(self, request).forEachObject(withOrder: withOrder, each)
+    }
+
+    package func batches(_ request: CheckedFetchRequest, size: Int) throws -> any ObjectBatches {
+        FetchedBatchesInMemory(try objects(request), size: size)
+    }
+
+    package func rows(_ request: CheckedFetchRequest) throws -> [FetchedRow] {
+        try EvaluatedFetch(self, request).rows()
+    }
+
+    package func count(_ request: CheckedFetchRequest) throws -> Int { try EvaluatedFetch(self, request).count() }
+}
+
 /// Answers fetch requests with the evaluator, for a storage that cannot judge them by itself.
 ///
 /// All rows that a request's condition is true of are in memory at the time, unless the storage orders them itself.

@@ -2,7 +2,7 @@ import Foundation
 import ObjectGraph
 import PostgresStorage
 
-/// How the configured store is opened: the one place that knows which storage it is in.
+/// How the configured store is opened, in a file or in PostgreSQL.
 extension WorkerConfiguration {
     /// Opens the store for writing, and makes it where there is none.
     ///

@@ -166,11 +166,9 @@ package final class WorkerRuntime: Sendable {
         do {
             let desk = try ControlDesk(configuration: configuration, store: store, logger: logger)
             let path = configuration.controlPath
-            if configuration.store.url != nil {
-                // A file has its folder already.
-                let folder = URL(fileURLWithPath: path).deletingLastPathComponent()
-                try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-            }
+            // A store in PostgreSQL has made no folder.
+            let folder = URL(fileURLWithPath: path).deletingLastPathComponent()
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
             let server = try ControlServer(path: path, desk: desk, logger: logger)
             worker.control = desk
             logger.info("the worker takes requests", metadata: ["socket": "\(path)"])

@@ -10,6 +10,21 @@ struct PostgresStatement {
 
     init(_ sql: String) { self.sql = sql }
 
+    /// Begins a transaction that reads one snapshot.
+    static let beginReading = PostgresStatement("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+
+    /// Stores values of the store itself under their keys.
+    static func putMetadata(_ values: some Collection<(key: String, value: String)>) -> PostgresStatement {
+        var statement = PostgresStatement(
+            """
+            INSERT INTO _metadata (key, value) SELECT * FROM unnest($1::text[], $2::text[]) \
+            ON CONFLICT (key) DO UPDATE SET value = excluded.value
+            """)
+        statement.bind(values.map(\.key))
+        statement.bind(values.map(\.value))
+        return statement
+    }
+
     // MARK: Single values
 
     mutating func bind(_ number: Int64?) {

@@ -67,22 +67,4 @@ extension PostgresSnapshot {
             query.add("t._entity IN (\(PostgresText.literals(request.entities.map(\.name))))")
         }
     }
-
-    func objects(_ request: CheckedFetchRequest) throws -> [FetchedObject] {
-        try EvaluatedFetch(self, request).objects()
-    }
-
-    func objects(
-        _ request: CheckedFetchRequest, withOrder: Bool, each: (FetchedObject, [Value]) throws -> Bool
-    ) throws {
-        try EvaluatedFetch(self, request).forEachObject(withOrder: withOrder, each)
-    }
-
-    func batches(_ request: CheckedFetchRequest, size: Int) throws -> any ObjectBatches {
-        FetchedBatchesInMemory(try objects(request), size: size)
-    }
-
-    func rows(_ request: CheckedFetchRequest) throws -> [FetchedRow] { try EvaluatedFetch(self, request).rows() }
-
-    func count(_ request: CheckedFetchRequest) throws -> Int { try EvaluatedFetch(self, request).count() }
 }

@@ -76,9 +76,8 @@ struct PostgresReadPlan {
     private func rows(_ table: PostgresTable, _ keys: RowKeys, _ limit: Int?) throws(StoreError) -> PostgresStatement {
         let head = "SELECT \(table.selection("t")) FROM \(table.name) t"
         // Without an order, which would let the server walk the primary keys of the whole table.
-        let end = "LIMIT"
         func lookUp(_ column: String, _ kind: ColumnKind) -> PostgresStatement {
-            PostgresStatement("\(head) WHERE t.\(column) = ANY(\(kind.comparableList(1))) \(end) $2::int8")
+            PostgresStatement("\(head) WHERE t.\(column) = ANY(\(kind.comparableList(1))) LIMIT $2::int8")
         }
         var statement: PostgresStatement
         switch keys {
@@ -104,7 +103,7 @@ struct PostgresReadPlan {
             statement = PostgresStatement(
                 """
                 \(head) JOIN unnest(\(lists.joined(separator: ", "))) AS k(\(names.joined(separator: ", "))) \
-                ON \((conditions + kind).joined(separator: " AND ")) \(end) $\(lists.count + 1)::int8
+                ON \((conditions + kind).joined(separator: " AND ")) LIMIT $\(lists.count + 1)::int8
                 """)
             for (position, slot) in constraint.slots.enumerated() {
                 try statement.bind(tuples.map { $0[position] }, as: table.kinds[slot])
@@ -152,7 +151,7 @@ final class PostgresRowReader: RowReader {
     }
 
     func load(_ plan: [ReadRequest], each: (Int, ReadAnswer) -> Void) throws(StoreError) {
-        connection.enqueue(PostgresStatement("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"))
+        connection.enqueue(.beginReading)
         do throws(StoreError) {
             let results = try connection.run(
                 try plans.statements(plan) + [PostgresStatement("COMMIT")], "read the store")

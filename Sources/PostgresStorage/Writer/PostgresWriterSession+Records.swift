@@ -214,16 +214,7 @@ extension PostgresWriterSession {
     }
 
     /// Stores values under their keys with the next round trip.
-    func putMetadata(_ values: [String: String]) {
-        var statement = PostgresStatement(
-            """
-            INSERT INTO _metadata (key, value) SELECT * FROM unnest($1::text[], $2::text[]) \
-            ON CONFLICT (key) DO UPDATE SET value = excluded.value
-            """)
-        statement.bind(Array(values.keys))
-        statement.bind(Array(values.values))
-        connection.enqueue(statement)
-    }
+    func putMetadata(_ values: [String: String]) { connection.enqueue(.putMetadata(values)) }
 
     // MARK: Conflicts
 

@@ -24,27 +24,16 @@ extension PostgresWriterSession {
             result.isFinished = false
             return pending
         }
-        let wanted = try lastWanted(purge.bound)
-        var allowed = wanted
-        let cursors = try connection.run(PostgresStatement("SELECT name, token, time FROM _cursor"))
-        for cursor in cursors.rows where cursor.integer(1) < wanted {
-            if let limit = purge.passesCursorsSavedBefore, cursor.integer(2) < limit {
-                result.passedCursors[cursor.text(0)] = cursor.integer(1)
-            } else {
-                result.holdingCursors[cursor.text(0)] = cursor.integer(1)
-                allowed = min(allowed, cursor.integer(1))
-            }
+        let cursors = try connection.run(PostgresStatement("SELECT name, token, time FROM _cursor")).rows.map {
+            StoredCursor(name: $0.text(0), token: $0.integer(1), time: $0.integer(2))
         }
-        guard let chosen = try choose(through: allowed, purge) else {
-            result.passedCursors = [:]
-            return pending
-        }
-        result.passedCursors = result.passedCursors.filter { $0.value < chosen.token }
-        result.transactionCount = chosen.count
-        result.isFinished = chosen.token >= allowed
-        _ = try first("DELETE FROM _history_transaction WHERE token <= $1::int8", chosen.token)
-        putMetadata(["purgedToken": "\(chosen.token)", "nextChange": "\(chosen.nextChange)"])
-        return chosen.nextChange
+        var decision = PurgeDecision(purge, through: try lastWanted(purge.bound), cursors)
+        try choose(purge, &decision)
+        decision.describe(in: &result)
+        guard let last = decision.last else { return pending }
+        _ = try first("DELETE FROM _history_transaction WHERE token <= $1::int8", last.token)
+        putMetadata(["purgedToken": "\(last.token)", "nextChange": "\(last.nextChange)"])
+        return last.nextChange
     }
 
     /// The last token before the bound.
@@ -58,25 +47,19 @@ extension PostgresWriterSession {
         }
     }
 
-    private typealias Choice = (token: Int64, nextChange: Int64, count: Int)
-
-    /// The oldest transactions within the limits, at least one.
-    private func choose(through token: Int64, _ purge: HistoryPurge) throws(StoreError) -> Choice? {
+    /// Lets the decision take the oldest transactions within the limits.
+    private func choose(_ purge: HistoryPurge, _ decision: inout PurgeDecision) throws(StoreError) {
         var statement = PostgresStatement(
             """
             SELECT token, "firstChange" + "changeCount", "changeCount" FROM _history_transaction \
             WHERE token <= $1::int8 ORDER BY token LIMIT $2::int8
             """)
-        statement.bind(token)
+        statement.bind(decision.allowed)
         statement.bind(Int64(max(1, purge.transactionLimit)))
-        var choice: Choice?
-        var changeCount = 0
         for row in try connection.run(statement, "remove old history").rows {
-            changeCount += Int(row.integer(2))
-            if choice != nil, changeCount > purge.changeLimit { break }
-            choice = (row.integer(0), row.integer(1), (choice?.count ?? 0) + 1)
+            let (token, next) = (row.integer(0), row.integer(1))
+            if !decision.take(token: token, nextChange: next, changeCount: Int(row.integer(2))) { break }
         }
-        return choice
     }
 
     // MARK: Changes

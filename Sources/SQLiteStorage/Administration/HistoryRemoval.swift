@@ -27,35 +27,22 @@ private struct HistoryRemoval {
             result.isFinished = false
             return pending
         }
-        let wanted = try lastWanted(purge.bound)
-        var allowed = wanted
-        for (name, cursor) in try cursors() where cursor.token < wanted {
-            if let limit = purge.passesCursorsSavedBefore, cursor.time < limit {
-                result.passedCursors[name] = cursor.token
-            } else {
-                result.holdingCursors[name] = cursor.token
-                allowed = min(allowed, cursor.token)
-            }
-        }
-        guard let chosen = try choose(through: allowed, purge) else {
-            result.passedCursors = [:]
-            return pending
-        }
-        result.passedCursors = result.passedCursors.filter { $0.value < chosen.token }
-        result.transactionCount = chosen.count
-        result.isFinished = chosen.token >= allowed
+        var decision = PurgeDecision(purge, through: try lastWanted(purge.bound), try cursors())
+        try choose(purge, &decision)
+        decision.describe(in: &result)
+        guard let last = decision.last else { return pending }
         let removal = try store.statement("DELETE FROM _history_transaction WHERE token <= ?")
-        removal.bind(1, chosen.token)
+        removal.bind(1, last.token)
         try removal.run()
         let metadata = try store.statement(
             """
             INSERT INTO _metadata (key, value) VALUES ('purgedToken', ?1), ('nextChange', ?2) \
             ON CONFLICT (key) DO UPDATE SET value = excluded.value
             """)
-        metadata.bind(1, String(chosen.token))
-        metadata.bind(2, String(chosen.nextChange))
+        metadata.bind(1, String(last.token))
+        metadata.bind(2, String(last.nextChange))
         try metadata.run()
-        return chosen.nextChange
+        return last.nextChange
     }
 
     /// The last token before the bound.
@@ -72,33 +59,30 @@ private struct HistoryRemoval {
         }
     }
 
-    private func cursors() throws(StoreError) -> [String: (token: Int64, time: Int64)] {
+    private func cursors() throws(StoreError) -> [StoredCursor] {
         let statement = try store.statement("SELECT name, token, time FROM _cursor")
-        var cursors: [String: (token: Int64, time: Int64)] = [:]
-        while try statement.step() { cursors[statement.text(0)] = (statement.integer(1), statement.integer(2)) }
+        var cursors: [StoredCursor] = []
+        while try statement.step() {
+            cursors.append(
+                StoredCursor(name: statement.text(0), token: statement.integer(1), time: statement.integer(2)))
+        }
         return cursors
     }
 
-    private typealias Choice = (token: Int64, nextChange: Int64, count: Int)
-
-    /// The oldest transactions within the limits, at least one.
-    private func choose(through token: Int64, _ purge: HistoryPurge) throws(StoreError) -> Choice? {
+    /// Lets the decision take the oldest transactions within the limits.
+    private func choose(_ purge: HistoryPurge, _ decision: inout PurgeDecision) throws(StoreError) {
         let statement = try store.statement(
             """
             SELECT token, firstChange + changeCount, changeCount FROM _history_transaction WHERE token <= ? \
             ORDER BY token LIMIT ?
             """)
-        statement.bind(1, token)
+        statement.bind(1, decision.allowed)
         statement.bind(2, max(1, purge.transactionLimit))
         defer { statement.reset() }
-        var choice: Choice?
-        var changeCount = 0
         while try statement.step() {
-            changeCount += Int(statement.integer(2))
-            if choice != nil, changeCount > purge.changeLimit { break }
-            choice = (statement.integer(0), statement.integer(1), (choice?.count ?? 0) + 1)
+            let (token, next) = (statement.integer(0), statement.integer(1))
+            if !decision.take(token: token, nextChange: next, changeCount: Int(statement.integer(2))) { break }
         }
-        return choice
     }
 
     // MARK: Changes

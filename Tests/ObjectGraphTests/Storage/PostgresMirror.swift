@@ -47,22 +47,8 @@ extension MemoryTables {
             if let entity = model.entity(named: name) { tombstones[entity.rootIndex][identity] = tombstone }
         }
         try readRecords(snapshot)
-    }
-
-    private mutating func readRecords(_ snapshot: PostgresSnapshot) throws {
-        purgedToken = try snapshot.purgedToken()
         firstKeptChange = try snapshot.metadata("nextChange").flatMap { Int64($0) } ?? 1
         lastToken = try snapshot.integer(PostgresQuery(), "SELECT token FROM _token")
-        transactions = try snapshot.transactions(HistorySelection(), limit: .max)
-        changes = try snapshot.changes(HistorySelection(), limit: .max)
-        try snapshot.ranges(HistorySelection()) { range in
-            ranges.append(range)
-            return true
-        }
-        cursors = try snapshot.cursors()
-        positions = try snapshot.positions()
-        deadLetters = try snapshot.deadLetters(DeadLetterSelection(), after: 0, limit: .max)
-        conflicts = try snapshot.conflicts(after: 0, limit: .max)
         let sent = try snapshot.all(
             PostgresQuery(), "SELECT substr(key, 16), value FROM _metadata WHERE key LIKE 'sentDeadLetter:%'"
         ) { ($0.text(0), Int64($0.text(1)) ?? 0) }

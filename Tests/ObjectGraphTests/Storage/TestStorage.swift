@@ -93,6 +93,15 @@ extension MemoryTables {
                 tombstones[entity.rootIndex][identity] = tombstone
             }
         }
+        try readRecords(session)
+        let sent = try snapshot.all("SELECT substr(key, 16), value FROM _metadata WHERE key LIKE 'sentDeadLetter:%'") {
+            ($0.text(0), $0.value(1).text.flatMap { Int64($0) } ?? 0)
+        }
+        sentDeadLetters = Dictionary(uniqueKeysWithValues: sent)
+    }
+
+    /// Copies the history and the records beside the objects.
+    mutating func readRecords(_ session: any SnapshotSession) throws {
         purgedToken = try session.purgedToken()
         transactions = try session.transactions(HistorySelection(), limit: .max)
         changes = try session.changes(HistorySelection(), limit: .max)
@@ -104,10 +113,6 @@ extension MemoryTables {
         positions = try session.positions()
         deadLetters = try session.deadLetters(DeadLetterSelection(), after: 0, limit: .max)
         conflicts = try session.conflicts(after: 0, limit: .max)
-        let sent = try snapshot.all("SELECT substr(key, 16), value FROM _metadata WHERE key LIKE 'sentDeadLetter:%'") {
-            ($0.text(0), $0.value(1).text.flatMap { Int64($0) } ?? 0)
-        }
-        sentDeadLetters = Dictionary(uniqueKeysWithValues: sent)
     }
 }
 
