@@ -149,7 +149,7 @@ struct ModelChanges {
             let types = ["string", "integer16", "integer64", "double", "decimal", "boolean", "date"]
             lines[index] = line.replacing(/type: \w+/, with: "type: \(types.randomElement(using: &random) ?? "string")")
         case 7:
-            let rules = ["nullify", "cascade", "deny", "noAction"]
+            let rules = DeleteRule.allCases.map(\.rawValue)
             lines[index] = line.replacing(
                 /delete: \w+/, with: "delete: \(rules.randomElement(using: &random) ?? "deny")")
         case 8: if isProperty { rename(index, &lines) }
