@@ -12,7 +12,7 @@ import Testing
 /// The seed is printed with a failure; `INGEST_TEST_SEED=n swift test --filter MigrationStormTests` runs that one again,
 /// and `INGEST_TEST_RUNS=n` makes the runs more.
 @Suite struct MigrationStormTests {
-    @Test func everyChangeMigratesSoundlyOrIsRefusedUnharmed() throws {
+    @Test func `every change migrates soundly or is refused unharmed`() throws {
         let environment = ProcessInfo.processInfo.environment
         let seed = environment["INGEST_TEST_SEED"].flatMap { UInt64($0) }
         let count = seed != nil ? 1 : environment["INGEST_TEST_RUNS"].flatMap { UInt64($0) } ?? 25
