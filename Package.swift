@@ -71,6 +71,7 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
             ],
+            resources: [.embedInCode("Console/Page")],
             swiftSettings: strict),
         .executableTarget(
             name: "ingest-worker",

@@ -1,6 +1,6 @@
-/// Draws a model as Mermaid text; equal models give equal texts.
+/// Draws a model as Mermaid text or as SVG; equal models give equal texts.
 public struct ModelDiagram {
-    private let model: ObjectModel
+    let model: ObjectModel
 
     /// Makes the diagrams of a model.
     public init(_ model: ObjectModel) { self.model = model }

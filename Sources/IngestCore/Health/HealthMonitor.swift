@@ -42,6 +42,15 @@ package final class HealthMonitor: Sendable {
         }
     }
 
+    /// Lists the partitions that are not read, with their reasons.
+    package func partitionFaults() -> [HealthState.PartitionFault] {
+        let time = now()
+        return state.withLock { $0.partitionFaults(at: time) }.map {
+            HealthState.PartitionFault(
+                topic: $0.topic, partition: $0.partition, state: $0.state, reason: redactor.redacted($0.reason))
+        }
+    }
+
     private static let origin = SuspendingClock.now
 
     /// Reads a clock that neither jumps nor runs while the machine sleeps.

@@ -244,15 +244,47 @@ package struct HealthState: Sendable {
     }
 
     private func partitionsFailure(at time: Double) -> String? {
-        let overdue = waiting.filter { time - $0.value.since > rules.waitingSeconds }
-        // The report names the gravest fault of each partition.
-        let all = halted.mapValues { "halted: \($0)" }
-            .merging(overdue.mapValues { "waits: \($0.reason)" }) { graver, _ in graver }
-            .merging(silent.mapValues { "is stalled: \($0)" }) { graver, _ in graver }
-        guard !all.isEmpty else { return nil }
-        let sorted = all.sorted { ($0.key.topic, $0.key.partition) < ($1.key.topic, $1.key.partition) }
-        let shown = sorted.prefix(5).map { "\($0.key.name) \($0.value)" }
-        let more = sorted.count > shown.count ? ["and \(sorted.count - shown.count) more"] : []
+        let faults = partitionFaults(at: time)
+        guard !faults.isEmpty else { return nil }
+        let shown = faults.prefix(5).map { fault in
+            "\(Partition(topic: fault.topic, partition: fault.partition).name) \(fault.state.words): \(fault.reason)"
+        }
+        let more = faults.count > shown.count ? ["and \(faults.count - shown.count) more"] : []
         return (shown + more).joined(separator: "; ")
+    }
+
+    /// A partition that is not read, and the reason.
+    package struct PartitionFault: Sendable, Equatable {
+        /// The kinds of fault, the gravest first; the raw values are stable.
+        package enum State: String, Sendable {
+            case halted, waiting, stalled
+
+            var words: String {
+                switch self {
+                case .halted: "halted"
+                case .waiting: "waits"
+                case .stalled: "is stalled"
+                }
+            }
+        }
+
+        /// The topic's name.
+        package let topic: String
+        /// The partition's number; -1 where the whole topic is meant.
+        package let partition: Int32
+        /// The kind of fault.
+        package let state: State
+        /// The reason.
+        package let reason: String
+    }
+
+    /// The partitions that are not read, each with its gravest fault, in the order of topics and numbers.
+    package func partitionFaults(at time: Double) -> [PartitionFault] {
+        let overdue = waiting.filter { time - $0.value.since > rules.waitingSeconds }
+        return halted.mapValues { (PartitionFault.State.halted, $0) }
+            .merging(overdue.mapValues { (.waiting, $0.reason) }) { graver, _ in graver }
+            .merging(silent.mapValues { (.stalled, $0) }) { graver, _ in graver }
+            .map { PartitionFault(topic: $0.topic, partition: $0.partition, state: $1.0, reason: $1.1) }
+            .sorted { ($0.topic, $0.partition) < ($1.topic, $1.partition) }
     }
 }

@@ -42,6 +42,7 @@ package final class WorkerRuntime: Sendable {
     private let deadLetters: Outbox?
     private let probe: BrokerProbe
     private let feed: ChangeFeed
+    private let sampler: ConsoleSampler
     private let takeover: RebuildTakeover?
     /// A report reads the store, and waits for one of its connections where others read: one does at a time.
     private let statusQueue = DispatchQueue(label: "status")
@@ -73,6 +74,7 @@ package final class WorkerRuntime: Sendable {
         self.health = health
         metrics = WorkerMetrics(
             version: Self.version, librdkafka: KafkaLibrary.versionString, sqlite: Store.sqliteVersion)
+        sampler = ConsoleSampler(metrics)
         health.report(.starting(step: "opening the store"))
         if configuration.topics.isEmpty {
             throw RouteError(message: "There is no topic to read. Name some in 'topics'; 'replay' reads files")
@@ -138,7 +140,7 @@ package final class WorkerRuntime: Sendable {
     /// The services, those last that stop first: the consumer, then the publisher with what the consumer left.
     private func services(_ signals: [UnixSignal], _ control: ControlServer?) -> ServiceGroup {
         var services: [any Service] = []
-        if configuration.http.enabled { services.append(httpServer()) }
+        if configuration.http.enabled { services += [httpServer(), sampler] }
         if let control {
             services.append(BlockingService(name: "control", body: control.run, stop: control.requestStop))
         }
@@ -185,6 +187,7 @@ package final class WorkerRuntime: Sendable {
         let routes =
             HTTPRoute.health(health, bearerToken: configuration.http.bearerToken) + ConsolePage.routes
             + [.metrics(metrics.registry), .status { [self] in try await statusQueue.run { try self.statusReport() } }]
+            + ConsoleAPI(store: store, sampler: sampler).routes
             // A store that is not in its place has no feed.
             + (takeover == nil ? [feed.route] : [])
         let host = configuration.http.host
@@ -233,25 +236,12 @@ package final class WorkerRuntime: Sendable {
         let (positions, token, deadLetters) = try store.read {
             (try $0.positions(), try $0.lastToken(), try $0.deadLetterCount())
         }
-        let checks = health.readiness()
-        let places = positions.map {
-            "{\"topic\":\(JSONText.string($0.topic)),\"partition\":\($0.partition),\"nextOffset\":\($0.nextOffset)}"
-        }
-        let failures = checks.filter { !$0.isOK }.map {
-            "{\"check\":\(JSONText.string($0.name)),\"reason\":\(JSONText.string($0.reason ?? ""))}"
-        }
-        let text = """
-            {"version":"\(Self.version)","startedAt":"\(Timestamp.text(startedAt))",\
-            "ready":\(checks.allSatisfy { $0.isOK }),"failures":[\(failures.joined(separator: ","))],\
-            "store":{"path":\(JSONText.string(configuration.storePlace)),"model":\(JSONText.string(store.model.name)),\
-            "bytes":\(Int(metrics.storeBytes.value)),"walBytes":\(Int(metrics.walBytes.value))},\
-            "history":{"token":\(token),"notified":\(deliveredToken.map { "\($0)" } ?? "null")},\
-            "counts":{"records":\(metrics.records.value),"stale":\(metrics.stale.value),\
-            "placeholders":\(metrics.placeholders.value),"chunks":\(metrics.chunks.value),\
-            "commits":\(metrics.commits.value),"notifications":\(metrics.notifications.value)},\
-            "deadLetters":\(deadLetters),"positions":[\(places.joined(separator: ","))]}
-            """
-        return [UInt8](text.utf8)
+        let report = StatusReport(
+            version: Self.version, startedAt: startedAt, storePlace: configuration.storePlace,
+            modelName: store.model.name, positions: positions, token: token, notifiedToken: deliveredToken,
+            deadLetters: deadLetters, checks: health.readiness(), faults: health.partitionFaults(),
+            recordsPerSecond: sampler.recordsPerSecond, metrics: metrics)
+        return [UInt8](report.json.utf8)
     }
 }
 

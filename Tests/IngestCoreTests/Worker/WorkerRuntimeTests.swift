@@ -223,17 +223,21 @@ import Testing
         try await harness.waitForPosition(1)
         let bytes = try #require(try harness.runtime?.statusReport())
         let status = try #require(try JSONSerialization.jsonObject(with: Data(bytes)) as? NSDictionary)
-        let counts = ConsolePage.script.prefix { $0 != "}" }
-        let paths =
-            counts.matches(of: /": "([A-Za-z.]+)"/).map { String($0.1) }
-            + ["version", "store.model", "store.path", "startedAt"]
+        let script = String(decoding: PackageResources.console_js, as: UTF8.self)
+        let paths = Set(
+            script.matches(of: /"((?:counts|history)\.[A-Za-z]+)"/).map { String($0.1) }
+                + script.matches(of: /status\.((?:version|startedAt|store|verdict)(?:\.[A-Za-z]+)*)/).map {
+                    String($0.1).replacing(/\.(map|length)$/, with: "")
+                })
         #expect(paths.count > 12)
         for path in paths {
             let found = path.split(separator: ".").reduce(status as Any?) { ($0 as? NSDictionary)?[String($1)] }
             #expect(found != nil, "\(path)")
         }
         let position = try #require((status["positions"] as? [NSDictionary])?.first)
-        for key in ["topic", "partition", "nextOffset"] { #expect(position[key] != nil, "\(key)") }
+        let keys = Set(script.matches(of: /position\.([A-Za-z]+)/).map { String($0.1) })
+        #expect(keys.count > 4)
+        for key in keys { #expect(position[key] != nil, "\(key)") }
         try await harness.stop()
     }
 

@@ -120,3 +120,48 @@ struct ModelDiagramTests {
         #expect(ModelDiagram(model).classText.contains("    Person \"0..5\" -- \"0..5\" Person : friends: nullify\n"))
     }
 }
+
+/// The drawing of a model.
+@Suite struct ModelDrawingTests {
+    private struct Box {
+        let x, y, width, height: Double
+
+        func isApart(from other: Box) -> Bool {
+            x + width <= other.x || other.x + other.width <= x || y + height <= other.y || other.y + other.height <= y
+        }
+    }
+
+    /// The boxes of a drawing by entity.
+    private func boxes(_ svg: String) throws -> [String: Box] {
+        var boxes: [String: Box] = [:]
+        let pattern = /data-entity="([^"]+)"><rect class="box" x="([^"]+)" y="([^"]+)" width="([^"]+)" height="([^"]+)"/
+        for found in svg.matches(of: pattern) {
+            let numbers = try [found.2, found.3, found.4, found.5].map { try #require(Double($0)) }
+            boxes[String(found.1)] = Box(x: numbers[0], y: numbers[1], width: numbers[2], height: numbers[3])
+        }
+        return boxes
+    }
+
+    @Test(arguments: ["chat", "work-orders"])
+    func `the drawing has a box for each entity and none covers another`(_ name: String) throws {
+        let model = try ObjectModel.load(
+            path: PackageFiles.root.appendingPathComponent("config/models/\(name).yaml").path)
+        let boxes = try boxes(ModelDiagram(model).svg)
+        #expect(Set(boxes.keys) == Set(model.entities.map(\.name)))
+        for (name, box) in boxes {
+            for (other, second) in boxes where name < other {
+                #expect(box.isApart(from: second), "\(name) and \(other)")
+            }
+        }
+    }
+
+    @Test func `names with signs of XML are escaped`() throws {
+        let model = try ObjectModel.parse(
+            """
+            model: "a<b&c"
+            entities:
+              Thing: { identity: id, attributes: { id: { type: string } } }
+            """)
+        #expect(ModelDiagram(model).svg.contains("aria-label=\"The model a&lt;b&amp;c\""))
+    }
+}

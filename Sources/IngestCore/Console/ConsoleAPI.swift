@@ -1,0 +1,121 @@
+import Dispatch
+import Hummingbird
+import ObjectGraph
+
+/// The JSON that the console asks for, read from the store and from the samples.
+///
+/// All paths begin with `/console/api/` and ask for the token where there is one. A read waits for its turn on one queue,
+/// so the console never holds more than one of the store's connections.
+final class ConsoleAPI: Sendable {
+    private let store: Store
+    private let sampler: ConsoleSampler
+    private let queue = DispatchQueue(label: "console")
+
+    /// The objects and dead letters of an answer at most.
+    static let pageLength = 50
+    /// The changes of one object that its timeline shows at most.
+    static let timelineLength = 200
+
+    init(store: Store, sampler: ConsoleSampler) {
+        self.store = store
+        self.sampler = sampler
+    }
+
+    var routes: [HTTPRoute] {
+        [
+            route("samples") { [sampler] in sampler.json(after: try $0.time("after")) },
+            route("model") { [store] _ in
+                var text = ""
+                ModelDescription(store.model).appendJSON(to: &text)
+                return text
+            },
+            HTTPRoute("/console/api/model.svg") { [store] _ in
+                .text(ModelDiagram(store.model).svg, type: "image/svg+xml; charset=utf-8")
+            },
+            route("objects", objects), route("object", object), route("dead-letters", deadLetters),
+        ]
+    }
+
+    /// Makes a route whose answer is read on the queue; a refused question is answered with its code and place.
+    private func route(_ name: String, _ answer: @escaping @Sendable (ConsoleQuestion) throws -> String) -> HTTPRoute {
+        HTTPRoute("/console/api/\(name)") { [queue] request in
+            do {
+                let question = try ConsoleQuestion(request)
+                return .bytes(try await queue.run { Array(try answer(question).utf8) }, type: "application/json")
+            } catch let error as any CodedError {
+                return .problem(.badRequest, detail: "\(error.message). \(error.remedy)", code: error.stableCode)
+            }
+        }
+    }
+
+    // MARK: Objects
+
+    /// A page of objects that a condition selects, with the place of the next page.
+    private func objects(_ question: ConsoleQuestion) throws -> String {
+        let request = try question.request(model: store.model)
+        let page = try store.read { try $0.page(request) }
+        var text = "{\"objects\":["
+        for (index, object) in page.objects.enumerated() {
+            if index > 0 { text += "," }
+            object.appendJSON(to: &text)
+        }
+        return text + "],\"next\":\(page.next.map { JSONText.string($0.description) } ?? "null")}"
+    }
+
+    /// One object with its timeline, the newest change first.
+    private func object(_ question: ConsoleQuestion) throws -> String {
+        let entity = try question.entity(store.model)
+        let identity = try question.text("id")
+        guard let key = entity.identity.type.value(fromText: identity) else {
+            throw ConsoleQuestion.Refusal(message: "'id' is no \(entity.identity.type.rawValue)")
+        }
+        var request = FetchRequest(entity.name, where: "\(entity.identity.name) == %@", key)
+        request.limit = 1
+        var history = HistoryRequest()
+        history.entity = entity.name
+        history.identity = key
+        history.limit = Self.timelineLength
+        let checked = try request.checked(with: store.model)
+        let (found, changes) = try store.read { (try $0.page(checked).objects, try $0.history(history)) }
+        var text = "{\"object\":"
+        if let object = found.first { object.appendJSON(to: &text) } else { text += "null" }
+        let lines = changes.transactions.reversed().flatMap { transaction in
+            transaction.changes.map { Self.timeline(transaction, $0) }
+        }
+        return text + ",\"isCut\":\(changes.next != nil),\"timeline\":[\(lines.joined(separator: ","))]}"
+    }
+
+    private static func timeline(_ transaction: HistoryTransaction, _ change: HistoryChange) -> String {
+        let properties = change.properties.map { JSONText.string($0) }.joined(separator: ",")
+        return "{\"token\":\(transaction.token),\"time\":\(JSONText.string(Timestamp.text(transaction.time))),"
+            + "\"author\":\(JSONText.string(transaction.author)),"
+            + "\"source\":\(transaction.source.map { JSONText.string($0) } ?? "null"),"
+            + "\"change\":\(JSONText.string(change.kind.name)),\"properties\":[\(properties)]}"
+    }
+
+    // MARK: Dead letters
+
+    /// The groups of all dead letters, and a page of those that a condition selects.
+    private func deadLetters(_ question: ConsoleQuestion) throws -> String {
+        var selection = DeadLetterSelection()
+        selection.code = question["code"]
+        selection.topic = question["topic"]
+        selection.reason = question["reason"]
+        let after = Int64(question["after"] ?? "") ?? 0
+        let (groups, letters, total) = try store.read {
+            (
+                try $0.deadLetterGroups(), try $0.deadLetters(selection, after: after, limit: Self.pageLength),
+                try $0.deadLetterCount(selection)
+            )
+        }
+        let kinds = groups.map { group in
+            "{\"code\":\(JSONText.string(group.code)),\"topic\":\(JSONText.string(group.topic)),"
+                + "\"entity\":\(group.entity.map { JSONText.string($0) } ?? "null"),\"count\":\(group.count),"
+                + "\"firstTime\":\(JSONText.string(Timestamp.text(group.firstTime))),"
+                + "\"lastTime\":\(JSONText.string(Timestamp.text(group.lastTime)))}"
+        }
+        let next = letters.count == Self.pageLength ? letters.last.map { "\($0.id)" } : nil
+        return "{\"total\":\(total),\"groups\":[\(kinds.joined(separator: ","))],"
+            + "\"letters\":[\(letters.map(DeadLetterLine.text).joined(separator: ","))],\"next\":\(next ?? "null")}"
+    }
+}

@@ -1,0 +1,45 @@
+import ObjectGraph
+import ServiceLifecycle
+import Synchronization
+
+/// Takes a sample of the worker's figures every two seconds, as long as the worker runs.
+final class ConsoleSampler: Service {
+    private let metrics: WorkerMetrics
+    private let samples = Mutex(WorkerSamples())
+
+    init(_ metrics: WorkerMetrics) { self.metrics = metrics }
+
+    func run() async throws {
+        while !Task.isShuttingDownGracefully, !Task.isCancelled {
+            let sample = metrics.sample(at: WriterContext.systemTime())
+            samples.withLock { $0.append(sample) }
+            try? await cancelWhenGracefulShutdown {
+                try await Task.sleep(for: .seconds(WorkerSamples.intervalSeconds))
+            }
+        }
+    }
+
+    /// The records a second of the last seconds, or nil before there are two samples.
+    var recordsPerSecond: Double? { samples.withLock { $0.recordsPerSecond } }
+
+    /// The samples after a time in microseconds, as JSON.
+    func json(after time: Int64) -> String { samples.withLock { $0 }.json(after: time) }
+}
+
+extension WorkerMetrics {
+    /// The records between the store's positions and the partitions' ends, or nil where no end is known.
+    var lag: Int? {
+        let partitions = consumerLag.sorted
+        return partitions.isEmpty ? nil : partitions.reduce(0) { $0 + Int($1.series.value) }
+    }
+
+    func sample(at time: Int64) -> WorkerSamples.Sample {
+        let (commitCounts, commitSeconds) = commitDuration.snapshot
+        let (chunkCounts, operations) = chunkOperations.snapshot
+        return WorkerSamples.Sample(
+            time: time, records: records.value, commits: commitCounts.last ?? 0, commitSeconds: commitSeconds,
+            operations: Int(operations), chunks: chunkCounts.last ?? 0, notifications: notifications.value, lag: lag,
+            memoryBytes: ProcessMetrics.residentMemoryBytes ?? 0, storeBytes: Int(storeBytes.value),
+            logBytes: Int(walBytes.value))
+    }
+}

@@ -1,0 +1,94 @@
+// Questions to the worker, and the forms in which the page shows numbers, times and elements.
+
+let token = sessionStorage.getItem("token") ?? "";
+
+export const element = (id) => document.getElementById(id);
+
+/** Makes an element; children are elements or texts, never HTML. */
+export function make(name, attributes = {}, ...children) {
+  const made = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (value !== null && value !== undefined) made.setAttribute(key, value);
+  }
+  made.append(...children.filter((child) => child !== null));
+  return made;
+}
+
+export function useToken(text) {
+  token = text;
+  sessionStorage.setItem("token", text);
+}
+
+/** Asks the worker; what it refuses is an error with its words. */
+export async function ask(path, options = {}) {
+  const headers = { ...options.headers };
+  if (token) headers.Authorization = `Bearer ${token}`;
+  let answer;
+  try {
+    answer = await fetch(path, { ...options, headers, cache: "no-store" });
+  } catch {
+    throw new Error("The worker does not answer. It is tried again every two seconds.");
+  }
+  element("access").hidden = answer.status !== 401;
+  if (answer.status === 401) throw new Error("The worker asks for its token.");
+  if (!answer.ok && answer.headers.get("content-type")?.startsWith("application/problem+json")) {
+    throw new Error((await answer.json()).detail);
+  }
+  return answer;
+}
+
+/** Asks with parameters, which may hold spaces: the worker reads `+` as itself. */
+export async function askJSON(path, parameters = new URLSearchParams()) {
+  const query = parameters.toString().replaceAll("+", "%20");
+  return (await ask(query ? `${path}?${query}` : path)).json();
+}
+
+/** Follows the changes until the connection ends: calls `take` with each transaction. */
+export async function follow(take) {
+  const answer = await ask("changes?after=latest&granularity=transaction", { headers: { Accept: "text/event-stream" } });
+  if (!answer.ok) return;
+  const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) return;
+    const lines = (rest + value).split("\n");
+    rest = lines.pop();
+    for (const line of lines) if (line.startsWith("data: ")) take(JSON.parse(line.slice(6)));
+  }
+}
+
+// Numbers and times
+
+const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
+const short = new Intl.NumberFormat("en", { maximumFractionDigits: 1 });
+
+export const count = (number) => (number === null || number === undefined ? "–" : whole.format(number));
+export const counted = (number, word) => `${count(number)} ${word}${number === 1 ? "" : "s"}`;
+export const rate = (number) => (number < 10 ? short : whole).format(number);
+
+export function bytes(number) {
+  const units = ["B", "kB", "MB", "GB", "TB"];
+  let unit = 0;
+  while (number >= 1000 && unit < units.length - 1) { number /= 1000; unit += 1; }
+  return `${(unit === 0 ? whole : short).format(number)} ${units[unit]}`;
+}
+
+export function duration(seconds) {
+  if (seconds < 1) return `${short.format(seconds * 1000)} ms`;
+  if (seconds < 90) return `${short.format(seconds)} s`;
+  if (seconds < 5400) return `${whole.format(seconds / 60)} min`;
+  if (seconds < 129600) return `${whole.format(seconds / 3600)} h`;
+  return `${whole.format(seconds / 86400)} days`;
+}
+
+function relative(text) {
+  const seconds = (Date.now() - Date.parse(text)) / 1000;
+  return Math.abs(seconds) < 2 ? "just now" : seconds < 0 ? `in ${duration(-seconds)}` : `${duration(seconds)} ago`;
+}
+
+/** A time relative to now, with the exact one as its tooltip. */
+export const time = (text) => make("time", { datetime: text, title: text }, relative(text));
+
+/** A time as the store has it, with the distance from now as its tooltip. */
+export const exactTime = (text) => make("time", { datetime: text, title: relative(text) }, text.replace("T", " ").replace(/\.\d+/, ""));

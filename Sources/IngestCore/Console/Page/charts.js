@@ -1,0 +1,67 @@
+// Small charts of the last ten minutes, drawn as SVG.
+
+import { bytes, count, duration, element, make, rate } from "./api.js";
+
+const kinds = [
+  { title: "Throughput", unit: (value) => `${rate(value)} records/s`, of: (point) => point[1] },
+  { title: "Behind", unit: (value) => `${count(value)} records`, of: (point) => point[5] },
+  { title: "Time to commit", unit: duration, of: (point) => point[3] },
+  { title: "Operations a chunk", unit: rate, of: (point) => point[4] },
+  { title: "Memory", unit: bytes, of: (point) => point[6] },
+  { title: "Store and its log", unit: bytes, of: (point) => point[7] + point[8] },
+];
+const windowMilliseconds = 600_000;
+const leastMilliseconds = 60_000;
+const [width, height] = [300, 70];
+const namespace = "http://www.w3.org/2000/svg";
+
+let points = [];
+let figures = [];
+
+/** The time after which the next samples are wanted, in milliseconds. */
+export const newest = () => (points.length ? points[points.length - 1][0] : 0);
+
+export function take(samples) {
+  points = points.concat(samples.points).filter((point) => point[0] > newestOf(samples) - windowMilliseconds);
+  if (!figures.length) figures = kinds.map(figure);
+  kinds.forEach((kind, index) => draw(kind, figures[index]));
+}
+
+const newestOf = (samples) => (samples.points.length ? samples.points[samples.points.length - 1][0] : newest());
+
+function shape(name, kind) {
+  const made = document.createElementNS(namespace, name);
+  made.setAttribute("class", kind);
+  return made;
+}
+
+function figure(kind) {
+  const svg = document.createElementNS(namespace, "svg");
+  svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
+  svg.setAttribute("preserveAspectRatio", "none");
+  svg.setAttribute("role", "img");
+  const [area, line] = [shape("path", "area"), shape("path", "line")];
+  svg.append(area, line);
+  const value = make("strong");
+  element("charts").append(make("figure", {}, make("figcaption", {}, kind.title, value), svg));
+  return { svg, area, line, value };
+}
+
+function draw(kind, { svg, area, line, value }) {
+  const known = points.map((point) => [point[0], kind.of(point)]).filter((pair) => pair[1] !== null);
+  const last = known.length ? known[known.length - 1][1] : null;
+  value.textContent = last === null ? "–" : kind.unit(last);
+  const highest = Math.max(...known.map((pair) => pair[1]), 0);
+  svg.setAttribute("aria-label", last === null
+    ? `${kind.title}: nothing yet`
+    : `${kind.title} of the last minutes: now ${kind.unit(last)}, at most ${kind.unit(highest)}`);
+  if (known.length < 2) return;
+  const end = known[known.length - 1][0];
+  const span = Math.max(end - known[0][0], leastMilliseconds);
+  const place = ([at, of]) => [
+    (width * (1 - (end - at) / span)).toFixed(1), (height - 3 - (height - 8) * (of / (highest || 1))).toFixed(1),
+  ];
+  const path = known.map((pair, index) => `${index ? "L" : "M"}${place(pair).join(" ")}`).join("");
+  line.setAttribute("d", path);
+  area.setAttribute("d", `${path}L${width} ${height}L${place(known[0])[0]} ${height}Z`);
+}

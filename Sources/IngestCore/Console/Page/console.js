@@ -1,0 +1,111 @@
+// The page: its views, the verdict, and the turns in which it asks the worker.
+
+import { ask, askJSON, bytes, count, counted, element, follow, make, time, useToken } from "./api.js";
+import * as charts from "./charts.js";
+import { showLetters } from "./letters.js";
+import { address, showModel, showObject, showObjects } from "./objects.js";
+
+const turnMilliseconds = 2000;
+const views = {
+  overview: () => {}, changes: () => {}, letters: showLetters, objects: showObjects, object: showObject, model: showModel,
+};
+const countsShown = {
+  "Records": "counts.records", "Stale events": "counts.stale", "Placeholders made": "counts.placeholders",
+  "Chunks": "counts.chunks", "Commits": "counts.commits", "Notifications": "counts.notifications",
+  "Last transaction": "history.token", "Last notified": "history.notified",
+};
+const maximumTransactions = 100;
+const changesShown = 6;
+let isFollowing = false;
+
+const at = (object, path) => path.split(".").reduce((value, key) => value?.[key], object);
+
+function showVerdict(state, sentence) {
+  element("verdict").dataset.state = state;
+  if (element("sentence").textContent !== sentence) element("sentence").textContent = sentence;
+  document.title = `${state} · ingest-worker`;
+}
+
+function showStatus(status) {
+  showVerdict(status.verdict.state, status.verdict.sentence);
+  element("about").replaceChildren(
+    `${status.version} · model ${status.store.model} · ${status.store.path} · ${bytes(status.store.bytes)} · started `,
+    time(status.startedAt));
+  element("attention").hidden = status.verdict.attention.length === 0;
+  element("things").replaceChildren(...status.verdict.attention.map((thing) => make("li", {},
+    make("strong", {}, thing.title), make("p", {}, thing.reason), make("p", { class: "soft" }, thing.remedy))));
+  element("lettercount").hidden = status.deadLetters === 0;
+  element("lettercount").textContent = count(status.deadLetters);
+  element("positions").replaceChildren(...status.positions.map((position) => make("tr", {},
+    make("td", {}, position.topic), make("td", { class: "number" }, String(position.partition)),
+    make("td", { class: "number" }, count(position.nextOffset)), make("td", { class: "number" }, count(position.lag)),
+    make("td", { class: "state", "data-state": position.state }, position.state), make("td", {}, position.reason ?? ""))));
+  element("nopositions").hidden = status.positions.length > 0;
+  element("counts").replaceChildren(...Object.entries(countsShown).flatMap(([name, path]) =>
+    [make("dt", {}, name), make("dd", {}, count(at(status, path)))]));
+}
+
+// Changes: the reader who scrolls down is not disturbed.
+
+function showChange(event) {
+  const list = element("stream");
+  if (element("pause").checked || list.scrollTop > 4) return;
+  element("nochanges").hidden = true;
+  const { token, source, changes } = event.data;
+  const more = changes.length - changesShown;
+  list.prepend(make("li", {},
+    make("p", {}, make("strong", {}, `Transaction ${count(token)}`), ` ${counted(changes.length, "change")} `,
+      time(event.time), make("span", { class: "soft" }, source ? ` from ${source}` : "")),
+    make("ul", {}, ...changes.slice(0, changesShown).map((change) => make("li", {},
+      `${change.change} ${change.entity} `, make("a", { href: address(change.entity, change.id) }, String(change.id)),
+      make("span", { class: "soft" }, ` ${(change.properties ?? []).join(", ")}`))),
+    more > 0 ? make("li", { class: "soft" }, `and ${count(more)} more`) : null)));
+  while (list.childElementCount > maximumTransactions) list.lastElementChild.remove();
+}
+
+function keepFollowing() {
+  if (isFollowing) return;
+  isFollowing = true;
+  follow(showChange).catch(() => {}).finally(() => setTimeout(() => { isFollowing = false; }, turnMilliseconds));
+}
+
+async function turn() {
+  try {
+    const answer = await ask("status");
+    if (!answer.ok) throw new Error("The worker cannot say how it is.");
+    showStatus(await answer.json());
+    charts.take(await askJSON("console/api/samples", new URLSearchParams({ after: charts.newest() })));
+    keepFollowing();
+  } catch (error) {
+    showVerdict("stopped", error.message);
+  }
+  setTimeout(turn, turnMilliseconds);
+}
+
+// Views
+
+async function show() {
+  const [name, query] = location.hash.slice(1).split("?");
+  const view = name in views ? name : "overview";
+  for (const each of Object.keys(views)) element(each).hidden = each !== view;
+  for (const link of document.querySelectorAll("nav a")) {
+    const isCurrent = link.hash === `#${view === "object" ? "objects" : view}`;
+    if (isCurrent) link.setAttribute("aria-current", "page"); else link.removeAttribute("aria-current");
+  }
+  element("viewproblem").hidden = true;
+  try {
+    await views[view](new URLSearchParams(query ?? ""));
+  } catch (error) {
+    element("viewproblem").hidden = false;
+    element("viewproblem").textContent = error.message;
+  }
+}
+
+element("access").addEventListener("submit", (event) => {
+  event.preventDefault();
+  useToken(element("token").value);
+  show();
+});
+addEventListener("hashchange", show);
+show();
+turn();

@@ -1,0 +1,185 @@
+import ObjectGraph
+
+/// The state of the worker in one sentence, and the things that need a person.
+///
+/// A pure value: it is made from the checks of `/readyz`, and from two figures.
+package struct WorkerVerdict: Sendable, Equatable {
+    /// The kinds of state; the raw values are stable.
+    package enum State: String, Sendable {
+        /// Records are read and saved.
+        case running
+        /// Everything was read.
+        case idle
+        /// The worker works, and something needs attention.
+        case degraded
+        /// Nothing is read.
+        case stopped
+        /// The start is not over.
+        case starting
+        /// The worker ends.
+        case stopping
+    }
+
+    /// Something that needs a person, with a remedy.
+    package struct Attention: Sendable, Equatable {
+        /// The failed check of `/readyz`, or `deadLettersKept`.
+        package let check: String
+        /// The thing in a few words.
+        package let title: String
+        /// The reason that the worker knows.
+        package let reason: String
+        /// The remedy, and whether the worker goes on by itself.
+        package let remedy: String
+    }
+
+    /// The figures that a verdict names.
+    package struct Figures: Sendable, Equatable {
+        /// Records a second, or nil before there are two samples.
+        package var recordsPerSecond: Double?
+        /// Records between the store's positions and the partitions' ends, or nil where the ends are not known.
+        package var lag: Int?
+        /// Dead letters in the store.
+        package var deadLetters: Int
+
+        package init(recordsPerSecond: Double? = nil, lag: Int? = nil, deadLetters: Int = 0) {
+            self.recordsPerSecond = recordsPerSecond
+            self.lag = lag
+            self.deadLetters = deadLetters
+        }
+    }
+
+    /// The state.
+    package let state: State
+    /// The state in one sentence.
+    package let sentence: String
+    /// The things that need a person, the gravest first.
+    package let attention: [Attention]
+
+    /// Judges the checks of readiness.
+    package init(_ checks: [HealthCheck], _ figures: Figures) {
+        let failed = checks.filter { !$0.isOK }
+        attention =
+            failed.filter { $0.name != "startup" && $0.name != "shutdown" }.map(Self.attention)
+            + Self.kept(figures.deadLetters)
+        if let end = failed.first(where: { $0.name == "shutdown" }) {
+            (state, sentence) = (.stopping, "Stopping: \(end.reason ?? "the worker ends").")
+        } else if let start = failed.first(where: { $0.name == "startup" }) {
+            (state, sentence) = (.starting, "Starting: \(start.reason ?? "not ready yet").")
+        } else if let stop = attention.first(where: { Self.stopping.contains($0.check) }) {
+            (state, sentence) = (.stopped, "Stopped: \(Self.cause(stop)). \(stop.remedy)")
+        } else if let fault = attention.first(where: { $0.check != Self.deadLettersKept }) {
+            (state, sentence) = (.degraded, "Running, but \(fault.title): \(fault.reason).")
+        } else {
+            (state, sentence) = Self.healthy(figures)
+        }
+    }
+
+    /// A running worker with this rate or more has work to do.
+    private static let idleRecordsPerSecond = 0.05
+    /// The checks without which nothing is read.
+    private static let stopping: Set = [
+        "store", "loop", "broker", "group", "assignment", "outbox", "halted", "rebuild", "deadLetters",
+    ]
+    private static let deadLettersKept = "deadLettersKept"
+    /// The checks that fail for many reasons: the sentence names the one.
+    private static let manifold: Set = ["store", "halted", "rebuild"]
+
+    private static func cause(_ stop: Attention) -> String {
+        manifold.contains(stop.check) ? "\(stop.title): \(stop.reason)" : stop.title
+    }
+
+    private static func healthy(_ figures: Figures) -> (State, String) {
+        let rate = figures.recordsPerSecond ?? 0
+        guard rate >= idleRecordsPerSecond || (figures.lag ?? 0) > 0 else {
+            return (.idle, "Running, nothing to read: every record is in the store.")
+        }
+        let speed = "\(grouped(rate < 10 ? (rate * 10).rounded() / 10 : rate.rounded())) records/s"
+        switch figures.lag {
+        case nil: return (.running, "Running, \(speed).")
+        case 0: return (.running, "Running, \(speed), nothing behind.")
+        case let lag?: return (.running, "Running, \(speed), \(grouped(Double(lag))) records behind.")
+        }
+    }
+
+    private static func kept(_ count: Int) -> [Attention] {
+        if count == 0 { return [] }
+        return [
+            Attention(
+                check: deadLettersKept,
+                title: "\(grouped(Double(count))) dead letter\(count == 1 ? "" : "s")",
+                reason: "records that could not be applied wait in the store",
+                remedy: "Correct the cause, then retry them, or drop them.")
+        ]
+    }
+
+    private static func attention(_ check: HealthCheck) -> Attention {
+        let (title, remedy) = words[check.name] ?? ("\(check.name) fails", "The log has more.")
+        var reason = check.reason ?? "no reason is known"
+        if reason.hasSuffix(".") { reason.removeLast() }
+        return Attention(check: check.name, title: title, reason: reason, remedy: remedy)
+    }
+
+    private static let words: [String: (title: String, remedy: String)] = [
+        "store": (
+            "the store fails",
+            "The worker tries again by itself. Free space, end other writers, or verify the store if the disk failed."
+        ),
+        "loop": (
+            "the worker's loop stands still", "If it does not come back within 30 seconds, the process is restarted."
+        ),
+        "broker": (
+            "no broker answers", "The worker connects by itself. Check the brokers, the network and the credentials."
+        ),
+        "group": (
+            "the worker has no place in the consumer group",
+            "The worker joins again by itself. Check group.id, and the rights on the group."
+        ),
+        "assignment": (
+            "configured partitions are missing", "Make the topics, or correct kafka.partitions."
+        ),
+        "partitions": (
+            "some partitions are not read", "Look at the table of partitions; each has its reason."
+        ),
+        "rebuild": (
+            "the store is being rebuilt", "Nothing: the rebuilt store takes the old one's place by itself."
+        ),
+        "publisher": (
+            "notifications are not delivered",
+            "The worker tries again by itself. Check the topic of notifications and its rights."
+        ),
+        "outbox": (
+            "too many notifications wait", "Reading goes on by itself as soon as notifications are delivered."
+        ),
+        "deadLetters": (
+            "dead letters are not delivered to their topic",
+            "The worker tries again by itself. Check the topic of dead letters and its rights."
+        ),
+        "halted": (
+            "the worker ends", "Correct the cause that the reason names, then start the worker again."
+        ),
+    ]
+
+    /// A whole number with a comma between thousands; one decimal where there is one.
+    static func grouped(_ number: Double) -> String {
+        let whole = Int(number)
+        var text = ""
+        for (index, digit) in String(whole).reversed().enumerated() {
+            if index > 0, index % 3 == 0 { text = "," + text }
+            text = String(digit) + text
+        }
+        let rest = Int((number * 10).rounded()) - whole * 10
+        return rest == 0 ? text : "\(text).\(rest)"
+    }
+}
+
+extension WorkerVerdict {
+    /// The verdict as a JSON object.
+    package var json: String {
+        let things = attention.map {
+            "{\"check\":\(JSONText.string($0.check)),\"title\":\(JSONText.string($0.title)),"
+                + "\"reason\":\(JSONText.string($0.reason)),\"remedy\":\(JSONText.string($0.remedy))}"
+        }
+        return "{\"state\":\"\(state.rawValue)\",\"sentence\":\(JSONText.string(sentence)),"
+            + "\"attention\":[\(things.joined(separator: ","))]}"
+    }
+}

@@ -1,0 +1,98 @@
+import Foundation
+import FoundationXML
+import ObjectGraph
+import Testing
+
+@testable import IngestCore
+
+@Suite(.timeLimit(.minutes(1))) struct ConsoleAPITests {
+    private let fixture: FeedFixture
+    private let api: ConsoleAPI
+
+    init() throws {
+        fixture = try FeedFixture()
+        api = ConsoleAPI(store: fixture.store, sampler: ConsoleSampler(fixture.metrics))
+    }
+
+    private func ask(_ path: String, status: Int = 200) async throws -> NSDictionary {
+        var found: NSDictionary?
+        try await withServer(routes: api.routes) { port in
+            let answer = try #require(await RawAnswer.get("/console/api/\(path)", port: port))
+            #expect(answer.status == status, "\(answer.body)")
+            found = try JSONSerialization.jsonObject(with: Data(answer.body.utf8)) as? NSDictionary
+        }
+        return try #require(found)
+    }
+
+    private func identities(_ page: NSDictionary) -> [String] {
+        (page["objects"] as? [NSDictionary] ?? []).compactMap { $0["id"] as? String }
+    }
+
+    @Test func `a page of objects follows the condition and the order, and names the next page`() async throws {
+        try fixture.add(ConsoleAPI.pageLength + 5)
+        let first = try await ask("objects?entity=Message&sort=-id")
+        let next = try #require(first["next"] as? String)
+        let last = try await ask("objects?entity=Message&sort=-id&after=\(next)")
+        #expect(last["next"] is NSNull)
+        #expect(identities(first).count == ConsoleAPI.pageLength && identities(last).count == 5)
+        #expect(identities(first) + identities(last) == (identities(first) + identities(last)).sorted().reversed())
+        #expect(try await identities(ask("objects?entity=Message&where=id%20==%20'm3'")) == ["m3"])
+    }
+
+    @Test func `an object comes with its timeline, the newest change first`() async throws {
+        try fixture.add(2)
+        let chat = try #require(try fixture.store.read { try $0.fetch(FetchRequest("Chat")) }.first?["id"]?.text)
+        let answer = try await ask("object?entity=Chat&id=\(chat)")
+        #expect((answer["object"] as? NSDictionary)?["id"] as? String == chat)
+        let timeline = try #require(answer["timeline"] as? [NSDictionary])
+        #expect(timeline.compactMap { $0["change"] as? String } == ["update", "insert"])
+        #expect(timeline.first?["properties"] as? [String] == ["messagesCount"])
+        #expect(answer["isCut"] as? Bool == false)
+        #expect(try await ask("object?entity=Chat&id=nobody")["object"] is NSNull)
+    }
+
+    @Test(arguments: [
+        ("objects", "console.parameter"), ("objects?entity=Nothing", "console.parameter"),
+        ("objects?entity=Message&where=bodi%20==%201", "predicate.unknown_property"),
+        ("objects?entity=Message&where=((", "predicate.syntax"),
+        ("objects?entity=Message&after=nonsense", "predicate.cursor"),
+        ("objects?entity=Message&entity=Chat", "console.parameter"), ("object?entity=Chat", "console.parameter"),
+        ("samples?after=-1", "console.parameter"), ("samples?after=99999999999999999999", "console.parameter"),
+    ])
+    func `a question that cannot be understood is refused with a code`(_ path: String, _ code: String) async throws {
+        #expect(try await ask(path, status: 400)["code"] as? String == code)
+    }
+
+    @Test func `dead letters come in groups and with their bytes`() async throws {
+        let letters = ["one", "two", "three"].map { value in
+            DeadLetter(
+                time: 0, topic: "events", partition: 0, offset: 0, stage: "decode", code: "decode.type", reason: "r",
+                key: nil, value: [UInt8](value.utf8), valueBytes: value.utf8.count)
+        }
+        _ = try fixture.writer.apply(WriterContext.Chunk(events: [], deadLetters: letters))
+        try fixture.writer.commit()
+        let answer = try await ask("dead-letters?code=decode.type")
+        #expect(answer["total"] as? Int == 3)
+        #expect((answer["groups"] as? [NSDictionary])?.first?["count"] as? Int == 3)
+        let values = try #require(answer["letters"] as? [NSDictionary]).compactMap { $0["value"] as? String }
+        #expect(
+            values.compactMap { Data(base64Encoded: $0) }.map { String(decoding: $0, as: UTF8.self) } == [
+                "one", "two", "three",
+            ])
+        #expect(try await ask("dead-letters?code=other")["total"] as? Int == 0)
+    }
+
+    @Test func `the model comes as JSON and as a drawing`() async throws {
+        #expect((try await ask("model")["entities"] as? [NSDictionary])?.count == 3)
+        try await withServer(routes: api.routes) { port in
+            let answer = try #require(await RawAnswer.get("/console/api/model.svg", port: port))
+            #expect(answer.headers["content-type"] == "image/svg+xml; charset=utf-8")
+            let parser = XMLParser(data: Data(answer.body.utf8))
+            #expect(parser.parse())
+        }
+    }
+
+    @Test func `samples come after the asked time`() async throws {
+        #expect((try await ask("samples?after=0")["points"] as? [Any])?.isEmpty == true)
+    }
+}

@@ -1,0 +1,84 @@
+import Testing
+
+@testable import IngestCore
+
+@Suite struct WorkerVerdictTests {
+    private static let sound = ["startup", "store", "loop", "broker", "group", "partitions", "shutdown"].map {
+        HealthCheck($0)
+    }
+
+    private func verdict(
+        failing name: String? = nil, _ reason: String = "why", rate: Double? = nil, lag: Int? = nil,
+        deadLetters: Int = 0
+    ) -> WorkerVerdict {
+        let checks = Self.sound.filter { $0.name != name } + (name.map { [HealthCheck($0, failure: reason)] } ?? [])
+        return WorkerVerdict(
+            checks, WorkerVerdict.Figures(recordsPerSecond: rate, lag: lag, deadLetters: deadLetters))
+    }
+
+    @Test func `a worker that reads says its rate and its lag`() {
+        #expect(verdict(rate: 1240.4, lag: 3800).sentence == "Running, 1,240 records/s, 3,800 records behind.")
+        #expect(verdict(rate: 2.34, lag: 0).sentence == "Running, 2.3 records/s, nothing behind.")
+        #expect(verdict(rate: 1_234_567).sentence == "Running, 1,234,567 records/s.")
+        #expect(verdict(rate: 5).state == .running)
+    }
+
+    @Test func `a worker that has read everything is idle`() {
+        #expect(verdict(rate: 0, lag: 0).state == .idle)
+        #expect(verdict().state == .idle)
+        #expect(verdict(rate: 0, lag: 1).state == .running)
+    }
+
+    @Test(arguments: ["store", "loop", "broker", "group", "outbox", "halted"])
+    func `a check without which nothing is read stops the worker and has a remedy`(_ name: String) {
+        let found = verdict(failing: name, "the disk is full")
+        #expect(found.state == .stopped)
+        #expect(found.sentence.hasPrefix("Stopped: "))
+        #expect(found.attention.first?.reason == "the disk is full")
+        #expect(found.attention.map(\.check) == [name])
+        #expect(found.attention.first?.remedy.isEmpty == false)
+    }
+
+    @Test func `the sentence names the reason where a check has many, and the title else`() {
+        #expect(
+            verdict(failing: "store", "the disk is full.").sentence.hasPrefix(
+                "Stopped: the store fails: the disk is full. "))
+        #expect(verdict(failing: "broker", "host:1 refused").sentence.hasPrefix("Stopped: no broker answers. "))
+    }
+
+    @Test func `a check beside the reading only degrades`() {
+        let found = verdict(failing: "partitions", "t/0 halted: poison", rate: 10)
+        #expect(found.state == .degraded)
+        #expect(found.sentence == "Running, but some partitions are not read: t/0 halted: poison.")
+    }
+
+    @Test func `the start and the end are no faults`() {
+        #expect(verdict(failing: "startup", "opening the store").sentence == "Starting: opening the store.")
+        #expect(verdict(failing: "shutdown", "draining").state == .stopping)
+        #expect(verdict(failing: "startup").attention.isEmpty)
+    }
+
+    @Test func `kept dead letters need a person and stop nothing`() {
+        let found = verdict(rate: 10, deadLetters: 1)
+        #expect(found.state == .running)
+        #expect(found.attention.map(\.title) == ["1 dead letter"])
+        #expect(verdict(deadLetters: 1200).attention.map(\.title) == ["1,200 dead letters"])
+    }
+
+    @Test func `every check that the worker reports has words of its own`() {
+        var rules = HealthRules()
+        rules.needsDeadLetters = true
+        rules.rebuilds = true
+        var state = HealthState(rules: rules, at: 0)
+        state.apply(.halted(reason: "why"), at: 0)
+        for check in state.readiness(at: 0) where check.name != "startup" && check.name != "shutdown" {
+            let found = verdict(failing: check.name).attention
+            #expect(found.allSatisfy { !$0.title.hasSuffix(" fails") || $0.check == "store" }, "\(check.name)")
+        }
+    }
+
+    @Test func `the verdict is one object of JSON`() throws {
+        let json = verdict(failing: "broker", "a \"quoted\" reason").json
+        #expect(json.contains(#""state":"stopped""#) && json.contains(#"a \"quoted\" reason"#))
+    }
+}
