@@ -27,10 +27,12 @@ struct CloudEventsFormat: RecordFormat {
         return try decodeStructured(try decoder.object(try decoder.parse(value)), record, decoder)
     }
 
-    /// The content type that the record's headers state, in lower case and without parameters.
+    /// The content type that the record's headers state, in lower case and without parameters; nil for JSON and for none.
     private static func contentType(_ record: SourceRecord) -> String? {
+        if record.headers.isEmpty { return nil }
         let header = record.headers.last { $0.name == "content-type" || $0.name == "ce_datacontenttype" }
-        guard let text = header?.value.map({ String(decoding: $0, as: UTF8.self).lowercased() }) else { return nil }
+        guard let value = header?.value, !value.elementsEqual("application/json".utf8) else { return nil }
+        let text = String(decoding: value, as: UTF8.self).lowercased()
         return text.split(separator: ";").first.map { String($0.filter { !$0.isWhitespace }) }
     }
 

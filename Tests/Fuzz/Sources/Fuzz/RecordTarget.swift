@@ -42,7 +42,7 @@ struct RecordTarget: FuzzTarget {
             format: json
             routes:
               - entity: Message
-                where: "body.\"a.b\"[0].c-d != nil"
+                where: 'body."a.b"[0].c-d != nil'
                 identity: "{$key}-{list[1].id}"
                 timeField: at
                 dates: "dd.MM.yyyy HH:mm"
