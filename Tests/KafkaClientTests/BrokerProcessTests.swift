@@ -27,7 +27,7 @@ import Testing
         try producer.close()
     }
 
-    @Test func topicsAreCreatedListedAndDeleted() throws {
+    @Test func `topics are created listed and deleted`() throws {
         let broker = try BrokerProcess(.noida)
         let admin = try Admin(configuration: configuration(broker))
         try admin.createTopic(NewTopic("t", partitions: 3, configuration: ["cleanup.policy": "compact"]))
@@ -40,7 +40,7 @@ import Testing
         #expect(codeOf { try admin.deleteTopic("t") } == .unknownTopicOrPartition)
     }
 
-    @Test func offsetsAreFoundByTimestamp() throws {
+    @Test func `offsets are found by timestamp`() throws {
         let broker = try BrokerProcess(.noida)
         let admin = try Admin(configuration: configuration(broker))
         try admin.createTopic(NewTopic("t"))
@@ -50,7 +50,7 @@ import Testing
         #expect(try admin.watermarks(zero) == Watermarks(low: 0, high: 3))
     }
 
-    @Test func anOffsetOutOfRangeIsAnErrorAndNoJump() throws {
+    @Test func `an offset out of range is an error and no jump`() throws {
         let broker = try BrokerProcess(.noida)
         try Admin(configuration: configuration(broker)).createTopic(NewTopic("t"))
         try fill(broker, timestamps: [1, 2, 3])
@@ -74,7 +74,7 @@ import Testing
         try consumer.close()
     }
 
-    @Test func aCommitGivesUpInTimeWhereTheBrokerStandsStill() throws {
+    @Test func `a commit gives up in time where the broker stands still`() throws {
         let broker = try BrokerProcess(.noida)
         try Admin(configuration: configuration(broker)).createTopic(NewTopic("t"))
         try fill(broker, timestamps: [1, 2])
@@ -93,7 +93,7 @@ import Testing
         try consumer.close()
     }
 
-    @Test func theBrokersSizeLimitFailsTheDelivery() async throws {
+    @Test func `the broker's size limit fails the delivery`() async throws {
         let broker = try BrokerProcess(.noida)
         try Admin(configuration: configuration(broker)).createTopic(NewTopic("t"))
         let producer = try Producer(configuration: configuration(broker, ["message.max.bytes": "20000000"]))
@@ -105,7 +105,7 @@ import Testing
         #expect(error?.topicPartition == zero)
     }
 
-    @Test func kcatReadsWhatWeWrite() async throws {
+    @Test func `kcat reads what we write`() async throws {
         let broker = try BrokerProcess(.noida)
         try Admin(configuration: configuration(broker)).createTopic(NewTopic("t"))
         let producer = try Producer(configuration: configuration(broker))
@@ -119,7 +119,7 @@ import Testing
         #expect(output == "key|välue|6|h=x\ngone|NULL|-1|\n")
     }
 
-    @Test func weReadWhatKcatWrites() throws {
+    @Test func `we read what kcat writes`() throws {
         let broker = try BrokerProcess(.noida)
         try Admin(configuration: configuration(broker)).createTopic(NewTopic("t"))
         _ = try Kcat.run(
@@ -140,7 +140,7 @@ import Testing
     private static let codecs = ["gzip", "snappy", "lz4", "zstd"]
     private static let line = String(repeating: "x", count: 1000)
 
-    @Test(arguments: codecs) func recordsOfEachCodecAreRead(codec: String) throws {
+    @Test(arguments: codecs) func `records of each codec are read`(codec: String) throws {
         let broker = try BrokerProcess(.noida)
         try Admin(configuration: configuration(broker)).createTopic(NewTopic("t"))
         let lines = (0..<50).map { "\($0) \(Self.line)\n" }
@@ -154,7 +154,7 @@ import Testing
         try consumer.close()
     }
 
-    @Test(arguments: codecs) func recordsAreWrittenWithEachCodec(codec: String) throws {
+    @Test(arguments: codecs) func `records are written with each codec`(codec: String) throws {
         let broker = try BrokerProcess(.noida)
         let admin = try Admin(configuration: configuration(broker))
         for topic in ["plain", "t", "marker"] { try admin.createTopic(NewTopic(topic)) }
@@ -189,7 +189,7 @@ import Testing
         #expect(text == String(repeating: Self.line + "\n", count: 300))
     }
 
-    @Test func aStoppedBrokerIsReportedAndComesBackWithItsData() throws {
+    @Test func `a stopped broker is reported and comes back with its data`() throws {
         let broker = try BrokerProcess(.noida)
         try Admin(configuration: configuration(broker)).createTopic(NewTopic("t"))
         let events = Collected<KafkaError>()
@@ -226,7 +226,7 @@ import Testing
     }
 
     @Test(.enabled(if: tansuIsReadable))
-    func aGroupSurvivesTheRestartOfItsMember() throws {
+    func `a group survives the restart of its member`() throws {
         let broker = try BrokerProcess(.tansu)
         try Admin(configuration: configuration(broker)).createTopic(NewTopic("t"))
         try fill(broker, timestamps: [1, 2, 3])

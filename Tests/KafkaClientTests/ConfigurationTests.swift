@@ -17,7 +17,7 @@ import Testing
     }
 
     @Test(arguments: ["cooperative-sticky", "range, cooperative-sticky", "cooperative-sticky,range"])
-    func cooperativeStickyIsRefusedWhereItCanAbort(strategy: String) {
+    func `cooperative sticky is refused where it can abort`(strategy: String) {
         let properties = group.merging(["partition.assignment.strategy": strategy]) { $1 }
         let refused = error { _ = try ConfigurationRules.resolve(properties, role: .consumer, version: debian) }
         #expect(refused?.code == .unsupportedByLibrary)
@@ -27,14 +27,14 @@ import Testing
         #expect(error { _ = try ConfigurationRules.resolve(properties, role: .consumer, version: fixed) } == nil)
     }
 
-    @Test func theConsumerRefusesCooperativeStickyOfThisLibraryIfItMust() {
+    @Test func `the consumer refuses cooperative sticky of this library if it must`() {
         let configuration = KafkaConfiguration(
             group.merging(["partition.assignment.strategy": "cooperative-sticky"]) { $1 })
         let refused = error { _ = try Consumer(configuration: configuration, topics: ["t"]) }
         #expect((refused?.code == .unsupportedByLibrary) == (KafkaLibrary.version < fixed))
     }
 
-    @Test func userPropertiesReplaceDefaults() throws {
+    @Test func `user properties replace defaults`() throws {
         let resolved = try ConfigurationRules.resolve(
             group.merging(["auto.offset.reset": "earliest", "auto.commit.enable": "true"]) { $1 },
             role: .consumer, version: debian)
@@ -44,19 +44,19 @@ import Testing
         #expect(resolved["partition.assignment.strategy"] == "range")
     }
 
-    @Test func aConsumerNeedsAGroup() {
+    @Test func `a consumer needs a group`() {
         let refused = error { _ = try Consumer(configuration: [:], topics: ["t"]) }
         #expect(refused?.message.contains("group.id") == true)
         #expect(error { _ = try Consumer(configuration: ["group.id": "g"], topics: []) }?.code == .invalidArgument)
     }
 
-    @Test func unknownPropertiesAreNamed() {
+    @Test func `unknown properties are named`() {
         let refused = error { _ = try Producer(configuration: ["bootstrap.server": "x"]) }
         #expect(refused?.code == .unknownProperty)
         #expect(refused?.description.contains("\"bootstrap.server\"") == true)
     }
 
-    @Test func refusedValuesNameTheProperty() {
+    @Test func `refused values name the property`() {
         let refused = error { _ = try Producer(configuration: ["linger.ms": "soon"]) }
         #expect(refused?.code == .invalidProperty)
         #expect(refused?.description.contains("linger.ms") == true)
@@ -65,7 +65,7 @@ import Testing
     @Test(arguments: [
         "sasl.oauthbearer.method", "ssl.key.pem", "sasl.mechanism", "ssl.keystore.location", "ssl.key.location",
     ])
-    func errorsDoNotShowSecrets(property: String) {
+    func `errors do not show secrets`(property: String) {
         let secret = "hunter2hunter2"
         let configuration: KafkaConfiguration = [property: secret, "security.protocol": "sasl_ssl"]
         let refused = error { _ = try Producer(configuration: configuration) }
@@ -73,7 +73,7 @@ import Testing
         #expect(refused?.description.contains(secret) == false, "\(refused?.description ?? "")")
     }
 
-    @Test func printingHidesSecrets() {
+    @Test func `printing hides secrets`() {
         let configuration: KafkaConfiguration = ["sasl.password": "hunter2", "bootstrap.servers": "a:1"]
         var dumped = ""
         dump(configuration, to: &dumped)

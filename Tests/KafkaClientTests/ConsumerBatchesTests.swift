@@ -4,7 +4,7 @@ import Testing
 @testable import KafkaClient
 
 @Suite struct ConsumerBatchesTests {
-    @Test func batchesArriveInOrderUntilTheConsumerCloses() async throws {
+    @Test func `batches arrive in order until the consumer closes`() async throws {
         let broker = try EmbeddedBroker()
         try broker.createTopic("t", partitions: 1)
         try broker.fill("t", count: 500)
@@ -17,7 +17,7 @@ import Testing
         #expect(offsets == (0..<500).map { Int64($0) })
     }
 
-    @Test func cancellingTheReaderEndsIt() async throws {
+    @Test func `cancelling the reader ends it`() async throws {
         let broker = try EmbeddedBroker()
         try broker.createTopic("t", partitions: 1)
         let consumer = try broker.consumer(["t"])
@@ -34,7 +34,7 @@ import Testing
         try consumer.close()
     }
 
-    @Test func theHandlersErrorEndsTheSequence() async throws {
+    @Test func `the handler's error ends the sequence`() async throws {
         struct NoStore: Error {}
         let broker = try EmbeddedBroker()
         try broker.createTopic("t", partitions: 1)

@@ -13,7 +13,7 @@ import Testing
         return broker
     }
 
-    @Test func withoutAGroupItReadsWhatTheCallerChooses() throws {
+    @Test func `without a group it reads what the caller chooses`() throws {
         let broker = try EmbeddedBroker()
         try broker.createTopic("t", partitions: 3)
         for partition in 0..<3 { try broker.fill("t", partition: Int32(partition), count: 10) }
@@ -38,7 +38,7 @@ import Testing
         try member.close()
     }
 
-    @Test func recordsComeInOrderAndPositionsFollow() throws {
+    @Test func `records come in order and positions follow`() throws {
         let broker = try brokerWithRecords(300)
         let consumer = try broker.consumer(["t"])
         let records = try consumer.read(300)
@@ -51,7 +51,7 @@ import Testing
         try consumer.close()
     }
 
-    @Test func batchesStayWithinTheirLimit() throws {
+    @Test func `batches stay within their limit`() throws {
         let broker = try brokerWithRecords(100)
         let consumer = try broker.consumer(["t"])
         var total = 0
@@ -65,7 +65,7 @@ import Testing
         try consumer.close()
     }
 
-    @Test func pausedPartitionsAreSilentAndResumeWithoutAGap() throws {
+    @Test func `paused partitions are silent and resume without a gap`() throws {
         let broker = try brokerWithRecords(50, partitions: 2)
         let one = TopicPartition("t", 1)
         let consumer = try broker.consumer(["t"])
@@ -91,7 +91,7 @@ import Testing
         try consumer.close()
     }
 
-    @Test func seekGoesBack() throws {
+    @Test func `seek goes back`() throws {
         let broker = try brokerWithRecords(20)
         let consumer = try broker.consumer(["t"])
         _ = try consumer.read(20)
@@ -103,7 +103,7 @@ import Testing
 
     /// Another thread of the library does something with the partition between the seek's begin and its turn, as at a
     /// rebalance: the library drops the seek.
-    @Test func seekIsNotOvertaken() throws {
+    @Test func `seek is not overtaken`() throws {
         let broker = try brokerWithRecords(20)
         let consumer = try Consumer(withoutGroup: broker.configuration(["group.id": "free"]))
         try consumer.assign(adding: [zero: 0])
@@ -128,7 +128,7 @@ import Testing
     }
 
     /// A worker takes the end that it is told for as far as it has read.
-    @Test func theEndIsToldAgainAfterGoingBack() throws {
+    @Test func `the end is told again after going back`() throws {
         let broker = try brokerWithRecords(20)
         let consumer = try broker.consumer(["t"], ["enable.partition.eof": "true"])
         for _ in 0..<3 {
@@ -147,7 +147,7 @@ import Testing
     }
 
     /// A partition that stopped is assigned anew, and in an eager group the others with it, from where they are.
-    @Test func goingOnFromAStoppedPartitionLeavesTheOthersWhereTheyAre() throws {
+    @Test func `going on from a stopped partition leaves the others where they are`() throws {
         let broker = try brokerWithRecords(20, partitions: 3)
         let (one, two) = (TopicPartition("t", 1), TopicPartition("t", 2))
         let consumer = try broker.consumer(["t"], ["auto.offset.reset": "error"]) { event, _ in
@@ -178,7 +178,7 @@ import Testing
         try consumer.close()
     }
 
-    @Test func endsAreAskedForTogether() throws {
+    @Test func `ends are asked for together`() throws {
         let broker = try brokerWithRecords(20, partitions: 2)
         try broker.fill("t", partition: 1, count: 3, from: 20)
         let admin = try Admin(configuration: broker.configuration())
@@ -189,7 +189,7 @@ import Testing
         #expect(try admin.ends(of: [zero, TopicPartition("t", 9)], timeoutMilliseconds: 2_000)[zero] == 20)
     }
 
-    @Test func watermarksAreCachedAndQueried() throws {
+    @Test func `watermarks are cached and queried`() throws {
         let broker = try brokerWithRecords(20)
         let consumer = try broker.consumer(["t"])
         #expect(try consumer.watermarks(zero) == nil)
@@ -199,7 +199,7 @@ import Testing
         try consumer.close()
     }
 
-    @Test func theNextMemberGoesOnAtTheCommittedOffset() throws {
+    @Test func `the next member goes on at the committed offset`() throws {
         let broker = try brokerWithRecords(20)
         let first = try broker.consumer(["t"])
         _ = try first.read(20)
@@ -216,7 +216,7 @@ import Testing
         #expect(try admin.committedOffsets(group: "group", partitions: [zero]) == [zero: 20])
     }
 
-    @Test func nothingIsCommittedUnasked() throws {
+    @Test func `nothing is committed unasked`() throws {
         let broker = try brokerWithRecords(5)
         let consumer = try broker.consumer(["t"])
         _ = try consumer.read(5)
@@ -225,7 +225,7 @@ import Testing
         #expect(try admin.committedOffsets(group: "group", partitions: [zero]).isEmpty)
     }
 
-    @Test func partitionEndsAreEventsAndNotRecords() throws {
+    @Test func `partition ends are events and not records`() throws {
         let broker = try brokerWithRecords(5)
         let consumer = try broker.consumer(["t"], ["enable.partition.eof": "true"])
         var records = 0
@@ -243,7 +243,7 @@ import Testing
         try consumer.close()
     }
 
-    @Test func aBatchOutlivesItsConsumer() throws {
+    @Test func `a batch outlives its consumer`() throws {
         let broker = try brokerWithRecords(10)
         var consumer: Consumer? = try broker.consumer(["t"])
         var batch = try consumer?.poll(maxRecords: 10, timeoutMilliseconds: 0)
@@ -259,7 +259,7 @@ import Testing
         batch = nil
     }
 
-    @Test func aBatchCanHoldSeveralTopics() throws {
+    @Test func `a batch can hold several topics`() throws {
         let broker = try EmbeddedBroker()
         for topic in ["a", "b"] {
             try broker.createTopic(topic, partitions: 1)
@@ -274,7 +274,7 @@ import Testing
         try consumer.close()
     }
 
-    @Test func aClosedConsumerSaysSo() throws {
+    @Test func `a closed consumer says so`() throws {
         let broker = try brokerWithRecords(1)
         let consumer = try broker.consumer(["t"])
         _ = try consumer.read(1)
@@ -299,7 +299,7 @@ import Testing
         for call in calls { #expect(codeOf(call) == .closed) }
     }
 
-    @Test func anAbandonedConsumerAsksNothingOfTheBroker() throws {
+    @Test func `an abandoned consumer asks nothing of the broker`() throws {
         let broker = try brokerWithRecords(1)
         let events = Collected<String>()
         let consumer = try broker.consumer(["t"]) { event, _ in
@@ -316,7 +316,7 @@ import Testing
         #expect(codeOf { _ = try consumer.poll(maxRecords: 1, timeoutMilliseconds: 0) } == .closed)
     }
 
-    @Test func closeInterruptsAPollOnAnotherThread() async throws {
+    @Test func `close interrupts a poll on another thread`() async throws {
         let broker = try brokerWithRecords(0)
         let consumer = try broker.consumer(["t"])
         let code = Collected<KafkaError.Code?>()
@@ -336,7 +336,7 @@ import Testing
         #expect(code.values == [.closed])
     }
 
-    @Test func statisticsAndLogsReachTheirHandlers() throws {
+    @Test func `statistics and logs reach their handlers`() throws {
         let broker = try brokerWithRecords(1)
         let documents = Collected<[UInt8]>()
         let lines = Collected<String>()

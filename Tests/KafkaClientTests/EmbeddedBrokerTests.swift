@@ -4,7 +4,7 @@ import Testing
 @testable import KafkaClient
 
 @Suite struct EmbeddedBrokerTests {
-    @Test func metadataListsBrokersAndPartitions() throws {
+    @Test func `metadata lists brokers and partitions`() throws {
         let broker = try EmbeddedBroker(brokers: 3)
         try broker.createTopic("t", partitions: 2, replicationFactor: 3)
         try broker.setLeader(of: TopicPartition("t", 0), broker: 2)
@@ -17,7 +17,7 @@ import Testing
         #expect(try admin.topics() == ["t"])
     }
 
-    @Test func badArgumentsAreErrors() throws {
+    @Test func `bad arguments are errors`() throws {
         #expect(codeOf { _ = try EmbeddedBroker(brokers: 0) } == .invalidArgument)
         let broker = try EmbeddedBroker()
         try broker.createTopic("t", partitions: 1)
@@ -25,7 +25,7 @@ import Testing
         #expect(codeOf { try broker.failNext(.produce, with: [.closed]) } == .invalidArgument)
     }
 
-    @Test func aBrokerGoesDownAndComesBack() async throws {
+    @Test func `a broker goes down and comes back`() async throws {
         let broker = try EmbeddedBroker()
         try broker.createTopic("t", partitions: 1)
         let producer = try Producer(configuration: broker.configuration(["reconnect.backoff.max.ms": "200"]))
@@ -41,7 +41,7 @@ import Testing
         try consumer.close()
     }
 
-    @Test func aRoundTripTakesTheTimeThatWasSet() async throws {
+    @Test func `a round trip takes the time that was set`() async throws {
         let broker = try EmbeddedBroker()
         try broker.createTopic("t", partitions: 1)
         let producer = try Producer(configuration: broker.configuration(["linger.ms": "0"]))
@@ -52,7 +52,7 @@ import Testing
         #expect(ContinuousClock.now - start >= .milliseconds(390))
     }
 
-    @Test func anUnreachableBrokerIsAnError() throws {
+    @Test func `an unreachable broker is an error`() throws {
         let configuration: KafkaConfiguration = ["bootstrap.servers": "127.0.0.1:1"]
         let admin = try Admin(configuration: configuration)
         let error = #expect(throws: KafkaError.self) { _ = try admin.metadata(timeoutMilliseconds: 500) }

@@ -3,7 +3,7 @@ import Testing
 @testable import KafkaClient
 
 @Suite struct KafkaErrorTests {
-    @Test func namesOfTheCodesAreTheLibrarysNames() {
+    @Test func `names of the codes are the library's names`() {
         let codes: [KafkaError.Code] = [
             .allBrokersDown, .transport, .resolve, .authentication, .tls, .timedOut, .messageTimedOut, .queueFull,
             .purgedFromQueue, .purgedInFlight, .partitionEnd, .autoOffsetReset, .offsetOutOfRange,
@@ -17,12 +17,12 @@ import Testing
         #expect(KafkaError.Code.closed.number == nil)
     }
 
-    @Test func aBrokersAnswerIsToldFromNone() {
+    @Test func `a broker's answer is told from none`() {
         #expect(KafkaError.Code.unknownMember.isFromBroker && KafkaError.Code.rebalanceInProgress.isFromBroker)
         #expect(!KafkaError.Code.timedOut.isFromBroker && !KafkaError.Code.closed.isFromBroker)
     }
 
-    @Test func descriptionSaysWhatWhereAndWhatToDo() {
+    @Test func `description says what where and what to do`() {
         let error = KafkaError(.messageTooLarge, topicPartition: TopicPartition("chat", 3))
         #expect(error.description.contains("MSG_SIZE_TOO_LARGE"))
         #expect(error.description.contains("chat[3]"))
@@ -30,13 +30,13 @@ import Testing
         #expect(!error.isRetriable)
     }
 
-    @Test func fatalErrorsAreNotRetriable() {
+    @Test func `fatal errors are not retriable`() {
         #expect(KafkaError(.queueFull).isRetriable)
         #expect(!KafkaError(.queueFull, isFatal: true).isRetriable)
         #expect(KafkaError(.fatal).isFatal)
     }
 
-    @Test func everyCodeHasARemedy() {
+    @Test func `every code has a remedy`() {
         #expect(KafkaError(KafkaError.Code("SOMETHING_NEW")).remedy.isEmpty == false)
         #expect(KafkaError(.coordinatorNotAvailable).remedy == "Try again.")
     }

@@ -10,14 +10,14 @@ import Testing
             error: KafkaError(.offsetOutOfRange, topicPartition: place, isFatal: isFatal))
     }
 
-    @Test func eventsOfPartitionsThatAreGoneAreNot() {
+    @Test func `events of partitions that are gone are not`() {
         let sorter = MessageSorter(assigned: [TopicPartition("t", 1)])
         #expect(sorter.isForHere(event(TopicPartition("t", 1))))
         #expect(!sorter.isForHere(event(TopicPartition("t", 2))))
         #expect(!sorter.isForHere(event(TopicPartition("other", 1))))
     }
 
-    @Test func eventsOfWholeTopicsOfTheClientAndOfItsEndAre() {
+    @Test func `events of whole topics of the client and of its end are`() {
         let sorter = MessageSorter(assigned: [])
         #expect(sorter.isForHere(event(nil)))
         #expect(sorter.isForHere(event(TopicPartition("t", -1))))

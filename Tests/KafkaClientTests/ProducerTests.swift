@@ -4,7 +4,7 @@ import Testing
 @testable import KafkaClient
 
 @Suite struct ProducerTests {
-    @Test func recordsArriveAsTheyWereSent() async throws {
+    @Test func `records arrive as they were sent`() async throws {
         let broker = try EmbeddedBroker()
         try broker.createTopic("t", partitions: 2)
         let producer = try Producer(configuration: broker.configuration())
@@ -37,7 +37,7 @@ import Testing
         try consumer.close()
     }
 
-    @Test func aFullQueueIsARetriableError() throws {
+    @Test func `a full queue is a retriable error`() throws {
         let broker = try EmbeddedBroker()
         try broker.createTopic("t", partitions: 1)
         let producer = try Producer(
@@ -54,7 +54,7 @@ import Testing
         try producer.close()
     }
 
-    @Test func sendWaitsForRoom() async throws {
+    @Test func `send waits for room`() async throws {
         let broker = try EmbeddedBroker()
         try broker.createTopic("t", partitions: 1)
         let producer = try Producer(configuration: broker.configuration(["queue.buffering.max.messages": "5"]))
@@ -67,7 +67,7 @@ import Testing
         #expect(offsets == Set(0..<50))
     }
 
-    @Test func tooLargeARecordIsRefusedByName() async throws {
+    @Test func `too large a record is refused by name`() async throws {
         let broker = try EmbeddedBroker()
         let producer = try Producer(configuration: broker.configuration())
         let value = [UInt8](repeating: 1, count: 2_000_000)
@@ -79,7 +79,7 @@ import Testing
         #expect(error?.topicPartition == TopicPartition("t", 0))
     }
 
-    @Test func transientFailuresAreRetriedWithoutARepeat() async throws {
+    @Test func `transient failures are retried without a repeat`() async throws {
         let broker = try EmbeddedBroker()
         try broker.createTopic("t", partitions: 1)
         let producer = try Producer(configuration: broker.configuration(["retry.backoff.ms": "20"]))
@@ -92,7 +92,7 @@ import Testing
         #expect(try admin.watermarks(TopicPartition("t", 0)) == Watermarks(low: 0, high: 20))
     }
 
-    @Test func flushThrowsTheFirstFailedDelivery() throws {
+    @Test func `flush throws the first failed delivery`() throws {
         let broker = try EmbeddedBroker()
         try broker.createTopic("t", partitions: 1)
         let producer = try Producer(configuration: broker.configuration(["enable.idempotence": "false"]))
@@ -106,7 +106,7 @@ import Testing
         try producer.flush(timeoutMilliseconds: 30_000)
     }
 
-    @Test func anUndeliverableRecordFailsInTime() async throws {
+    @Test func `an undeliverable record fails in time`() async throws {
         let broker = try EmbeddedBroker()
         try broker.createTopic("t", partitions: 1)
         let events = Collected<KafkaError>()
@@ -122,7 +122,7 @@ import Testing
         try wait(for: "_ALL_BROKERS_DOWN", limitSeconds: 15) { events.values.contains { $0.code == .allBrokersDown } }
     }
 
-    @Test func closingFailsWhatWasNotDelivered() throws {
+    @Test func `closing fails what was not delivered`() throws {
         let broker = try EmbeddedBroker()
         try broker.setDown()
         let producer = try Producer(configuration: broker.configuration())
@@ -134,7 +134,7 @@ import Testing
         #expect(error?.code == .purgedFromQueue || error?.code == .purgedInFlight)
     }
 
-    @Test func aClosedProducerSaysSo() async throws {
+    @Test func `a closed producer says so`() async throws {
         let broker = try EmbeddedBroker()
         let producer = try Producer(configuration: broker.configuration())
         try producer.close()
@@ -145,7 +145,7 @@ import Testing
         await #expect(throws: KafkaError.self) { _ = try await producer.send(topic: "t", value: []) }
     }
 
-    @Test func deliveriesAreReportedOnOneThread() throws {
+    @Test func `deliveries are reported on one thread`() throws {
         let broker = try EmbeddedBroker()
         try broker.createTopic("t", partitions: 4)
         let producer = try Producer(configuration: broker.configuration())

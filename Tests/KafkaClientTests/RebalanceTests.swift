@@ -13,7 +13,7 @@ import Testing
         return broker
     }
 
-    @Test func theHandlerChoosesStartOffsets() throws {
+    @Test func `the handler chooses start offsets`() throws {
         let broker = try brokerWithRecords()
         let events = Collected<RebalanceEvent>()
         let consumer = try broker.consumer(["t"]) { event, _ in
@@ -29,7 +29,7 @@ import Testing
         #expect(events.values.map { sorted($0) } == [.assigned(partitions), .revoked(partitions)])
     }
 
-    @Test func theHandlerMayCommitInRevoked() throws {
+    @Test func `the handler may commit in revoked`() throws {
         let broker = try brokerWithRecords()
         let codes = Collected<KafkaError.Code?>()
         let consumer = try broker.consumer(["t"]) { event, consumer in
@@ -45,12 +45,12 @@ import Testing
         #expect(try admin.committedOffsets(group: "group", partitions: partitions) == [TopicPartition("t", 0): 4])
     }
 
-    @Test func twoMembersShareEagerly() throws {
+    @Test func `two members share eagerly`() throws {
         try shareBetweenTwoMembers(strategy: "range", protocolName: "EAGER")
     }
 
     @Test(.enabled(if: cooperativeIsSafe))
-    func twoMembersShareCooperatively() throws {
+    func `two members share cooperatively`() throws {
         try shareBetweenTwoMembers(strategy: "cooperative-sticky", protocolName: "COOPERATIVE")
     }
 
@@ -91,7 +91,7 @@ import Testing
         try first.close()
     }
 
-    @Test func aHandlerThatThrowsStopsTheReading() throws {
+    @Test func `a handler that throws stops the reading`() throws {
         struct NoStore: Error {}
         let broker = try brokerWithRecords()
         let consumer = try broker.consumer(["t"]) { event, _ in
@@ -104,7 +104,7 @@ import Testing
         try consumer.close()
     }
 
-    @Test func closeAndPollInsideTheHandlerAreRefused() throws {
+    @Test func `close and poll inside the handler are refused`() throws {
         let broker = try brokerWithRecords()
         let codes = Collected<KafkaError.Code?>()
         let consumer = try broker.consumer(["t"]) { _, consumer in
@@ -117,7 +117,7 @@ import Testing
         try consumer.close()
     }
 
-    @Test func aMemberThatWasThrownOutLosesItsPartitions() throws {
+    @Test func `a member that was thrown out loses its partitions`() throws {
         let broker = try brokerWithRecords()
         let events = Collected<RebalanceEvent>()
         let consumer = try broker.consumer(["t"], ["heartbeat.interval.ms": "200"]) { event, _ in
@@ -138,7 +138,7 @@ import Testing
     }
 
     @Test(arguments: cooperativeIsSafe ? ["range", "cooperative-sticky"] : ["range"])
-    func seekRestartsAStoppedPartitionAndLeavesTheOthers(strategy: String) throws {
+    func `seek restarts a stopped partition and leaves the others`(strategy: String) throws {
         let broker = try brokerWithRecords()
         let properties = ["partition.assignment.strategy": strategy, "auto.offset.reset": "error"]
         let stopped = TopicPartition("t", 0)

@@ -37,7 +37,7 @@ import Testing
         return try #require(error)
     }
 
-    @Test func recordsGoThroughTLSBothWays() throws {
+    @Test func `records go through TLS both ways`() throws {
         let front = try good()
         let topic = "tls-\(UUID().uuidString.prefix(8))"
         let admin = try Admin(configuration: configuration(front.port))
@@ -56,7 +56,7 @@ import Testing
         try consumer.close()
     }
 
-    @Test func anExpiredCertificateIsToldAsSuch() throws {
+    @Test func `an expired certificate is told as such`() throws {
         let certificate = try certificates.make("expired", for: "DNS:localhost,IP:127.0.0.1", days: -1)
         let front = try TLSFront(broker, certificate: certificate)
         let error = try failure(configuration(front.port))
@@ -65,14 +65,14 @@ import Testing
         #expect(error.description.contains("Renew the broker's certificate"))
     }
 
-    @Test func aCertificateForAnotherNameIsToldAsSuch() throws {
+    @Test func `a certificate for another name is told as such`() throws {
         let front = try TLSFront(broker, certificate: certificates.make("wrong", for: "DNS:broker.example"))
         let error = try failure(configuration(front.port))
         #expect(error.code == .certificateName)
         #expect(error.description.contains("advertised.listeners"))
     }
 
-    @Test func aCertificateOfAnUnknownAuthorityIsToldAsSuch() throws {
+    @Test func `a certificate of an unknown authority is told as such`() throws {
         let front = try good()
         let others = try TestCertificates()
         let error = try failure(configuration(front.port, ["ssl.ca.location": others.authority]))
@@ -81,20 +81,20 @@ import Testing
         #expect(error.description.contains("ssl.ca.location"))
     }
 
-    @Test func plaintextToAListenerWithTLSIsToldAsSuch() throws {
+    @Test func `plaintext to a listener with TLS is told as such`() throws {
         let front = try good()
         let error = try failure(configuration(front.port, ["security.protocol": "plaintext"]))
         #expect(error.code == .tlsExpected)
         #expect(error.description.contains("Set security.protocol to ssl or sasl_ssl"))
     }
 
-    @Test func tlsToAListenerWithoutIsToldAsSuch() throws {
+    @Test func `TLS to a listener without is told as such`() throws {
         let error = try failure(configuration(broker.port))
         #expect(error.code == .tlsNotExpected)
         #expect(error.description.contains("Set security.protocol to plaintext"))
     }
 
-    @Test func aListenerThatIsNotThereIsToldWithItsAddress() throws {
+    @Test func `a listener that is not there is told with its address`() throws {
         let unused = try ReservedPort()
         let error = try failure(configuration(unused.number, ["security.protocol": "plaintext"]))
         #expect(error.code == .transport)
@@ -102,7 +102,7 @@ import Testing
     }
 
     /// The broker takes any name and password, but cannot do SCRAM: what a login that fails looks like.
-    @Test func aLoginThatFailsIsToldAsSuchWithoutThePassword() throws {
+    @Test func `a login that fails is told as such without the password`() throws {
         let error = try failure(
             configuration(
                 broker.port,
@@ -117,7 +117,7 @@ import Testing
         #expect(error.description.contains("sasl.password"))
     }
 
-    @Test func aMechanismThatTheLibraryDoesNotKnowIsRefusedAtOnce() {
+    @Test func `a mechanism that the library does not know is refused at once`() {
         let configuration = configuration(
             broker.port, ["security.protocol": "sasl_ssl", "sasl.mechanisms": "NONSENSE", "sasl.password": "planted"])
         let error = #expect(throws: KafkaError.self) { _ = try Admin(configuration: configuration) }
@@ -125,7 +125,7 @@ import Testing
         #expect(error?.description.contains("planted") == false)
     }
 
-    @Test func aProducerSaysWhyNothingWasSent() throws {
+    @Test func `a producer says why nothing was sent`() throws {
         let front = try TLSFront(broker, certificate: certificates.make("wrong", for: "DNS:broker.example"))
         let producer = try Producer(configuration: configuration(front.port))
         try producer.enqueue(ProducerRecord(topic: "any", value: bytes("x")))

@@ -22,7 +22,7 @@ import Testing
         return store
     }
 
-    @Test func replaysASampleAndVerifiesIt() throws {
+    @Test func `replays a sample and verifies it`() throws {
         let store = try replaySample()
         let verified = try run(["verify", "--set", "store.path=\(store)"])
         #expect(verified.status == 0, "\(verified.output)")
@@ -33,7 +33,7 @@ import Testing
         #expect(letters.output.contains("line "))
     }
 
-    @Test func mendsWhatFollowsAndSaysWhatIsLeft() throws {
+    @Test func `mends what follows and says what is left`() throws {
         let store = try replaySample()
         let arguments = ["verify", "--repair", "--set", "store.path=\(store)"]
         #expect(try run(arguments).output.contains("nothing to mend"))
@@ -50,7 +50,7 @@ import Testing
         #expect(try run(["verify", "--repair", "--dump", "--set", "store.path=\(store)"]).status == 64)
     }
 
-    @Test func aSecondReplayChangesNothing() throws {
+    @Test func `a second replay changes nothing`() throws {
         let store = try replaySample()
         let before = try run(["verify", "--dump", "--set", "store.path=\(store)"]).output
         let arguments = ["replay", "samples/chat-events.jsonl", "--json", "--set", "store.path=\(store)"]
@@ -59,7 +59,7 @@ import Testing
         #expect(try run(["verify", "--dump", "--set", "store.path=\(store)"]).output == before)
     }
 
-    @Test func aPipeIsAnotherStreamEachTime() throws {
+    @Test func `a pipe is another stream each time`() throws {
         let store = workspace.path("pipe.sqlite")
         let pipe = workspace.path("stream")
         _ = try Foreign.run("mkfifo", [pipe])
@@ -73,7 +73,7 @@ import Testing
         #expect(try Foreign.sqlite(store, "SELECT count(*) FROM Member") == "2")
     }
 
-    @Test func theSqlite3ProgramReadsTheStore() throws {
+    @Test func `the sqlite3 program reads the store`() throws {
         let store = try replaySample("work-orders.jsonl", model: "work-orders")
         #expect(try Foreign.sqlite(store, "PRAGMA integrity_check") == "ok")
         #expect(try Foreign.sqlite(store, "PRAGMA foreign_key_check") == "")
@@ -84,7 +84,7 @@ import Testing
         #expect(try Foreign.sqlite(store, wrongCounts) == "0")
     }
 
-    @Test func fetchesWithConditions() throws {
+    @Test func `fetches with conditions`() throws {
         let store = try replaySample()
         let all = try run(["fetch", "Message", "--count", "--set", "store.path=\(store)"])
         let some = try run([
@@ -99,7 +99,7 @@ import Testing
     }
 
     /// Every command that docs/reference/fetching.md shows.
-    @Test func theFetchesOfTheDocumentationRun() throws {
+    @Test func `the fetches of the documentation run`() throws {
         let store = try replaySample("work-orders.jsonl", model: "work-orders")
         let page = try String(contentsOf: Program.root.appending(path: "docs/reference/fetching.md"), encoding: .utf8)
         let commands = page.split(separator: "\n").filter { $0.hasPrefix("ingest-worker fetch ") }
@@ -128,7 +128,7 @@ import Testing
         for block in shown { #expect(output.contains(block.dropFirst())) }
     }
 
-    @Test func fetchesPagesRowsAndPlans() throws {
+    @Test func `fetches pages rows and plans`() throws {
         let store = ["--set", "store.path=\(try replaySample())"]
         let all = ["--limit", "100000"]
         let whole = try run(["fetch", "Message", "--sort", "-sentAt, id", "--fields", "id", "--json"] + store + all)
@@ -162,7 +162,7 @@ import Testing
         #expect(foreign.errors.contains("predicate.cursor"))
     }
 
-    @Test func describesModels() throws {
+    @Test func `describes models`() throws {
         let described = try run(["model", "describe", "config/models/work-orders.yaml", "--json"])
         #expect(described.output.contains("\"counts\":{\"entities\":6,"))
         #expect(described.output.contains("\"cascade\":3,"))
@@ -195,14 +195,14 @@ import Testing
         }
     }
 
-    @Test func listsHistory() throws {
+    @Test func `lists history`() throws {
         let store = try replaySample()
         let history = try run(["history", "list", "--json", "--limit", "1", "--set", "store.path=\(store)"])
         #expect(history.output.contains("\"type\":\"store.changed\""))
         #expect(history.output.contains("\"token\":1,"))
     }
 
-    @Test func showsWhatASampleWouldDo() throws {
+    @Test func `shows what a sample would do`() throws {
         let store = workspace.path("never.sqlite")
         let result = try run([
             "check", "--sample", "samples/chat-events.jsonl", "--json", "--set", "store.path=\(store)",
@@ -214,27 +214,7 @@ import Testing
         #expect(try run(["check", "--json", "--offline"]).status == 64)
     }
 
-    @Test func `a sample is compared with recorded outcomes`() throws {
-        let sample = ["check", "--config", "config/routes/maximo.yaml", "--topic", "maximo-workorders", "--sample"]
-        let records = "samples/routes/maximo.jsonl"
-        let expected = "samples/routes/expected/maximo.jsonl"
-        let right = try run(sample + [records, "--expect", expected])
-        #expect(right.status == 0, "\(right.errors)")
-        #expect(right.output.contains("split wpmaterial: alias  itemqty  in 2"))
-        let kept = workspace.path("kept.jsonl")
-        #expect(try run(sample + [records, "--record", kept]).status == 0)
-        #expect(
-            try String(contentsOfFile: kept, encoding: .utf8)
-                == String(contentsOf: Program.root.appending(path: expected), encoding: .utf8))
-        let other = try workspace.write("{\"siteid\":\"B\",\"wonum\":\"1\"}\n", to: "other.jsonl")
-        let wrong = try run(sample + [other, "--expect", expected])
-        #expect(wrong.status == 65 && wrong.errors.contains("6 of the outcomes are not the expected ones"))
-        #expect(wrong.output.contains("timeField  changedate  in no record"))
-        #expect(try run(sample + [records, "--expect", workspace.path("none.jsonl")]).status == 65)
-        #expect(try run(["check", "--offline", "--expect", expected]).status == 64)
-    }
-
-    @Test func mendsRetriesExportsAndDropsDeadLetters() throws {
+    @Test func `mends retries, exports and drops dead letters`() throws {
         let store = workspace.path("letters.sqlite")
         let event = "{\"type\":\"member.created\",\"data\":{\"id\":\"u1\",\"nick\":\"N\"}}\n{\"type\":\"x\"}\n"
         let file = try workspace.write(event, to: "members.jsonl")
@@ -266,7 +246,7 @@ import Testing
         #expect(try run(["dead-letters", "list"] + shared).output.isEmpty)
     }
 
-    @Test func refusesARouteWithItsPlace() throws {
+    @Test func `refuses a route with its place`() throws {
         let file = try workspace.write(
             "topics:\n  - name: t\n    format: json\n    routes:\n      - { entity: Mesage }\n", to: "worker.yaml")
         let result = try run(["check", "--offline", "--config", file])
@@ -276,7 +256,7 @@ import Testing
 
     // MARK: Mistakes
 
-    @Test func listsAndDropsResolvedConflicts() throws {
+    @Test func `lists and drops resolved conflicts`() throws {
         let model = try workspace.write(
             """
             model: members
@@ -303,7 +283,7 @@ import Testing
         #expect(try run(["conflicts"] + settings).output.isEmpty)
     }
 
-    @Test func refusesAWrongConfigurationWithItsPlace() throws {
+    @Test func `refuses a wrong configuration with its place`() throws {
         let file = try workspace.write("chunk:\n  maxOperatoins: 5\n", to: "worker.yaml")
         let result = try run(["check", "--offline", "--config", file])
         #expect(result.status == 78)
@@ -311,13 +291,13 @@ import Testing
         #expect(result.errors.contains("maxOperations"))
     }
 
-    @Test func refusesAWrongVariable() throws {
+    @Test func `refuses a wrong variable`() throws {
         let result = try run(["check", "--offline"], environment: ["INGEST_STORE_PAHT": "x"])
         #expect(result.status == 78)
         #expect(result.errors.contains("INGEST_STORE_PATH"))
     }
 
-    @Test func refusesAWrongModelWithItsPlace() throws {
+    @Test func `refuses a wrong model with its place`() throws {
         let model = try workspace.write(
             """
             model: broken
@@ -334,7 +314,7 @@ import Testing
         #expect(result.errors.contains("Mesage"))
     }
 
-    @Test func refusesAStoreOfAnotherModel() throws {
+    @Test func `refuses a store of another model`() throws {
         let store = try replaySample()
         let result = try run([
             "replay", "samples/work-orders.jsonl", "--set", "store.path=\(store)", "--set",
@@ -345,7 +325,7 @@ import Testing
         #expect(try run(["verify", "--set", "store.path=\(store)"]).status == 0)
     }
 
-    @Test func refusesWhatIsNoStore() throws {
+    @Test func `refuses what is no store`() throws {
         let file = try workspace.write(String(repeating: "This is no database. ", count: 100), to: "text.sqlite")
         let result = try run([
             "replay", "samples/chat-events.jsonl", "--allow-dead-letters", "--set", "store.path=\(file)",
@@ -354,7 +334,7 @@ import Testing
         #expect(result.errors.contains("store.corrupt"))
     }
 
-    @Test func refusesAStoreThatCannotBeMade() throws {
+    @Test func `refuses a store that cannot be made`() throws {
         let result = try run([
             "replay", "samples/chat-events.jsonl", "--allow-dead-letters", "--set",
             "store.path=/proc/none/store.sqlite",
@@ -363,7 +343,7 @@ import Testing
         #expect(result.errors.contains("store.unavailable"))
     }
 
-    @Test func refusesAStoreThatAnotherWorkerHolds() throws {
+    @Test func `refuses a store that another worker holds`() throws {
         let store = workspace.path("held.sqlite")
         // Reading a pipe that nobody writes keeps the first worker in its run.
         let pipe = workspace.path("pipe")
@@ -391,7 +371,7 @@ import Testing
         #expect(third.status == 0, "\(third.errors)")
     }
 
-    @Test func tellsWhatIsMissing() throws {
+    @Test func `tells what is missing`() throws {
         #expect(try run(["replay", "no-such-file.jsonl"]).status == 65)
         #expect(try run(["fetch"]).status == 64)
         #expect(try run(["fetch", "Chat", "--set", "store.path=\(workspace.path("none.sqlite"))"]).status == 69)
@@ -402,7 +382,7 @@ import Testing
         #expect(broker.status == 69)
     }
 
-    @Test func showsTheDemo() throws {
+    @Test func `shows the demo`() throws {
         let result = try Program(["demo", "--seconds", "3", "--rate", "200"]).wait(limitSeconds: 90)
         #expect(result.status == 0, "\(result.output)\n\(result.errors)")
         #expect(result.output.contains("0 unexplained"))

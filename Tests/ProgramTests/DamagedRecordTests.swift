@@ -59,7 +59,7 @@ import Testing
         #expect(try Program.run(["verify", "--set", "store.path=\(store)"]).status == 0)
     }
 
-    @Test func theWorkerHaltsThePartitionBeforeThemAndSaysSo() throws {
+    @Test func `the worker halts the partition before them and says so`() throws {
         let program = try Program(["run"] + arguments(damaging.bootstrapServers))
         try wait(for: "the halt in health") {
             try program.get("/readyz")?.body.contains("\(topic)/0 halted: records are damaged") == true
@@ -86,7 +86,7 @@ import Testing
         try expectAll()
     }
 
-    @Test func aReplayOfTheTopicEndsBeforeThemWithTheirPlace() throws {
+    @Test func `a replay of the topic ends before them with their place`() throws {
         func replay(_ servers: String) throws -> Program.Result {
             try Program.run(["replay", "--topic", topic, "--json"] + arguments(servers))
         }
@@ -108,7 +108,7 @@ import Testing
     }
 
     /// What the checksum is for: without it the same bytes pass for a sound record.
-    @Test func withoutChecksumsTheDamageIsNotSeen() throws {
+    @Test func `without checksums the damage is not seen`() throws {
         let taken = try Program.run(
             ["replay", "--topic", topic] + arguments(damaging.bootstrapServers) + ["--set", "kafka.check.crcs=false"])
         #expect(taken.status == 0, "\(taken.errors)")

@@ -47,7 +47,7 @@ import Testing
         try Kcat.run(["-C", "-b", broker.bootstrapServers, "-t", "dead", "-o", "beginning", "-e", "-q", "-f", format])
     }
 
-    @Test func bothTheBytesAndTheReasonReachTheTopic() throws {
+    @Test func `both the bytes and the reason reach the topic`() throws {
         let raw: [UInt8] = [0xFF, 0x00, 0x7B, 0x0A, 0xC3]
         try send([
             ProducerRecord(
@@ -101,7 +101,7 @@ import Testing
         #expect(offsets == ["0", "2", "3"])
     }
 
-    @Test func lettersAreSentWhenTheWorkerWasKilledBefore() throws {
+    @Test func `dead letters are sent when the worker was killed before`() throws {
         try send((0..<50).map { ProducerRecord(topic: "events", partition: 0, value: Array("{\($0)".utf8)) })
         // Without a topic they stay in the store, as after a kill before anything was sent.
         let first = try start(group: "one")
@@ -122,7 +122,7 @@ import Testing
         #expect(Set(numbers.map { String($0.1) }) == Set((1...50).map { "\($0)" }))
     }
 
-    @Test func withoutToleranceTheFirstBadRecordEndsTheWorkerWith65() throws {
+    @Test func `without tolerance the first bad record ends the worker with 65`() throws {
         try send([
             ProducerRecord(topic: "events", partition: 0, value: Array(good.utf8)),
             ProducerRecord(topic: "events", partition: 0, value: Array("{".utf8)),
@@ -139,7 +139,7 @@ import Testing
         #expect(value("SELECT offset FROM _dead_letter") == "1")
     }
 
-    @Test func recordsOfEveryCodecAreApplied() throws {
+    @Test func `records of every codec are applied`() throws {
         for codec in ["none", "gzip", "snappy", "lz4", "zstd"] {
             let lines = (0..<100).map { good.replacing("\"m1\"", with: "\"\(codec)-\($0)\"") + "\n" }
             _ = try Kcat.run(

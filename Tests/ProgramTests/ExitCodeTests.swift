@@ -32,6 +32,24 @@ import Testing
         #expect(Set(list.matches(of: /\d+/).compactMap { Int($0.0) }) == codes.union([0]))
     }
 
+    @Test func `each code of the store ends the program with the documented exit code`() throws {
+        let status = try Self.text("Sources/ingest-worker/ExitStatus.swift")
+        let codes = try Self.text("Sources/GraphCore/Store/StoreError.swift").matches(of: /case (\w+) = "([^"]+)"/)
+        let chosen = try #require(status.split(separator: "func storeCode(").last?.split(separator: "\n    }\n").first)
+        var exits: [String: String] = [:]
+        for line in chosen.matches(of: /case ([^:]+): (\w+)/) {
+            let number = try #require(status.firstMatch(of: try Regex("let \(line.2): Int32 = (\\d+)"))?[1].substring)
+            for name in line.1.matches(of: /\.(\w+)/) { exits[String(name.1)] = String(number) }
+        }
+        let page = try Self.text("docs/reference/errors.md")
+        for code in codes {
+            let number = try #require(exits[String(code.1)])
+            #expect(
+                page.contains(try Regex("(?m)^\\| `\(code.2)` \\|.*\\| \(number) \\|$")),
+                "\(code.2) ends with \(number)")
+        }
+    }
+
     @Test func `systemd starts nothing again that trying again cannot mend`() throws {
         let unit = try Self.text("deploy/ingest-worker.service")
         let line = try #require(unit.firstMatch(of: /(?m)^RestartPreventExitStatus=(.*)$/)?.1)

@@ -31,7 +31,7 @@ import Testing
             .split(separator: "\n").compactMap { Int($0) }
     }
 
-    @Test func whatACursorHasNotReadStaysAndIsSaid() throws {
+    @Test func `what a cursor has not read stays and is said`() throws {
         let purged = try history("purge", "--before", "\(last)")
         #expect(purged.status == 0, "\(purged.errors)")
         #expect(purged.output.contains("1 transactions removed"), "\(purged.output)")
@@ -41,7 +41,7 @@ import Testing
         #expect(try history("list", "--after", "1").status == 0)
     }
 
-    @Test func passingCursorsNamesWhoLostSomethingAndTheirReadersAreToldSo() throws {
+    @Test func `passing cursors names who lost something and their readers are told so`() throws {
         let purged = try history("purge", "--before", "\(last)", "--pass-cursors")
         #expect(purged.status == 0, "\(purged.errors)")
         #expect(purged.output.contains("\(last - 1) transactions removed"), "\(purged.output)")
@@ -61,7 +61,7 @@ import Testing
         #expect(again.status == 0 && !again.output.contains("feed"), "\(again.output)")
     }
 
-    @Test func aCursorThatIsRemovedHoldsNothing() throws {
+    @Test func `a cursor that is removed holds nothing`() throws {
         #expect(try history("cursors", "put", "other", "2").status == 0)
         let removed = try history("cursors", "remove", "feed")
         #expect(removed.status == 0, "\(removed.errors)")

@@ -76,7 +76,7 @@ import Testing
         ["--set", "model=\(model)", "--set", "store.path=\(store)"]
     }
 
-    @Test func showsThePlanAndThenMigrates() throws {
+    @Test func `shows the plan and then migrates`() throws {
         let models = try models()
         let store = try store(models[0])
         let before = try run(["verify", "--dump"] + settings(models[0], store)).output
@@ -99,7 +99,7 @@ import Testing
         #expect(again.status == 0 && again.output.contains("none"))
     }
 
-    @Test func wrongMigrationsAreRefusedWithPlaceAndRemedy() throws {
+    @Test func `wrong migrations are refused with place and remedy`() throws {
         let models = try models()
         let store = try store(models[0])
         let before = try run(["verify", "--dump"] + settings(models[0], store)).output
@@ -124,7 +124,7 @@ import Testing
         #expect(try run(["migrate"] + settings(models[1], workspace.path("none.sqlite"))).status == 69)
     }
 
-    @Test func aMappingAndStagesComputeWhatCannotBeInferred() throws {
+    @Test func `a mapping and stages compute what cannot be inferred`() throws {
         let models = try models()
         let priority = "{ from: priority, map: { low: 1, high: 3 } }"
         let mapping = try workspace.write("entities:\n  Line:\n    priority: \(priority)\n", to: "map.yaml")
@@ -147,7 +147,7 @@ import Testing
         }
     }
 
-    @Test func aNewerStoreIsRefusedUnlessGoingBackIsSaid() throws {
+    @Test func `a newer store is refused unless going back is said`() throws {
         let models = try models()
         let store = try store(models[0])
         #expect(try run(["migrate"] + settings(models[1], store)).status == 0)
@@ -160,7 +160,7 @@ import Testing
         #expect(try Foreign.sqlite(store, "SELECT count(*) FROM \"Order\"") == "2")
     }
 
-    @Test func aStoreThatAWorkerWritesIsRefused() throws {
+    @Test func `a store that a worker writes is refused`() throws {
         let models = try models()
         let store = try store(models[0])
         let pipe = workspace.path("pipe")
@@ -186,7 +186,7 @@ import Testing
 
     /// Killed at ever later moments, it leaves the old store or the new one, and in the end it goes through.
     @Test(arguments: [[], ["--copy-from", "0"]], [false, true])
-    func killedAgainAndAgainTheStoreIsOldOrNew(_ arguments: [String], hasStages: Bool) throws {
+    func `killed again and again the store is old or new`(_ arguments: [String], hasStages: Bool) throws {
         let models = try models()
         let store = try store(models[0], lines: 9_000)
         var arguments = arguments
@@ -229,7 +229,7 @@ import Testing
 
     /// A process that may write no further file than a few blocks is one whose disk is full.
     @Test(arguments: [[], ["--copy-from", "0"]])
-    func aDiskWithoutRoomLeavesTheOldStore(_ arguments: [String]) throws {
+    func `a disk without room leaves the old store`(_ arguments: [String]) throws {
         let models = try models()
         let store = try store(models[0], lines: 3_000)
         let before = try run(["verify", "--dump"] + settings(models[0], store)).output
@@ -243,7 +243,7 @@ import Testing
         #expect(again.status == 0, "\(again.errors)")
     }
 
-    @Test func comparesModels() throws {
+    @Test func `compares models`() throws {
         let models = try models()
         let same = try run(["model", "diff", models[0], models[0]])
         #expect(same.status == 0 && same.output == "no difference\n")

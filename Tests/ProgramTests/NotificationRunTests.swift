@@ -58,7 +58,7 @@ import Testing
 
     /// INGEST_TEST_SEED repeats the moments.
     @Test(arguments: ["transaction", "object"])
-    func killedAgainAndAgainAReaderHasEachNotificationOnceAndInOrder(granularity: String) throws {
+    func `killed again and again a reader has each notification once and in order`(granularity: String) throws {
         var random = SeededRandom.forTest("killedAgainAndAgainAReaderHasEachNotificationOnceAndInOrder")
         let file = workspace.path("events.jsonl")
         try Foreign.generateEvents(count, seed: 5, to: file)

@@ -87,7 +87,7 @@ import Testing
 
     // MARK: Beside a live worker
 
-    @Test func besideALiveWorkerItTakesThePlaceWhenThatOneEnds() throws {
+    @Test func `beside a live worker it takes the place when that one ends`() throws {
         var count = try send(3_000, seed: 1)
         let live = try Program(["run"] + arguments())
         try live.wait(for: "the old store") { position(store) == count }
@@ -139,7 +139,7 @@ import Testing
         #expect(identity(store) == new)
     }
 
-    @Test func aReadersOpenTransactionIsWaitedFor() throws {
+    @Test func `a reader's open transaction is waited for`() throws {
         _ = try send(300, seed: 9)
         let live = try Program(["run"] + arguments())
         try live.wait(for: "the old store") { position(store) == 300 }
@@ -166,7 +166,7 @@ import Testing
 
     // MARK: Crashes
 
-    @Test(.timeLimit(.minutes(10))) func killedAtEachStepItIsCompleted() throws {
+    @Test(.timeLimit(.minutes(10))) func `killed at each step it is completed`() throws {
         _ = try send(400, seed: 4)
         let expected = try dump(try replayed())
         for (index, step) in ["taken", "closed", "begun", "detached", "exchanged", "kept"].enumerated() {
@@ -200,7 +200,7 @@ import Testing
         }
     }
 
-    @Test func killedWhileItReadsItGoesOn() throws {
+    @Test func `killed while it reads it goes on`() throws {
         let count = try send(30_000, seed: 5)
         try #require(try Program.run(["replay", "--topic", topic] + arguments()).status == 0)
         let old = identity(store)
@@ -227,7 +227,7 @@ import Testing
 
     // MARK: Refusals
 
-    @Test func whatTheTopicsDoNotHoldIsAskedAbout() throws {
+    @Test func `what the topics do not hold is asked about`() throws {
         _ = try send(200, seed: 6)
         let file = workspace.path("events-6.jsonl")
         try #require(try Program.run(["replay", file] + arguments()).status == 0)
@@ -248,7 +248,7 @@ import Testing
         #expect(identity(store) == new)
     }
 
-    @Test func aLogWhoseBeginningIsGoneIsAskedAbout() throws {
+    @Test func `a log whose beginning is gone is asked about`() throws {
         // Records of long ago, which the broker's retention takes at once.
         let producer = try Producer(configuration: ["bootstrap.servers": broker.bootstrapServers])
         let place = TopicPartition(topic, 0)
@@ -284,7 +284,7 @@ import Testing
 
     private func exists(_ suffix: String) -> Bool { FileManager.default.fileExists(atPath: store + suffix) }
 
-    @Test func aTopicThatWasMadeAnewIsAskedAbout() throws {
+    @Test func `a topic that was made again is asked about`() throws {
         _ = try bench.send(300, seed: 1)
         try #require(try Program.run(["replay", "--topic", bench.topic] + bench.arguments()).status == 0)
         let old = bench.identity(store)
@@ -307,7 +307,7 @@ import Testing
         try bench.stop(allowed)
     }
 
-    @Test func aStoreThatWasExchangedMeanwhileIsNotReplaced() throws {
+    @Test func `a store that was exchanged meanwhile is not replaced`() throws {
         let count = try bench.send(200, seed: 4)
         let live = try Program(["run"] + bench.arguments())
         try live.wait(for: "the old store") { bench.position(store) == count }
@@ -329,7 +329,7 @@ import Testing
         #expect(bench.identity(store) == now && exists(".rebuild") && !exists(".swap") && !exists(".before-rebuild"))
     }
 
-    @Test func whatWasBegunWithOtherSettingsIsNotGoneOnWith() throws {
+    @Test func `what was begun with other settings is not gone on with`() throws {
         let count = try bench.send(200, seed: 5)
         let live = try Program(["run"] + bench.arguments())
         try live.wait(for: "the old store") { bench.position(store) == count }
@@ -354,7 +354,7 @@ import Testing
         try bench.stop(again)
     }
 
-    @Test func aStoreBehindALinkIsRebuiltWhereItIsAndItsReadersAreKept() throws {
+    @Test func `a store behind a link is rebuilt where it is and its readers are kept`() throws {
         let folder = bench.workspace.url.appending(path: "real")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
         let real = folder.appending(path: "s.sqlite").path
@@ -372,7 +372,7 @@ import Testing
         #expect(try Foreign.sqlite(real, "SELECT token FROM _cursor WHERE name = 'feed'") == "0")
     }
 
-    @Test func aStoreThatCannotBeReadIsToBeMovedAway() throws {
+    @Test func `a store that cannot be read is to be moved away`() throws {
         _ = try bench.send(50, seed: 7)
         try #require(try Program.run(["replay", "--topic", bench.topic] + bench.arguments()).status == 0)
         let file = try FileHandle(forWritingTo: URL(filePath: store))

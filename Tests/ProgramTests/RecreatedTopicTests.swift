@@ -80,7 +80,7 @@ import Testing
         #expect(count() == 50)
     }
 
-    @Test func aTopicThatWasMissingMeanwhileIsKnownForAnother() throws {
+    @Test func `a topic that was missing meanwhile is known for another`() throws {
         let broker = try BrokerProcess(.noida)
         try make(broker)
         try fill(broker, 0..<50)
@@ -97,7 +97,7 @@ import Testing
 
     /// It is back before the group notices, and has more records than the store has read. Without a group nobody notices.
     @Test(arguments: ["null", "0"])
-    func aBrokerThatComesBackWithOtherDataIsKnownForAnother(_ partitions: String) throws {
+    func `a broker that comes back with other data is known for another`(_ partitions: String) throws {
         let first = try BrokerProcess(.noida)
         try make(first)
         try fill(first, 0..<50)

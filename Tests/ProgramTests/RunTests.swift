@@ -70,7 +70,7 @@ import Testing
 
     // MARK: The way of an event
 
-    @Test func aForeignClientsEventsBecomeObjectsAndNotifications() throws {
+    @Test func `a foreign client's events become objects and notifications`() throws {
         let lines = try String(
             contentsOf: Program.root.appending(path: "samples/chat-events.jsonl"), encoding: .utf8)
         _ = try Kcat.run(["-P", "-b", broker.bootstrapServers, "-t", topic], input: lines)
@@ -115,7 +115,7 @@ import Testing
         return try admin.committedOffsets(group: "group-1")[TopicPartition(topic, 0)]
     }
 
-    @Test func theSameRowsThroughKafkaGiveTheSameStore() throws {
+    @Test func `the same rows through Kafka give the same store`() throws {
         let file = Program.root.appending(path: "../shared/data/work-orders.csv").path
         let isReal = FileManager.default.fileExists(atPath: file)
         let csv = isReal ? file : Program.root.appending(path: "samples/work-orders.csv").path
@@ -157,7 +157,7 @@ import Testing
     /// I2: kill -9 at random moments, again and again, ends with the same store as an uninterrupted run.
     ///
     /// INGEST_TEST_EVENTS and INGEST_TEST_KILLS make it larger; INGEST_TEST_SEED repeats its moments.
-    @Test(.timeLimit(.minutes(30))) func killedAgainAndAgainItEndsWithTheSameStore() throws {
+    @Test(.timeLimit(.minutes(30))) func `killed again and again it ends with the same store`() throws {
         let environment = ProcessInfo.processInfo.environment
         let count = environment["INGEST_TEST_EVENTS"].flatMap { Int($0) } ?? 40_000
         let kills = environment["INGEST_TEST_KILLS"].flatMap { Int($0) } ?? 6

@@ -52,7 +52,7 @@ import Testing
         return Set(text.split(separator: "\n").map { String($0) })
     }
 
-    @Test func twoWorkersWithAStoreEachHoldTheLogTogether() throws {
+    @Test func `two workers with a store each hold the log together`() throws {
         try send(0..<600)
         let names = ["0of2", "1of2"]
         var programs = try [Program(["run"] + arguments("0/2")), Program(["run"] + arguments("1/2"))]
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    @Test func aStaticMemberThatComesBackInTimeMovesNobodysPartitions() throws {
+    @Test func `a static member that comes back in time moves nobody's partitions`() throws {
         func start(_ name: String) throws -> Program {
             try Program(
                 ["run"]
@@ -132,7 +132,7 @@ import Testing
         #expect(held[0].union(held[1]) == Set((0..<400).map { "m\($0)" }))
     }
 
-    @Test func aStoreOfAnotherShareIsRefusedWithItsRemedy() throws {
+    @Test func `a store of another share is refused with its remedy`() throws {
         try send(0..<40)
         let program = try Program(["run"] + arguments("0/2"))
         try wait(for: "a position", limitSeconds: 60) { count(store("0of2")) > 0 }
@@ -148,7 +148,7 @@ import Testing
         #expect(checked.status == 78)
     }
 
-    @Test func aPathWithPartitionsNeedsThem() throws {
+    @Test func `a path with partitions needs them`() throws {
         let config = try workspace.write("store:\n  path: a/{partition}.sqlite\n", to: "worker.yaml")
         let refused = try Program.run(["run", "--config", config])
         #expect(refused.status == 78)

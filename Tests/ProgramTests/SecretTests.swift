@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func noneStandsInWhatChecksPrint() throws {
+    @Test func `none stands in what checks print`() throws {
         let (arguments, environment) = try arguments("localhost:1")
         let check = try Program.run(["check", "--offline", "--settings"] + arguments, environment: environment)
         #expect(check.status == 0, "\(check.errors)")
@@ -55,7 +55,7 @@ import Testing
         expectNoSecret(check.errors, "the errors of check")
     }
 
-    @Test func noneStandsInErrors() throws {
+    @Test func `none stands in errors`() throws {
         let (arguments, environment) = try arguments("localhost:1")
         for bad in [
             ["--set", "kafka.ssl.keystore.passwords=\(secrets[3])"], ["--set", "kafka.ssl.key.pem=\(secrets[3])"],
@@ -70,7 +70,7 @@ import Testing
     }
 
     /// The worker at its most talkative, with a login that fails, asked for everything that it serves.
-    @Test func noneStandsInTheLogOrInAnswers() throws {
+    @Test func `none stands in the log or in answers`() throws {
         let broker = try BrokerProcess(.noida)
         let (arguments, environment) = try arguments(broker.bootstrapServers)
         let program = try Program(["run"] + arguments, environment: environment)
@@ -102,7 +102,7 @@ import Testing
         expectNoSecret(result.output, "the output")
     }
 
-    @Test func storesAreReadableByTheirOwnerOnly() throws {
+    @Test func `stores are readable by their owner only`() throws {
         let broker = try BrokerProcess(.noida)
         let store = workspace.path("private.sqlite")
         let program = try Program([

@@ -38,7 +38,7 @@ import Testing
         return (try? Foreign.sqlite(workspace.path(store), sql)).flatMap { Int($0) } ?? 0
     }
 
-    @Test func killedAgainAndAgainItEndsWithTheStoreOfTheFile() throws {
+    @Test func `killed again and again it ends with the store of the file`() throws {
         let file = workspace.path("events.jsonl")
         try Foreign.generateEvents(12_000, seed: 11, to: file)
         let sent = try Program.run(
@@ -68,7 +68,7 @@ import Testing
         #expect(try admin.committedOffsets(group: "replayed").isEmpty)
     }
 
-    @Test func itBeginsAtATime() throws {
+    @Test func `it begins at a time`() throws {
         // A second apart, and young enough for the broker to keep them.
         let first = Date(timeIntervalSince1970: (Date.now.timeIntervalSince1970 - 3_600).rounded())
         let producer = try Producer(configuration: ["bootstrap.servers": broker.bootstrapServers])

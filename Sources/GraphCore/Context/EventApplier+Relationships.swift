@@ -101,8 +101,8 @@ extension EventApplier {
         case .refuses:
             throw EventFailure(
                 code: "reference.deleted",
-                "\(relationship.name) refers to a deleted \(destination.name), whose deletion the rule 'deny' would have "
-                    + "refused; send the \(destination.name) again first")
+                "\(relationship.name) refers to a deleted \(destination.name), whose deletion the rule "
+                    + "'\(DeleteRule.deny.rawValue)' would have refused; send the \(destination.name) again first")
         case .clears, nil:
             try setDestination(nil, relationship, of: object)
             return nil

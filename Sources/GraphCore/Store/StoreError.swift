@@ -1,16 +1,16 @@
 /// Why the store refused: a stable code, whether trying again can help, and what to do.
 public struct StoreError: CodedError, Equatable {
     /// The kinds of refusal; the raw values are stable and meant for scripts and logs.
-    public enum Code: String, Sendable {
+    public enum Code: String, Sendable, CaseIterable {
         /// Another connection holds the database.
         case busy = "store.busy"
         /// The disk is full.
         case full = "store.full"
         /// The disk failed; the store has to be verified before it is used again.
         case inputOutput = "store.io"
-        /// The file is damaged or no SQLite database.
+        /// The store is damaged, or the file is no database.
         case corrupt = "store.corrupt"
-        /// The file cannot be opened or written.
+        /// The store cannot be opened or written.
         case unavailable = "store.unavailable"
         /// The connection to the database server was lost, or cannot be made now.
         case disconnected = "store.disconnected"
@@ -55,7 +55,10 @@ public struct StoreError: CodedError, Equatable {
     public var isRetriable: Bool {
         switch code {
         case .busy, .full, .leased, .positionConflict, .disconnected: true
-        default: false
+        case .inputOutput, .corrupt, .unavailable, .constraint, .modelMismatch, .newerFormat, .fenced, .historyExpired,
+            .historyForeignToken, .historyTokenAhead, .historyMalformedToken, .olderFormat, .tooComplex, .value,
+            .database:
+            false
         }
     }
 

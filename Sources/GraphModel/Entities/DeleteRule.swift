@@ -4,10 +4,10 @@
 /// verifier and migrations ask these questions and name no rule.
 /// Source: NSDeleteRule.
 public enum DeleteRule: String, Sendable, CaseIterable {
-    /// Clears the destinations' references to the deleted object.
-    case nullify
     /// Deletes the destinations too.
     case cascade
+    /// Clears the destinations' references to the deleted object.
+    case nullify
     /// Refuses the deletion while a destination stays.
     case deny
     /// Leaves the destinations as they are, dangling references included.

@@ -23,9 +23,6 @@ public struct ModelCounts: Sendable, Equatable {
         self.relationships = relationships.count + transients
         deleteRules = Dictionary(relationships.map { ($0.deleteRule, 1) }, uniquingKeysWith: +)
     }
-
-    /// The order in which rules are listed.
-    static let rules: [DeleteRule] = [.cascade, .nullify, .deny, .noAction]
 }
 
 extension ObjectModel {

@@ -10,7 +10,7 @@ public struct ModelDescription {
     /// The model in lines: what it counts, then each entity with its properties.
     public var text: String {
         let counts = model.counts
-        let rules = ModelCounts.rules.map { "\(counts.deleteRules[$0] ?? 0) \($0.rawValue)" }.joined(separator: ", ")
+        let rules = DeleteRule.allCases.map { "\(counts.deleteRules[$0] ?? 0) \($0.rawValue)" }.joined(separator: ", ")
         var lines = [
             "model \(model.name), version \(model.version), hash \(model.hash)",
             "\(counts.entities) entities, \(counts.attributes) attributes, \(counts.relationships) relationships (\(rules))",
@@ -94,7 +94,8 @@ public struct ModelDescription {
     /// Appends the model as one JSON object.
     public func appendJSON(to output: inout String) {
         let counts = model.counts
-        let rules = ModelCounts.rules.map { "\"\($0.rawValue)\":\(counts.deleteRules[$0] ?? 0)" }.joined(separator: ",")
+        let rules = DeleteRule.allCases.map { "\"\($0.rawValue)\":\(counts.deleteRules[$0] ?? 0)" }.joined(
+            separator: ",")
         output += "{\"model\":\(JSONText.string(model.name)),\"version\":\(JSONText.string(model.version)),"
         output += "\"hash\":\(JSONText.string(model.hash)),\"counts\":{\"entities\":\(counts.entities),"
         output +=

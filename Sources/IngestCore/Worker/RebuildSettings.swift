@@ -2,11 +2,11 @@ import CZlib
 import ObjectGraph
 
 extension WorkerConfiguration {
-    /// The mark of the settings that decide a store's content: its topics, their routes, the partitions and the limits
-    /// of records.
+    /// The mark of the settings that decide a store's content: its topics, the routes, the partitions and the limits of
+    /// records.
     ///
     /// Where they are written, and in which order a dictionary has its parts, makes no difference.
-    var contentMark: String { Self.mark([topics, limits, kafka.partitions as Any]) }
+    var contentMark: String { Self.mark([topics, routes, limits, kafka.partitions as Any]) }
 
     /// The mark of the settings and the model that decide how a record is decoded.
     func decodingMark(_ model: ObjectModel) -> String { Self.mark([topics, routes, files, limits, model.yaml]) }

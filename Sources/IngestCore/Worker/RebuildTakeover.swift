@@ -79,8 +79,8 @@ final class RebuildTakeover: @unchecked Sendable {
             message:
                 "The store at \(swap.path) is another than the one that \(swap.rebuilt) was begun to replace: it "
                 + "was exchanged meanwhile",
-            remedy: "Where the store that stands there is right, remove \(swap.rebuilt) and the "
-                + "files beside it that end in -wal and -shm")
+            remedy: "Where the store that stands there is right, remove \(swap.rebuilt) and "
+                + StoreSwap.sideFiles)
     }
 
     /// Tries to take the old store, when everything up to `reached` is committed in the new one.

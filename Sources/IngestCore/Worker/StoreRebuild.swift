@@ -103,8 +103,8 @@ package final class StoreRebuild: Sendable {
             throw RebuildError(
                 code: .unreadable,
                 message: error.message,
-                remedy: "Move \(swap.path) away, with the files beside it that end in -wal and "
-                    + "-shm. Then run without --rebuild: a new store is made from the beginning of the topics")
+                remedy: "Move \(swap.path) away, with \(StoreSwap.sideFiles). "
+                    + "Then run without --rebuild: a new store is made from the beginning of the topics")
         }
     }
 
@@ -126,8 +126,7 @@ package final class StoreRebuild: Sendable {
         RebuildError(
             code: .foreign,
             message: "\(swap.rebuilt) \(reason)",
-            remedy: "Remove it, and the files beside it that end in -wal and -shm, to "
-                + "begin again")
+            remedy: "Remove it, and \(StoreSwap.sideFiles), to begin again")
     }
 
     private func build(_ takeover: RebuildTakeover, _ signals: [UnixSignal]) async throws -> Outcome {

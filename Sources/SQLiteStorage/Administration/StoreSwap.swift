@@ -48,6 +48,8 @@ public struct StoreSwap: Sendable {
     public var rebuilt: String { path + ".rebuild" }
     /// Where the old store stays.
     public var kept: String { path + ".before-rebuild" }
+    /// The files beside a database file, in words for a remedy.
+    public static let sideFiles = "the files beside it that end in -wal and -shm"
     /// The lock of a rebuild.
     var lock: String { path + ".rebuild.lock" }
     /// The record of a swap under way.

@@ -25,7 +25,7 @@ import Testing
             mending: "DROP TRIGGER refusal", code: .constraint),
     ]
 
-    @Test(arguments: faults) func feedingAgainAfterAFailureGivesTheSameStore(fault: Fault) throws {
+    @Test(arguments: faults) func `feeding again after a failure gives the same store`(fault: Fault) throws {
         var stream = ChatStream(SeededRandom.forTest("feedingAgainAfterAFailureGivesTheSameStore"))
         let records = Events.records(stream.events(300))
         let undisturbed = try PipelineFixture { $0.chunk.maxOperations = 20 }
@@ -50,7 +50,7 @@ import Testing
         #expect(try fixture.store.verify().isSound)
     }
 
-    @Test func aMoveIsSavedWithWhatIsOpenAndMayGoBack() throws {
+    @Test func `a move is saved with what is open and may go back`() throws {
         let fixture = try PipelineFixture()
         fixture.pipeline.begin(topic: "events", partition: 0, at: nil)
         try fixture.add(Events.records([Events.message("m1")])[0])
@@ -63,7 +63,7 @@ import Testing
         #expect(fixture.commits.map { $0.map(\.nextOffset) } == [[500], [7]])
     }
 
-    @Test func whatWasNotCommittedIsFedAgainByTheNextWriter() throws {
+    @Test func `what was not committed is fed again by the next writer`() throws {
         var stream = ChatStream(SeededRandom.forTest("whatWasNotCommittedIsFedAgainByTheNextWriter"))
         let records = Events.records(stream.events(300))
         let undisturbed = try PipelineFixture()
@@ -87,7 +87,7 @@ import Testing
         #expect(try next.dump() == undisturbed.dump())
     }
 
-    @Test func aStoreThatIsBusyMayBeTriedAgain() throws {
+    @Test func `a store that is busy may be tried again`() throws {
         var options = Store.Options()
         options.busyTimeoutMilliseconds = 20
         let store = try Store.inMemory(model: TestModels.chat(), options: options)

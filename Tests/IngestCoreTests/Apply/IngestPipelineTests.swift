@@ -8,7 +8,7 @@ import Testing
 @Suite struct IngestPipelineTests {
     // MARK: When chunks close
 
-    @Test func aChunkClosesAtItsNumberOfOperations() throws {
+    @Test func `a chunk closes at its number of operations`() throws {
         let fixture = try PipelineFixture { ($0.chunk.maxOperations, $0.commit.maxRows) = (3, 1) }
         for record in Events.records(["m0", "m1"].map { Events.message($0) }) { try fixture.add(record) }
         #expect(fixture.pipeline.summary.chunks == 0)
@@ -21,7 +21,7 @@ import Testing
         #expect(fixture.pipeline.summary.chunks == 2)
     }
 
-    @Test func identitiesThatNoBrokerTakesArePutAside() throws {
+    @Test func `identities that no broker takes are put aside`() throws {
         let fixture = try PipelineFixture()
         let long = String(repeating: "x", count: 1025)
         let events = [Events.message(long), Events.message("m", chat: long), Events.message("n")]
@@ -31,7 +31,7 @@ import Testing
         #expect(try fixture.identities("Message") == ["n"])
     }
 
-    @Test func aChunkClosesAtItsBytes() throws {
+    @Test func `a chunk closes at its bytes`() throws {
         let fixture = try PipelineFixture { $0.chunk.maxBytes = 500 }
         try fixture.add(TestRecord(Events.message("m0", body: "short"), offset: 0))
         #expect(fixture.pipeline.summary.chunks == 0)
@@ -95,7 +95,7 @@ import Testing
 
     // MARK: Positions
 
-    @Test func positionsAreCommittedWithTheData() throws {
+    @Test func `positions are committed with the data`() throws {
         let fixture = try PipelineFixture()
         for (number, partition) in [0, 1, 0, 1, 1].enumerated() {
             var record = TestRecord(Events.message("m\(number)"), offset: Int64(number * 10))
@@ -111,14 +111,14 @@ import Testing
         #expect(try fixture.identities("Message").count == 5)
     }
 
-    @Test func aRecordThatIsNoEventMovesThePositionToo() throws {
+    @Test func `a record that is no event moves the position too`() throws {
         let fixture = try PipelineFixture()
         try fixture.feed(Events.records(["{"]))
         #expect(try fixture.positions().map(\.nextOffset) == [1])
         #expect(try fixture.deadLetters().count == 1)
     }
 
-    @Test func finishingWithNothingToSaveIsNoError() throws {
+    @Test func `finishing with nothing to save is no error`() throws {
         let fixture = try PipelineFixture()
         try fixture.pipeline.finish()
         try fixture.pipeline.tick(hasBacklog: false)
@@ -127,7 +127,7 @@ import Testing
 
     // MARK: Dead letters
 
-    @Test func badRecordsArePutAsideAndTheirNeighboursSaved() throws {
+    @Test func `bad records are put aside and their neighbours saved`() throws {
         let fixture = try PipelineFixture()
         let marker = "S3CRET-marker"
         var broken = TestRecord("{\"type\":\"message.created\",\"data\":{\"id\":\"\(marker)", key: "key-1", offset: 1)
@@ -167,7 +167,7 @@ import Testing
         #expect(letter.headers == headers, sourceLocation: sourceLocation)
     }
 
-    @Test func ofAHugeRecordTheBeginningIsKept() throws {
+    @Test func `of a huge record the beginning is kept`() throws {
         let fixture = try PipelineFixture()
         let bytes = Array("{\"type\":\"".utf8) + [UInt8](repeating: 0x61, count: 20_000_000)
         try fixture.add(TestRecord(Events.message("m0")))
@@ -180,7 +180,7 @@ import Testing
         #expect(try fixture.identities("Message") == ["m0"])
     }
 
-    @Test func aNullValueIsKeptAsNull() throws {
+    @Test func `a null value is kept as null`() throws {
         let fixture = try PipelineFixture()
         try fixture.feed([TestRecord(nil, key: "k")])
         let letter = try #require(try fixture.deadLetters().first)
@@ -190,7 +190,7 @@ import Testing
     // MARK: errors.tolerance: none
 
     @Test(arguments: ["{\"broken\"", Events.event("member.created", "{\"id\":\"u1\",\"email\":\"S3CRET\"}")])
-    func withoutToleranceNothingSinceTheLastCommitIsKept(bad: String) throws {
+    func `without tolerance nothing since the last commit is kept`(bad: String) throws {
         let fixture = try PipelineFixture { $0.errors.tolerance = .none }
         for record in Events.records(["m0", "m1"].map { Events.message($0) }) { try fixture.add(record) }
         try fixture.pipeline.finish()
@@ -212,7 +212,7 @@ import Testing
         #expect(try fixture.deadLetters().isEmpty)
     }
 
-    @Test func haltsAtTheFirstBadRecordWhateverIsWrongWithIt() throws {
+    @Test func `halts at the first bad record whatever is wrong with it`() throws {
         let fixture = try PipelineFixture { $0.errors.tolerance = .none }
         try fixture.add(TestRecord(Events.message("m0"), offset: 0))
         // It decodes, and breaks a rule when it is applied, after the next record was decoded.
@@ -226,7 +226,7 @@ import Testing
 
     // MARK: Counting
 
-    @Test func countsWhatBecameOfTheRecords() throws {
+    @Test func `counts what became of the records`() throws {
         let fixture = try PipelineFixture()
         let events = [
             Events.event("chat.updated", "{\"id\":\"c1\",\"title\":\"new\"}", time: "2026-01-02T00:00:00Z"),

@@ -11,7 +11,7 @@ import Testing
         ledger.following([SourcePosition(topic: "t", partition: 1, nextOffset: 99)]).first?.predecessor
     }
 
-    @Test func aPositionFollowsWhatWasReadAndThenWhatWasCommitted() {
+    @Test func `a position follows what was read and then what was committed`() {
         var ledger = PositionLedger()
         #expect(predecessor(ledger) == .anything)
         ledger.begin(key, at: nil)
@@ -22,7 +22,7 @@ import Testing
         #expect(predecessor(ledger) == .offset(9))
     }
 
-    @Test func aWriterThatDoesNotKnowTheNewestPositionSavesNothing() throws {
+    @Test func `a writer that does not know the newest position saves nothing`() throws {
         let fixture = try PipelineFixture()
         fixture.pipeline.begin(topic: "events", partition: 0, at: nil)
         let records = Events.records((0..<4).map { Events.message("m\($0)") })
@@ -48,7 +48,7 @@ import Testing
         #expect(try fixture.identities("Message") == ["m0", "m3"])
     }
 
-    @Test func aSourceThatTheStoreKnowsIsNotTakenForANewOne() throws {
+    @Test func `a source that the store knows is not taken for a new one`() throws {
         let fixture = try PipelineFixture()
         let records = Events.records((0..<2).map { Events.message("m\($0)") })
         try fixture.add(records[0])

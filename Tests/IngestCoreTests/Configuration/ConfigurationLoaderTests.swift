@@ -15,8 +15,8 @@ private func origin(_ key: String, _ loaded: LoadedConfiguration) -> Configurati
 
 @Suite("Configuration sources")
 struct ConfigurationLoaderTests {
-    @Test("no source gives the defaults")
-    func defaults() throws {
+    @Test
+    func `no source gives the defaults`() throws {
         for text in ["", "# only a comment\n", "---\n", "store:\n  # path: x\n"] {
             let loaded = try load(text)
             #expect(loaded.configuration == WorkerConfiguration())
@@ -24,8 +24,8 @@ struct ConfigurationLoaderTests {
         }
     }
 
-    @Test("the defaults are those of the design")
-    func designDefaults() {
+    @Test
+    func `the defaults are those of the design`() {
         let configuration = WorkerConfiguration()
         #expect(configuration.chunk.maxOperations == 500)
         #expect(configuration.chunk.maxBytes == 4_194_304)
@@ -42,8 +42,8 @@ struct ConfigurationLoaderTests {
         #expect(configuration.history.purgeEveryMinutes == 60)
     }
 
-    @Test("flag goes before variable, variable before file, file before default")
-    func precedence() throws {
+    @Test
+    func `flag goes before variable, variable before file, file before default`() throws {
         let yaml = "store:\n  path: from-file\nchunk: { maxOperations: 1, maxBytes: 2 }\nauthor: me\n"
         let loaded = try load(
             yaml, ["store.path=from-flag"],
@@ -57,21 +57,21 @@ struct ConfigurationLoaderTests {
         #expect(origin("chunk.maxMilliseconds", loaded) == .byDefault)
     }
 
-    @Test("a later flag goes before an earlier one")
-    func laterFlag() throws {
+    @Test
+    func `a later flag goes before an earlier one`() throws {
         #expect(try load("", ["http.port=1", "http.port=2"]).configuration.http.port == 2)
     }
 
-    @Test("topics from flags and variables", arguments: ["a,b", "[a, b]", " a , b "])
-    func topicLists(text: String) throws {
+    @Test(arguments: ["a,b", "[a, b]", " a , b "])
+    func `topics from flags and variables`(text: String) throws {
         let expected = [TopicConfiguration(name: "a"), TopicConfiguration(name: "b")]
         #expect(try load("", ["topics=\(text)"]).configuration.topics == expected)
         #expect(try load("", [], ["INGEST_TOPICS": text]).configuration.topics == expected)
         #expect(try load("topics: x", ["topics=[{name: a}, b]"]).configuration.topics == expected)
     }
 
-    @Test("librdkafka properties pass verbatim, from every source")
-    func kafkaProperties() throws {
+    @Test
+    func `librdkafka properties pass verbatim, from every source`() throws {
         let loaded = try load(
             "kafka: { bootstrap.servers: \"a:1,b:2\", fetch.wait.max.ms: 50, enable.partition.eof: true }",
             ["kafka.group.id=g", "kafka.onPositionLost=earliest"],
@@ -86,8 +86,8 @@ struct ConfigurationLoaderTests {
         #expect(origin("kafka.client.id", loaded) == .environment(name: "INGEST_KAFKA_CLIENT_ID"))
     }
 
-    @Test("text in flags is not cut or changed by YAML's special characters")
-    func verbatimFlags() throws {
+    @Test
+    func `text in flags is not cut or changed by YAML's special characters`() throws {
         for password in ["a #b", "@x", "a: b", "%x", "[a", "{", "null-ish", "*a", "x\"y", "'"] {
             let loaded = try load("", ["kafka.sasl.password=\(password)"])
             #expect(loaded.configuration.kafka.properties["sasl.password"] == password)
@@ -95,21 +95,21 @@ struct ConfigurationLoaderTests {
         #expect(try load("", ["author=\"a b\""]).configuration.author == "a b")
     }
 
-    @Test("null turns a topic off")
-    func nullTopic() throws {
+    @Test
+    func `null turns a topic off`() throws {
         #expect(try load("notifications: { topic: ~ }").configuration.notifications.topic == nil)
         #expect(try load("", ["notifications.topic=null"]).configuration.notifications.topic == nil)
         #expect(try load("", [], ["INGEST_NOTIFICATIONS_TOPIC": ""]).configuration.notifications.topic == nil)
         #expect(try load("notifications: { topic: \"null\" }").configuration.notifications.topic == "null")
     }
 
-    @Test("a section may be set as a whole")
-    func sectionFlag() throws {
+    @Test
+    func `a section may be set as a whole`() throws {
         #expect(try load("", ["chunk={maxOperations: 7, maxBytes: 8}"]).configuration.chunk.maxBytes == 8)
     }
 
-    @Test("a route reads with all its keys")
-    func route() throws {
+    @Test
+    func `a route reads with all its keys`() throws {
         let yaml = """
             topics:
               - plain
@@ -146,8 +146,8 @@ struct ConfigurationLoaderTests {
             ])
     }
 
-    @Test("every key has a variable of its own that sets it")
-    func variables() throws {
+    @Test
+    func `every key has a variable of its own that sets it`() throws {
         #expect(
             Set(ConfigurationKey.known.map { ClosestName.normalized($0.variable) }).count
                 == ConfigurationKey.known.count
@@ -158,8 +158,8 @@ struct ConfigurationLoaderTests {
         #expect(try load("", [], ["INGEST_TEST_SEED": "3"]).configuration == WorkerConfiguration())
     }
 
-    @Test("a missing default file is no mistake, a missing named file is")
-    func missingFile() throws {
+    @Test
+    func `a missing default file is no mistake, a missing named file is`() throws {
         var loader = ConfigurationLoader()
         #expect(loader.read(file: nil, defaultFile: "/nonexistent/worker.yaml") == nil)
         #expect(try loader.finish(file: nil).configuration == WorkerConfiguration())
@@ -171,8 +171,8 @@ struct ConfigurationLoaderTests {
         #expect(error?.description.contains("/nonexistent/worker.yaml:1:1") == true)
     }
 
-    @Test("the description shows values, origins and no secret")
-    func description() throws {
+    @Test
+    func `the description shows values, origins and no secret`() throws {
         let loaded = try load(
             "kafka:\n  sasl.password: hunter2\n  ssl.key.password: hunter3\n  sasl.username: bob\nhttp: {port: 0}\n",
             ["kafka.sasl.oauthbearer.client.secret=hunter4"])

@@ -13,8 +13,8 @@ private func problems(
 
 @Suite("Configuration mistakes")
 struct ConfigurationProblemTests {
-    @Test("every mistake is told at once, each with its place")
-    func all() {
+    @Test
+    func `every mistake is told at once, each with its place`() {
         let list = problems(
             "chunk:\n  maxOperation: 5\n  maxBytes: many\nstor: {}\nhttp: { port: 70000 }\n",
             ["http.hots=x", "log.level=loud"], ["INGEST_STORE_PTAH": "x"])
@@ -39,14 +39,12 @@ struct ConfigurationProblemTests {
         #expect(list[3].message.contains("a whole number from 0 to 65535"))
     }
 
-    @Test(
-        "text that is not YAML is told with its line",
-        arguments: [
-            ("a: [1\nb: 2\n", 2), ("store:\n\tpath: x\n", 2), ("a: \"x\n", 2), ("x: &a\ny: *b\n", 2),
-            ("a: 1\n---\nb: 2\n", 2),
-            ("topics: @x\n", 1), ("author: a\u{1}b\n", 1),
-        ])
-    func syntax(yaml: String, line: Int) {
+    @Test(arguments: [
+        ("a: [1\nb: 2\n", 2), ("store:\n\tpath: x\n", 2), ("a: \"x\n", 2), ("x: &a\ny: *b\n", 2),
+        ("a: 1\n---\nb: 2\n", 2),
+        ("topics: @x\n", 1), ("author: a\u{1}b\n", 1),
+    ])
+    func `text that is not YAML is told with its line`(yaml: String, line: Int) {
         let list = problems(yaml)
         #expect(list.first?.code == .syntax)
         guard case .file("w.yaml", let found, _) = list.first?.origin else {
@@ -56,8 +54,8 @@ struct ConfigurationProblemTests {
         #expect(found == line)
     }
 
-    @Test("a key that stands twice is refused")
-    func duplicates() {
+    @Test
+    func `a key that stands twice is refused`() {
         let list = problems("store: {path: a}\nhttp: {port: 1,\n port: 2}\n")
         #expect(list.map(\.code) == [.duplicateKey])
         #expect(list.first?.message.contains("port") == true)
@@ -65,50 +63,48 @@ struct ConfigurationProblemTests {
         #expect(problems("", [], ["INGEST_HTTP_PORT": "1", "INGEST_HTTPPORT": "2"]).first?.code == .conflict)
     }
 
-    @Test(
-        "wrong types are refused",
-        arguments: [
-            "- a\n", "text", "store: data.sqlite", "store: [1]", "store: {path: }", "store: {path: ''}",
-            "store: {path: [a]}",
-            "topics: {a: b}", "topics: [[a]]", "topics: [{format: json}]", "topics: [{name: a, format: xml}]",
-            "topics: [{name: a, routes: [{verb: upsert}]}]",
-            "topics: [{name: a, routes: [{entity: A, identity: $line}]}]",
-            "topics: [{name: a, routes: [{entity: A, dates: rfc822}]}]", "topics: [{name: a, routes: {entity: A}}]",
-            "topics: [{name: a, routes: [{entity: A, constants: {x: [1]}}]}]", "files: x", "files: [{routes: []}]",
-            "http: {enabled: maybe}", "http: {port: 80.5}", "limits: {maxDepth: 0}", "kafka: {sasl: {username: x}}",
-            "kafka: {group.id: }", "store.path: x", "? [a]\n: b", "kafka: {onpositionlost: halt}",
-            "kafka: {onPositionLost: newest}", "chunk: {maxOperations: 99999999999999999999}",
-        ])
-    func wrongTypes(yaml: String) {
+    @Test(arguments: [
+        "- a\n", "text", "store: data.sqlite", "store: [1]", "store: {path: }", "store: {path: ''}",
+        "store: {path: [a]}",
+        "topics: {a: b}", "topics: [[a]]", "topics: [{format: json}]", "topics: [{name: a, format: xml}]",
+        "topics: [{name: a, routes: [{verb: upsert}]}]",
+        "topics: [{name: a, routes: [{entity: A, identity: $line}]}]",
+        "topics: [{name: a, routes: [{entity: A, dates: rfc822}]}]", "topics: [{name: a, routes: {entity: A}}]",
+        "topics: [{name: a, routes: [{entity: A, constants: {x: [1]}}]}]", "files: x", "files: [{routes: []}]",
+        "http: {enabled: maybe}", "http: {port: 80.5}", "limits: {maxDepth: 0}", "kafka: {sasl: {username: x}}",
+        "kafka: {group.id: }", "store.path: x", "? [a]\n: b", "kafka: {onpositionlost: halt}",
+        "kafka: {onPositionLost: newest}", "chunk: {maxOperations: 99999999999999999999}",
+    ])
+    func `wrong types are refused`(yaml: String) {
         let list = problems(yaml)
         #expect(list.count == 1)
         #expect(list.first?.code != .syntax)
     }
 
-    @Test("keys inside routes are checked, with a suggestion")
-    func routeKeys() {
+    @Test
+    func `keys inside routes are checked, with a suggestion`() {
         let list = problems("topics:\n  - name: a\n    routes:\n      - {entitty: A, entity: A}\n")
         #expect(list.map(\.suggestion) == ["entity"])
         #expect(list.first?.origin == .file(path: "w.yaml", line: 4, column: 10))
     }
 
-    @Test("the worker may not read what it writes")
-    func loops() {
+    @Test
+    func `the worker may not read what it writes`() {
         #expect(problems("topics: [ingest.changes]").map(\.code) == [.conflict])
         #expect(problems("topics: [a]\ndeadLetters: {topic: a}").first?.origin.description == "w.yaml:2:22")
         #expect(problems("topics: [a, b, a]").map(\.code) == [.conflict])
     }
 
-    @Test("flags without a value are refused, and what follows the name is not shown")
-    func flags() {
+    @Test
+    func `flags without a value are refused, and what follows the name is not shown`() {
         let list = problems("", ["kafka.sasl.password:hunter2", "=x", ""])
         #expect(list.count == 3)
         #expect(!list.description.contains("hunter2"))
         #expect(list.first?.origin == .flag(key: "kafka.sasl.password"))
     }
 
-    @Test("variables that mean nothing are refused")
-    func variables() {
+    @Test
+    func `variables that mean nothing are refused`() {
         let list = problems(
             "", [], ["INGEST_": "hunter2", "INGEST_KAFKA_": "hunter2", "INGEST_NONSENSE_AT_ALL": "hunter2"])
         #expect(list.map(\.code) == [.unknownKey, .unknownKey, .unknownKey])
@@ -116,8 +112,8 @@ struct ConfigurationProblemTests {
         #expect(!list.description.contains("hunter2"))
     }
 
-    @Test("no message shows a secret")
-    func secrets() {
+    @Test
+    func `no message shows a secret`() {
         let list = problems(
             "kafka:\n  sasl.password: [hunter2]\n  pasword: x\nhunter.password: hunter2\n",
             ["http.password=hunter2", "topics=[hunter2"], ["INGEST_SASL_PASSWORD": "hunter2"])

@@ -7,7 +7,7 @@ import Testing
         ("0", "0", "0"), ("0-3,7", "0-3,7", "0-3_7"), (" 7, 0-1 ,2", "0-2,7", "0-2_7"), ("5,5,5-6", "5-6", "5-6"),
         ("1/4", "1/4", "1of4"), ("0/1", "0/1", "0of1"),
     ])
-    func aTextIsReadSortedAndNamesAFile(text: String, shown: String, fileName: String) throws {
+    func `a text is read sorted and names a file`(text: String, shown: String, fileName: String) throws {
         let selection = try #require(PartitionSelection(text))
         #expect(selection.description == shown)
         #expect(selection.fileName == fileName)
@@ -18,11 +18,11 @@ import Testing
         "", ",", "1,", "a", "-1", "3-1", "1-", "4/4", "5/4", "1/0", "/4", "1/", "1/2/3", "1.5", "+1", "99999999999",
         "0-2000000000", "2147483647",
     ])
-    func whatIsNoSelectionIsNotRead(text: String) {
+    func `what is no selection is not read`(text: String) {
         #expect(PartitionSelection(text) == nil)
     }
 
-    @Test func sharesOfOneCountHoldEachPartitionOnce() {
+    @Test func `shares of one count hold each partition once`() {
         for count in Int32(1)...5 {
             let shares = (0..<count).map { PartitionSelection.share(index: $0, count: count) }
             for partition in Int32(0)..<40 {
@@ -39,7 +39,7 @@ import Testing
         try WorkerConfiguration.load(yaml: yaml, name: "worker.yaml", settings: settings).configuration
     }
 
-    @Test func itIsReadFromAFileAFlagAndAVariable() throws {
+    @Test func `it is read from a file a flag and a variable`() throws {
         #expect(try load("kafka: { partitions: \"0-3,7\" }").kafka.partitions == .list([0...3, 7...7]))
         #expect(try load("kafka: { partitions: [0, 1, 4-5] }").kafka.partitions == .list([0...1, 4...5]))
         #expect(try load("kafka: { partitions: 2 }").kafka.partitions == .list([2...2]))
@@ -53,13 +53,13 @@ import Testing
         #expect(loaded.configuration.kafka.properties["partitions"] == nil)
     }
 
-    @Test func aWrongOneIsToldWithItsPlace() throws {
+    @Test func `a wrong one is told with its place`() throws {
         let error = #expect(throws: ConfigurationError.self) { try load("kafka:\n  partitions: \"4/4\"\n") }
         #expect(error?.problems.first?.origin == .file(path: "worker.yaml", line: 2, column: 15))
         #expect(error?.description.contains("index is below the count") == true)
     }
 
-    @Test func itStandsInTheStoresPath() throws {
+    @Test func `it stands in the store's path`() throws {
         let yaml = "store:\n  path: data/{partition}.sqlite\n"
         #expect(throws: ConfigurationError.self) {
             try load("", ["kafka.partitions=1/4", "store.path=data/{partitions}.sqlite"])
@@ -69,7 +69,7 @@ import Testing
         #expect(try load(yaml, ["kafka.partitions=1/4", "store.path=plain.sqlite"]).store.path == "plain.sqlite")
     }
 
-    @Test func aPathThatAsksForPartitionsIsRefusedWithoutThem() throws {
+    @Test func `a path that asks for partitions is refused without them`() throws {
         let error = #expect(throws: ConfigurationError.self) { try load("store:\n  path: data/{partition}.sqlite\n") }
         let problem = try #require(error?.problems.first)
         #expect(problem.code == .conflict)

@@ -21,8 +21,8 @@ struct SecretConfigurationTests {
         try body(url.path)
     }
 
-    @Test("a secret stands in a file that the file, a flag or a variable names")
-    func files() throws {
+    @Test
+    func `a secret stands in a file that the file, a flag or a variable names`() throws {
         try withFile("hunter2\n") { path in
             for loaded in [
                 try load("kafka: { sasl.password: \"file:\(path)\" }"),
@@ -49,8 +49,8 @@ struct SecretConfigurationTests {
         }
     }
 
-    @Test("what was read from a file is secret, whatever its name is; of several lines each")
-    func everyFileIsSecret() throws {
+    @Test
+    func `what was read from a file is secret, whatever its name is; of several lines each`() throws {
         try withFile("-----BEGIN KEY-----\nplanted-line-1\nplanted-line-2\n") { path in
             let loaded = try load("", [], ["INGEST_KAFKA_SSL_CERTIFICATE_PEM_FILE": path])
             #expect(loaded.configuration.kafka.properties["ssl.certificate.pem"]?.hasSuffix("line-2") == true)
@@ -63,16 +63,16 @@ struct SecretConfigurationTests {
         }
     }
 
-    @Test("a property that ends in .file itself is not read")
-    func ownFileProperties() throws {
+    @Test
+    func `a property that ends in .file itself is not read`() throws {
         let name = "INGEST_KAFKA_SASL_OAUTHBEARER_ASSERTION_PRIVATE_KEY_FILE"
         let loaded = try load("", [], [name: "/run/key.pem"])
         #expect(
             loaded.configuration.kafka.properties["sasl.oauthbearer.assertion.private.key.file"] == "/run/key.pem")
     }
 
-    @Test("a file that cannot be read is told with the setting, the path and a remedy")
-    func unreadable() throws {
+    @Test
+    func `a file that cannot be read is told with the setting, the path and a remedy`() throws {
         let error = #expect(throws: ConfigurationError.self) {
             _ = try load("", [], ["INGEST_KAFKA_SASL_PASSWORD_FILE": "/nowhere/secret"])
         }
@@ -85,8 +85,8 @@ struct SecretConfigurationTests {
         }
     }
 
-    @Test("a secret and its file together are refused, and other settings have no files")
-    func conflicts() throws {
+    @Test
+    func `a secret and its file together are refused, and other settings have no files`() throws {
         let both = ["INGEST_KAFKA_SASL_PASSWORD": "a-secret", "INGEST_KAFKA_SASL_PASSWORD_FILE": "/b"]
         let error = #expect(throws: ConfigurationError.self) { _ = try load("", [], both) }
         #expect(error?.problems.contains { $0.code == .conflict } == true)
@@ -94,17 +94,15 @@ struct SecretConfigurationTests {
         #expect(throws: ConfigurationError.self) { _ = try load("", [], ["INGEST_STORE_PATH_FILE": "/b"]) }
     }
 
-    @Test(
-        "a token that could be guessed or sent is refused, without showing it",
-        arguments: ["short", "with a space in it", "quote\"quote\"quote"])
-    func badTokens(token: String) throws {
+    @Test(arguments: ["short", "with a space in it", "quote\"quote\"quote"])
+    func `a token that could be guessed or sent is refused, without showing it`(token: String) throws {
         let error = #expect(throws: ConfigurationError.self) { _ = try load("", ["http.bearerToken=\(token)"]) }
         #expect(error?.problems.first?.code == .invalidValue)
         #expect(error?.description.contains(token) == false)
     }
 
-    @Test("an address that others reach needs a token, or somebody who says otherwise")
-    func openAddresses() throws {
+    @Test
+    func `an address that others reach needs a token, or somebody who says otherwise`() throws {
         for host in ["0.0.0.0", "::", "10.0.0.7", "worker.example", "127.0.0.1.example", "1270.0.0.1"] {
             let error = #expect(throws: ConfigurationError.self) { _ = try load("http: { host: \"\(host)\" }") }
             #expect(error?.problems.first?.code == .conflict)
@@ -116,8 +114,8 @@ struct SecretConfigurationTests {
         for host in ["127.0.0.1", "127.1.2.3", "localhost", "::1"] { _ = try load("http: { host: \"\(host)\" }") }
     }
 
-    @Test("readers of the feed leave connections to the probes")
-    func bounds() throws {
+    @Test
+    func `readers of the feed leave connections to the probes`() throws {
         #expect(throws: ConfigurationError.self) { _ = try load("http: { maxConnections: 20 }") }
         let loaded = try load("http: { maxConnections: 20, maxFeedReaders: 10 }")
         let server = HTTPServerConfiguration(loaded.configuration.http)

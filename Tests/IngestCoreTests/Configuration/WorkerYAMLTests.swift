@@ -11,15 +11,15 @@ struct WorkerYAMLTests {
             + "/config/worker.yaml"
     }
 
-    @Test("has exactly the defaults")
-    func hasDefaults() throws {
+    @Test
+    func `has exactly the defaults`() throws {
         let loaded = try WorkerConfiguration.load(file: Self.path)
         #expect(loaded.configuration == WorkerConfiguration())
         #expect(loaded.file == Self.path)
     }
 
-    @Test("states every known key")
-    func statesEveryKey() throws {
+    @Test
+    func `states every known key`() throws {
         let loaded = try WorkerConfiguration.load(file: Self.path)
         for entry in loaded.entries {
             guard case .file(let path, let line, _) = entry.origin else {
@@ -32,8 +32,8 @@ struct WorkerYAMLTests {
         #expect(loaded.entries.count == ConfigurationKey.known.count + 3)
     }
 
-    @Test("the route of its example loads")
-    func exampleLoads() throws {
+    @Test
+    func `the route of its example loads`() throws {
         let lines = try #require(try? String(contentsOfFile: Self.path, encoding: .utf8)).split(separator: "\n")
         let begin = try #require(lines.firstIndex(of: "#     topics:"))
         let example = lines[begin...].prefix { $0.hasPrefix("#     ") }.map { $0.dropFirst(6) }.joined(separator: "\n")

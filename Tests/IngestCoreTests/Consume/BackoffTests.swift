@@ -3,13 +3,13 @@ import Testing
 @testable import IngestCore
 
 @Suite struct BackoffTests {
-    @Test func doublesUpToItsLimit() {
+    @Test func `doubles up to its limit`() {
         var backoff = Backoff(firstSeconds: 0.5, maximumSeconds: 3)
         #expect((0..<5).map { _ in backoff.failed(jitter: 1) } == [0.5, 1, 2, 3, 3])
         #expect(backoff.failureCount == 5)
     }
 
-    @Test func jitterTakesUpToHalf() {
+    @Test func `jitter takes up to half`() {
         var backoff = Backoff(firstSeconds: 2, maximumSeconds: 8)
         #expect(backoff.failed(jitter: 0) == 1)
         #expect(backoff.failed(jitter: 0.5) == 3)
@@ -17,7 +17,7 @@ import Testing
         for _ in 0..<100 { #expect((4...8).contains(backoff.failed())) }
     }
 
-    @Test func beginsAnewAfterASuccess() {
+    @Test func `begins again after a success`() {
         var backoff = Backoff(firstSeconds: 1, maximumSeconds: 60)
         for _ in 0..<200 { #expect(backoff.failed(jitter: 1) <= 60) }
         backoff.succeeded()
@@ -27,7 +27,7 @@ import Testing
 }
 
 @Suite struct RecurrenceTests {
-    @Test func isDueAtOnceAndThenAfterItsTime() {
+    @Test func `is due at once and then after its time`() {
         var recurrence = Recurrence(everySeconds: 2)
         let times = [5, 5, 6.5, 7, 8.5, 100, 101]
         let due = times.map { recurrence.isDue(at: $0) }

@@ -8,7 +8,7 @@ import Testing
         PartitionPlan(selection: try #require(PartitionSelection(selection)), topics: topics)
     }
 
-    @Test func aShareTakesItsPartitionsOfEachTopicOnce() throws {
+    @Test func `a share takes its partitions of each topic once`() throws {
         var plan = try plan("1/4", ["a", "b"])
         let topics: [String: Set<Int32>] = ["a": Set(0..<6), "b": Set(0..<3), "other": Set(0..<9)]
         #expect(
@@ -16,19 +16,19 @@ import Testing
         #expect(plan.update(topics) == PartitionPlan.Changes())
     }
 
-    @Test func aShareTakesPartitionsThatAreAdded() throws {
+    @Test func `a share takes partitions that are added`() throws {
         var plan = try plan("1/4")
         _ = plan.update(["a": Set(0..<4)])
         #expect(plan.update(["a": Set(0..<10)]).new == [TopicPartition("a", 5), TopicPartition("a", 9)])
     }
 
-    @Test func aShareWithoutPartitionsIsIdleAndMissesNothing() throws {
+    @Test func `a share without partitions is idle and misses nothing`() throws {
         var plan = try plan("3/4")
         let changes = plan.update(["a": [0, 1]])
         #expect(changes.idle == ["a"] && changes.missing.isEmpty && changes.new.isEmpty)
     }
 
-    @Test func partitionsOfAListThatAreNotThereAreMissedUntilTheyAre() throws {
+    @Test func `partitions of a list that are not there are missed until they are`() throws {
         var plan = try plan("0-1,7")
         let few = plan.update(["a": [0, 1, 2]])
         #expect(few.new == [TopicPartition("a", 0), TopicPartition("a", 1)])
@@ -37,7 +37,7 @@ import Testing
         #expect(more == PartitionPlan.Changes(new: [TopicPartition("a", 7)]))
     }
 
-    @Test func aTopicThatIsNotThereIsMissedAsAWhole() throws {
+    @Test func `a topic that is not there is missed as a whole`() throws {
         var plan = try plan("0/2")
         #expect(Array(plan.update([:]).missing.keys) == [TopicPartition("a", -1)])
         #expect(plan.update(["a": [0]]) == PartitionPlan.Changes(new: [TopicPartition("a", 0)]))

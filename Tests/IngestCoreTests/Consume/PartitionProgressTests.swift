@@ -21,14 +21,14 @@ import Testing
             topic: "t", partition: 0, nextOffset: next, detail: last.map { fingerprint($0).description })
     }
 
-    @Test func aPartitionTheStoreDoesNotKnowIsReadFromItsBeginning() {
+    @Test func `a partition the store does not know is read from its beginning`() {
         var progress = PartitionProgress(nil)
         #expect(progress.start == PartitionProgress.beginning)
         #expect(progress.received(offset: 7, fingerprint: fingerprint("a")) == .apply)
         #expect(progress.next == 8)
     }
 
-    @Test func readingStartsAtTheLastRecordThatTheStoreTook() {
+    @Test func `reading starts at the last record that the store took`() {
         var progress = PartitionProgress(position(10, last: "nine"))
         #expect(progress.start == 9)
         #expect(progress.received(offset: 9, fingerprint: fingerprint("nine")) == .skip)
@@ -36,7 +36,7 @@ import Testing
         #expect(progress.received(offset: 10, fingerprint: fingerprint("ten")) == .skip)
     }
 
-    @Test func anotherRecordInThatPlaceIsALostPosition() {
+    @Test func `another record in that place is a lost position`() {
         var progress = PartitionProgress(position(10, last: "nine"))
         guard case .lost = progress.received(offset: 9, fingerprint: fingerprint("other")) else {
             Issue.record("another record was taken for the last one")
@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test func whatWasFetchedBehindAnotherRecordCountsOnlyAfterAJump() {
+    @Test func `what was fetched behind another record counts only after a jump`() {
         var progress = PartitionProgress(position(10, last: "nine"))
         _ = progress.received(offset: 9, fingerprint: fingerprint("other"))
         #expect(progress.received(offset: 10, fingerprint: fingerprint("ten")) == .skip)
@@ -63,19 +63,19 @@ import Testing
         #expect(progress.received(offset: 0, fingerprint: fingerprint("zero")) == .apply)
     }
 
-    @Test func aLastRecordThatCompactionTookIsNotMissed() {
+    @Test func `a last record that compaction took is not missed`() {
         var progress = PartitionProgress(position(10, last: "nine"))
         #expect(progress.received(offset: 12, fingerprint: fingerprint("twelve")) == .apply)
         #expect(progress.next == 13)
     }
 
-    @Test func aPositionWithoutAFingerprintIsTakenAtItsWord() {
+    @Test func `a position without a fingerprint is taken at its word`() {
         var progress = PartitionProgress(position(10, last: nil))
         #expect(progress.start == 10)
         #expect(progress.received(offset: 10, fingerprint: fingerprint("ten")) == .apply)
     }
 
-    @Test func onlyTheRecordBeforeMayBeTooOld() {
+    @Test func `only the record before may be too old`() {
         var progress = PartitionProgress(position(10, last: "nine"))
         #expect(progress.outOfRange(low: 10, high: 10) == .seek(10))
         #expect(progress.received(offset: 10, fingerprint: fingerprint("ten")) == .apply)
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test func aHaltedPartitionTakesNothingUntilAJump() {
+    @Test func `a halted partition takes nothing until a jump`() {
         var progress = PartitionProgress(position(10, last: nil))
         progress.halt()
         #expect(progress.received(offset: 10, fingerprint: fingerprint("ten")) == .skip)
@@ -97,14 +97,14 @@ import Testing
         #expect(progress.received(offset: 3, fingerprint: fingerprint("three")) == .apply)
     }
 
-    @Test func aFingerprintReadsItsOwnText() {
+    @Test func `a fingerprint reads its own text`() {
         for known in [fingerprint("a"), fingerprint("", time: nil), fingerprint("b", time: 1_700_000_000_000)] {
             #expect(RecordFingerprint(known.description) == known)
         }
         for wrong in ["", "x", "1-", "a-1", "1-xyz", "3-100000000"] { #expect(RecordFingerprint(wrong) == nil) }
     }
 
-    @Test func whatStandsBeforeDamageStillCountsAndNothingBehindIt() {
+    @Test func `what stands before damage still counts and nothing behind it`() {
         var progress = PartitionProgress(position(10, last: nil))
         progress.halt(before: 12)
         #expect(progress.received(offset: 10, fingerprint: fingerprint("a")) == .apply)

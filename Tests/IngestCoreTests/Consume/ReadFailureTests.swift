@@ -14,7 +14,7 @@ import Testing
     }
 
     @Test(arguments: ["TOPIC_AUTHORIZATION_FAILED", "INVALID_MSG", "MSG_SIZE_TOO_LARGE", "UNKNOWN_TOPIC_OR_PART"])
-    func aPartitionThatIsReadAgainByItselfWaits(code: String) {
+    func `a partition that is read again by itself waits`(code: String) {
         for partition: Int32 in [-1, 3] {
             guard case .waits(let reason, let remedy) = failure(code, partition: partition) else {
                 Issue.record("\(code) was not told")
@@ -25,7 +25,7 @@ import Testing
     }
 
     @Test(arguments: ["_BAD_MSG", "_BAD_COMPRESSION", "_NOT_IMPLEMENTED"])
-    func recordsThatCannotBeReadAreDamagedAndNamed(code: String) {
+    func `records that cannot be read are damaged and named`(code: String) {
         guard case .damaged(let reason, let remedy) = failure(code, offset: 42) else {
             Issue.record("\(code) did not halt the partition")
             return
@@ -35,7 +35,7 @@ import Testing
         #expect(failure(code, partition: -1) == nil)
     }
 
-    @Test func whatPassesByItselfIsNone() {
+    @Test func `what passes by itself is none`() {
         for code in ["_TRANSPORT", "_PARTITION_EOF", "NOT_LEADER_FOR_PARTITION", "LEADER_NOT_AVAILABLE"] {
             #expect(failure(code) == nil)
         }

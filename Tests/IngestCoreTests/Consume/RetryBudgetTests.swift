@@ -6,7 +6,7 @@ import Testing
     private func failing(_ name: String) -> [HealthCheck] { [HealthCheck("loop"), HealthCheck(name, failure: "away")] }
 
     @Test(arguments: ["store", "broker", "publisher", "deadLetters"])
-    func isSpentOnWhatFailsForThatLong(_ name: String) {
+    func `is spent on what fails for that long`(_ name: String) {
         var budget = RetryBudget(limitSeconds: 10)
         #expect(budget.spent(on: failing(name), at: 100) == nil)
         #expect(budget.spent(on: failing(name), at: 109.9) == nil)
@@ -15,7 +15,7 @@ import Testing
         #expect(spent?.description.contains("errors.retryTimeoutSeconds") == true)
     }
 
-    @Test func aSuccessBetweenBeginsItAnew() {
+    @Test func `a success between begins it anew`() {
         var budget = RetryBudget(limitSeconds: 10)
         #expect(budget.spent(on: failing("store"), at: 0) == nil)
         #expect(budget.spent(on: [HealthCheck("store")], at: 9) == nil)
@@ -24,7 +24,7 @@ import Testing
         #expect(budget.spent(on: failing("store"), at: 19.5) != nil)
     }
 
-    @Test func oneAfterTheOtherIsNotOneForLong() {
+    @Test func `one after the other is not one for long`() {
         var budget = RetryBudget(limitSeconds: 10)
         #expect(budget.spent(on: failing("store") + [HealthCheck("broker")], at: 0) == nil)
         #expect(budget.spent(on: failing("broker") + [HealthCheck("store")], at: 9) == nil)
@@ -33,13 +33,13 @@ import Testing
     }
 
     @Test(arguments: ["group", "partitions", "outbox", "loop", "shutdown"])
-    func whatIsNotTriedAgainSpendsNothing(_ name: String) {
+    func `what is not tried again spends nothing`(_ name: String) {
         var budget = RetryBudget(limitSeconds: 1)
         #expect(budget.spent(on: failing(name), at: 0) == nil)
         #expect(budget.spent(on: failing(name), at: 1000) == nil)
     }
 
-    @Test func noLimitIsNeverSpent() {
+    @Test func `no limit is never spent`() {
         var budget = RetryBudget(limitSeconds: 0)
         #expect(budget.spent(on: failing("store"), at: 0) == nil)
         #expect(budget.spent(on: failing("store"), at: 1e9) == nil)

@@ -4,7 +4,7 @@ import Testing
 
 /// Which topics are not there, and which have come back.
 @Suite struct TopicWatchTests {
-    @Test func aTopicIsToldWhenItGoesAndWhenItComesBack() {
+    @Test func `a topic is told when it goes and when it comes back`() {
         var watch = TopicWatch(["a", "b"])
         func update(_ topics: [String: Set<Int32>]) -> [[String]] {
             let changes = watch.update((topics, watch.generation + 1))
@@ -19,14 +19,14 @@ import Testing
         #expect(watch.generation == 4 && !watch.isGone("b"))
     }
 
-    @Test func oneThatWasNeverThereIsToldToo() {
+    @Test func `one that was never there is told too`() {
         var watch = TopicWatch(["later"])
         #expect(watch.update(([:], 1)).gone == ["later"])
         #expect(watch.update(([:], 2)).gone == [])
         #expect(watch.update((["later": [0]], 3)).back == ["later"])
     }
 
-    @Test func aPatternNeedNotFindAny() {
+    @Test func `a pattern need not find any`() {
         var watch = TopicWatch(["^orders-.*"])
         #expect(watch.update(([:], 1)).gone == [])
     }

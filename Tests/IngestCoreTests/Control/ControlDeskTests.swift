@@ -205,11 +205,14 @@ import Testing
         other.http.port += 1
         other.store.path = "elsewhere"
         #expect(other.decodingMark(model) == configuration.decodingMark(model))
+        #expect(other.contentMark == configuration.contentMark)
         other.topics[0].format = .json
+        #expect(other.contentMark != configuration.contentMark)
         #expect(other.decodingMark(model) != configuration.decodingMark(model))
         other = configuration
         other.routes = [RouteConfiguration(entity: "Message")]
         #expect(other.decodingMark(model) != configuration.decodingMark(model))
+        #expect(other.contentMark != configuration.contentMark)
         #expect(try configuration.decodingMark(TestModels.kinds()) != configuration.decodingMark(model))
     }
 }

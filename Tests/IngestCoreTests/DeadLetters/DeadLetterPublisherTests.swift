@@ -58,7 +58,7 @@ import Testing
 
     // MARK: The outbox
 
-    @Test func sendsTheLettersOfTheStoreInTheirOrder() throws {
+    @Test func `sends the dead letters of the store in their order`() throws {
         let fixture = try fixture(letters: 1200)
         let sink = CollectingSink()
         let publisher = try publisher(fixture, sink)
@@ -68,7 +68,7 @@ import Testing
         #expect(publisher.takeCursor() == nil)
     }
 
-    @Test func goesOnAfterTheCursorThatTheStoreHas() throws {
+    @Test func `goes on after the cursor that the store has`() throws {
         let fixture = try fixture(letters: 3)
         let sink = CollectingSink()
         let first = try publisher(fixture, sink)
@@ -83,7 +83,7 @@ import Testing
         #expect(try fixture.store.read { try $0.sentDeadLetter(topic: "other") } == 0)
     }
 
-    @Test func repeatsWhatWasNotSavedAndSkipsNothing() throws {
+    @Test func `repeats what was not saved and skips nothing`() throws {
         let fixture = try fixture(letters: 2)
         let sink = CollectingSink()
         try publisher(fixture, sink).drain(untilSeconds: soon)
@@ -94,7 +94,7 @@ import Testing
         #expect(numbers.count == 2)
     }
 
-    @Test func aDeliveryThatFailsIsTriedAgain() throws {
+    @Test func `a delivery that fails is tried again`() throws {
         let fixture = try fixture(letters: 2)
         let sink = CollectingSink()
         sink.fail(1)
@@ -105,7 +105,7 @@ import Testing
         #expect(offsets(sink) == ["0", "1"])
     }
 
-    @Test func lettersThatAreGoneAreNotSent() throws {
+    @Test func `dead letters that are gone are not sent`() throws {
         let fixture = try fixture(letters: 3)
         try fixture.writer.removeDeadLetters([2])
         let sink = CollectingSink()
@@ -113,7 +113,7 @@ import Testing
         #expect(offsets(sink) == ["0", "2"])
     }
 
-    @Test func holdsLittleInMemoryAtATime() throws {
+    @Test func `holds little in memory at a time`() throws {
         let fixture = try PipelineFixture()
         for number in 0..<6 {
             let text = "{\"bad\":\"\(String(repeating: "x", count: number == 0 ? 5 << 20 : 1 << 20))\"}"
@@ -128,7 +128,7 @@ import Testing
 
     // MARK: The limit
 
-    @Test func readingWaitsWhenTooManyAreUnsent() throws {
+    @Test func `reading waits when too many are unsent`() throws {
         let fixture = try fixture(letters: 3)
         let sink = CollectingSink()
         let publisher = try publisher(fixture, sink, maxUnsent: 4)
@@ -159,7 +159,7 @@ import Testing
             .record(letter)
     }
 
-    @Test func aRecordHasTheOriginalBytesAndTheHeadersOfKafkaConnect() {
+    @Test func `a record has the original bytes and the headers of Kafka Connect`() {
         let record = record(letter())
         #expect((record.topic, record.partition) == ("dead", nil))
         #expect((record.key, record.value) == ([0, 1], Array("{".utf8)))
@@ -181,7 +181,7 @@ import Testing
         #expect(self.record(letter(value: nil)).value == nil)
     }
 
-    @Test func aRecordThatIsTooLargeIsCutAndSaysSo() {
+    @Test func `a record that is too large is cut and says so`() {
         let value = [UInt8](repeating: 65, count: 10_000)
         let cut = record(letter(value: value), maximumBytes: 4_096)
         #expect((cut.value?.count ?? 0) > 2_000 && (cut.value?.count ?? 0) < 4_096)

@@ -36,7 +36,7 @@ import Testing
         return try DeadLetterRetry(writer: fixture.writer, configuration: configuration).run(selection)
     }
 
-    @Test func lettersPassWhenTheRouteIsMended() throws {
+    @Test func `dead letters pass when the route is mended`() throws {
         let fixture = try fixture([
             "{\"id\":\"m0\",\"chat\":\"c1\"}", "{\"id\":\"m1\",\"chat\":\"c1\"}", "{\"id\":\"m2\",\"txt\":1}",
         ])
@@ -57,7 +57,7 @@ import Testing
         #expect(try fixture.deadLetters().map(\.attempts) == [3])
     }
 
-    @Test func lettersAreAppliedInTheOrderOfTheirPositions() throws {
+    @Test func `dead letters are applied in the order of their positions`() throws {
         // Without versions the last one counts.
         let model = try TestModels.kinds()
         let records = ["{\"number\":1,\"label\":\"first\"}", "{\"number\":1,\"label\":\"second\"}"]
@@ -75,7 +75,7 @@ import Testing
         #expect(try fixture.deadLetters().isEmpty)
     }
 
-    @Test func onlyTheSelectedLettersAreTried() throws {
+    @Test func `only the selected dead dead letters are tried`() throws {
         let fixture = try fixture(["{\"id\":\"m0\",\"chat\":\"c1\"}", "{\"id\":\"m1\",\"chat\":\"c1\"}"])
         let ids = try fixture.deadLetters().map(\.id)
         #expect(try retry(fixture, topic()) { $0.code = "decode.type" }.tried == 0)
@@ -85,14 +85,14 @@ import Testing
         #expect(try fixture.deadLetters().map(\.id) == [ids[1]])
     }
 
-    @Test func lettersThatAreFilteredByNowAreRemoved() throws {
+    @Test func `dead letters that are filtered by now are removed`() throws {
         let fixture = try fixture(["{\"id\":\"m0\",\"chat\":\"c1\"}"])
         #expect(try retry(fixture, topic { $0.filter = "seq > 0" }).filtered == 1)
         #expect(try fixture.deadLetters().isEmpty)
         #expect(try fixture.identities("Message").isEmpty)
     }
 
-    @Test func whatIsKeptInPartCannotBeTriedAgain() throws {
+    @Test func `what is kept in part cannot be tried again`() throws {
         let fixture = try PipelineFixture { $0.limits.maxRecordBytes = 100 }
         try fixture.add(TestRecord("{\"id\":\"m0\",\"body\":\"" + String(repeating: "x", count: 17 << 20) + "\"}"))
         try fixture.pipeline.finish()
@@ -101,13 +101,13 @@ import Testing
         #expect(letter.code == "decode.too_large" && letter.reason.contains("Only the beginning"))
     }
 
-    @Test func aTopicThatIsGoneIsSaid() throws {
+    @Test func `a topic that is gone is said`() throws {
         let fixture = try fixture(["{\"id\":\"m0\"}"])
         #expect(try retry(fixture, WorkerConfiguration()).failed == 1)
         #expect(try fixture.deadLetters().map(\.code) == ["decode.topic"])
     }
 
-    @Test func lettersAreRemovedForGood() throws {
+    @Test func `dead letters are removed for good`() throws {
         let fixture = try fixture(["{\"id\":\"m0\"}", "{\"id\":\"m1\"}"])
         let ids = try fixture.deadLetters().map(\.id)
         try fixture.writer.removeDeadLetters([ids[0]])
@@ -116,7 +116,7 @@ import Testing
 
     // MARK: Lines
 
-    @Test func aLineIsReplayedAsTheRecordThatItWas() throws {
+    @Test func `a line is replayed as the record that it was`() throws {
         let first = try fixture(["{\"id\":\"m0\",\"chat\":\"c1\"}", "{\"id\":\"m1\",\"chat\":\"c1\",\"x\":1}"])
         let letters = try first.deadLetters()
         let folder = TestFolder()
@@ -137,7 +137,7 @@ import Testing
         #expect(try engine.replay(path: path).records == 0)
     }
 
-    @Test func aDamagedLineIsPutAside() throws {
+    @Test func `a damaged line is put aside`() throws {
         let folder = TestFolder()
         let path = folder.write("letters.jsonl", "{\"deadLetter\":1,\"topic\":\"events\"}\n{\"deadLetter\":1,\n")
         let fixture = try PipelineFixture()

@@ -34,7 +34,7 @@ import Testing
         ("price", "struct", "io.debezium.data.VariableScaleDecimal", "{\"scale\":1,\"value\":\"Bw==\"}", "0.7"),
         ("happenedAt", "int64", connect + "Timestamp", "null", "null"),
     ])
-    func theSchemaSaysWhatAValueMeans(
+    func `the schema says what a value means`(
         name: String, type: String, logical: String?, value: String, expected: String
     ) throws {
         #expect(try decoder().shown(record(name, type, logical, value)) == ["upsert WorkOrder w1 \(name)=\(expected)"])
@@ -44,13 +44,13 @@ import Testing
         ("AA==", 2, "0"), ("AMn/", 2, "517.11"), ("/w==", 2, "-0.01"), ("gA==", 0, "-128"), ("AIA=", 3, "0.128"),
         ("Bw==", -3, "7000"), ("/zYB", 2, "-517.11"),
     ])
-    func decimalsAreExact(base64: String, scale: Int, expected: String) throws {
+    func `decimals are exact`(base64: String, scale: Int, expected: String) throws {
         #expect(ConnectValues.decimal(base64, scale: scale) == expected)
         let record = record("price", "bytes", Self.connect + "Decimal", "\"\(base64)\"", scale: scale)
         #expect(try decoder().shown(record) == ["upsert WorkOrder w1 price=\(expected)"])
     }
 
-    @Test func aDecimalThatWouldLoseDigitsIsRefused() throws {
+    @Test func `a decimal that would lose digits is refused`() throws {
         let wide = Base64Text.text([UInt8](repeating: 0x7F, count: 17))
         #expect(ConnectValues.decimal(wide, scale: 2) == nil)
         let failure = try #require(
@@ -58,21 +58,21 @@ import Testing
         #expect(failure.code == "decode.type" && failure.description.contains("price"))
     }
 
-    @Test func aTimeOfDayIsNoDate() throws {
+    @Test func `a time of day is no date`() throws {
         let failure = try decoder().failure(record("happenedAt", "int32", Self.connect + "Time", "1000"))
         #expect(failure?.code == "decode.type")
     }
 
-    @Test func aTextThatIsNoJSONDoesNotBecomeIt() throws {
+    @Test func `a text that is no JSON does not become it`() throws {
         #expect(
             try decoder().failure(record("extra", "string", "io.debezium.data.Json", "\"{\""))?.code == "decode.type")
     }
 
-    @Test func recordsWithoutTheWrapperAreTaken() throws {
+    @Test func `records without the wrapper are taken`() throws {
         #expect(try decoder().shown("{\"id\":17,\"name\":\"N\"}") == ["upsert WorkOrder 17 name=N"])
     }
 
-    @Test func aNullPayloadDeletesWhatItsKeyNames() throws {
+    @Test func `a null payload deletes what its key names`() throws {
         for key in ["w1", "\"w1\"", "{\"id\":\"w1\"}", "{\"schema\":{\"type\":\"string\"},\"payload\":\"w1\"}"] {
             #expect(try decoder().shown(TestRecord(nil, key: key)) == ["delete WorkOrder w1"])
             #expect(
@@ -86,7 +86,7 @@ import Testing
 
     // MARK: The schema registry
 
-    @Test func avroOfTheSchemaRegistryIsRefusedByItsName() throws {
+    @Test func `Avro of the schema registry is refused by its name`() throws {
         let record = TestRecord(bytes: [0, 0, 0, 1, 44, 2, 0x6D, 0x31])
         for format in EventFormat.allCases {
             let decoder = try TestDecoder(
@@ -98,12 +98,12 @@ import Testing
         }
     }
 
-    @Test func jsonOfTheSchemaRegistryIsDecoded() throws {
+    @Test func `JSON of the schema registry is decoded`() throws {
         let bytes = [0, 0, 0, 0, 7] + Array("{\"id\":\"w1\",\"name\":\"N\"}".utf8)
         #expect(try decoder().shown(TestRecord(bytes: bytes)) == ["upsert WorkOrder w1 name=N"])
     }
 
-    @Test func aHeaderMayNameTheSchemaToo() throws {
+    @Test func `a header may name the schema too`() throws {
         var record = TestRecord(bytes: [2, 2, 0x6D, 0x31])
         record.headers = TestRecord("", headers: ["__value_schema_id": "x"]).headers
         #expect(try decoder().failure(record)?.code == "decode.schema_registry")

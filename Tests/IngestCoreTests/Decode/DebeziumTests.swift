@@ -24,11 +24,11 @@ import Testing
 
     // MARK: Operations
 
-    @Test(arguments: ["c", "r", "u"]) func creationsReadsAndUpdatesUpsertTheRow(operation: String) throws {
+    @Test(arguments: ["c", "r", "u"]) func `creations reads and updates upsert the row`(operation: String) throws {
         #expect(try decoder().shown(Records.change(operation, after: row)) == ["upsert " + event])
     }
 
-    @Test func aDeletionNamesItsObjectByTheRowBefore() throws {
+    @Test func `a deletion names its object by the row before`() throws {
         // With PostgreSQL's default replica identity all but the key is null.
         let before = "{\"id\":\"m1\",\"body\":null,\"chat_id\":null,\"seq\":0}"
         #expect(
@@ -37,7 +37,7 @@ import Testing
             ])
     }
 
-    @Test func aDeletionWithoutARowIsNamedByItsKey() throws {
+    @Test func `a deletion without a row is named by its key`() throws {
         let deletion = Records.change("d")
         for key in [
             "{\"id\":\"m1\"}", "{\"schema\":{\"type\":\"struct\"},\"payload\":{\"id\":\"m1\"}}", "m1", "\"m1\"",
@@ -50,7 +50,7 @@ import Testing
         #expect(try decoder().failure(deletion)?.code == "decode.envelope")
     }
 
-    @Test func theTombstoneBehindADeletionIsPassedOver() throws {
+    @Test func `the tombstone behind a deletion is passed over`() throws {
         let decoder = try decoder()
         for record in [
             TestRecord(nil, key: "{\"id\":\"m1\"}"), TestRecord("{\"schema\":null,\"payload\":null}"),
@@ -63,7 +63,7 @@ import Testing
         #expect(decoder.decoder.skipReason == nil)
     }
 
-    @Test func aTruncationEmptiesTheTablesEntity() throws {
+    @Test func `a truncation empties the table's entity`() throws {
         let operations = try decoder().event(TestRecord(Records.change("t"))).operations
         #expect(operations.count == 1 && operations[0].kind == .truncate && operations[0].identity == .null)
         #expect(operations[0].time == 1_767_323_045_123_456)
@@ -85,7 +85,7 @@ import Testing
         #expect(decoder.decoder.skipReason == .control)
     }
 
-    @Test func whatIsNoEnvelopeIsRefusedWithARemedy() throws {
+    @Test func `what is no envelope is refused with a remedy`() throws {
         let flat = try #require(try decoder().failure(row))
         #expect(flat.code == "decode.envelope" && flat.description.contains("format: connect"))
         // The MongoDB connector writes documents as texts.
@@ -95,7 +95,7 @@ import Testing
 
     // MARK: Tables and columns
 
-    @Test func aTableIsTheEntityOfItsName() throws {
+    @Test func `a table is the entity of its name`() throws {
         let decoder = try decoder(TestModels.kinds())
         for table in ["work_orders", "WORK_ORDER", "WorkOrders"] {
             let change = Records.change(
@@ -107,7 +107,7 @@ import Testing
         #expect(decoder.failure(unknown)?.code == "decode.unknown_entity")
     }
 
-    @Test func numbersMayIdentifyByTexts() throws {
+    @Test func `numbers may identify by texts`() throws {
         let row = "{\"id\":17,\"chat_id\":4,\"sender_id\":null}"
         #expect(
             try decoder().shown(Records.change("c", after: row)) == [
@@ -115,7 +115,7 @@ import Testing
             ])
     }
 
-    @Test func aRouteNamesTableIdentityAndColumns() throws {
+    @Test func `a route names table identity and columns`() throws {
         let decoder = try decoder(
             nil,
             [
@@ -130,7 +130,7 @@ import Testing
         #expect(try decoder.shown(other) == ["upsert Member u1 version=2026-01-02T03:04:05.123456Z"])
     }
 
-    @Test func tablesMayBeDroppedAndRowsFiltered() throws {
+    @Test func `tables may be dropped and rows filtered`() throws {
         let decoder = try decoder(
             nil,
             [
@@ -146,7 +146,7 @@ import Testing
         #expect(try decoder.shown(Records.change("d", before: "{\"id\":\"m1\",\"seq\":0}")).count == 1)
     }
 
-    @Test func theSourceMayBecomeProperties() throws {
+    @Test func `the source may become properties`() throws {
         let decoder = try decoder(
             TestModels.kinds(),
             [
@@ -160,7 +160,7 @@ import Testing
             ])
     }
 
-    @Test func valuesThatTheDatabaseDidNotSendStayAsTheyAre() throws {
+    @Test func `values that the database did not send stay as they are`() throws {
         let row = "{\"id\":\"m1\",\"body\":\"__debezium_unavailable_value\",\"seq\":8}"
         #expect(
             try decoder().shown(Records.change("u", after: row)) == [
@@ -170,7 +170,7 @@ import Testing
 
     // MARK: Time
 
-    @Test func theTimeIsThatOfTheSource() throws {
+    @Test func `the time is that of the source`() throws {
         let decoder = try decoder()
         let seconds = "{\"table\":\"messages\",\"ts_ms\":1767323045123}"
         #expect(
@@ -185,7 +185,7 @@ import Testing
             ])
     }
 
-    @Test func aRouteMayNameAnotherTime() throws {
+    @Test func `a route may name another time`() throws {
         let decoder = try decoder(
             nil, [route("Message") { ($0.timeField, $0.dates) = ("ts_ms", .milliseconds) }])
         #expect(
@@ -213,7 +213,7 @@ import Testing
         name=11:04:05.000001 extra={"a":[1]} updatedAt=2026-05-06T05:08:09.500Z
         """
 
-    @Test func theSchemaSaysWhatValuesMean() throws {
+    @Test func `the schema says what values mean`() throws {
         let decoder = try decoder(TestModels.kinds())
         let change = Records.change("u", before: values, after: values, source: Records.source(table: "work_orders"))
         #expect(try decoder.shown(Records.wrapped(change, row: fields)) == [expected])
@@ -223,7 +223,7 @@ import Testing
 
     // MARK: Damage
 
-    @Test func noMutationStopsTheDecoder() throws {
+    @Test func `no mutation stops the decoder`() throws {
         var random = SeededRandom.forTest("noMutationStopsTheDecoder")
         let model = try TestModels.kinds()
         let change = Records.change("u", before: values, after: values, source: Records.source(table: "work_orders"))

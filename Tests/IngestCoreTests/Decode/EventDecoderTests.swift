@@ -6,7 +6,7 @@ import Testing
 @Suite struct EventDecoderTests {
     // MARK: CloudEvents
 
-    @Test func readsTheStructuredMode() throws {
+    @Test func `reads the structured mode`() throws {
         let decoder = try TestDecoder(TestModels.chat())
         #expect(
             try decoder.shown(
@@ -16,7 +16,7 @@ import Testing
                 """) == ["upsert Message m1 version=2026-01-02T03:04:05Z body=Hello chat=c1"])
     }
 
-    @Test func readsTheBinaryMode() throws {
+    @Test func `reads the binary mode`() throws {
         let decoder = try TestDecoder(TestModels.chat())
         let record = TestRecord(
             "{\"body\":\"Hello\"}",
@@ -26,7 +26,7 @@ import Testing
         #expect(try decoder.shown(record) == ["upsert Message m1 version=2026-01-02T03:04:05Z body=Hello"])
     }
 
-    @Test func aBinaryEventsTimeHasToBeOne() throws {
+    @Test func `a binary event's time has to be one`() throws {
         let decoder = try TestDecoder(TestModels.chat())
         let record = TestRecord(
             "{\"id\":\"m1\"}", headers: ["ce_type": "message.updated", "ce_time": "yesterday"])
@@ -40,18 +40,18 @@ import Testing
         ("message.patched", "upsert"), ("message.deleted", "delete"), ("message.removed", "delete"),
         ("Message.Created", "upsert"), ("com.example.chat.message.deleted", "delete"),
     ])
-    func knowsTheVerbs(type: String, verb: String) throws {
+    func `knows the verbs`(type: String, verb: String) throws {
         let decoder = try TestDecoder(TestModels.chat())
         #expect(try decoder.shown(type, "{\"id\":\"m1\"}") == ["\(verb) Message m1"])
     }
 
     @Test(arguments: ["com.example.work-order.created", "work_order.created", "WorkOrder.created", "workorder.created"])
-    func namesEntitiesLoosely(type: String) throws {
+    func `names entities loosely`(type: String) throws {
         let decoder = try TestDecoder(TestModels.kinds())
         #expect(try decoder.shown(type, "{\"id\":\"w1\"}") == ["upsert WorkOrder w1"])
     }
 
-    @Test func takesTheIdentityFromTheSubjectWhereTheDataHasNone() throws {
+    @Test func `takes the identity from the subject where the data has none`() throws {
         let decoder = try TestDecoder(TestModels.kinds())
         let subject = "{\"type\":\"part.deleted\",\"subject\":\"17\",\"data\":{}}"
         #expect(try decoder.shown(subject) == ["delete Part 17"])
@@ -62,7 +62,7 @@ import Testing
                 == "decode.missing_identity")
     }
 
-    @Test func aStatedVersionGoesBeforeTheEventsTime() throws {
+    @Test func `a stated version goes before the event's time`() throws {
         let decoder = try TestDecoder(TestModels.chat())
         let event = """
             {"type":"chat.updated","time":"2026-01-01T00:00:00Z","data":{"id":"c1","updatedAt":"2026-02-02T00:00:00Z"}}
@@ -87,14 +87,14 @@ import Testing
         ("{\"type\":\"message.created\",\"data\":null}", "decode.type", "Message"),
         ("[]", "decode.type", "an array"), ("null", "decode.type", "null"), ("7", "decode.type", "this number"),
     ])
-    func saysWhatIsWrongWithAnEnvelope(json: String, code: String, part: String) throws {
+    func `says what is wrong with an envelope`(json: String, code: String, part: String) throws {
         let failure = try #require(try TestDecoder(TestModels.chat()).failure(json))
         #expect(failure.code == code)
         #expect(failure.description.contains(part), "\(failure)")
         #expect(!failure.isRetriable)
     }
 
-    @Test func forgetsTypesBeforeTheyFillTheMemory() throws {
+    @Test func `forgets types before they fill the memory`() throws {
         var resolver = EventTypeResolver(try TestModels.chat())
         func known(_ type: String) throws -> EventType {
             try Array(type.utf8).withUnsafeBufferPointer { resolver.known($0) }.meaning.get()
@@ -111,7 +111,7 @@ import Testing
 
     // MARK: Limits and broken bytes
 
-    @Test func refusesDeepNesting() throws {
+    @Test func `refuses deep nesting`() throws {
         let decoder = try TestDecoder(TestModels.kinds())
         let deep = String(repeating: "[", count: 10_000) + String(repeating: "]", count: 10_000)
         let failure = try #require(decoder.failure("workorder.created", "{\"id\":\"w1\",\"extra\":\(deep)}"))
@@ -119,7 +119,7 @@ import Testing
         #expect(failure.description.contains("64 levels"))
     }
 
-    @Test func refusesLargeRecords() throws {
+    @Test func `refuses large records`() throws {
         let decoder = try TestDecoder(TestModels.chat())
         let json = "{\"type\":\"message.created\",\"data\":{\"id\":\"m1\",\"body\":\""
         let record = TestRecord(bytes: Array(json.utf8) + [UInt8](repeating: 0x61, count: 20_000_000))
@@ -135,11 +135,11 @@ import Testing
             (Array("{\"type\":\"message.created\",\"data\":{\"id\":\"m1\"".utf8), "json.truncated"), ([], "json.empty"),
             (Array("{} {}".utf8), "json.trailing"), (Array("{\"type\":nil}".utf8), "json.syntax"),
         ] as [([UInt8], String)])
-    func refusesBrokenBytes(bytes: [UInt8], code: String) throws {
+    func `refuses broken bytes`(bytes: [UInt8], code: String) throws {
         #expect(try TestDecoder(TestModels.chat()).failure(TestRecord(bytes: bytes))?.code == code)
     }
 
-    @Test func passesOnWhatTheSourceFound() throws {
+    @Test func `passes on what the source found`() throws {
         let decoder = try TestDecoder(TestModels.chat())
         let fault = DecodeError(code: "record.comma", "A comma is missing.")
         let found = TestRecord("{}").deliver { record in
@@ -152,7 +152,7 @@ import Testing
 
     // MARK: Null values
 
-    @Test func aNullValueWithoutKeySaysNothing() throws {
+    @Test func `a null value without key says nothing`() throws {
         let route = RouteConfiguration(entity: "Part")
         for decoder in [
             try TestDecoder(TestModels.kinds()), try TestDecoder(TestModels.kinds(), format: .json, routes: [route]),
@@ -162,7 +162,7 @@ import Testing
         }
     }
 
-    @Test func aNullValueDeletesWhatItsKeyNames() throws {
+    @Test func `a null value deletes what its key names`() throws {
         var route = RouteConfiguration(entity: "Part")
         let decoder = try TestDecoder(TestModels.kinds(), format: .json, routes: [route])
         #expect(try decoder.shown(TestRecord(nil, key: "17")) == ["delete Part 17"])
@@ -177,7 +177,7 @@ import Testing
     }
 
     @Test(arguments: [[0x66, 0xFF], [0x66, 0x00]] as [[UInt8]])
-    func aKeyThatIsNoTextDeletesNothing(key: [UInt8]) throws {
+    func `a key that is no text deletes nothing`(key: [UInt8]) throws {
         let route = RouteConfiguration(entity: "WorkOrder")
         var record = TestRecord(nil)
         record.key = key
@@ -186,7 +186,7 @@ import Testing
                 == "decode.identity")
     }
 
-    @Test func aNullValueNeedsOneRoute() throws {
+    @Test func `a null value needs one route`() throws {
         let record = TestRecord(nil, key: "17")
         #expect(try TestDecoder(TestModels.kinds()).failure(record)?.code == "decode.null")
         let routes = [RouteConfiguration(entity: "Part"), RouteConfiguration(entity: "Owner")]
@@ -203,7 +203,7 @@ import Testing
         "{\"id\":\"m1\",\"chat\":{\"title\":\"S3CRET\"}}", "{\"id\":\"m1\",\"body\":\"S3CRET", "{\"id\":S3CRET}",
         "{\"id\":{\"S3CRET\":1}}",
     ])
-    func aReasonQuotesNoValueButOneThatDoesNotFit(data: String) throws {
+    func `a reason quotes no value but one that does not fit`(data: String) throws {
         let decoder = try TestDecoder(TestModels.chat())
         let failure = try #require(decoder.failure("message.created", data))
         #expect(!failure.description.contains("S3CRET"), "\(failure)")
@@ -215,7 +215,7 @@ import Testing
         #expect(!second.description.contains("S3CRET"), "\(second)")
     }
 
-    @Test func namesAreShownCutShort() throws {
+    @Test func `names are shown cut short`() throws {
         let name = String(repeating: "n", count: 500)
         let failure = try #require(try TestDecoder(TestModels.chat()).failure("\(name).created", "{}"))
         #expect(failure.description.contains(String(repeating: "n", count: 60) + "…"))

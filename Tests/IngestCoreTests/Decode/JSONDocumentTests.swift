@@ -4,7 +4,7 @@ import Testing
 @testable import IngestCore
 
 @Suite struct JSONDocumentTests {
-    @Test func tellsKindsApart() throws {
+    @Test func `tells kinds apart`() throws {
         let text = #"[{},[],"s",1,-1,9223372036854775807,9223372036854775808,1.0,1e2,true,false,null]"#
         let kinds: [JSONValue.Kind] = [
             .object, .array, .string, .integer, .integer, .integer, .unsignedInteger, .double, .double, .boolean,
@@ -14,7 +14,7 @@ import Testing
         try withJSON(text) { #expect($0.elements.map(\.kind) == kinds) }
     }
 
-    @Test func readsNumbers() throws {
+    @Test func `the parser reads numbers`() throws {
         try withJSON("[-9223372036854775808,18446744073709551615,0.1,5e-324,1.7976931348623157e308,-0.0,3]") { root in
             let values = Array(root.elements)
             #expect(values[0].int64 == .min)
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test func readsStrings() throws {
+    @Test func `the parser reads strings`() throws {
         try withJSON(#"["", "a\"\\\/\b\f\n\r\t\u0000\u00e9\ud83d\ude00 é😀"]"#) { root in
             let values = Array(root.elements)
             #expect(values[0].string == "")
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test func answersNilForOtherKinds() throws {
+    @Test func `answers nil for other kinds`() throws {
         try withJSON(#"[{"a":1},true]"#) { root in
             let values = Array(root.elements)
             #expect(
@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test func findsMembers() throws {
+    @Test func `an object finds its members`() throws {
         try withJSON(#"{"":0,"a":{"b":[1,{"a":9}]},"é":2,"a\nb":3,"ab":4}"#) { root in
             #expect(root.count == 5)
             #expect(root.member("")?.int64 == 0)
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test func lastOfDuplicateKeysWins() throws {
+    @Test func `last of duplicate keys wins`() throws {
         try withJSON(#"{"a":1,"b":2,"a":{"x":3},"a":4}"#) { root in
             #expect(root.member("a")?.int64 == 4)
             #expect(root.count == 4)
@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    @Test func countsItselfWhenTheTapesCounterIsFull() {
+    @Test func `counts itself when the tape's counter is full`() {
         // [1, {}, null] with the counter at its largest, as simdjson leaves it for 16,777,215 elements and more.
         let full: UInt64 = 0xFF_FFFF << 32
         func word(_ mark: UInt8, _ payload: UInt64) -> UInt64 { UInt64(mark) << 56 | payload }
@@ -131,11 +131,11 @@ import Testing
         (#"[0.1,1.50,1e2,5e-324,1e300,-0.0,true,false,null]"#, "[0.1,1.5,100.0,5e-324,1e+300,-0.0,true,false,null]"),
         (#"{"a":1,"a":2,"":[[[]]]}"#, #"{"a":1,"a":2,"":[[[]]]}"#),
     ])
-    func writesCompactText(text: String, expected: String) throws {
+    func `writes compact text`(text: String, expected: String) throws {
         try withJSON(text) { #expect(String(decoding: $0.serialized(), as: UTF8.self) == expected) }
     }
 
-    @Test func writesASubValue() throws {
+    @Test func `writes a sub value`() throws {
         try withJSON(#"{"x":0,"data":{"list":[1,"two"]},"y":1}"#) { root in
             var output = Array("data=".utf8)
             root.member("data")?.serialize(into: &output)
@@ -143,12 +143,12 @@ import Testing
         }
     }
 
-    @Test func writesTheDeepestDocument() throws {
+    @Test func `writes the deepest document`() throws {
         let text = String(repeating: #"{"a":["#, count: 512) + String(repeating: "]}", count: 512)
         try withJSON(text, depthLimit: 1024) { #expect(String(decoding: $0.serialized(), as: UTF8.self) == text) }
     }
 
-    @Test func doublesReadBackTheSame() throws {
+    @Test func `doubles read back the same`() throws {
         var random = SeededRandom.forTest("doublesReadBackTheSame")
         let parser = try JSONParser()
         defer { withExtendedLifetime(parser) {} }

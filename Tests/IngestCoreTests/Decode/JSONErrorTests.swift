@@ -34,7 +34,7 @@ import Testing
         Case("[-a]", .number, 1),
         Case("{} {}", .trailing, 3), Case("1,", .trailing, 1),
     ])
-    func saysWhatAndWhere(_ example: Case) throws {
+    func `says what and where`(_ example: Case) throws {
         let error = try #require(jsonError(Array(example.text.utf8)))
         #expect(error.kind == example.kind)
         #expect(error.byteOffset == example.offset)
@@ -47,11 +47,11 @@ import Testing
             ([0x22, 0xF4, 0x90, 0x80, 0x80, 0x22], 1), ([0x22, 0xC3, 0xA4, 0xE2, 0x82, 0x22], 3),
             ([0x22, 0x80, 0x22], 1),
         ] as [([UInt8], Int)])
-    func findsTheFirstByteThatIsNotUTF8(bytes: [UInt8], offset: Int) {
+    func `finds the first byte that is not UTF 8`(bytes: [UInt8], offset: Int) {
         #expect(jsonError(bytes) == JSONError(.utf8, byteOffset: offset))
     }
 
-    @Test func utf8FaultsAgreeWithTheStandardLibrary() {
+    @Test func `UTF 8 faults agree with the standard library`() {
         var random = SeededRandom.forTest("utf8FaultsAgreeWithTheStandardLibrary")
         let notable: [UInt8] = [
             0x7F, 0x80, 0xBF, 0xC2, 0xDF, 0xE0, 0xED, 0xEF, 0xF0, 0xF4, 0xF5, 0x9F, 0xA0, 0x90, 0x8F,
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test(arguments: JSONError.Kind.allCases) func describesEveryKindWithARemedy(kind: JSONError.Kind) {
+    @Test(arguments: JSONError.Kind.allCases) func `describes every kind with a remedy`(kind: JSONError.Kind) {
         let error = JSONError(kind, byteOffset: 7, place: .string, limit: 9)
         #expect(error.code.hasPrefix("json."))
         #expect(error.description.contains("at byte 7. "))
@@ -72,7 +72,7 @@ import Testing
         #expect(error.isRetriable == (kind == .memory))
     }
 
-    @Test func neverQuotesTheDocument() throws {
+    @Test func `never quotes the document`() throws {
         let error = try #require(jsonError(Array("{\"password\":\"hunter2\",oops}".utf8)))
         #expect(!error.description.contains("hunter2") && !error.description.contains("oops"))
         #expect(

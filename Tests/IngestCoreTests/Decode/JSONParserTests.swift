@@ -20,7 +20,7 @@ func jsonError(_ bytes: [UInt8], depthLimit: Int = 64, maximumBytes: Int = 1 << 
 }
 
 @Suite struct JSONParserTests {
-    @Test func reusesItsMemoryAndGivesBackAHugeRecordsShare() throws {
+    @Test func `reuses its memory and gives back a huge record's share`() throws {
         let parser = try JSONParser()
         defer { withExtendedLifetime(parser) {} }
         #expect(try parser.parse(Array("1".utf8)).root.int64 == 1)
@@ -34,7 +34,7 @@ func jsonError(_ bytes: [UInt8], depthLimit: Int = 64, maximumBytes: Int = 1 << 
         #expect(throws: JSONError.self) { try parser.parse(deep) }
     }
 
-    @Test func skipsAByteOrderMarkAndCountsItInOffsets() throws {
+    @Test func `skips a byte order mark and counts it in offsets`() throws {
         let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
         let parser = try JSONParser()
         defer { withExtendedLifetime(parser) {} }
@@ -43,14 +43,14 @@ func jsonError(_ bytes: [UInt8], depthLimit: Int = 64, maximumBytes: Int = 1 << 
         #expect(jsonError(mark)?.kind == .empty)
     }
 
-    @Test func goesOnAfterAFault() throws {
+    @Test func `goes on after a fault`() throws {
         let parser = try JSONParser()
         defer { withExtendedLifetime(parser) {} }
         #expect(throws: JSONError.self) { try parser.parse(Array("{".utf8)) }
         #expect(try parser.parse(Array("{\"a\":1}".utf8)).root.member("a")?.int64 == 1)
     }
 
-    @Test(arguments: [1, 2, 64, 1024]) func allowsExactlyTheDepthLimit(limit: Int) throws {
+    @Test(arguments: [1, 2, 64, 1024]) func `allows exactly the depth limit`(limit: Int) throws {
         func nested(_ levels: Int) -> [UInt8] {
             Array((String(repeating: "[", count: levels) + "1" + String(repeating: "]", count: levels)).utf8)
         }
@@ -62,13 +62,13 @@ func jsonError(_ bytes: [UInt8], depthLimit: Int = 64, maximumBytes: Int = 1 << 
         #expect(farBeyond?.kind == .depth)
     }
 
-    @Test func refusesWhatIsLongerThanTheLimit() throws {
+    @Test func `refuses what is longer than the limit`() throws {
         let error = try #require(jsonError(Array("[1,2,3,4]".utf8), maximumBytes: 8))
         #expect(error == JSONError(.size, limit: 8))
         #expect(jsonError(Array("[1,2,34]".utf8), maximumBytes: 8) == nil)
     }
 
-    @Test func readsTextOfAnyLength() throws {
+    @Test func `reads text of any length`() throws {
         // Lengths around the library's blocks of 64 bytes.
         let parser = try JSONParser()
         defer { withExtendedLifetime(parser) {} }
@@ -80,7 +80,7 @@ func jsonError(_ bytes: [UInt8], depthLimit: Int = 64, maximumBytes: Int = 1 << 
         }
     }
 
-    @Test func neverCrashesOnDamagedText() throws {
+    @Test func `never crashes on damaged text`() throws {
         var random = SeededRandom.forTest("neverCrashesOnDamagedText")
         let seeds = [
             #"{"id":"a1","seq":12,"data":{"list":[1,-2.5e10,true,false,null,"x\u00e9\n"],"o":{}},"z":[[],[{}]]}"#,
@@ -108,7 +108,7 @@ func jsonError(_ bytes: [UInt8], depthLimit: Int = 64, maximumBytes: Int = 1 << 
         #expect(accepted > 0)
     }
 
-    @Test func faultFinderAgreesWithTheLibrary() throws {
+    @Test func `fault finder agrees with the library`() throws {
         var random = SeededRandom.forTest("faultFinderAgreesWithTheLibrary")
         let seed = Array(#"{"a":[1,2.5,"x\u00e9",true,null],"b":{"c":-0.5e3}}"#.utf8)
         let parser = try JSONParser()

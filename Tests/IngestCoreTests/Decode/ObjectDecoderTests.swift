@@ -4,7 +4,7 @@ import Testing
 @testable import IngestCore
 
 @Suite struct ObjectDecoderTests {
-    @Test func absentLeavesAloneAndNullClears() throws {
+    @Test func `absent leaves alone and null clears`() throws {
         let decoder = try TestDecoder(TestModels.chat())
         #expect(try decoder.shown("message.updated", "{\"id\":\"m1\"}") == ["upsert Message m1"])
         #expect(
@@ -13,7 +13,7 @@ import Testing
             ])
     }
 
-    @Test func nestedObjectsComeFirstAndTheRootLast() throws {
+    @Test func `nested objects come first and the root last`() throws {
         let decoder = try TestDecoder(TestModels.chat())
         #expect(
             try decoder.shown(
@@ -27,7 +27,7 @@ import Testing
                 ])
     }
 
-    @Test func aNestedObjectOfAnIdentityOnlyIsAReference() throws {
+    @Test func `a nested object of an identity only is a reference`() throws {
         let decoder = try TestDecoder(TestModels.chat())
         #expect(
             try decoder.shown("message.created", "{\"id\":\"m1\",\"chat\":{\"id\":\"c1\"}}") == [
@@ -35,7 +35,7 @@ import Testing
             ])
     }
 
-    @Test func nestedObjectsShareTheEventsTime() throws {
+    @Test func `nested objects share the event's time`() throws {
         let decoder = try TestDecoder(TestModels.chat())
         let event = """
             {"type":"message.created","time":"2026-01-01T00:00:00Z","data":{"id":"m1","chat":{"id":"c1","title":"T"}}}
@@ -52,13 +52,13 @@ import Testing
         ("{\"add\":[\"u1\"],\"remove\":[\"u2\",\"u3\"]}", "members+[u1]-[u2, u3]"), ("{\"add\":[]}", "members+[]-[]"),
         ("{\"remove\":[\"u1\"]}", "members+[]-[u1]"), ("{}", "members+[]-[]"),
     ])
-    func aToManyIsReplacedOrEdited(members: String, shown: String) throws {
+    func `a to-many is replaced or edited`(members: String, shown: String) throws {
         let decoder = try TestDecoder(TestModels.chat())
         #expect(
             try decoder.shown("chat.updated", "{\"id\":\"c1\",\"members\":\(members)}") == ["upsert Chat c1 \(shown)"])
     }
 
-    @Test func anEditMayNestWhatItAdds() throws {
+    @Test func `an edit may nest what it adds`() throws {
         let decoder = try TestDecoder(TestModels.chat())
         #expect(
             try decoder.shown("chat.updated", "{\"id\":\"c1\",\"members\":{\"add\":[{\"id\":\"u1\",\"name\":\"Al\"}]}}")
@@ -67,7 +67,7 @@ import Testing
                 ])
     }
 
-    @Test func derivedPropertiesAreIgnored() throws {
+    @Test func `derived properties are ignored`() throws {
         let decoder = try TestDecoder(TestModels.chat())
         #expect(
             try decoder.shown("chat.updated", "{\"id\":\"c1\",\"membersCount\":7,\"messagesCount\":\"x\"}") == [
@@ -75,7 +75,7 @@ import Testing
             ])
     }
 
-    @Test func aDeletionKeepsItsVersionAndNoProperties() throws {
+    @Test func `a deletion keeps its version and no properties`() throws {
         let decoder = try TestDecoder(TestModels.chat())
         #expect(
             try decoder.shown(
@@ -85,7 +85,7 @@ import Testing
                 == ["delete Chat c1 version=2026-01-01T00:00:00Z"])
     }
 
-    @Test func identitiesHaveTheirOwnTypes() throws {
+    @Test func `identities have their own types`() throws {
         let decoder = try TestDecoder(TestModels.kinds())
         let owner = "0f8fad5b-d9cb-469f-a165-70867728950e"
         #expect(
@@ -94,7 +94,7 @@ import Testing
                 == ["upsert WorkOrder w1 parts=[1, 2] owner=\(owner)"])
     }
 
-    @Test func ofDuplicateKeysTheLastWins() throws {
+    @Test func `of duplicate keys the last wins`() throws {
         let decoder = try TestDecoder(TestModels.chat())
         let event = try decoder.event(
             TestRecord(
@@ -140,13 +140,13 @@ import Testing
             "Message.body has to be a text without NUL"
         ),
     ])
-    func saysWhatIsWrong(type: String, data: String, code: String, part: String) throws {
+    func `says what is wrong`(type: String, data: String, code: String, part: String) throws {
         let failure = try #require(try TestDecoder(TestModels.chat()).failure(type, data))
         #expect(failure.code == code)
         #expect(failure.description.contains(part), "\(failure)")
     }
 
-    @Test func aSubjectIsATextToo() throws {
+    @Test func `a subject is a text too`() throws {
         let decoder = try TestDecoder(TestModels.chat())
         let event = "{\"type\":\"chat.deleted\",\"subject\":\"a\\u0000b\",\"data\":{}}"
         #expect(decoder.failure(event)?.code == "decode.missing_identity")

@@ -17,7 +17,7 @@ import Testing
         return (lines, counts)
     }
 
-    @Test func showsWhatEachRecordWouldDo() throws {
+    @Test func `shows what each record would do`() throws {
         var route = RouteConfiguration(entity: "Message")
         (route.filter, route.timeField) = ("seq > 0", "at")
         var configuration = WorkerConfiguration()
@@ -51,7 +51,7 @@ import Testing
                 "{\"record\":4,\"line\":5,\"outcome\":\"deadLetter\",\"code\":\"decode.unknown_property\""))
     }
 
-    @Test func aTopicThatIsNotConfiguredIsRefused() throws {
+    @Test func `a topic that is not configured is refused`() throws {
         #expect(throws: RouteError.self) { try shown("{}", topic: "none", WorkerConfiguration()) }
     }
 }

@@ -15,7 +15,7 @@ import Testing
         try TestDecoder(TestModels.kinds(), format: format, routes: routes)
     }
 
-    @Test func aRouteIsChosenByItsType() throws {
+    @Test func `a route is chosen by its type`() throws {
         let decoder = try decoder(
             route("Part") { ($0.type, $0.typeField) = ("part", "kind") },
             route("Part") { ($0.type, $0.typeField, $0.verb) = ("gone", "kind", .delete) },
@@ -27,13 +27,13 @@ import Testing
         #expect(try decoder.shown("{\"id\":\"w1\"}") == ["upsert WorkOrder w1"])
     }
 
-    @Test func aRecordThatNoRouteTakesIsNoEvent() throws {
+    @Test func `a record that no route takes is no event`() throws {
         let decoder = try decoder(route("Part") { ($0.type, $0.typeField) = ("part", "kind") })
         #expect(decoder.failure("{\"kind\":\"other\",\"number\":1}")?.code == "decode.no_route")
         #expect(decoder.failure("{\"number\":1}")?.code == "decode.no_route")
     }
 
-    @Test func typeTimeAndDataMayLieDeep() throws {
+    @Test func `type time and data may lie deep`() throws {
         let decoder = try decoder(
             route("WorkOrder") {
                 $0.type = "order.changed"
@@ -51,7 +51,7 @@ import Testing
         #expect(missing.code == "decode.envelope" && missing.description.contains("body.order"))
     }
 
-    @Test func envelopeFieldsBesideThePropertiesAreNoProperties() throws {
+    @Test func `envelope fields beside the properties are no properties`() throws {
         let decoder = try decoder(
             route("WorkOrder") { ($0.typeField, $0.timeField, $0.identity) = ("kind", "at", .field("key")) })
         #expect(
@@ -62,7 +62,7 @@ import Testing
 
     // MARK: Identities
 
-    @Test func anIdentityMayLieDeepAndBeANumber() throws {
+    @Test func `an identity may lie deep and be a number`() throws {
         let decoder = try decoder(route("WorkOrder") { ($0.identity, $0.data) = (.field("head.number"), "body") })
         #expect(
             try decoder.shown("{\"head\":{\"number\":17},\"body\":{\"name\":\"N\"}}") == ["upsert WorkOrder 17 name=N"])
@@ -71,7 +71,7 @@ import Testing
         #expect(wrong.code == "decode.identity" && wrong.description.contains("'head.number'"))
     }
 
-    @Test func theFieldOfTheRouteIsTheIdentityWhateverTheDataSays() throws {
+    @Test func `the field of the route is the identity whatever the data says`() throws {
         let decoder = try decoder(route("WorkOrder") { ($0.identity, $0.identityPrefix) = (.field("id"), "import-") })
         #expect(try decoder.shown("{\"id\":17,\"name\":\"N\"}") == ["upsert WorkOrder import-17 name=N"])
         #expect(try decoder.shown("{\"id\":\"x\"}") == ["upsert WorkOrder import-x"])
@@ -79,7 +79,7 @@ import Testing
         #expect(try deep.shown("{\"head\":{\"id\":\"w1\"},\"body\":{\"id\":\"other\"}}") == ["upsert WorkOrder w1"])
     }
 
-    @Test func aPrefixGoesBeforeTheModelsIdentityToo() throws {
+    @Test func `a prefix goes before the model's identity too`() throws {
         let decoder = try decoder(route("WorkOrder") { $0.identityPrefix = "import-" })
         #expect(try decoder.shown("{\"id\":\"x\"}") == ["upsert WorkOrder import-x"])
         #expect(decoder.failure("{\"name\":\"x\"}")?.code == "decode.missing_identity")
@@ -87,7 +87,7 @@ import Testing
         #expect(try alias.shown("{\"no\":\"x\"}") == ["upsert WorkOrder import-x"])
     }
 
-    @Test func aRecordsNumberMayIdentify() throws {
+    @Test func `a record's number may identify`() throws {
         let row = route("WorkOrder") { ($0.identity, $0.identityPrefix) = (.row, "WO-") }
         let decoder = try decoder(row)
         #expect(try decoder.shown(TestRecord("{\"name\":\"N\"}", offset: 41)) == ["upsert WorkOrder WO-42 name=N"])
@@ -96,14 +96,14 @@ import Testing
         #expect(try part.shown("{\"$row\":7}") == ["upsert Part 7"])
     }
 
-    @Test func anIdentityIsATextWithoutNUL() throws {
+    @Test func `an identity is a text without NUL`() throws {
         let decoder = try decoder(route("WorkOrder") { $0.identity = .field("key") })
         #expect(decoder.failure("{\"key\":\"a\\u0000b\"}")?.code == "decode.identity")
     }
 
     // MARK: Aliases, constants, ignored fields
 
-    @Test func aliasesStandForProperties() throws {
+    @Test func `aliases stand for properties`() throws {
         let decoder = try decoder(
             route("WorkOrder") {
                 $0.aliases = [
@@ -118,7 +118,7 @@ import Testing
         #expect(decoder.failure("{\"number\":\"w1\",\"title\":\"N\"}")?.code == "decode.unknown_property")
     }
 
-    @Test func nestedObjectsHaveTheModelsNames() throws {
+    @Test func `nested objects have the model's names`() throws {
         let decoder = try decoder(route("WorkOrder") { $0.aliases = ["label": "name"] })
         #expect(
             try decoder.shown("{\"id\":\"w1\",\"label\":\"N\",\"parts\":[{\"number\":1,\"label\":\"L\"}]}") == [
@@ -126,7 +126,7 @@ import Testing
             ])
     }
 
-    @Test func constantsAreAddedToEveryUpsert() throws {
+    @Test func `constants are added to every upsert`() throws {
         let decoder = try decoder(
             route("WorkOrder") {
                 $0.typeField = "kind"
@@ -145,7 +145,7 @@ import Testing
         #expect(try decoder.shown("{\"id\":\"w1\",\"kind\":\"x.deleted\"}") == ["delete WorkOrder w1"])
     }
 
-    @Test func cloudEventsMayTakeRoutes() throws {
+    @Test func `CloudEvents may take routes`() throws {
         let decoder = try decoder(
             route("Part") { ($0.type, $0.aliases) = ("spare.made", ["no": "number"]) }, format: .cloudevents)
         #expect(try decoder.shown("spare.made", "{\"no\":1}") == ["upsert Part 1"])
@@ -156,7 +156,7 @@ import Testing
 
     // MARK: What a route takes
 
-    @Test func aRouteMayAskForTopicHeadersAndFields() throws {
+    @Test func `a route may ask for topic headers and fields`() throws {
         let decoder = try decoder(
             route("Part") { $0.topic = "spare.*" },
             route("Owner") { $0.headers = ["kind": "owner", "tenant": "a"] },
@@ -184,7 +184,7 @@ import Testing
         ("a IN {-1, 1}", true), ("n = nil", true),
         ("t IN {'a', 'work'}", true), ("a = 2 OR t = 'work'", true), ("d.e = 1", false),
     ])
-    func conditionsCompareTheFieldsOfARecord(condition: String, holds: Bool) throws {
+    func `conditions compare the fields of a record`(condition: String, holds: Bool) throws {
         let decoder = try decoder(
             route("WorkOrder") { ($0.filter, $0.ignore) = (condition, ["*"]) })
         let operations = try decoder.shown(
@@ -193,7 +193,7 @@ import Testing
         #expect(decoder.decoder.skipReason == (holds ? nil : .filter))
     }
 
-    @Test func aDroppedRecordNeedsNoEntity() throws {
+    @Test func `a dropped record needs no entity`() throws {
         let decoder = try decoder(
             route("") { ($0.type, $0.typeField, $0.verb) = ("ping", "kind", .drop) },
             route("WorkOrder") { $0.typeField = "kind" })
@@ -202,7 +202,7 @@ import Testing
         #expect(try decoder.shown("{\"kind\":\"x\",\"id\":\"w1\"}") == ["upsert WorkOrder w1"])
     }
 
-    @Test func conditionsHoldForCloudEventsToo() throws {
+    @Test func `conditions hold for CloudEvents too`() throws {
         let decoder = try decoder(route("Part") { $0.condition = "number > 5" }, format: .cloudevents)
         #expect(try decoder.shown("spare.made", "{\"number\":6}") == ["upsert Part 6"])
         #expect(try decoder.shown("part.created", "{\"number\":1,\"label\":\"L\"}") == ["upsert Part 1 label=L"])
@@ -221,14 +221,14 @@ import Testing
             ("name", .milliseconds, "1500", "1970-01-01T00:00:01.500Z"), ("price", .text, "\"1.50\"", "1.5"),
             ("owner", .text, "\"00000000-0000-0000-0000-00000000000a\"", "00000000-0000-0000-0000-00000000000a"),
         ] as [(String, RouteConfiguration.ValueForm, String, String)])
-    func valuesAreReadAsTheRouteSays(
+    func `values are read as the route says`(
         name: String, form: RouteConfiguration.ValueForm, value: String, expected: String
     ) throws {
         let decoder = try decoder(route("WorkOrder") { ($0.types, $0.aliases) = ([name: form], ["x": name]) })
         #expect(try decoder.shown("{\"id\":\"w1\",\"x\":\(value)}") == ["upsert WorkOrder w1 \(name)=\(expected)"])
     }
 
-    @Test func aValueThatDoesNotFitItsTypeIsNoEvent() throws {
+    @Test func `a value that does not fit its type is no event`() throws {
         let decoder = try decoder(route("WorkOrder") { $0.types = ["small": .text, "id": .number] })
         #expect(try decoder.shown("{\"id\":7}") == ["upsert WorkOrder 7"])
         for value in ["\"70000\"", "\"x\"", "true"] {
@@ -236,7 +236,7 @@ import Testing
         }
     }
 
-    @Test func defaultsFillWhatIsMissingOrNull() throws {
+    @Test func `defaults fill what is missing or null`() throws {
         let decoder = try decoder(
             route("WorkOrder") { $0.defaults = ["name": .string("none"), "small": .integer(1)] })
         #expect(try decoder.shown("{\"id\":\"w1\",\"small\":2}") == ["upsert WorkOrder w1 small=2 name=none"])
@@ -246,7 +246,7 @@ import Testing
             ])
     }
 
-    @Test func propertiesMayLieAnywhereInTheRecord() throws {
+    @Test func `properties may lie anywhere in the record`() throws {
         let decoder = try decoder(
             route("WorkOrder") { ($0.data, $0.fields) = ("body", ["name": "head.by", "owner": "head.owner"]) })
         let key = "00000000-0000-0000-0000-00000000000a"
@@ -256,7 +256,7 @@ import Testing
             ])
     }
 
-    @Test func whatIsNoPropertyMayBePassedOver() throws {
+    @Test func `what is no property may be passed over`() throws {
         let decoder = try decoder(route("WorkOrder") { $0.ignore = ["*", "name"] })
         #expect(
             try decoder.shown("{\"id\":\"w1\",\"x\":1,\"name\":\"N\",\"small\":2}") == ["upsert WorkOrder w1 small=2"])
@@ -264,7 +264,7 @@ import Testing
 
     // MARK: Splits
 
-    @Test func theElementsOfAnArrayBecomeObjects() throws {
+    @Test func `the elements of an array become objects`() throws {
         var split = SplitConfiguration(field: "lines", entity: "Part", parent: "order")
         (split.aliases, split.ignore, split.constants) = (["no": "number"], ["*"], ["label": .string("L")])
         let decoder = try decoder(route("WorkOrder") { ($0.splits, $0.identityPrefix) = ([split], "p-") })
@@ -277,7 +277,7 @@ import Testing
         #expect(decoder.failure("{\"id\":\"w1\",\"lines\":[7]}")?.code == "decode.type")
     }
 
-    @Test func elementsMayBeNumberedAndReplaceTheSet() throws {
+    @Test func `elements may be numbered and replace the set`() throws {
         let model = try ObjectModel.parse(
             """
             model: orders
@@ -341,7 +341,7 @@ import Testing
             "w.yaml:3:5: A route of topic events leads to 'X'"
         ),
     ])
-    func saysWhyARouteDoesNotFit(route: RouteConfiguration, part: String) throws {
+    func `says why a route does not fit`(route: RouteConfiguration, part: String) throws {
         let model = try TestModels.kinds()
         let error = try #require(
             caught(RouteError.self) { try TestDecoder(model, format: .json, routes: [route]) })
@@ -367,7 +367,7 @@ import Testing
         return route
     }
 
-    @Test func someFormatsNeedWhatTheyDoNotHave() throws {
+    @Test func `some formats need what they do not have`() throws {
         let model = try TestModels.kinds()
         let json = try #require(caught(RouteError.self) { try TestDecoder(model, format: .json) })
         #expect(json.description.contains("needs routes"))

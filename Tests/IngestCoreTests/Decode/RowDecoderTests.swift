@@ -34,14 +34,14 @@ import Testing
         return (decoder, try decoder.decoder.rowDecoder(columns: reader.columns, path: path), reader)
     }
 
-    @Test func anEmptyFieldIsAbsentAndAQuotedOneEmpty() throws {
+    @Test func `an empty field is absent and a quoted one empty`() throws {
         #expect(
             try rows("id,name,price,owner\nw1,,,\nw2,\"\",\"\",\"\"\n") == [
                 ["upsert WorkOrder w1"], ["upsert WorkOrder w2 name= price=null owner=null"],
             ])
     }
 
-    @Test func fieldsHaveTheTypesOfTheirProperties() throws {
+    @Test func `fields have the types of their properties`() throws {
         #expect(
             try rows(
                 """
@@ -56,12 +56,12 @@ import Testing
                 ])
     }
 
-    @Test func theRowsNumberMayIdentify() throws {
+    @Test func `the row's number may identify`() throws {
         let found = try rows("name\na\nb\n") { ($0.identity, $0.identityPrefix) = (.row, "WO-") }
         #expect(found == [["upsert WorkOrder WO-1 name=a"], ["upsert WorkOrder WO-2 name=b"]])
     }
 
-    @Test func aColumnMayIdentify() throws {
+    @Test func `a column may identify`() throws {
         let foreign = try rows("Number,name\n17,a\n,b\n") {
             ($0.identity, $0.identityPrefix) = (.field("Number"), "WO-")
         }
@@ -72,7 +72,7 @@ import Testing
         #expect(alias == [["upsert WorkOrder 17 name=a"]])
     }
 
-    @Test func constantsAliasesAndTheVerbCount() throws {
+    @Test func `constants aliases and the verb count`() throws {
         let found = try rows("No,Title,Clerk\nw1,T,X\n") {
             ($0.aliases, $0.ignore) = (["No": "id", "Title": "name"], ["Clerk"])
             $0.constants = ["small": .integer(3)]
@@ -82,7 +82,7 @@ import Testing
         #expect(deleted == [["delete WorkOrder w1"]])
     }
 
-    @Test func datesComeInTheRoutesUnit() throws {
+    @Test func `dates come in the route's unit`() throws {
         let found = try rows("id,happenedAt\nw1,1000\nw2,2026-01-01\nw3,9223372036854775807\n") {
             $0.dates = .milliseconds
         }
@@ -98,7 +98,7 @@ import Testing
         ("id,owner\nw1,S3CRET\n", "decode.type", "'owner'"), ("id,name\n,S3CRET\n", "decode.missing_identity", "$row"),
         ("id,name\nw1,S3CRET\u{0}\n", "json.utf8", "'name'"),
     ])
-    func saysWhichFieldIsWrong(text: String, code: String, part: String) throws {
+    func `says which field is wrong`(text: String, code: String, part: String) throws {
         let found = try #require(try rows(text).first)
         #expect(found[0] == code)
         #expect(found[1].contains(part), "\(found[1])")
@@ -109,7 +109,7 @@ import Testing
         ("id,nme\n", "'nme' of rows is no property of WorkOrder. Did you mean 'name'?"),
         ("id,parts\n", "'parts' of rows stands for WorkOrder.parts, which leads to many"),
     ])
-    func saysWhichColumnIsWrong(header: String, part: String) throws {
+    func `says which column is wrong`(header: String, part: String) throws {
         let decoder = try TestDecoder(
             TestModels.kinds(), format: .json, routes: [RouteConfiguration(entity: "WorkOrder")])
         let columns = header.dropLast().split(separator: ",").map { String($0) }
@@ -118,7 +118,7 @@ import Testing
         #expect(error.description.contains(part), "\(error)")
     }
 
-    @Test func rowsNeedARoute() throws {
+    @Test func `rows need a route`() throws {
         let decoder = try TestDecoder(TestModels.kinds())
         let error = try #require(
             caught(RouteError.self) { try decoder.decoder.rowDecoder(columns: ["id"], path: "rows.csv") })
@@ -127,7 +127,7 @@ import Testing
 
     /// What `replay --to-kafka` sends has to mean on the topic what the row means in the file.
     @Test(arguments: [RouteConfiguration.DateFormat.iso8601, .milliseconds])
-    func aRowSentAsJSONMeansTheSame(dates: RouteConfiguration.DateFormat) throws {
+    func `a row sent as JSON means the same`(dates: RouteConfiguration.DateFormat) throws {
         let date = dates == .iso8601 ? "2004-07-01" : "1088640000000"
         try expectSameMeaning(
             """
@@ -142,7 +142,7 @@ import Testing
         }
     }
 
-    @Test func identitiesThatAreNumbersSurviveTheWayThroughATopic() throws {
+    @Test func `identities that are numbers survive the way through a topic`() throws {
         try expectSameMeaning("number,label\n1,a\n2,b\n") { $0.entity = "Part" }
         try expectSameMeaning("No,label\n1,a\n2,b\n") { ($0.entity, $0.identity) = ("Part", .field("No")) }
         try expectSameMeaning("id,name\n17,a\n") { $0.identityPrefix = "WO-" }

@@ -32,11 +32,11 @@ import Testing
             ("true", .transformable, .text("true")),
             ("18446744073709551615", .transformable, .text("18446744073709551615")),
         ] as [(String, AttributeType, Value)])
-    func storesEachTypeInItsForm(json: String, type: AttributeType, stored: Value) throws {
+    func `stores each type in its form`(json: String, type: AttributeType, stored: Value) throws {
         #expect(try value(json, type) == stored)
     }
 
-    @Test(arguments: AttributeType.allCases) func nullIsNullInEachType(type: AttributeType) throws {
+    @Test(arguments: AttributeType.allCases) func `null is null in each type`(type: AttributeType) throws {
         #expect(try value("null", type) == .null)
     }
 
@@ -45,7 +45,7 @@ import Testing
         ("\"1e3\"", "1000"), ("\"12345678901234567890.123456789\"", "12345678901234567890.123456789"),
         ("9007199254740993", "9007199254740993"), ("18446744073709551615", "18446744073709551615"), ("\"-7\"", "-7"),
     ])
-    func decimalsAreExact(json: String, text: String) throws {
+    func `decimals are exact`(json: String, text: String) throws {
         #expect(try value(json, .decimal) == .text(text))
     }
 
@@ -54,7 +54,7 @@ import Testing
             ("1767323045", .seconds), ("1767323045000", .milliseconds), ("1767323045000000", .microseconds),
             ("1767323045.0", .seconds),
         ] as [(String, RouteConfiguration.DateFormat)])
-    func datesComeInEachUnit(json: String, unit: RouteConfiguration.DateFormat) throws {
+    func `dates come in each unit`(json: String, unit: RouteConfiguration.DateFormat) throws {
         #expect(try value(json, .date, dates: unit) == .integer(1_767_323_045_000_000))
         #expect(try value("\"2026-01-02T03:04:05Z\"", .date, dates: unit) == nil)
         #expect(try value("9223372036854775807", .date, dates: unit) == (unit == .microseconds ? .integer(.max) : nil))
@@ -75,7 +75,7 @@ import Testing
             ("1767323045", .date), ("\"2026-13-01\"", .date), ("\"\"", .date), ("\"2026-01-02T03:04:05\"", .date),
             ("\"0f8fad5b\"", .uuid), ("1", .uuid), ("\"no base64!\"", .binary), ("[0,1]", .binary),
         ] as [(String, AttributeType)])
-    func refusesWhatDoesNotFit(json: String, type: AttributeType) throws {
+    func `refuses what does not fit`(json: String, type: AttributeType) throws {
         let stored = try? value(json, type)
         #expect(stored == nil || stored == .some(nil), "\(json) as \(type)")
     }

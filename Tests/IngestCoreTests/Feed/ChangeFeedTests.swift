@@ -6,8 +6,8 @@ import Testing
 
 @Suite("ChangeFeed", .timeLimit(.minutes(2)))
 struct ChangeFeedTests {
-    @Test("a page holds the notifications of the topic, and names the next")
-    func page() async throws {
+    @Test
+    func `a page holds the notifications of the topic, and names the next`() async throws {
         let fixture = try FeedFixture()
         try fixture.add(5)
         try await fixture.serve { port in
@@ -27,8 +27,8 @@ struct ChangeFeedTests {
         }
     }
 
-    @Test("without a token the feed begins with what the history holds, at 'latest' with what comes")
-    func beginnings() async throws {
+    @Test
+    func `without a token the feed begins with what the history holds, at 'latest' with what comes`() async throws {
         let fixture = try FeedFixture()
         try fixture.add(4)
         _ = try fixture.writer.purgeHistory(HistoryPurge(before: .token(3)))
@@ -40,8 +40,8 @@ struct ChangeFeedTests {
         }
     }
 
-    @Test("a long poll answers when something changes")
-    func longPoll() async throws {
+    @Test
+    func `a long poll answers when something changes`() async throws {
         let fixture = try FeedFixture()
         try fixture.add(1)
         try await fixture.serve { port in
@@ -52,8 +52,8 @@ struct ChangeFeedTests {
         }
     }
 
-    @Test("only changes of the wanted entities are told, and the rest is passed")
-    func entities() async throws {
+    @Test
+    func `only changes of the wanted entities are told, and the rest is passed`() async throws {
         let fixture = try FeedFixture()
         try fixture.add(3)
         try await fixture.serve { port in
@@ -66,8 +66,8 @@ struct ChangeFeedTests {
         }
     }
 
-    @Test("with granularity=object each change is an event, with the topic's id")
-    func objects() async throws {
+    @Test
+    func `with granularity=object each change is an event, with the topic's id`() async throws {
         let fixture = try FeedFixture()
         try fixture.add(2)
         try await fixture.serve { port in
@@ -77,16 +77,14 @@ struct ChangeFeedTests {
         }
     }
 
-    @Test(
-        "what cannot be understood is refused with a code",
-        arguments: [
-            ("after=x", "history.malformed_token"), ("after=-1", "history.malformed_token"),
-            ("limit=0", "feed.bad_parameter"), ("limit=1001", "feed.bad_parameter"),
-            ("wait=nan", "feed.bad_parameter"), ("wait=61", "feed.bad_parameter"),
-            ("entity=Nobody", "feed.bad_parameter"), ("entity=", "feed.bad_parameter"),
-            ("granularity=no", "feed.bad_parameter"), ("afer=1", "feed.bad_parameter"),
-        ])
-    func badRequests(query: String, code: String) async throws {
+    @Test(arguments: [
+        ("after=x", "history.malformed_token"), ("after=-1", "history.malformed_token"),
+        ("limit=0", "feed.bad_parameter"), ("limit=1001", "feed.bad_parameter"),
+        ("wait=nan", "feed.bad_parameter"), ("wait=61", "feed.bad_parameter"),
+        ("entity=Nobody", "feed.bad_parameter"), ("entity=", "feed.bad_parameter"),
+        ("granularity=no", "feed.bad_parameter"), ("afer=1", "feed.bad_parameter"),
+    ])
+    func `what cannot be understood is refused with a code`(query: String, code: String) async throws {
         try await FeedFixture().serve { port in
             let answer = try #require(await RawAnswer.get("/changes?\(query)", port: port))
             #expect(answer.status == 400)
@@ -95,8 +93,8 @@ struct ChangeFeedTests {
         }
     }
 
-    @Test("a token that the history does not serve is gone, and the answer says the way back")
-    func expired() async throws {
+    @Test
+    func `a token that the history does not serve is gone, and the answer says the way back`() async throws {
         let fixture = try FeedFixture()
         try fixture.add(4)
         _ = try fixture.writer.purgeHistory(HistoryPurge(before: .token(3)))
@@ -123,8 +121,8 @@ struct ChangeFeedTests {
         }
     }
 
-    @Test("a transaction of any size comes in parts, a page in memory at a time")
-    func largeTransaction() async throws {
+    @Test
+    func `a transaction of any size comes in parts, a page in memory at a time`() async throws {
         let fixture = try FeedFixture(chunk: 20_000)
         try await fixture.addMany(12_000)
         try await fixture.serve { port in
@@ -141,8 +139,8 @@ struct ChangeFeedTests {
         }
     }
 
-    @Test("HEAD shows the form, and other methods are refused")
-    func methods() async throws {
+    @Test
+    func `HEAD shows the form, and other methods are refused`() async throws {
         try await FeedFixture().serve { port in
             let head = try #require(await RawAnswer.get("/changes", port: port, method: "HEAD"))
             #expect(head.status == 200 && head.body.isEmpty)
@@ -150,8 +148,8 @@ struct ChangeFeedTests {
         }
     }
 
-    @Test("readers beyond the bound are told to come again")
-    func bound() async throws {
+    @Test
+    func `readers beyond the bound are told to come again`() async throws {
         let fixture = try FeedFixture()
         try await fixture.serve({ $0.maximumLongLivedAnswers = 1 }) { port in
             async let first = FeedAnswer(port, "/changes?wait=60")

@@ -15,8 +15,8 @@ struct ChangeStreamTests {
         return connection
     }
 
-    @Test("a stream tells what is there and then what comes, each with its token as id")
-    func stream() async throws {
+    @Test
+    func `a stream tells what is there and then what comes, each with its token as id`() async throws {
         let fixture = try FeedFixture()
         try fixture.add(2)
         let identity = fixture.identity
@@ -36,8 +36,8 @@ struct ChangeStreamTests {
         #expect(fixture.feed.readers == 0)
     }
 
-    @Test("Last-Event-ID goes before the address")
-    func resumption() async throws {
+    @Test
+    func `Last-Event-ID goes before the address`() async throws {
         let fixture = try FeedFixture()
         try fixture.add(3)
         let identity = fixture.identity
@@ -51,8 +51,8 @@ struct ChangeStreamTests {
         }
     }
 
-    @Test("a silent stream gets comments, with the token that is passed meanwhile")
-    func heartbeat() async throws {
+    @Test
+    func `a silent stream gets comments, with the token that is passed meanwhile`() async throws {
         let fixture = try FeedFixture(heartbeatSeconds: 0.05)
         try fixture.add(2)
         let identity = fixture.identity
@@ -63,8 +63,8 @@ struct ChangeStreamTests {
         }
     }
 
-    @Test("a large transaction has an id with its last part only, so that a break repeats it whole")
-    func parts() async throws {
+    @Test
+    func `a large transaction has an id with its last part only, so that a break repeats it whole`() async throws {
         let fixture = try FeedFixture(chunk: 20_000)
         try await fixture.addMany(11_000)
         let identity = fixture.identity
@@ -84,8 +84,8 @@ struct ChangeStreamTests {
         return fixture
     }
 
-    @Test("a reader that does not read is not read for, and is dropped")
-    func backPressure() async throws {
+    @Test
+    func `a reader that does not read is not read for, and is dropped`() async throws {
         let fixture = try await large()
         try await fixture.serve({ $0.writeTimeoutSeconds = 1 }) { port in
             let connection = try #require(RawConnection(port: port))
@@ -98,8 +98,8 @@ struct ChangeStreamTests {
         }
     }
 
-    @Test("a stream that the purge has overtaken ends with 'expired'")
-    func overtaken() async throws {
+    @Test
+    func `a stream that the purge has overtaken ends with 'expired'`() async throws {
         let fixture = try await large()
         let identity = fixture.identity
         try await fixture.serve({ $0.writeTimeoutSeconds = 100 }) { port in

@@ -14,8 +14,8 @@ struct BearerTokenTests {
         return try #require(RawAnswer(await connection.readToEnd()))
     }
 
-    @Test("every path but the probes asks for the token, unknown ones too")
-    func paths() async throws {
+    @Test
+    func `every path but the probes asks for the token, unknown ones too`() async throws {
         let route = HTTPRoute("/more") { _ in .text("more") }
         try await withServer({ $0.bearerToken = Self.token }, routes: [route]) { port in
             for path in ["/metrics", "/status", "/more", "/nothing", "/"] {
@@ -32,21 +32,19 @@ struct BearerTokenTests {
         }
     }
 
-    @Test(
-        "anything but the token is refused",
-        arguments: [
-            "", "Bearer", "Bearer ", "Basic 0123456789abcdef", "0123456789abcdef", "Bearer 0123456789abcde",
-            "Bearer 0123456789abcdefg", "Bearer 0123456789abcdeF", "Bearer 0123456789abcdef 0123456789abcdef",
-        ])
-    func wrongTokens(header: String) async throws {
+    @Test(arguments: [
+        "", "Bearer", "Bearer ", "Basic 0123456789abcdef", "0123456789abcdef", "Bearer 0123456789abcde",
+        "Bearer 0123456789abcdefg", "Bearer 0123456789abcdeF", "Bearer 0123456789abcdef 0123456789abcdef",
+    ])
+    func `anything but the token is refused`(header: String) async throws {
         try await withServer({ $0.bearerToken = Self.token }) { port in
             let answer = try await Self.get("/status", port, header)
             #expect(answer.status == 401)
         }
     }
 
-    @Test("the scheme is read in any case")
-    func scheme() async throws {
+    @Test
+    func `the scheme is read in any case`() async throws {
         try await withServer({ $0.bearerToken = Self.token }) { port in
             for scheme in ["bearer", "BEARER", "Bearer "] {
                 let answer = try await Self.get("/status", port, "\(scheme) \(Self.token)")
@@ -55,8 +53,8 @@ struct BearerTokenTests {
         }
     }
 
-    @Test("a comparison looks at every byte")
-    func comparison() {
+    @Test
+    func `a comparison looks at every byte`() {
         let token = BearerToken(Self.token)
         #expect(token.isEqual(to: Array(Self.token.utf8)))
         for text in ["", "0123456789abcdee", "1123456789abcdef", "0123456789abcdef\u{0}", "0"] {
@@ -65,8 +63,10 @@ struct BearerTokenTests {
         #expect(BearerToken.fault(in: Self.token) == nil)
     }
 
-    @Test("probes without the token do not tell the reasons, which may name hosts; no reason shows a secret")
-    func reasons() async throws {
+    @Test
+    func `probes without the token do not tell the reasons, which may name hosts; no reason shows a secret`()
+        async throws
+    {
         let monitor = HealthMonitor(secretValues: ["planted"])
         monitor.report(.started)
         monitor.report(.brokerUnreachable(reason: "host-7 refused planted"))

@@ -7,8 +7,8 @@ import Testing
 struct ConsolePageTests {
     private static let token = "0123456789abcdef"
 
-    @Test("the page and its files need no token, what they show does")
-    func access() async throws {
+    @Test
+    func `the page and its files need no token, what they show does`() async throws {
         let status = HTTPRoute.status { Array("{}".utf8) }
         try await withServer({ $0.bearerToken = Self.token }, routes: ConsolePage.routes + [status]) { port in
             let page = try #require(await RawAnswer.get("/", port: port))
@@ -22,8 +22,8 @@ struct ConsolePageTests {
         }
     }
 
-    @Test("it asks for paths that the worker has, and writes text only")
-    func script() {
+    @Test
+    func `it asks for paths that the worker has, and writes text only`() {
         let asked = Set(ConsolePage.script.matches(of: /ask\("([a-z]+)/).map { "/" + $0.1 })
         #expect(asked == ["/readyz", "/status", "/changes"])
         #expect(!ConsolePage.script.contains("innerHTML") && !ConsolePage.html.contains("onclick"))

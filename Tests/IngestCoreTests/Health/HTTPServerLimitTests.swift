@@ -5,8 +5,8 @@ import Testing
 
 @Suite("HTTPServer limits", .timeLimit(.minutes(1)))
 struct HTTPServerLimitTests {
-    @Test("a client that sends its header one byte at a time is dropped")
-    func slowHeader() async throws {
+    @Test
+    func `a client that sends its header one byte at a time is dropped`() async throws {
         try await withServer({ $0.requestTimeoutSeconds = 0.5 }) { port in
             let connection = try #require(RawConnection(port: port))
             let slow = Task {
@@ -20,8 +20,8 @@ struct HTTPServerLimitTests {
         }
     }
 
-    @Test("a client that sends its body one byte at a time is dropped, though its answer was sent")
-    func slowBody() async throws {
+    @Test
+    func `a client that sends its body one byte at a time is dropped, though its answer was sent`() async throws {
         try await withServer({ $0.requestTimeoutSeconds = 8 }) { port in
             let connection = try #require(RawConnection(port: port))
             connection.send("GET /livez HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n")
@@ -35,8 +35,8 @@ struct HTTPServerLimitTests {
         }
     }
 
-    @Test("a connection is kept for further requests, and closed when none comes")
-    func keepAlive() async throws {
+    @Test
+    func `a connection is kept for further requests, and closed when none comes`() async throws {
         try await withServer({ $0.idleTimeoutSeconds = 2 }) { port in
             let connection = try #require(RawConnection(port: port))
             for _ in 0..<3 {
@@ -47,8 +47,8 @@ struct HTTPServerLimitTests {
         }
     }
 
-    @Test("pipelined requests are answered in order")
-    func pipelining() async throws {
+    @Test
+    func `pipelined requests are answered in order`() async throws {
         try await withServer { port in
             let connection = try #require(RawConnection(port: port))
             connection.send(
@@ -59,8 +59,8 @@ struct HTTPServerLimitTests {
         }
     }
 
-    @Test("a client that does not read its answer is dropped")
-    func slowReader() async throws {
+    @Test
+    func `a client that does not read its answer is dropped`() async throws {
         let chunk = ByteBuffer(repeating: 0x61, count: 65_536)
         let (ended, continuation) = AsyncStream.makeStream(of: Bool.self)
         let route = HTTPRoute("/stream", isLongLived: true) { _ in
@@ -83,8 +83,8 @@ struct HTTPServerLimitTests {
         }
     }
 
-    @Test("200 silent connections do not keep the probe from its answer")
-    func manyConnections() async throws {
+    @Test
+    func `200 silent connections do not keep the probe from its answer`() async throws {
         try await withServer({ $0.requestTimeoutSeconds = 60 }) { port in
             var silent: [RawConnection] = []
             for _ in 0..<200 {
@@ -103,8 +103,8 @@ struct HTTPServerLimitTests {
         }
     }
 
-    @Test("streams are bounded, so that probes find a connection")
-    func manyStreams() async throws {
+    @Test
+    func `streams are bounded, so that probes find a connection`() async throws {
         let route = HTTPRoute("/stream", isLongLived: true) { _ in
             Response(
                 status: .ok,
@@ -135,8 +135,8 @@ struct HTTPServerLimitTests {
         // Here the server has ended, though four streams were open.
     }
 
-    @Test("headers beyond the bound are refused", arguments: [20_000, 200_000])
-    func largeHeaders(size: Int) async throws {
+    @Test(arguments: [20_000, 200_000])
+    func `headers beyond the bound are refused`(size: Int) async throws {
         try await withServer { port in
             let connection = try #require(RawConnection(port: port))
             connection.send("GET /livez HTTP/1.1\r\nHost: x\r\nX: " + String(repeating: "x", count: size) + "\r\n\r\n")
@@ -146,9 +146,8 @@ struct HTTPServerLimitTests {
         }
     }
 
-    @Test(
-        "what is not HTTP is refused", arguments: ["\u{16}\u{3}\u{1}\u{0}\r\n\r\n", "nonsense\r\n\r\n", "GET\r\n\r\n"])
-    func noHTTP(text: String) async throws {
+    @Test(arguments: ["\u{16}\u{3}\u{1}\u{0}\r\n\r\n", "nonsense\r\n\r\n", "GET\r\n\r\n"])
+    func `what is not HTTP is refused`(text: String) async throws {
         try await withServer { port in
             let connection = try #require(RawConnection(port: port))
             connection.send(text)

@@ -45,8 +45,8 @@ struct HTTPServerTests {
         return monitor
     }
 
-    @Test("health answers 200 or 503, and with ?verbose a line for each check")
-    func health() async throws {
+    @Test
+    func `health answers 200 or 503, and with ?verbose a line for each check`() async throws {
         let monitor = Self.readyMonitor()
         try await withServer(health: monitor) { port in
             #expect(port > 0)
@@ -69,8 +69,8 @@ struct HTTPServerTests {
         }
     }
 
-    @Test("metrics, status and further routes")
-    func routes() async throws {
+    @Test
+    func `metrics, status and further routes`() async throws {
         let routes = [
             HTTPRoute("/") { _ in .text("<p>", type: "text/html") },
             HTTPRoute("/fails") { _ in throw Failure() },
@@ -95,8 +95,8 @@ struct HTTPServerTests {
         }
     }
 
-    @Test("HEAD has the headers of GET and no body")
-    func head() async throws {
+    @Test
+    func `HEAD has the headers of GET and no body`() async throws {
         try await withServer { port in
             let answer = try #require(await RawAnswer.get("/status", port: port, method: "HEAD"))
             #expect(answer.status == 200)
@@ -105,8 +105,8 @@ struct HTTPServerTests {
         }
     }
 
-    @Test("an unknown path names the known ones, an unknown method the allowed ones")
-    func unknown() async throws {
+    @Test
+    func `an unknown path names the known ones, an unknown method the allowed ones`() async throws {
         try await withServer { port in
             let missing = try #require(await RawAnswer.get("/nothing%0a", port: port))
             #expect(missing.status == 404)
@@ -120,8 +120,8 @@ struct HTTPServerTests {
         }
     }
 
-    @Test("a port in use is told with code and remedy")
-    func portInUse() async throws {
+    @Test
+    func `a port in use is told with code and remedy`() async throws {
         try await withServer { port in
             let second = HTTPServer(
                 configuration: HTTPServerConfiguration(port: port), routes: [],
@@ -135,8 +135,8 @@ struct HTTPServerTests {
         }
     }
 
-    @Test("an address of another machine is told as such")
-    func badAddress() async throws {
+    @Test
+    func `an address of another machine is told as such`() async throws {
         let server = HTTPServer(
             configuration: HTTPServerConfiguration(host: "192.0.2.1", port: 0), routes: [],
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
@@ -144,8 +144,8 @@ struct HTTPServerTests {
         #expect(error?.code == .badAddress)
     }
 
-    @Test("cancelling ends the server")
-    func cancelled() async throws {
+    @Test
+    func `cancelling ends the server`() async throws {
         let (ports, continuation) = AsyncStream.makeStream(of: Int.self)
         let server = HTTPServer(
             configuration: HTTPServerConfiguration(port: 0), routes: [],

@@ -17,8 +17,8 @@ struct HealthStateTests {
         Dictionary(uniqueKeysWithValues: checks.filter { !$0.isOK }.map { ($0.name, $0.reason ?? "") })
     }
 
-    @Test("a new worker is alive and not ready, and says what it is at")
-    func starting() {
+    @Test
+    func `a new worker is alive and not ready, and says what it is at`() {
         var state = HealthState(at: 0)
         state.apply(.starting(step: "migrating the store"), at: 0)
         #expect(state.liveness(at: 10_000).allSatisfy { $0.isOK })
@@ -29,25 +29,25 @@ struct HealthStateTests {
             ])
     }
 
-    @Test("a worker that has everything is ready")
-    func readyWorker() {
+    @Test
+    func `a worker that has everything is ready`() {
         #expect(Self.ready().readiness(at: 4).allSatisfy { $0.isOK })
     }
 
-    @Test(
-        "each failure alone makes it not ready at once, never dead, and its repair ready again",
-        arguments: [
-            (HealthEvent.storeFailed(reason: "disk full"), HealthEvent.storeOK, "store"),
-            (.brokerUnreachable(reason: "refused"), .brokerReachable, "broker"),
-            (.groupLost(reason: "left"), .groupJoined, "group"),
-            (.publisherFailing(reason: "timed out"), .publisherOK, "publisher"),
-            (
-                .partitionHalted(topic: "t", partition: 3, reason: "position lost"),
-                .partitionReleased(topic: "t", partition: 3), "partitions"
-            ),
-            (.starting(step: "again"), .started, "startup"),
-        ])
-    func failure(event: HealthEvent, repair: HealthEvent, name: String) {
+    @Test(arguments: [
+        (HealthEvent.storeFailed(reason: "disk full"), HealthEvent.storeOK, "store"),
+        (.brokerUnreachable(reason: "refused"), .brokerReachable, "broker"),
+        (.groupLost(reason: "left"), .groupJoined, "group"),
+        (.publisherFailing(reason: "timed out"), .publisherOK, "publisher"),
+        (
+            .partitionHalted(topic: "t", partition: 3, reason: "position lost"),
+            .partitionReleased(topic: "t", partition: 3), "partitions"
+        ),
+        (.starting(step: "again"), .started, "startup"),
+    ])
+    func `each failure alone makes it not ready at once, never dead, and its repair ready again`(
+        event: HealthEvent, repair: HealthEvent, name: String
+    ) {
         var state = Self.ready()
         state.apply(event, at: 1)
         #expect(Array(Self.failures(state.readiness(at: 1)).keys) == [name])
@@ -56,8 +56,8 @@ struct HealthStateTests {
         #expect(state.readiness(at: 2).allSatisfy { $0.isOK })
     }
 
-    @Test("a partition whose position is in doubt is told within five seconds, and a halted one at once")
-    func positionInDoubt() {
+    @Test
+    func `a partition whose position is in doubt is told within five seconds, and a halted one at once`() {
         var state = Self.ready()
         func reason(at time: Double) -> String? { Self.failures(state.readiness(at: time))["partitions"] }
         func wait(at time: Double) {
@@ -79,8 +79,8 @@ struct HealthStateTests {
         #expect(reason(at: 300) == nil)
     }
 
-    @Test("a partition that stands still is told until something comes of it")
-    func silentPartition() {
+    @Test
+    func `a partition that stands still is told until something comes of it`() {
         var state = Self.ready()
         func reason(at time: Double) -> String? { Self.failures(state.readiness(at: time))["partitions"] }
         state.apply(.partitionSilent(topic: "t", partition: 3, reason: "4 offsets"), at: 1)
@@ -94,8 +94,8 @@ struct HealthStateTests {
         #expect(reason(at: 4) == nil)
     }
 
-    @Test("silence of the loop: first not ready, then not alive")
-    func silence() {
+    @Test
+    func `silence of the loop: first not ready, then not alive`() {
         var state = Self.ready()
         #expect(state.readiness(at: 5).allSatisfy { $0.isOK })
         #expect(Self.failures(state.readiness(at: 5.1)) == ["loop": "no heartbeat for 5 seconds"])
@@ -106,8 +106,8 @@ struct HealthStateTests {
         #expect(state.liveness(at: 33).allSatisfy { $0.isOK })
     }
 
-    @Test("partitions that were taken back and not given again fail after a while, and none at all is an answer")
-    func waitingForPartitions() {
+    @Test
+    func `partitions that were taken back and not given again fail after a while, and none at all is an answer`() {
         var state = Self.ready()
         state.apply(.heartbeat, at: 10)
         state.apply(.groupWaiting(reason: "waiting"), at: 10)
@@ -118,8 +118,8 @@ struct HealthStateTests {
         #expect(state.readiness(at: 14.3).allSatisfy { $0.isOK })
     }
 
-    @Test("a delivery that does not end fails before its wait is over, and the next step has its own time")
-    func slowDelivery() {
+    @Test
+    func `a delivery that does not end fails before its wait is over, and the next step has its own time`() {
         var rules = HealthRules()
         rules.needsDeadLetters = true
         var state = HealthState(rules: rules, at: 0)
@@ -135,23 +135,23 @@ struct HealthStateTests {
         #expect(Self.failures(state.readiness(at: 4.9)) == ["publisher": "refused"])
     }
 
-    @Test("a heartbeat that comes late from another thread does not turn time back")
-    func lateHeartbeat() {
+    @Test
+    func `a heartbeat that comes late from another thread does not turn time back`() {
         var state = Self.ready(at: 10)
         state.apply(.heartbeat, at: 3)
         #expect(state.readiness(at: 12).allSatisfy { $0.isOK })
     }
 
-    @Test("a draining worker is alive and not ready")
-    func draining() {
+    @Test
+    func `a draining worker is alive and not ready`() {
         var state = Self.ready()
         state.apply(.draining, at: 1)
         #expect(Self.failures(state.readiness(at: 1)) == ["shutdown": "draining"])
         #expect(state.liveness(at: 1).allSatisfy { $0.isOK })
     }
 
-    @Test("every halted partition is named, in order, up to a bound")
-    func halted() {
+    @Test
+    func `every halted partition is named, in order, up to a bound`() {
         var state = Self.ready()
         for partition in (0..<7).reversed() {
             state.apply(.partitionHalted(topic: "t", partition: Int32(partition), reason: "r"), at: 1)
@@ -161,8 +161,8 @@ struct HealthStateTests {
                 == "t/0 halted: r; t/1 halted: r; t/2 halted: r; t/3 halted: r; t/4 halted: r; and 2 more")
     }
 
-    @Test("dead letters that cannot be delivered count where they have a topic")
-    func deadLetters() {
+    @Test
+    func `dead letters that cannot be delivered count where they have a topic`() {
         var rules = HealthRules()
         rules.needsDeadLetters = true
         var state = HealthState(rules: rules, at: 0)
@@ -172,8 +172,8 @@ struct HealthStateTests {
         #expect(Self.failures(state.readiness(at: 0))["deadLetters"] == nil)
     }
 
-    @Test("what ends the worker is told until the end")
-    func ending() {
+    @Test
+    func `what ends the worker is told until the end`() {
         var state = Self.ready()
         #expect(!state.readiness(at: 0).contains { $0.name == "halted" })
         state.apply(.halted(reason: "a bad record"), at: 0)
@@ -181,8 +181,8 @@ struct HealthStateTests {
         #expect(Self.failures(state.readiness(at: 0)) == ["halted": "a bad record"])
     }
 
-    @Test("a replay needs neither broker nor publisher")
-    func replay() {
+    @Test
+    func `a replay needs neither broker nor publisher`() {
         var rules = HealthRules()
         rules.needsBroker = false
         rules.needsPublisher = false
@@ -193,8 +193,8 @@ struct HealthStateTests {
         #expect(state.readiness(at: 0).allSatisfy { $0.isOK })
     }
 
-    @Test("the monitor uses its clock")
-    func monitor() {
+    @Test
+    func `the monitor uses its clock`() {
         let clock = ClockBox()
         let monitor = HealthMonitor(now: { clock.now })
         monitor.report(.started)

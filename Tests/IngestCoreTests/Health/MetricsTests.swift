@@ -4,8 +4,8 @@ import Testing
 
 @Suite("Metrics")
 struct MetricsTests {
-    @Test("text is sorted, typed and escaped")
-    func text() {
+    @Test
+    func `text is sorted, typed and escaped`() {
         let registry = MetricsRegistry()
         let family = registry.counters("b_total", "A back\\slash and\na line.", labels: ["entity", "verb"])
         family.with("Message", "upsert").increment(by: 3)
@@ -27,8 +27,8 @@ struct MetricsTests {
                 """)
     }
 
-    @Test("a histogram's buckets are cumulative and end with infinity")
-    func histogram() {
+    @Test
+    func `a histogram's buckets are cumulative and end with infinity`() {
         let registry = MetricsRegistry()
         let histogram = registry.histogram("h_seconds", "H.", bounds: [0.5, 0.1])
         for value in [0.05, 0.1, 0.2, 7, .nan, .infinity] { histogram.observe(value) }
@@ -46,17 +46,16 @@ struct MetricsTests {
     }
 
     @Test(
-        "numbers",
         arguments: [
             (0, "0"), (-3, "-3"), (1e15, "1000000000000000"), (0.25, "0.25"), (.infinity, "+Inf"), (-.infinity, "-Inf"),
             (.nan, "NaN"), (1e300, "1e+300"),
         ] as [(Double, String)])
-    func numbers(value: Double, text: String) {
+    func `a number is written as Prometheus reads it`(value: Double, text: String) {
         #expect(PrometheusText.number(value) == text)
     }
 
-    @Test("updates from many tasks are all counted")
-    func concurrent() async {
+    @Test
+    func `updates from many tasks are all counted`() async {
         let registry = MetricsRegistry()
         let family = registry.counters("x_total", "X.", labels: ["task"])
         let histogram = registry.histogram("y", "Y.", bounds: [10])
@@ -79,8 +78,8 @@ struct MetricsTests {
         #expect(histogram.snapshot.cumulative == [400, 400])
     }
 
-    @Test("the number of series is bounded, and a series can be removed")
-    func bounded() {
+    @Test
+    func `the number of series is bounded, and a series can be removed`() {
         let registry = MetricsRegistry(maximumSeries: 2)
         let family = registry.gauges("g", "G.", labels: ["topic", "partition"])
         for number in 0..<100 { family.with("t", String(number)).set(number) }
@@ -92,8 +91,8 @@ struct MetricsTests {
         #expect(registry.render().contains("g{topic=\"t\",partition=\"7\"} 7"))
     }
 
-    @Test("the standard metrics are all there")
-    func standard() throws {
+    @Test
+    func `the standard metrics are all there`() throws {
         let metrics = WorkerMetrics(version: "1.2.3", librdkafka: "2.0.2", sqlite: "3.40.1")
         metrics.operations.with("Message", "upsert").increment(by: 2)
         metrics.consumerLag.with("chat-events", "0").set(12)

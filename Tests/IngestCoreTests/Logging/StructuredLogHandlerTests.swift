@@ -23,8 +23,8 @@ struct StructuredLogHandlerTests {
         }
     }
 
-    @Test("a text line")
-    func text() {
+    @Test
+    func `a text line`() {
         let lines = Lines()
         var logger = Self.logger(lines, .text)
         logger[metadataKey: "topic"] = "t"
@@ -39,8 +39,8 @@ struct StructuredLogHandlerTests {
             ])
     }
 
-    @Test("a JSON line")
-    func json() throws {
+    @Test
+    func `a JSON line`() throws {
         let lines = Lines()
         Self.logger(lines, .json).warning(
             "a \"message\"\u{7}",
@@ -57,8 +57,8 @@ struct StructuredLogHandlerTests {
         #expect(try JSONSerialization.jsonObject(with: Data(lines.all[0].utf8)) is [String: Any])
     }
 
-    @Test("no text breaks a line or steers a terminal", arguments: [LogFormat.text, .json])
-    func oneLine(format: LogFormat) {
+    @Test(arguments: [LogFormat.text, .json])
+    func `no text breaks a line or steers a terminal`(format: LogFormat) {
         let lines = Lines()
         Self.logger(lines, format).info(
             "a\nb\r\u{1B}[31m\u{2028}\u{0}", metadata: ["k\n": "v\nw\u{1B}", "list": ["\n"]])
@@ -67,8 +67,8 @@ struct StructuredLogHandlerTests {
         #expect(lines.all[0].hasSuffix("\n"))
     }
 
-    @Test("secrets are redacted by name and by value")
-    func secrets() {
+    @Test
+    func `secrets are redacted by name and by value`() {
         let lines = Lines()
         var logger = Self.logger(lines, .text, secrets: ["hunter2", "hunter2hunter2", "abc"])
         logger[metadataKey: "sasl.password"] = "x1"
@@ -87,8 +87,8 @@ struct StructuredLogHandlerTests {
             ])
     }
 
-    @Test("metadata of one logger do not reach another")
-    func valueSemantics() {
+    @Test
+    func `metadata of one logger do not reach another`() {
         let lines = Lines()
         let first = Self.logger(lines, .text)
         var second = first
@@ -98,8 +98,8 @@ struct StructuredLogHandlerTests {
         #expect(lines.all == ["2026-01-02T03:04:05.678Z info  x\n"])
     }
 
-    @Test("lines of many tasks stay whole")
-    func concurrent() async {
+    @Test
+    func `lines of many tasks stay whole`() async {
         let lines = Lines()
         let logger = Self.logger(lines, .text)
         await withTaskGroup(of: Void.self) { group in
@@ -112,13 +112,12 @@ struct StructuredLogHandlerTests {
     }
 
     @Test(
-        "times",
         arguments: [
             (0, "1970-01-01T00:00:00.000Z"), (951_827_696_789, "2000-02-29T12:34:56.789Z"),
             (-1, "1969-12-31T23:59:59.999Z"),
             (4_102_444_799_999, "2099-12-31T23:59:59.999Z"), (-86_400_000, "1969-12-31T00:00:00.000Z"),
         ] as [(Int64, String)])
-    func times(milliseconds: Int64, text: String) {
+    func `a time is written in UTC with milliseconds`(milliseconds: Int64, text: String) {
         #expect(LogTime(milliseconds: milliseconds).description == text)
     }
 }

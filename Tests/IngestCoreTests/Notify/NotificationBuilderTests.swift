@@ -35,7 +35,7 @@ import Testing
 
     // MARK: Per transaction
 
-    @Test func aTransactionIsOneCloudEvent() throws {
+    @Test func `a transaction is one cloud event`() throws {
         let owner = Value.blob(Array(0...15))
         let notifications = try builder().notifications(
             for: transaction([
@@ -56,13 +56,13 @@ import Testing
                 """)
     }
 
-    @Test func aMissingSourceIsNull() throws {
+    @Test func `a missing source is null`() throws {
         let notifications = try builder().notifications(for: transaction(changes(1), source: nil))
         let reading = try Reading(try #require(notifications.first))
         #expect(reading.data["source"] == "null" && reading.data["part"] == nil)
     }
 
-    @Test(arguments: [1200, 2000, 5000, 100_000]) func aLargeTransactionIsSplit(maxBytes: Int) throws {
+    @Test(arguments: [1200, 2000, 5000, 100_000]) func `a large transaction is split`(maxBytes: Int) throws {
         let all = changes(500)
         let notifications = try builder(maxBytes: maxBytes).notifications(for: transaction(all))
         let readings = try notifications.map { try Reading($0) }
@@ -82,14 +82,14 @@ import Testing
         #expect(found.count == 500 && zip(found, expected).allSatisfy { $0.hasPrefix($1) })
     }
 
-    @Test func aLongSourceCountsWhenSplitting() throws {
+    @Test func `a long source counts when splitting`() throws {
         let source = "file:/" + String(repeating: "a long folder/", count: 200)
         let notifications = try builder(maxBytes: 8000).notifications(for: transaction(changes(300), source: source))
         #expect(notifications.count > 1)
         #expect(notifications.allSatisfy { ($0.value?.utf8.count ?? 0) <= 8000 })
     }
 
-    @Test func pagesOfATransactionAreItsParts() throws {
+    @Test func `pages of a transaction are its parts`() throws {
         let all = changes(10)
         let pages = [0, 4, 8].map { start in
             HistoryTransaction(
@@ -104,7 +104,7 @@ import Testing
         #expect(readings.flatMap(\.changes).count == 10)
     }
 
-    @Test func aChangeThatIsTooLargeIsShortened() throws {
+    @Test func `a change that is too large is shortened`() throws {
         let large = change(
             "WorkOrder", .text("big"), .delete, tombstone: "{\"name\":\"\(String(repeating: "x", count: 5000))\"}")
         let notifications = try builder(maxBytes: 3000).notifications(
@@ -117,7 +117,7 @@ import Testing
 
     // MARK: Per object
 
-    @Test func eachObjectHasItsKeyAndItsOwnIdentifier() throws {
+    @Test func `each object has its key and its own identifier`() throws {
         let notifications = try builder(.object).notifications(
             for: transaction([
                 change("Part", .integer(17), .insert), change("WorkOrder", .text("w 1"), .update, properties: ["name"]),
@@ -132,7 +132,7 @@ import Testing
         #expect(readings[1].data["token"] == "42" && readings[1].data["source"] == "\"events/0@7\"")
     }
 
-    @Test func aDeletionIsFollowedByATombstone() throws {
+    @Test func `a deletion is followed by a tombstone`() throws {
         let notifications = try builder(.object).notifications(
             for: transaction([change("Part", .integer(17), .delete, tombstone: "{\"label\":\"L\"}")]))
         try #require(notifications.count == 2)
@@ -140,7 +140,7 @@ import Testing
         #expect(notifications[1].key == "Part:17" && notifications[1].value == nil && notifications[1].token == 42)
     }
 
-    @Test func valuesComeWithTheObject() throws {
+    @Test func `values come with the object`() throws {
         let notifications = try builder(.object).notifications(
             for: transaction([change("Part", .integer(17), .insert), change("Part", .integer(18), .insert)])
         ) { $0.identity == .integer(17) ? "{\"number\":17,\"label\":\"é\"}" : nil }

@@ -69,7 +69,7 @@ import Testing
 
     private var soon: Double { HealthMonitor.monotonicSeconds() + 60 }
 
-    @Test func deliversEverythingInOrderWithoutGaps() throws {
+    @Test func `delivers everything in order without gaps`() throws {
         let fixture = try fixture(messages: 450)
         let sink = CollectingSink()
         let publisher = try publisher(fixture, sink)
@@ -82,7 +82,7 @@ import Testing
         #expect(publisher.takeCursor() == nil)
     }
 
-    @Test func aHugeTransactionIsDeliveredPageByPage() throws {
+    @Test func `a huge transaction is delivered page by page`() throws {
         let fixture = try PipelineFixture { $0.chunk.maxOperations = 100_000 }
         try add(messages: 0..<12_000, to: fixture)
         let sink = CollectingSink()
@@ -98,7 +98,7 @@ import Testing
         #expect(values.reduce(0) { $0 + $1.ranges(of: "\"change\":").count } == 12_001)
     }
 
-    @Test func goesOnWhereTheStoresCursorStands() throws {
+    @Test func `goes on where the store's cursor stands`() throws {
         let fixture = try fixture(messages: 5)
         let first = try publisher(fixture, CollectingSink())
         try first.drain(untilSeconds: soon)
@@ -111,7 +111,7 @@ import Testing
         #expect(sink.tokens == [6, 7, 8])
     }
 
-    @Test func aCursorThatWasNotSavedRepeatsWithTheSameTokens() throws {
+    @Test func `a cursor that was not saved repeats with the same tokens`() throws {
         let fixture = try fixture(messages: 3)
         let sink = CollectingSink()
         try publisher(fixture, sink).drain(untilSeconds: soon)
@@ -119,7 +119,7 @@ import Testing
         #expect(sink.tokens == [1, 2, 3, 1, 2, 3])
     }
 
-    @Test func aFailedDeliveryIsRepeatedWhole() throws {
+    @Test func `a failed delivery is repeated whole`() throws {
         let fixture = try fixture(messages: 3)
         let sink = CollectingSink()
         let publisher = try publisher(fixture, sink)
@@ -131,13 +131,13 @@ import Testing
         #expect(publisher.cursor == 3)
     }
 
-    @Test func drainingEndsAtItsDeadline() throws {
+    @Test func `draining ends at its deadline`() throws {
         let sink = CollectingSink()
         try publisher(fixture(messages: 3), sink).drain(untilSeconds: HealthMonitor.monotonicSeconds() - 1)
         #expect(sink.tokens.isEmpty)
     }
 
-    @Test func nothingUncommittedIsNotified() throws {
+    @Test func `nothing uncommitted is notified`() throws {
         let fixture = try fixture(messages: 1)
         let event = try fixture.decoder.event(TestRecord(Events.message("m1"), offset: 1))
         _ = try fixture.writer.apply(WriterContext.Chunk(events: [event]))
@@ -147,7 +147,7 @@ import Testing
         try fixture.writer.rollback()
     }
 
-    @Test func aPurgeBeyondTheCursorIsSaidAndPassed() throws {
+    @Test func `a purge beyond the cursor is said and passed`() throws {
         let fixture = try fixture(messages: 5)
         let lines = Lines()
         let sink = CollectingSink()
@@ -160,7 +160,7 @@ import Testing
         #expect(lines.all.first?.contains("history was purged before it was notified after=0 through=3") == true)
     }
 
-    @Test func aNewReaderBeginsAfterThePurge() throws {
+    @Test func `a new reader begins after the purge`() throws {
         let fixture = try fixture(messages: 5)
         _ = try fixture.writer.purgeHistory(before: .max, limit: 3)
         let sink = CollectingSink()
@@ -170,7 +170,7 @@ import Testing
         #expect(sink.tokens == [4, 5])
     }
 
-    @Test func waitsWakesAndSurvivesFailures() throws {
+    @Test func `waits wakes and survives failures`() throws {
         let fixture = try fixture(messages: 0)
         let sink = CollectingSink()
         let publisher = try publisher(fixture, sink)
@@ -189,7 +189,7 @@ import Testing
 
     // MARK: Per object
 
-    @Test func presentValuesComeWithObjects() throws {
+    @Test func `present values come with objects`() throws {
         let fixture = try PipelineFixture()
         try fixture.feed(
             Events.records([

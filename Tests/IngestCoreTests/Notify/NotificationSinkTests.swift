@@ -31,7 +31,7 @@ import Testing
 
     // MARK: Each by itself
 
-    @Test func whatIsUnderwayIsWaitedForAndNotSentAgain() throws {
+    @Test func `what is underway is waited for and not sent again`() throws {
         let broker = try EmbeddedBroker()
         try broker.createTopic("changes", partitions: 1)
         let sink = try KafkaNotificationSink(
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test func nothingBehindARefusedOneIsDeliveredBeforeIt() throws {
+    @Test func `nothing behind a refused one is delivered before it`() throws {
         let broker = try Broker()
         // A record in a request, so that the first can be refused while the others are on their way; this broker looks at
         // the sequence numbers of an idempotent producer, as Kafka does.
@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    @Test func aBatchAndItsTokenAreCommittedTogether() throws {
+    @Test func `a batch and its token are committed together`() throws {
         let broker = try Broker()
         let sink = try broker.sink()
         #expect(try sink.finishedToken() == nil)
@@ -115,7 +115,7 @@ import Testing
         #expect(try tokens(broker.servers, broker.topic) == Array(1...5))
     }
 
-    @Test func theTokenOfAnotherStoreOfTheSameNameIsNotTaken() throws {
+    @Test func `the token of another store of the same name is not taken`() throws {
         let broker = try Broker()
         let old = try broker.sink(group: "sink-old")
         try old.deliver(Self.notifications(1...5))
@@ -130,7 +130,7 @@ import Testing
         #expect(try broker.sink(group: "sink-old").finishedToken() == 5)
     }
 
-    @Test func anUnfinishedBatchIsAbortedAndItsRepeatIsSeenOnce() throws {
+    @Test func `an unfinished batch is aborted and its repeat is seen once`() throws {
         let broker = try Broker()
         let killed = try broker.sink()
         try killed.deliver(Self.notifications(1...3))
@@ -149,7 +149,7 @@ import Testing
     }
 
     /// The worker was killed after the broker had committed and before the store knew of it.
-    @Test func thePublisherGoesOnAfterTheBrokersTokenWhenTheStoreIsBehind() throws {
+    @Test func `the publisher goes on after the broker's token when the store is behind`() throws {
         let broker = try Broker()
         let fixture = try PipelineFixture { ($0.chunk.maxOperations, $0.commit.maxRows) = (1, 1) }
         func publish(_ messages: Range<Int>) throws -> Int64 {
@@ -173,7 +173,7 @@ import Testing
         #expect(ids == 9)
     }
 
-    @Test func aStoreThatIsOlderThanTheBrokersTokenBeginsAfterItsOwnCursor() throws {
+    @Test func `a store that is older than the broker's token begins after its own cursor`() throws {
         let broker = try Broker()
         let sink = try broker.sink()
         try sink.deliver(Self.notifications(1...50))
@@ -189,7 +189,7 @@ import Testing
         #expect(try sink.finishedToken() == 1)
     }
 
-    @Test func aWorkerNotifiesInTransactions() async throws {
+    @Test func `a worker notifies in transactions`() async throws {
         let harness = try WorkerHarness()
         harness.configuration.notifications.transactional = true
         try harness.send((0..<5).map { WorkerHarness.message("m\($0)") })

@@ -7,7 +7,7 @@ import Testing
 
 /// When an outbox tries again, and when it ends.
 @Suite struct OutboxLoopTests {
-    @Test(arguments: [Int32(10), 11]) func aFailedDiskIsNotTriedAgain(resultCode: Int32) {
+    @Test(arguments: [Int32(10), 11]) func `a failed disk is not tried again`(resultCode: Int32) {
         let loop = OutboxLoop()
         var tries = 0
         var failures = 0

@@ -13,7 +13,7 @@ import Testing
         return (result.records, result.error, result.reader?.columns ?? [])
     }
 
-    @Test func readsRowsAndFields() {
+    @Test func `reads rows and fields`() {
         let text =
             "\u{FEFF}id,\"the \"\"name\"\"\",note\r\n1,plain,\"a, b\"\r\n\r\n2,\"two\r\nlines\",\"say \"\"hi\"\"\"\n3,,\"\"\n"
         let (records, error, columns) = read(text)
@@ -31,15 +31,15 @@ import Testing
     }
 
     @Test(arguments: [("a;b\n1,5;\"x;y\"\n", CSVDelimiter.semicolon), ("a\tb\n1,5\t\"x;y\"\n", .tab)])
-    func takesOtherDelimiters(text: String, delimiter: CSVDelimiter) {
+    func `takes other delimiters`(text: String, delimiter: CSVDelimiter) {
         #expect(read(text, delimiter: delimiter).records.map(\.fields) == [["1,5", "x;y"]])
     }
 
-    @Test func tabIsUsualForTSV() {
+    @Test func `tab is usual for TSV`() {
         #expect(read("a\tb\n1\t2\n", name: "a.tsv").records.map(\.fields) == [["1", "2"]])
     }
 
-    @Test func countsFields() {
+    @Test func `the reader counts fields`() {
         let (records, error, _) = read("a,b,c\n1,2\n1,2,3,4\n1,2,3\n,,\n1,2,\n\"\"\n")
         #expect(error == nil)
         #expect(
@@ -59,27 +59,27 @@ import Testing
             ("1,2\r", ["1", "2"]),
             ("1,\"\"", ["1", ""]), (",", [nil, nil]),
         ] as [(String, [String?])])
-    func readsALastRowWithoutAnEnd(row: String, fields: [String?]) {
+    func `reads a last row without an end`(row: String, fields: [String?]) {
         let (records, error, _) = read("a,b\n" + row)
         #expect(error == nil)
         #expect(records.map(\.fields) == [fields])
         #expect(records.allSatisfy { !$0.isTruncatedAtEnd && $0.fault == nil })
     }
 
-    @Test func marksAnOpenQuoteAtTheEnd() {
+    @Test func `marks an open quote at the end`() {
         let records = read("a,b\n1,2\n3,\"open\nmore").records
         #expect(records.map(\.isTruncatedAtEnd) == [false, true])
         #expect(records[1].fields == ["3", "open\nmore"])
     }
 
-    @Test func toleratesAndMarksStrayQuotes() {
+    @Test func `tolerates and marks stray quotes`() {
         let records = read("a,b\n1 \"x\",y\"\n\"p\"q,2\n\"r\"\"s\"t,\"u\"\n5,6\n").records
         #expect(records.map(\.fault) == [nil, .textAfterQuote, .textAfterQuote, nil])
         #expect(records[0].fields == ["1 \"x\"", "y\""])
         #expect(records[3].fields == ["5", "6"])
     }
 
-    @Test func tellsFieldsThatAreNotUTF8() throws {
+    @Test func `tells fields that are not UTF 8`() throws {
         let folder = TestFolder()
         let reader = try RecordFileReader(path: folder.write("a.csv", Array("a,b\n".utf8) + [0x78, 0xFF, 0x2C, 0x79]))
         let delivered = try reader.next { record in
@@ -95,18 +95,18 @@ import Testing
         ("\"a\"x,b\n", "text follows a closing quote"),
         (String(repeating: ",", count: 20_000) + "\n", "it has too many columns"),
     ])
-    func refusesAHeader(text: String, detail: String) {
+    func `refuses a header`(text: String, detail: String) {
         let (_, error, _) = read(text)
         #expect(error?.kind == .header && error?.detail == detail && error?.line == 1)
     }
 
-    @Test func hasNoColumnsInAnEmptyFile() {
+    @Test func `has no columns in an empty file`() {
         let (records, error, columns) = read("")
         #expect(records.isEmpty && error == nil && columns.isEmpty)
         #expect(read("a,,\n").columns == ["a", "", ""])
     }
 
-    @Test func marksOversizedRowsAndGoesOn() {
+    @Test func `marks oversized rows and goes on`() {
         let folder = TestFolder()
         let long = String(repeating: "x,\n", count: 300)
         let path = folder.write("a.csv", "a,b\n1,\"\(long)\"\n2,3\n")
@@ -134,7 +134,7 @@ import Testing
         return folder.write("work-orders.csv", text)
     }
 
-    @Test func readsWorkOrders() throws {
+    @Test func `reads work orders`() throws {
         let folder = TestFolder()
         let reader = try RecordFileReader(path: workOrders(folder))
         #expect(reader.columns == ["BscStartDate", "Asset", "OriginalShorttext", "PMType", "Cost"])

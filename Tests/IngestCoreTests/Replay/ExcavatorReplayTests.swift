@@ -24,7 +24,7 @@ import Testing
         return fields
     }
 
-    @Test(.enabled(if: isPresent)) func countsAndCostsAreThoseOfTheFile() throws {
+    @Test(.enabled(if: isPresent)) func `counts and costs are those of the file`() throws {
         var counts: [String: Int64] = [:]
         var cents: [String: Int] = [:]
         var bad: [Int] = []

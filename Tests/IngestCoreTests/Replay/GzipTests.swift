@@ -6,7 +6,7 @@ import Testing
 @Suite struct GzipTests {
     private let text = (1...5000).map { "{\"n\":\($0),\"text\":\"some text \($0 &* 7919)\"}\n" }.joined()
 
-    @Test func readsWhatItsNameDoesNotSay() {
+    @Test func `reads what its name does not say`() {
         let folder = TestFolder()
         let (records, error, reader) = readAll(folder.write("plain.jsonl", gzip(Array(text.utf8))), bufferBytes: 1000)
         #expect(records.count == 5000 && error == nil)
@@ -15,7 +15,7 @@ import Testing
         #expect((reader?.totalBytes ?? 0) < text.utf8.count)
     }
 
-    @Test func readsSeveralMembersAndPadding() {
+    @Test func `reads several members and padding`() {
         let folder = TestFolder()
         let half = Array(text.utf8)
         let split = half.count / 2
@@ -26,7 +26,7 @@ import Testing
         #expect(error == nil)
     }
 
-    @Test func saysWhereItIsTruncated() {
+    @Test func `says where it is truncated`() {
         let folder = TestFolder()
         let whole = gzip(Array(text.utf8))
         for kept in [2, 9, 10, 11, 5000, whole.count - 9, whole.count - 8, whole.count - 1] {
@@ -41,7 +41,7 @@ import Testing
     }
 
     /// Found by fuzzing: zlib had taken the whole file and still held bytes that there had been no room for.
-    @Test func aCutFileGivesAllThatItHoldsWhateverTheBuffer() {
+    @Test func `a cut file gives all that it holds whatever the buffer`() {
         let folder = TestFolder()
         let lines = (1...40).map { "{\"n\":\($0),\"text\":\"\(String(repeating: "again ", count: 30))\"}\n" }.joined()
         let whole = gzip(Array(lines.utf8))
@@ -59,7 +59,7 @@ import Testing
         #expect(most == 40)
     }
 
-    @Test func saysThatItIsDamaged() {
+    @Test func `says that it is damaged`() {
         let folder = TestFolder()
         var checksum = gzip(Array(text.utf8))
         checksum[checksum.count - 6] ^= 1
@@ -76,7 +76,7 @@ import Testing
         #expect(readAll(folder.write("d.jsonl.gz", padded)).error?.kind == .gzipTrailing)
     }
 
-    @Test func neverCrashesOnDamagedData() {
+    @Test func `never crashes on damaged data`() {
         var random = SeededRandom.forTest("neverCrashesOnDamagedData")
         let folder = TestFolder()
         let whole = gzip(Array(text.utf8.prefix(5000)))

@@ -9,7 +9,7 @@ import Testing
         return (result.records, result.error)
     }
 
-    @Test func cutsElements() {
+    @Test func `the reader cuts an array into its elements`() {
         let text = "\u{FEFF} [\n {\"a\":\"},]\\\"[\"} ,\n\"x,\\\\\",1,-2.5e3 , true,null,\n\n[ [1,2],{} ]\n]\n"
         let (records, error) = read(text)
         #expect(error == nil)
@@ -23,12 +23,12 @@ import Testing
         #expect(records.allSatisfy { $0.fault == nil })
     }
 
-    @Test(arguments: ["", " \n", "[]", "[ \n ]\n", "\u{FEFF}[]"]) func hasNoRecords(text: String) {
+    @Test(arguments: ["", " \n", "[]", "[ \n ]\n", "\u{FEFF}[]"]) func `has no records`(text: String) {
         let (records, error) = read(text)
         #expect(records.isEmpty && error == nil)
     }
 
-    @Test func refusesWhatIsNoArray() {
+    @Test func `refuses what is no array`() {
         let (records, error) = read("\n\n{\"a\":1}")
         #expect(records.isEmpty)
         #expect(error?.kind == .notAnArray && error?.line == 3 && error?.recordNumber == 0)
@@ -59,7 +59,7 @@ import Testing
         Case("[{\"a\":[\"x\r\n]},{\"b\":2}]", ["{\"a\":[\"x", "}", "{\"b\":2}"], [nil, .missingComma, nil]),
         Case("[nonsense,{\"b\":2}]", ["nonsense", "{\"b\":2}"], [nil, nil]),
     ])
-    func deliversDamagedElementsAndGoesOn(_ example: Case) {
+    func `delivers damaged elements and goes on`(_ example: Case) {
         let (records, error) = read(example.text)
         #expect(error == nil)
         #expect(records.map(\.text) == example.elements)
@@ -68,21 +68,23 @@ import Testing
     }
 
     @Test(arguments: ["[1,{\"a\":[2", "[1,\"abc", "[1,{\"a\":\"b\\", "[1,tru"])
-    func marksTheElementThatTheFileEndsIn(text: String) {
+    func `marks the element that the file ends in`(text: String) {
         let (records, error) = read(text)
         #expect(error == nil)
         #expect(records.map(\.isTruncatedAtEnd) == [false, true])
         #expect(records[1].text == String(text.dropFirst(3)))
     }
 
-    @Test(arguments: ["[1,2,", "[1,2\n", "[1,2 ,\n "]) func throwsAfterTheElementsOfAnUnclosedArray(text: String) {
+    @Test(arguments: ["[1,2,", "[1,2\n", "[1,2 ,\n "]) func `throws after the elements of an unclosed array`(
+        text: String
+    ) {
         let (records, error) = read(text)
         // "2" may go on in what was lost, unless white space or a comma ends it.
         #expect(records.map(\.text) == ["1", "2"])
         #expect(error?.kind == .unclosedArray && error?.recordNumber == 2)
     }
 
-    @Test func survivesTenThousandLevels() {
+    @Test func `survives ten thousand levels`() {
         let open = String(repeating: "[{\"a\":", count: 10_000)
         let close = String(repeating: "}]", count: 10_000)
         let (records, error) = read("[\(open)1\(close),{\"b\":2},\(open)")
@@ -91,7 +93,7 @@ import Testing
         #expect(records.map(\.isTruncatedAtEnd) == [false, false, true])
     }
 
-    @Test func marksOversizedElementsAndGoesOn() {
+    @Test func `marks oversized elements and goes on`() {
         let folder = TestFolder()
         let long = "{\"a\":\"\(String(repeating: "x\\\"", count: 400))\"}"
         let path = folder.write("a.json", "[{\"b\":1},\(long),{\"c\":2}]")

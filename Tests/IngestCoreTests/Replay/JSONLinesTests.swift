@@ -3,7 +3,7 @@ import Testing
 @testable import IngestCore
 
 @Suite struct JSONLinesTests {
-    @Test func deliversLinesWithTheirPlaces() throws {
+    @Test func `delivers lines with their places`() throws {
         let folder = TestFolder()
         let path = folder.write("a.jsonl", "\u{FEFF}{\"a\":1}\r\n\n  \t\r\n{\"b\":2}\n[3]")
         let (records, error, reader) = readAll(path)
@@ -16,13 +16,13 @@ import Testing
         #expect(reader?.bytesRead == reader?.totalBytes && reader?.totalBytes == 29)
     }
 
-    @Test(arguments: ["", "\n", "\r\n \n", "\u{FEFF}"]) func hasNoRecordsInBlankFiles(text: String) {
+    @Test(arguments: ["", "\n", "\r\n \n", "\u{FEFF}"]) func `has no records in blank files`(text: String) {
         let folder = TestFolder()
         let (records, error, _) = readAll(folder.write("a.jsonl", text))
         #expect(records.isEmpty && error == nil)
     }
 
-    @Test func marksOversizedRecordsAndGoesOn() {
+    @Test func `marks oversized records and goes on`() {
         let folder = TestFolder()
         let long = String(repeating: "x", count: 1000)
         let path = folder.write("a.jsonl", "{1}\n\(long)\r\n{2}\n\(long)")
@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test func holdsARecordOfExactlyTheLimit() {
+    @Test func `holds a record of exactly the limit`() {
         let folder = TestFolder()
         for (length, isOversize) in [(99, false), (100, false), (101, true), (102, true), (103, true)] {
             for end in ["\n", "\r\n", ""] {
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test func keepsSixtyFourKibibytesOfAHugeRecord() {
+    @Test func `keeps sixty four kibibytes of a huge record`() {
         let folder = TestFolder()
         let path = folder.write("a.jsonl", [UInt8](repeating: 0x7A, count: 3 << 20) + Array("\n{}\n".utf8))
         let records = readAll(path, maximumRecordBytes: 1 << 20).records

@@ -9,7 +9,7 @@ import Testing
         ("a**b", "ab"),
         ("*a*", "bab"), ("*.jsonl*", "x.jsonl.gz"), ("", ""), ("a?*", "ab"),
     ])
-    func matches(pattern: String, name: String) {
+    func `a pattern matches the names that it describes`(pattern: String, name: String) {
         #expect(NamePattern.matches(pattern, name))
     }
 
@@ -18,16 +18,16 @@ import Testing
         ("a*b*c", "aXbY"),
         ("", "a"), ("a", ""), ("a?*", "a"), ("A.csv", "a.csv"), ("[ab].csv", "a.csv"), ("*a", "ab"),
     ])
-    func doesNotMatch(pattern: String, name: String) {
+    func `does not match`(pattern: String, name: String) {
         #expect(!NamePattern.matches(pattern, name))
     }
 
-    @Test func manyStarsTakeNoLongTime() {
+    @Test func `many stars take no long time`() {
         let pattern = String(repeating: "*a", count: 40) + "b"
         #expect(!NamePattern.matches(pattern, String(repeating: "a", count: 2000)))
     }
 
-    @Test func theFirstMappingThatMatchesWins() {
+    @Test func `the first mapping that matches wins`() {
         var configuration = WorkerConfiguration()
         configuration.files = [
             FileConfiguration(match: "*.jsonl", format: .json), FileConfiguration(match: "a.*", format: .cloudevents),

@@ -13,7 +13,7 @@ import Testing
             isResumption: isResumption)
     }
 
-    @Test func aNewStoreIsReadFromTheAskedStartToTheEnd() throws {
+    @Test func `a new store is read from the asked start to the end`() throws {
         let all = try span(low: 7)
         #expect(all.start == 7 && all.end == 100 && all.count == 93 && !all.looksBack)
         let part = try span(asked: 20, end: 30)
@@ -22,34 +22,34 @@ import Testing
         #expect(try span(asked: 200).count == 0)
     }
 
-    @Test func aRunThatGoesOnBeginsAtTheStoresPosition() throws {
+    @Test func `a run that goes on begins at the store's position`() throws {
         let found = try span(asked: 20, known: 60, isResumption: true)
         #expect(found.start == 60 && found.asked == 20 && found.looksBack)
         // Killed before its first commit.
         #expect(try span(asked: 20, isResumption: true).start == 20)
     }
 
-    @Test func aStoreThatIsBeyondTheStartIsRefusedUnlessThisReplayBroughtItThere() throws {
+    @Test func `a store that is beyond the start is refused unless this replay brought it there`() throws {
         let error = #expect(throws: TopicReplayError.self) { try span(asked: 20, known: 60) }
         #expect(error?.code == .positioned)
         #expect(error?.description.contains("--from-offset stored") == true)
         #expect(try span(asked: 60, known: 60).start == 60)
     }
 
-    @Test func aStoreThatWouldNeverGetWhatStandsBeforeTheStartIsRefused() {
+    @Test func `a store that would never get what stands before the start is refused`() {
         for high: Int64 in [70, 100] {
             let error = #expect(throws: TopicReplayError.self) { try span(asked: 80, high: high, known: 60) }
             #expect(error?.code == .positioned && error?.description.contains("--from-offset stored") == true)
         }
     }
 
-    @Test func aPartitionThatEndsBeforeTheStartBeginsAtItsEnd() throws {
+    @Test func `a partition that ends before the start begins at its end`() throws {
         let found = try span(asked: 200)
         #expect(found.start == 100 && found.asked == 200 && found.count == 0)
         #expect(try span(asked: 200, known: 100).start == 100)
     }
 
-    @Test func whatRetentionHasTakenIsTold() throws {
+    @Test func `what retention has taken is told`() throws {
         let asked = #expect(throws: TopicReplayError.self) { try span(asked: 20, low: 50) }
         #expect(asked?.code == .gone && asked?.description.contains("the broker has 50 to 100") == true)
         let resumed = #expect(throws: TopicReplayError.self) { try span(low: 50, known: 30, isResumption: true) }

@@ -13,8 +13,9 @@ import Testing
             "id,name,note\r\n1,plain,\"a, b\"\r\n\r\n2,\"two\r\nlines\",\"say \"\"hi\"\"\"\n3,,\"\"\n4,\"x\"\r\n5,6,7",
     ]
 
-    @Test(arguments: RecordFileFormat.allCases) func everyBufferSizeGivesTheSameRecords(format: RecordFileFormat) throws
-    {
+    @Test(arguments: RecordFileFormat.allCases) func `every buffer size gives the same records`(
+        format: RecordFileFormat
+    ) throws {
         let folder = TestFolder()
         let sample = try #require(Self.samples[format])
         let path = folder.write("a", "\u{FEFF}" + sample)
@@ -26,7 +27,9 @@ import Testing
         }
     }
 
-    @Test(arguments: RecordFileFormat.allCases) func damageNeitherStopsNorSplitsTheCount(format: RecordFileFormat)
+    @Test(arguments: RecordFileFormat.allCases) func `damage neither stops nor splits the count`(
+        format: RecordFileFormat
+    )
         throws
     {
         var random = SeededRandom.forTest("damageNeitherStopsNorSplitsTheCount")
@@ -64,7 +67,7 @@ import Testing
         }
     }
 
-    @Test func whatIsBetweenElementsIsOnlyPunctuation() {
+    @Test func `what is between elements is only punctuation`() {
         var random = SeededRandom.forTest("whatIsBetweenElementsIsOnlyPunctuation")
         let folder = TestFolder()
         let sample = Array((Self.samples[.jsonArray] ?? "").utf8)

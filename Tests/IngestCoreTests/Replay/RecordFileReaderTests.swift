@@ -9,7 +9,7 @@ import Testing
         ("a.json", " \n[1]", .jsonArray), ("a.json", "\u{FEFF}{\"a\":1}\n", .jsonLines), ("events", "a,b\n1,2\n", .csv),
         ("a.json", "", .jsonLines), ("a.b/c.txt", "[", .jsonArray),
     ])
-    func tellsTheFormat(name: String, text: String, format: RecordFileFormat) throws {
+    func `tells the format`(name: String, text: String, format: RecordFileFormat) throws {
         let folder = TestFolder()
         let path = folder.write(name.replacingOccurrences(of: "/", with: "-"), text)
         for bufferBytes in [1, 4096] {
@@ -20,12 +20,12 @@ import Testing
         #expect(try RecordFileReader(path: compressed).format == format)
     }
 
-    @Test func anExplicitFormatWins() throws {
+    @Test func `an explicit format wins`() throws {
         let folder = TestFolder()
         #expect(try RecordFileReader(path: folder.write("a.csv", "[1]"), format: .jsonArray).format == .jsonArray)
     }
 
-    @Test func explainsWhatItCannotOpen() throws {
+    @Test func `explains what it cannot open`() throws {
         let folder = TestFolder()
         let missing = readAll(folder.path + "/none.jsonl").error
         #expect(missing?.code == "file.missing" && missing?.isRetriable == false)
@@ -34,7 +34,7 @@ import Testing
         #expect(directory?.kind == .unreadable && directory?.detail == "it is a directory")
     }
 
-    @Test func readsPipesWithoutATotal() throws {
+    @Test func `reads pipes without a total`() throws {
         let folder = TestFolder()
         let path = folder.path + "/pipe"
         #expect(mkfifo(path, 0o600) == 0)
@@ -50,7 +50,7 @@ import Testing
         #expect(reader?.format == .jsonLines)
     }
 
-    @Test(arguments: RecordFileFormat.allCases) func resumesBySkipping(format: RecordFileFormat) throws {
+    @Test(arguments: RecordFileFormat.allCases) func `resumes by skipping`(format: RecordFileFormat) throws {
         let folder = TestFolder()
         let rows = (1...500).map { "{\"n\":\($0)}" }
         let text =
@@ -73,7 +73,7 @@ import Testing
         #expect(try RecordFileReader(path: path, format: format).skip(records: 1000) == 500)
     }
 
-    @Test func movesOnWhenTheBodyThrows() throws {
+    @Test func `moves on when the body throws`() throws {
         struct Refused: Error {}
         let folder = TestFolder()
         let reader = try RecordFileReader(path: folder.write("a.jsonl", "1\n2\n"))
@@ -85,14 +85,14 @@ import Testing
         #expect(try !reader.next { _ in })
     }
 
-    @Test func faultsAreThrownAgain() throws {
+    @Test func `faults are thrown again`() throws {
         let folder = TestFolder()
         let reader = try RecordFileReader(path: folder.write("a.json", "[1,"))
         #expect(try reader.next { _ in })
         for _ in 0..<2 { #expect(throws: RecordFileError.self) { try reader.next { _ in } } }
     }
 
-    @Test func fingerprintsTellFilesApart() throws {
+    @Test func `fingerprints tell files apart`() throws {
         let folder = TestFolder()
         func reader(_ bytes: [UInt8]) throws -> RecordFileReader {
             try RecordFileReader(path: folder.write("a.jsonl", bytes))
@@ -115,13 +115,15 @@ import Testing
         }
     }
 
-    @Test(arguments: RecordFileError.Kind.allCases) func errorsSayWhatWhereAndWhatToDo(kind: RecordFileError.Kind) {
+    @Test(arguments: RecordFileError.Kind.allCases) func `errors say what where and what to do`(
+        kind: RecordFileError.Kind
+    ) {
         let error = RecordFileError(kind, path: "-", line: 3, recordNumber: 2, byteOffset: 9)
         #expect(error.description.hasPrefix("standard input (line 3, after record 2, byte 9 of the file): "))
         #expect(error.description.hasSuffix(".") && error.code.hasPrefix("file.") && !error.isRetriable)
     }
 
-    @Test func faultsOfRecordsSayWhatToDo() {
+    @Test func `faults of records say what to do`() {
         #expect(
             RecordFault.fieldCount(expected: 5, found: 1).description
                 == "The row has 1 field and the header 5. Quote the fields that hold a delimiter or a line break.")

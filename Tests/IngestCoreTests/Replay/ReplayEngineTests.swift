@@ -35,7 +35,7 @@ import Testing
     // MARK: Samples
 
     @Test(arguments: [("chat-events.jsonl", "chat"), ("work-orders.jsonl", "work-orders")])
-    func samplesReplayTheSameInEachForm(name: String, model: String) throws {
+    func `samples replay the same in each form`(name: String, model: String) throws {
         guard let path = try sample(name) else { return }
         let lines = try text(path).split(separator: "\n")
         let forms = [
@@ -55,7 +55,7 @@ import Testing
         for dump in dumps.dropFirst() { #expect(dump == dumps[0]) }
     }
 
-    @Test func theTableOfTheSamplesReplays() throws {
+    @Test func `the table of the samples replays`() throws {
         guard let table = try sample("work-orders.csv"), let worker = try sample("worker.yaml") else { return }
         let configuration = try WorkerConfiguration.load(file: worker).configuration
         let fixture = try PipelineFixture(model: TestModels.workOrders())
@@ -67,7 +67,7 @@ import Testing
         #expect(try fixture.store.verify().isSound)
     }
 
-    @Test func aTableMeansTheSameAsItsEvents() throws {
+    @Test func `a table means the same as its events`() throws {
         var route = RouteConfiguration(entity: "Message")
         route.aliases = ["Text": "body"]
         let table = folder.write(
@@ -98,7 +98,7 @@ import Testing
         numbers.map { Events.message("m\($0)", chat: "c\($0 % 3)", body: "b\($0)") + "\n" }.joined()
     }
 
-    @Test(arguments: ["jsonl", "json", "jsonl.gz"]) func goesOnWhereItWasStopped(form: String) throws {
+    @Test(arguments: ["jsonl", "json", "jsonl.gz"]) func `goes on where it was stopped`(form: String) throws {
         let text = lines(0..<100)
         let array = "[" + text.split(separator: "\n").joined(separator: ",") + "]"
         let path = folder.write(
@@ -121,7 +121,7 @@ import Testing
         #expect(again.records == 0 && again.resumedAfter == 100)
     }
 
-    @Test func aFileThatHasGrownGoesOn() throws {
+    @Test func `a file that has grown goes on`() throws {
         let path = folder.write("events.jsonl", lines(0..<10))
         let fixture = try PipelineFixture()
         try replay(path, into: fixture)
@@ -134,7 +134,7 @@ import Testing
         #expect(try replay(path, into: fixture).resumedAfter == 2000)
     }
 
-    @Test func anotherFileAtTheSamePathBeginsAnew() throws {
+    @Test func `another file at the same path begins again`() throws {
         let path = folder.write("events.jsonl", lines(0..<10))
         let fixture = try PipelineFixture()
         try replay(path, into: fixture)
@@ -146,7 +146,7 @@ import Testing
         #expect(try replay(path, into: fixture).resumedAfter == 3)
     }
 
-    @Test func restartingAppliesAgainAndChangesNothing() throws {
+    @Test func `restarting applies again and changes nothing`() throws {
         let path = folder.write("events.jsonl", lines(0..<10))
         let fixture = try PipelineFixture()
         try replay(path, into: fixture)
@@ -157,7 +157,7 @@ import Testing
         #expect(try fixture.store.read { try $0.lastToken() } == token)
     }
 
-    @Test func onePathMayBeWrittenInManyWays() throws {
+    @Test func `one path may be written in many ways`() throws {
         let path = folder.write("events.jsonl", lines(0..<3))
         let fixture = try PipelineFixture()
         try replay(path, into: fixture)
@@ -166,7 +166,7 @@ import Testing
 
     // MARK: Dead letters and refusals
 
-    @Test func aBrokenLineKeepsItsPlaceAndBytes() throws {
+    @Test func `a broken line keeps its place and bytes`() throws {
         let good = lines(0..<2)
         let path = folder.write("events.jsonl", good + "\n{\"broken\"\n" + lines(2..<3))
         let fixture = try PipelineFixture()
@@ -178,7 +178,7 @@ import Testing
         #expect(try fixture.identities("Message").count == 3)
     }
 
-    @Test func anOversizedRecordIsPutAsideAndItsBeginningKept() throws {
+    @Test func `an oversized record is put aside and its beginning kept`() throws {
         var configuration = WorkerConfiguration()
         configuration.limits.maxRecordBytes = 100_000
         let large = Events.message("big", body: String(repeating: "x", count: 300_000))
@@ -191,7 +191,7 @@ import Testing
         #expect(try fixture.identities("Message") == ["m0", "m1"])
     }
 
-    @Test func saysWhatATableNeeds() throws {
+    @Test func `says what a table needs`() throws {
         let path = folder.write("rows.csv", "id\nm1\n")
         let fixture = try PipelineFixture()
         let error = try #require(caught(RouteError.self) { try replay(path, into: fixture) })
@@ -199,7 +199,7 @@ import Testing
         #expect(throws: RecordFileError.self) { try replay(folder.path + "/missing.jsonl", into: fixture) }
     }
 
-    @Test func tellsItsProgress() throws {
+    @Test func `tells its progress`() throws {
         let path = folder.write("events.jsonl", lines(0..<600))
         let fixture = try PipelineFixture()
         var clock = 0.0

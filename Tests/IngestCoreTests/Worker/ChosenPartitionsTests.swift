@@ -25,7 +25,7 @@ extension WorkerRuntimeTests {
             harness.runtime?.health.readiness().first { $0.name == check }?.reason
         }
 
-        @Test func aWorkerReadsItsShareWithoutAGroupAndCommitsItsOffsets() async throws {
+        @Test func `a worker reads its share without a group and commits its offsets`() async throws {
             let harness = try WorkerHarness(partitions: 4)
             harness.configuration.kafka.partitions = .share(index: 1, count: 2)
             try fill(harness, partitions: 4)
@@ -52,7 +52,7 @@ extension WorkerRuntimeTests {
             #expect(try harness.read { try $0.count(FetchRequest("Message")) } == 50)
         }
 
-        @Test func aTopicThatComesLaterIsTakenWithoutARestart() async throws {
+        @Test func `a topic that comes later is taken without a restart`() async throws {
             let harness = try WorkerHarness(partitions: 1)
             harness.configuration.kafka.partitions = .share(index: 0, count: 2)
             harness.configuration.topics.append(TopicConfiguration(name: "later"))
@@ -77,7 +77,7 @@ extension WorkerRuntimeTests {
             try await harness.stop()
         }
 
-        @Test func partitionsOfAListThatAreNotThereAreToldInReadiness() async throws {
+        @Test func `partitions of a list that are not there are told in readiness`() async throws {
             let harness = try WorkerHarness(partitions: 2)
             harness.configuration.kafka.partitions = PartitionSelection("1,5")
             try fill(harness, partitions: 2)
@@ -89,7 +89,7 @@ extension WorkerRuntimeTests {
             #expect(try partitions(harness) == [1])
         }
 
-        @Test func aStoreOfOtherPartitionsIsRefused() async throws {
+        @Test func `a store of other partitions is refused`() async throws {
             let harness = try WorkerHarness(partitions: 4)
             try fill(harness, partitions: 4, count: 1)
             harness.configuration.kafka.partitions = PartitionSelection("0-2")
@@ -108,7 +108,7 @@ extension WorkerRuntimeTests {
             try await harness.stop()
         }
 
-        @Test func aLostPositionHaltsAChosenPartitionToo() async throws {
+        @Test func `a lost position halts a chosen partition too`() async throws {
             let harness = try WorkerHarness(partitions: 2)
             harness.configuration.kafka.partitions = .all
             try fill(harness, partitions: 2)

@@ -10,7 +10,7 @@ import Testing
 
 /// What a worker keeps of a decision about a lost position, and how it tells of partitions that it cannot read.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct PositionLostTests {
-    @Test func latestIsSavedWhereItIsDecidedAndAskedForOnlyOnce() async throws {
+    @Test func `latest is saved where it is decided and asked for only once`() async throws {
         let harness = try WorkerHarness()
         try harness.send((0..<10).map { WorkerHarness.message("m\($0)") })
         try setPosition(500, harness)
@@ -46,7 +46,7 @@ import Testing
         #expect(try harness.read { try $0.count(FetchRequest("Message")) } == 1)
     }
 
-    @Test func aPartitionThatMayNotBeReadIsToldUntilItsRecordsCome() async throws {
+    @Test func `a partition that may not be read is told until its records come`() async throws {
         let harness = try WorkerHarness()
         let refusal = KafkaError.Code("TOPIC_AUTHORIZATION_FAILED")
         try harness.broker.failNext(.fetch, with: Array(repeating: refusal, count: 1000))
@@ -60,7 +60,7 @@ import Testing
     }
 
     /// The library goes on behind such a batch; the embedded broker has none, so the event is the client's here.
-    @Test func aDamagedBatchHaltsItsPartitionAndNothingIsPassed() throws {
+    @Test func `a damaged batch halts its partition and nothing is passed`() throws {
         let health = HealthMonitor()
         let worker = try worker(health: health)
         let place = TopicPartition("t", 0)
@@ -78,7 +78,7 @@ import Testing
         #expect(worker.partitions[place]?.condition == .reading && reason(health) == nil)
     }
 
-    @Test func aPositionInDoubtIsToldWithinFiveSecondsThoughTheBrokerSaysNothing() throws {
+    @Test func `a position in doubt is told within five seconds though the broker says nothing`() throws {
         let time = Mutex(0.0)
         let health = HealthMonitor(now: { time.withLock { $0 } })
         let worker = try worker(health: health)
@@ -100,7 +100,7 @@ import Testing
         #expect(reason() == nil)
     }
 
-    @Test func aTopicThatVanishesUnderTheWorkerIsToldAndItsReturnToo() throws {
+    @Test func `a topic that vanishes under the worker is told and its return too`() throws {
         let health = HealthMonitor()
         let directory = TopicDirectory()
         let worker = try worker(health: health, directory: directory)
@@ -144,7 +144,7 @@ import Testing
         #expect(worker.partitions.uncompared.isEmpty)
     }
 
-    @Test func partitionsThatAreTakenBackAreToldUntilTheGroupAnswers() throws {
+    @Test func `partitions that are taken back are told until the group answers`() throws {
         let time = Mutex(0.0)
         let health = HealthMonitor(now: { time.withLock { $0 } })
         let worker = try worker(health: health)
@@ -162,7 +162,7 @@ import Testing
         #expect(reason() == nil)
     }
 
-    @Test func afterADisksFailureNothingMoreIsSaved() throws {
+    @Test func `after a disk's failure nothing more is saved`() throws {
         let worker = try worker(health: HealthMonitor())
         let place = RecordPlace(topic: "t", partition: 0, offset: 0)
         try worker.pipeline.add(SourceRecord(place: place, key: nil, value: nil), nextOffset: 1) {

@@ -14,19 +14,19 @@ import Testing
 
     private func marks(_ low: Int64, _ high: Int64 = 10) -> Watermarks { Watermarks(low: low, high: high) }
 
-    @Test func aLogThatReachesBackToItsBeginningLacksNothing() {
+    @Test func `a log that reaches back to its beginning lacks nothing`() {
         let old = [position("t"), position("t", 1), position("replay:t"), position("u", 0, 0)]
         #expect(RebuildCoverage.missing(old: old, marks: [zero: marks(0), one: marks(0)], read: []).isEmpty)
     }
 
-    @Test func whatRetentionTookIsMissingUnlessTheRebuildHasReadIt() {
+    @Test func `what retention took is missing unless the rebuild has read it`() {
         let missing = RebuildCoverage.missing(old: [position("t")], marks: [zero: marks(0), one: marks(5)], read: [])
         #expect(missing == ["t/1 begins at offset 5, retention has taken what was before"])
         #expect(
             RebuildCoverage.missing(old: [position("t")], marks: [zero: marks(0), one: marks(5)], read: [one]).isEmpty)
     }
 
-    @Test func whatStandsBeyondTheEndOfTheLogIsMissing() {
+    @Test func `what stands beyond the end of the log is missing`() {
         let old = [position("t", 0, 11), position("t", 1, 10)]
         let missing = RebuildCoverage.missing(old: old, marks: [zero: marks(0), one: marks(0)], read: [])
         #expect(
@@ -35,7 +35,7 @@ import Testing
             ])
     }
 
-    @Test func filesAndTopicsThatAreNotReadAgainAreMissing() {
+    @Test func `files and topics that are not read again are missing`() {
         let old = [position("file:/data/a.jsonl"), position("t", 7), position("gone")]
         let missing = RebuildCoverage.missing(old: old, marks: [zero: marks(0)], read: [])
         #expect(

@@ -37,7 +37,7 @@ import Testing
         return Dictionary(uniqueKeysWithValues: all.map { (TopicPartition($0.topic, $0.partition), $0.nextOffset) })
     }
 
-    @Test func whatIsRevokedIsSavedFirst() throws {
+    @Test func `what is revoked is saved first`() throws {
         _ = try worker.rebalance(.revoked([zero]), consumer)
         #expect(try positions() == [zero: 1, one: 1])
         #expect(worker.pipeline.deadline == nil)
@@ -47,7 +47,7 @@ import Testing
         #expect(worker.partitions.offsetsToCommit.keys.allSatisfy { $0 == one })
     }
 
-    @Test func whatIsLostIsDropped() throws {
+    @Test func `what is lost is dropped`() throws {
         _ = try worker.rebalance(.lost([zero, one]), consumer)
         #expect(try positions().isEmpty)
         #expect(worker.pipeline.deadline == nil)
@@ -58,7 +58,7 @@ import Testing
                 == [zero: PartitionProgress.beginning, one: PartitionProgress.beginning])
     }
 
-    @Test func whatIsAssignedBesideIsReadAfterTheOpenOneIsSaved() throws {
+    @Test func `what is assigned beside is read after the open one is saved`() throws {
         let two = TopicPartition("t", 2)
         _ = try worker.rebalance(.assigned([two]), consumer)
         #expect(try positions() == [zero: 1, one: 1])
@@ -66,7 +66,7 @@ import Testing
     }
 
     /// The group may have taken a partition without having said so yet: then a seek is refused.
-    @Test func aSeekThatIsRefusedIsTriedAgainAndRepeatsNothing() throws {
+    @Test func `a seek that is refused is tried again and repeats nothing`() throws {
         // The client knows the partition now, and does not read it.
         _ = try consumer.watermarks(zero)
         try worker.compareLastRecords(of: [zero], consumer)
@@ -100,7 +100,7 @@ import Testing
         #expect(throws: StoreError.self) { try worker.rebalance(.assigned([two]), consumer) }
     }
 
-    @Test func whatTheStoreRefusesIsDroppedAndTheRestReadAgain() throws {
+    @Test func `what the store refuses is dropped and the rest read again`() throws {
         let lock = try HeldLock(worker.store.path)
         defer { lock.release() }
         try worker.store.sqlite().onWriter { handle in
@@ -141,7 +141,7 @@ extension WorkerRuntimeTests {
             }
         }
 
-        @Test func whatIsInFlightIsSavedBeforeAnotherMemberHasThePartition() async throws {
+        @Test func `what is in flight is saved before another member has the partition`() async throws {
             let harness = try WorkerHarness(partitions: 4)
             // Nothing is saved by itself.
             harness.configuration.chunk.maxOperations = 100_000
@@ -165,7 +165,9 @@ extension WorkerRuntimeTests {
         }
 
         /// A commit that takes longer than `max.poll.interval.ms`: the client leaves the group by itself.
-        @Test func aWorkerThatStoodStillForLongerThanTheGroupWaitsComesBackAndRepeatsNothing() async throws {
+        @Test func `a worker that stood still for longer than the group waits returns and repeats nothing`()
+            async throws
+        {
             let harness = try WorkerHarness(partitions: 4)
             harness.configuration.kafka.properties["max.poll.interval.ms"] = "6000"
             harness.configuration.store.busyTimeoutMilliseconds = 60_000

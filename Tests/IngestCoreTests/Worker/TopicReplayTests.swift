@@ -66,7 +66,7 @@ extension WorkerRuntimeTests {
                 .map(\.nextOffset)
         }
 
-        @Test func aPartitionThatHasNothingToBeReadIsGoneOnWithAtItsEnd() throws {
+        @Test func `a partition that has nothing to be read goes on at its end`() throws {
             try fill(20)
             try fill(5, partition: 1)
             try replay("a.sqlite", TopicReplayRequest(topic: "events", start: .offset(10)))
@@ -83,7 +83,7 @@ extension WorkerRuntimeTests {
             #expect(try read("a.sqlite") { try $0.count(FetchRequest("Message")) } == 13)
         }
 
-        @Test func itBringsTheStoreOfTheWorkerBadRecordsIncluded() async throws {
+        @Test func `it brings the store of the worker bad records included`() async throws {
             try fill(60)
             try fill(40, partition: 1)
             try harness.send(["{", "{\"bad\":1}"])
@@ -106,7 +106,7 @@ extension WorkerRuntimeTests {
                 try admin.committedOffsets(group: "group", partitions: both) == [both[0]: 62, both[1]: 40])
         }
 
-        @Test func aRunThatWasStoppedIsGoneOnWithAndAFinishedOneChangesNothing() throws {
+        @Test func `a run that was stopped goes on and a finished one changes nothing`() throws {
             try fill(100)
             #expect(try replay("a.sqlite", stoppingAfter: 35)[0].records < 100)
             let reached = try positions("a.sqlite")[0]
@@ -122,7 +122,7 @@ extension WorkerRuntimeTests {
             #expect(try read("a.sqlite") { try $0.count(FetchRequest("Message")) } == 105)
         }
 
-        @Test func itEndsWhereItIsAskedTo() throws {
+        @Test func `it ends where it is asked to`() throws {
             try fill(100)
             let part = TopicReplayRequest(topic: "events", start: .offset(20), end: 30)
             #expect(try replay("b.sqlite", part)[0].records == 10)
@@ -165,7 +165,7 @@ extension WorkerRuntimeTests {
             return result
         }
 
-        @Test func afterALostConnectionItGoesOnWithTheSameLog() throws {
+        @Test func `after a lost connection it goes on with the same log`() throws {
             #expect(try replayWithALostConnection("a.sqlite").map(\.records) == [100, 0])
             #expect(try positions("a.sqlite") == [100])
             try replay("b.sqlite")
@@ -173,7 +173,7 @@ extension WorkerRuntimeTests {
         }
 
         /// The broker of this process cannot exchange its log; a store that took other records is in the same position.
-        @Test func afterALostConnectionAnotherLogIsKnown() throws {
+        @Test func `after a lost connection another log is known`() throws {
             let error = #expect(throws: TopicReplayError.self) {
                 try replayWithALostConnection("a.sqlite") { pipeline in
                     let position = try #require(
@@ -192,7 +192,7 @@ extension WorkerRuntimeTests {
             #expect(error?.description.contains("is not the one that the store took last") == true)
         }
 
-        @Test func aStoreThatTheWorkerWroteIsRefused() async throws {
+        @Test func `a store that the worker wrote is refused`() async throws {
             try fill(30)
             try harness.start()
             try await harness.waitForPosition(30)
@@ -206,14 +206,14 @@ extension WorkerRuntimeTests {
             #expect(try replay("store.sqlite", next)[0].records == 0)
         }
 
-        @Test func anotherStartIsNoResumption() throws {
+        @Test func `another start is no resumption`() throws {
             try fill(50)
             try replay("c.sqlite", TopicReplayRequest(topic: "events", start: .offset(10)))
             let error = #expect(throws: TopicReplayError.self) { try replay("c.sqlite") }
             #expect(error?.code == .positioned)
         }
 
-        @Test func chosenPartitionsLimitIt() throws {
+        @Test func `chosen partitions limit it`() throws {
             try fill(10)
             try fill(20, partition: 1)
             harness.configuration.kafka.partitions = .share(index: 1, count: 2)
@@ -222,7 +222,7 @@ extension WorkerRuntimeTests {
             #expect(throws: TopicReplayError.self) { try replay("e.sqlite") }
         }
 
-        @Test func topicsThatNobodyKnowsAreRefused() throws {
+        @Test func `topics that nobody knows are refused`() throws {
             let unknown = #expect(throws: TopicReplayError.self) {
                 try replay("f.sqlite", TopicReplayRequest(topic: "other"))
             }

@@ -6,7 +6,7 @@ import Testing
 @testable import KafkaClient
 
 extension WorkerRuntimeTests {
-    @Test func aBrokerThatDoesNotAnswerIsAnError() async throws {
+    @Test func `a broker that does not answer is an error`() async throws {
         let harness = try WorkerHarness()
         try harness.send([WorkerHarness.message("a")])
         try harness.start()
@@ -21,7 +21,7 @@ extension WorkerRuntimeTests {
     }
 
     /// Brokers close connections that nobody uses, about every ten minutes: that is no reason to wake somebody.
-    @Test func aLostConnectionAloneIsNone() throws {
+    @Test func `a lost connection alone is none`() throws {
         let worker = try ConsumerWorker.bare()
         let place = TopicPartition("t", 0)
         _ = try worker.begin([place])

@@ -7,7 +7,7 @@ import Testing
 
 extension WorkerRuntimeTests {
     /// All of the store's connections are held, and more reports wait for one than there are threads for tasks.
-    @Test func probesAnswerWhileReportsWaitForTheStore() async throws {
+    @Test func `probes answer while reports wait for the store`() async throws {
         let harness = try WorkerHarness()
         harness.configuration.http.enabled = true
         harness.configuration.http.port = 0

@@ -43,7 +43,7 @@ import Testing
         [UInt8](#"{"specversion":"1.0","id":"1","source":"/test","type":"\#(type)","data":\#(data)}"#.utf8)
     }
 
-    @Test func poisonIsPutAsideWithItsPlaceAndItsNeighboursAreSaved() async throws {
+    @Test func `poison is put aside with its place and its neighbours are saved`() async throws {
         let harness = try WorkerHarness()
         var values: [[UInt8]?] = []
         for (index, poison) in Self.poison.enumerated() {
@@ -75,7 +75,7 @@ import Testing
         #expect(count == Self.poison.count + 1)
     }
 
-    @Test func toleranceNoneStopsAtTheFirstBadRecord() async throws {
+    @Test func `tolerance none stops at the first bad record`() async throws {
         let harness = try WorkerHarness()
         harness.configuration.errors.tolerance = .none
         try harness.send([WorkerHarness.message("a"), "{", WorkerHarness.message("b")])
@@ -89,7 +89,7 @@ import Testing
 
     // MARK: Positions
 
-    @Test func aLostPositionHaltsThePartitionAndSaysSo() async throws {
+    @Test func `a lost position halts the partition and says so`() async throws {
         let harness = try WorkerHarness(partitions: 2)
         try harness.send((0..<10).map { WorkerHarness.message("m\($0)") })
         try harness.start()
@@ -110,7 +110,7 @@ import Testing
         #expect(try harness.read { try $0.count(FetchRequest("Message", where: "id = 'late'")) } == 0)
     }
 
-    @Test func aLostPositionIsPassedOnlyWhenSomebodySaysSo() async throws {
+    @Test func `a lost position is passed only when somebody says so`() async throws {
         let harness = try WorkerHarness()
         try harness.send((0..<10).map { WorkerHarness.message("m\($0)") })
         try harness.start()
@@ -126,7 +126,7 @@ import Testing
         try await harness.stop()
     }
 
-    @Test func anotherRecordInTheLastOnesPlaceHaltsThePartition() async throws {
+    @Test func `another record in the last one's place halts the partition`() async throws {
         let harness = try WorkerHarness()
         try harness.send((0..<10).map { WorkerHarness.message("m\($0)") })
         try harness.start()
@@ -147,7 +147,7 @@ import Testing
     }
 
     /// The embedded broker makes topics that are asked for, so the event is the client's here.
-    @Test func aTopicThatIsNotThereIsToldUntilItIs() throws {
+    @Test func `a topic that is not there is told until it is`() throws {
         let health = HealthMonitor(rules: HealthRules())
         let worker = try ConsumerWorker.bare(health: health)
         func reason() -> String? { health.readiness().first { $0.name == "partitions" }?.reason }
@@ -176,7 +176,7 @@ import Testing
 
     // MARK: Failures
 
-    @Test func aStoreThatIsLockedForAWhileLosesNothing() async throws {
+    @Test func `a store that is locked for a while loses nothing`() async throws {
         let harness = try WorkerHarness()
         harness.configuration.store.busyTimeoutMilliseconds = 50
         try harness.start()
@@ -195,7 +195,7 @@ import Testing
         #expect(try harness.read { try $0.count(FetchRequest("Chat", where: "messagesCount = 300")) } == 1)
     }
 
-    @Test func aStoreThatIsLockedForLongerThanTheBudgetEndsTheWorker() async throws {
+    @Test func `a store that is locked for longer than the budget ends the worker`() async throws {
         let harness = try WorkerHarness()
         harness.configuration.store.busyTimeoutMilliseconds = 50
         // The broker's first answer counts too.
@@ -216,7 +216,7 @@ import Testing
         #expect(try harness.read { try $0.count(FetchRequest("Message")) } == 300)
     }
 
-    @Test func theConsoleShowsWhatTheStatusHas() async throws {
+    @Test func `the console shows what the status has`() async throws {
         let harness = try WorkerHarness()
         try harness.start()
         try harness.send([WorkerHarness.message("m1")])
@@ -237,7 +237,7 @@ import Testing
         try await harness.stop()
     }
 
-    @Test func aProgramSavesBesideTheWorker() async throws {
+    @Test func `a program saves beside the worker`() async throws {
         let harness = try WorkerHarness()
         try harness.start()
         try harness.send([WorkerHarness.message("one")])
@@ -254,7 +254,7 @@ import Testing
         #expect(messages.compactMap { $0["id"]?.text } == ["one", "mine", "two"])
     }
 
-    @Test func readinessTellsOfTheBrokersEndAndReturn() async throws {
+    @Test func `readiness tells of the broker's end and return`() async throws {
         let harness = try WorkerHarness()
         try harness.start()
         try await harness.wait(for: "readiness") { harness.isReady() }
@@ -270,7 +270,7 @@ import Testing
 
     /// Ingestion goes on beside notifications that are refused, up to the outbox's limit; then it says so and rests, and
     /// goes on by itself.
-    @Test func aNotificationTopicThatRefusesStopsConsumingOnlyAtTheLimit() async throws {
+    @Test func `a notification topic that refuses stops consuming only at the limit`() async throws {
         let harness = try WorkerHarness(partitions: 2)
         harness.configuration.chunk.maxOperations = 1
         harness.configuration.commit.maxMilliseconds = 0
@@ -301,7 +301,7 @@ import Testing
 
     // MARK: Rebalances
 
-    @Test func aSecondMemberThatComesAndGoesLosesNothing() async throws {
+    @Test func `a second member that comes and goes loses nothing`() async throws {
         let harness = try WorkerHarness(partitions: 4)
         try harness.start()
         try await harness.wait(for: "readiness") { harness.isReady() }
@@ -330,7 +330,7 @@ import Testing
     }
 
     /// The history that waits for the publisher is held from the first moment, before anything was delivered.
-    @Test func thePublishersCursorStandsBeforeItsFirstDelivery() async throws {
+    @Test func `the publisher's cursor stands before its first delivery`() async throws {
         let harness = try WorkerHarness()
         try harness.broker.setDown()
         try harness.start()
@@ -344,7 +344,7 @@ import Testing
 
     // MARK: Refusals
 
-    @Test func refusesPropertiesThatBreakItsPromises() throws {
+    @Test func `refuses properties that break its promises`() throws {
         let harness = try WorkerHarness()
         harness.configuration.kafka.properties["enable.auto.commit"] = "true"
         #expect(throws: RouteError.self) { try harness.start() }
@@ -355,7 +355,7 @@ import Testing
 
     // MARK: The dead-letter topic
 
-    @Test func aDeadLetterTopicThatFailsStopsReadingAtTheLimitOnly() async throws {
+    @Test func `a dead letter topic that fails stops reading at the limit only`() async throws {
         let harness = try WorkerHarness()
         try harness.broker.createTopic("dead", partitions: 1)
         harness.configuration.notifications.topic = nil

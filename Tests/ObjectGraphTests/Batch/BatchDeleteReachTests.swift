@@ -59,32 +59,32 @@ import Testing
             .map { "\($0[0].text ?? "?") \($0[1].integer ?? -1)" }
     }
 
-    @Test func byOneOwnerTheOtherIsCountedAnew() throws {
+    @Test func `by one owner the other is counted again`() throws {
         let graph = try graph()
         #expect(try counts(graph) == ["a 2", "b 3", "m 2", "n 3"])
         _ = try graph.writer.execute(BatchDeleteRequest("Member", where: "id = 'n'"))
         #expect(try counts(graph) == ["a 1", "b 1", "m 2"])
     }
 
-    @Test func byAnOwnerAndByAnotherMessageBothAreCountedAnew() throws {
+    @Test func `by an owner and by another message both are counted again`() throws {
         let graph = try graph()
         _ = try graph.writer.execute(BatchDeleteRequest("Chat", where: "id = 'a'"))
         #expect(try counts(graph) == ["b 2", "m 1", "n 1"])
     }
 
-    @Test func byBothOwnersTheOthersAreCountedAnew() throws {
+    @Test func `by both owners the others are counted again`() throws {
         let graph = try graph()
         _ = try graph.writer.execute(BatchDeleteRequest("Space"))
         #expect(try counts(graph) == ["b 1", "n 1"])
     }
 
-    @Test func deletedForThemselvesTheirOwnersAreCountedAnew() throws {
+    @Test func `deleted for themselves their owners are counted again`() throws {
         let graph = try graph()
         _ = try graph.writer.execute(BatchDeleteRequest("Message", where: "id = 'am'"))
         #expect(try counts(graph) == ["a 1", "b 2", "m 1", "n 2"])
     }
 
-    @Test func whatOneColumnReachedNeedsNoLookForOwnersByThatColumn() throws {
+    @Test func `what one column reached needs no look for owners by that column`() throws {
         let model = try ObjectModel.parse(Self.yaml)
         let chat = try #require(model.entity(named: "Chat")?.ownRelationships.first { $0.name == "messages" })
         let sender = try #require(model.entity(named: "Member")?.ownRelationships.first { $0.name == "messages" })

@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct BatchDeleteTests {
     @Test(.onlyInSQLite("memory writes one change for each object"))
-    func theDeleteRulesHold() throws {
+    func `the delete rules hold`() throws {
         let graph = try Graph(configuredModel("chat"))
         try graph.apply([
             graph.upsert("Chat", "a", ["title": "t", "members": ["m"]]), graph.upsert("Chat", "b"),
@@ -26,7 +26,7 @@ import Testing
         #expect(try StoreCheck.problems(graph) == [])
     }
 
-    @Test func eventsOlderThanTheRequestChangeNothing() throws {
+    @Test func `events older than the request change nothing`() throws {
         let clock = Clock(100)
         let graph = try Graph(configuredModel("chat"), clock: clock)
         try graph.apply(graph.upsert("Chat", "a"))
@@ -35,7 +35,7 @@ import Testing
         #expect(try graph.apply(graph.upsert("Chat", "a", time: 101)) == ["applied"])
     }
 
-    @Test func denyMakesTheRequestFailAsAWholeAndIsLiftedWhereTheDestinationsGoToo() throws {
+    @Test func `deny makes the request fail as a whole and is lifted where the destinations go too`() throws {
         let graph = try Graph(configuredModel("work-orders"))
         try graph.apply([
             graph.upsert("Asset", "a"), graph.upsert("Asset", "b"), graph.upsert("WorkOrder", "w", ["asset": "a"]),
@@ -49,7 +49,7 @@ import Testing
         #expect(try graph.writer.execute(BatchDeleteRequest("Asset")).count == 1)
     }
 
-    @Test func aRequiredInverseMakesTheRequestFailAsAWhole() throws {
+    @Test func `a required inverse makes the request fail as a whole`() throws {
         let graph = try Graph(
             yaml: """
                 entities:
@@ -71,7 +71,7 @@ import Testing
         #expect(try graph.tombstones().isEmpty)
     }
 
-    @Test func aMinimumCountMakesTheRequestFailAsAWhole() throws {
+    @Test func `a minimum count makes the request fail as a whole`() throws {
         let graph = try Graph(
             yaml: """
                 entities:
@@ -95,7 +95,7 @@ import Testing
         #expect(try graph.writer.execute(BatchDeleteRequest("Player", where: "id = 'a'")).count == 1)
     }
 
-    @Test func aRequestThatMeetsNothingLeavesNoTrace() throws {
+    @Test func `a request that meets nothing leaves no trace`() throws {
         let graph = try Graph(configuredModel("chat"))
         let result = try graph.writer.execute(BatchDeleteRequest("Chat"))
         #expect(result.count == 0)
@@ -103,7 +103,7 @@ import Testing
     }
 
     @Test(.onlyInSQLite("it looks at temporary tables"))
-    func aDeletionOfManyObjectsIsWrittenWholePartByPart() throws {
+    func `a deletion of many objects is written whole part by part`() throws {
         let graph = try Graph(configuredModel("chat"))
         try graph.apply(graph.upsert("Chat", "c"), graph.upsert("Chat", "d"))
         _ = try graph.rows(

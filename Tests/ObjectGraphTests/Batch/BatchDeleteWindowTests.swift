@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test(.onlyInSQLite("it prepares keys with SQL"), arguments: [true, false])
-    func everyObjectThatGoesHasItsChangeAndItsTombstone(_ hasGaps: Bool) throws {
+    func `every object that goes has its change and its tombstone`(_ hasGaps: Bool) throws {
         let graph = try graph(hasGaps: hasGaps)
         #expect(try graph.value("SELECT count(*) FROM Item") == .integer(Int64(Self.count)))
         let gone = Int64(Self.count - (hasGaps ? Self.count / 1000 : 1))

@@ -33,7 +33,7 @@ import Testing
         return graph
     }
 
-    @Test func anUpdateReachesSubEntitiesUnderTheirOwnNames() throws {
+    @Test func `an update reaches sub-entities under their own names`() throws {
         let graph = try graph()
         let result = try graph.writer.execute(BatchUpdateRequest("Party", set: ["level": .value(2)]))
         #expect(result.count == 3)
@@ -63,7 +63,7 @@ import Testing
         #expect(try graph.damage() == "")
     }
 
-    @Test func eachEntityComputesItsOwnDerivedValues() throws {
+    @Test func `each entity computes its own derived values`() throws {
         let graph = try Graph(
             yaml: """
                 entities:
@@ -88,7 +88,7 @@ import Testing
         #expect(try graph.store.inSQLite().verify().isSound)
     }
 
-    @Test func anUpdateOfASubEntityLeavesTheOthersAlone() throws {
+    @Test func `an update of a sub-entity leaves the others alone`() throws {
         let graph = try graph()
         let result = try graph.writer.execute(
             BatchUpdateRequest(
@@ -98,7 +98,7 @@ import Testing
         #expect(try graph.history(after: 1) == ["update Company c level,size"])
     }
 
-    @Test func aDeletionFollowsTheRulesOfTheWholeHierarchy() throws {
+    @Test func `a deletion follows the rules of the whole hierarchy`() throws {
         let graph = try graph()
         let result = try graph.writer.execute(BatchDeleteRequest("Party", where: "id != 'b'"))
         #expect(result.count == 2)
@@ -111,7 +111,7 @@ import Testing
         #expect(try graph.identities("Note").isEmpty)
     }
 
-    @Test func anInsertionMakesObjectsOfTheNamedEntity() throws {
+    @Test func `an insertion makes objects of the named entity`() throws {
         let graph = try graph()
         let result = try graph.writer.execute(
             BatchInsertRequest("Person", values: [["id": "d", "email": "d@e.f"], ["id": "b", "email": "b@e.f"]]))
@@ -147,7 +147,7 @@ import Testing
         return graph
     }
 
-    @Test func whatIsDerivedIsNotCountedAsUpdated() throws {
+    @Test func `what is derived is not counted as updated`() throws {
         let graph = try groups()
         let result = try graph.writer.execute(
             BatchUpdateRequest("Party", where: "id != 'g'", set: ["level": .value(4)]))
@@ -159,7 +159,7 @@ import Testing
         #expect(try graph.store.inSQLite().verify().isSound)
     }
 
-    @Test func whichObjectsOfASubEntityChangeIsDecidedBeforeOthersDo() throws {
+    @Test func `which objects of a sub-entity change is decided before others do`() throws {
         let graph = try groups()
         // The group is asked after the party has changed.
         let request = BatchUpdateRequest(
@@ -169,7 +169,7 @@ import Testing
         #expect(try graph.column("SELECT level FROM Thing WHERE id IN ('h', 'p')") == [7, 7])
     }
 
-    @Test func aDeletionReachesPlaceholdersOfAnAbstractEntity() throws {
+    @Test func `a deletion reaches placeholders of an abstract entity`() throws {
         let graph = try groups()
         try graph.apply(graph.upsert("Party", "p", ["place": "unknown"]))
         #expect(try graph.column("SELECT _entity FROM Thing WHERE id = 'unknown'") == ["Thing"])

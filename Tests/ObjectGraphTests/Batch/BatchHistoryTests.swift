@@ -12,7 +12,7 @@ import Testing
         return graph
     }
 
-    @Test func eachRequestIsOneTransactionWithTheWritersAuthor() throws {
+    @Test func `each request is one transaction with the writer's author`() throws {
         let graph = try graph()
         _ = try graph.writer.execute(BatchInsertRequest("Chat", values: [["id": "c"], ["id": "d"]]))
         _ = try graph.writer.execute(BatchUpdateRequest("Chat", set: ["title": .value("same")]))
@@ -25,7 +25,7 @@ import Testing
         #expect(try graph.store.inSQLite().verify().isSound)
     }
 
-    @Test func deletionsLeaveThePreservedValuesInOrder() throws {
+    @Test func `deletions leave the preserved values in order`() throws {
         let graph = try graph()
         _ = try graph.writer.execute(BatchDeleteRequest("Chat"))
         let changes = try graph.store.read { try $0.history(after: 1) }.flatMap(\.changes)
@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test(.onlyInSQLite("memory writes no ranges"))
-    func changeNumbersGoOnAfterRangesAndPurges() throws {
+    func `change numbers go on after ranges and purges`() throws {
         let graph = try graph()
         // A range stands for changes 3 and 4, so the greatest number among single changes is 2.
         _ = try graph.writer.execute(BatchUpdateRequest("Chat", set: ["title": .value("same")]))
@@ -53,7 +53,7 @@ import Testing
         #expect(try graph.store.inSQLite().verify().isSound)
     }
 
-    @Test func validatorsOfTheProgramRefuseABatchDeletionAsAWhole() throws {
+    @Test func `validators of the program refuse a batch deletion as a whole`() throws {
         var options = WriterContext.Options()
         options.validators["Chat"] = EntityValidator(validateForDelete: { validation in
             if validation.value("title") == "t" { validation.fail("title", "may not go") }
@@ -65,7 +65,7 @@ import Testing
         #expect(try graph.identities("Chat") == ["a", "b"])
     }
 
-    @Test func severalBrokenRulesAreToldAtOnce() throws {
+    @Test func `several broken rules are told at once`() throws {
         let graph = try Graph(configuredModel("work-orders"))
         try graph.apply([
             graph.upsert("Asset", "a"), graph.upsert("Asset", "b"), graph.upsert("WorkOrder", "v", ["asset": "a"]),
@@ -75,7 +75,7 @@ import Testing
         #expect(error?.failures.map(\.code) == [1600, 1600])
     }
 
-    @Test func theTablesAreEmptiedReferencesFirst() throws {
+    @Test func `the tables are emptied references first`() throws {
         let model = try configuredModel("chat")
         let order = ReferenceOrder(model).referringFirst.map(\.name)
         let message = try #require(order.firstIndex(of: "Message"))

@@ -4,7 +4,7 @@ import Testing
 @testable import GraphCore
 
 @Suite struct BatchInsertTests {
-    @Test func insertsWithDefaultsRelationshipsAndDerivedValues() throws {
+    @Test func `inserts with defaults relationships and derived values`() throws {
         let graph = try Graph(configuredModel("chat"))
         try graph.apply(graph.upsert("Chat", "c"))
         let rows = (1...1200).map { ["id": .text("m\($0)"), "chat": "c"] as [String: Value] }
@@ -16,7 +16,7 @@ import Testing
         #expect(try graph.store.inSQLite().verify().isSound)
     }
 
-    @Test func aRowThatMeetsAnObjectLeavesAbsentAttributesAlone() throws {
+    @Test func `a row that meets an object leaves absent attributes alone`() throws {
         let graph = try Graph(configuredModel("chat"))
         try graph.apply(graph.upsert("Member", "m", ["name": "n", "email": "a@b.c"]))
         let result = try graph.writer.execute(BatchInsertRequest("Member", values: [["id": "m", "name": "new"]]))
@@ -25,7 +25,7 @@ import Testing
         #expect(try graph.history(after: 1) == ["update Member m name"])
     }
 
-    @Test func rowsMeetObjectsByAnotherUniqueAttribute() throws {
+    @Test func `rows meet objects by another unique attribute`() throws {
         let graph = try Graph(
             yaml: """
                 entities:
@@ -45,7 +45,7 @@ import Testing
     }
 
     /// Core Data's entities need no identity: they get a hidden one.
-    @Test func rowsWithoutIdentityGetANewOne() throws {
+    @Test func `rows without identity get a new one`() throws {
         let model = try CoreDataModels.read(
             """
             <entity name="Item"><attribute name="x" attributeType="Integer 64" optional="YES"/>
@@ -63,7 +63,7 @@ import Testing
     }
 
     /// Core Data overwrites what the row does not name with defaults; here defaults are for new objects.
-    @Test func aRowThatClaimsAUniqueValueIsMergedByTheModelsPolicyAndKeepsTheRest() throws {
+    @Test func `a row that claims a unique value is merged by the model's policy and keeps the rest`() throws {
         let graph = try Graph(
             yaml: """
                 entities:
@@ -86,7 +86,7 @@ import Testing
                 == [["n", 9, "d", 1, 1], ["old", 1, "kept", 7, 0]])
     }
 
-    @Test func aRowThatBreaksARuleRefusesAllAndIsNamed() throws {
+    @Test func `a row that breaks a rule refuses all and is named`() throws {
         let graph = try Graph(configuredModel("chat"))
         let rows = (1...700).map { number -> [String: Value] in
             ["id": .text("m\(number)"), "email": number == 650 ? "no address" : "a@b.c"]
@@ -100,7 +100,7 @@ import Testing
         #expect(try graph.apply(graph.upsert("Member", "m1")) == ["applied"])
     }
 
-    @Test func aRowOlderThanItsObjectIsStale() throws {
+    @Test func `a row older than its object is stale`() throws {
         let graph = try Graph(configuredModel("chat"))
         try graph.apply(graph.upsert("Chat", "c", ["updatedAt": 9, "title": "new"]))
         let result = try graph.writer.execute(
@@ -110,7 +110,7 @@ import Testing
     }
 
     @Test(arguments: [["name": "n"], ["id": "x", "nothing": 1], ["id": 4]] as [[String: Value]])
-    func aRowThatDoesNotFitTheModelIsRefused(_ row: [String: Value]) throws {
+    func `a row that does not fit the model is refused`(_ row: [String: Value]) throws {
         let graph = try Graph(configuredModel("chat"))
         #expect(throws: (any Error).self) { try graph.writer.execute(BatchInsertRequest("Member", values: [row])) }
         #expect(try graph.identities("Member").isEmpty)

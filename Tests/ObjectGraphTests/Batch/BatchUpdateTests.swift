@@ -13,7 +13,7 @@ import Testing
         return graph
     }
 
-    @Test func setsConstantsWhereTheConditionHolds() throws {
+    @Test func `sets constants where the condition holds`() throws {
         let graph = try chats()
         let result = try graph.writer.execute(
             BatchUpdateRequest("Message", where: "seq > 6", set: ["body": .value("b"), "seq": .value(0)]))
@@ -28,7 +28,7 @@ import Testing
         #expect(try graph.store.inSQLite().verify().isSound)
     }
 
-    @Test func objectsThatHoldTheValuesAlreadyAreLeftAloneAndNothingLeavesNoTrace() throws {
+    @Test func `objects that hold the values already are left alone and nothing leaves no trace`() throws {
         let graph = try chats()
         let some = BatchUpdateRequest("Message", set: ["seq": .value(4)])
         #expect(try graph.writer.execute(some).count == 8)
@@ -68,7 +68,7 @@ import Testing
     }
 
     @Test(.onlyInSQLite("memory names the changed properties only"))
-    func expressionsReadWhatWasThereBefore() throws {
+    func `expressions read what was there before`() throws {
         let graph = try Graph(
             yaml: """
                 entities:
@@ -93,7 +93,7 @@ import Testing
         #expect(try graph.store.inSQLite().verify().isSound)
     }
 
-    @Test func sumsOverTheObjectsAndWhatFollowsFromThemAreKeptTrue() throws {
+    @Test func `sums over the objects and what follows from them are kept true`() throws {
         let graph = try Graph(configuredModel("work-orders"))
         try graph.apply([
             graph.upsert("Asset", "a"), graph.upsert("WorkOrder", "w", ["asset": "a", "cost": "10", "taxRate": "0.5"]),
@@ -111,7 +111,7 @@ import Testing
         #expect(try graph.store.inSQLite().verify().isSound)
     }
 
-    @Test func aValueThatTheModelForbidsRefusesTheRequestAsAWhole() throws {
+    @Test func `a value that the model forbids refuses the request as a whole`() throws {
         let graph = try chats()
         func code(_ assignment: BatchUpdateRequest.Assignment) throws -> Int? {
             let error = #expect(throws: BatchError.self) {
@@ -129,7 +129,7 @@ import Testing
         #expect(try graph.apply(graph.upsert("Chat", "later")) == ["applied"])
     }
 
-    @Test func aValueTakenTwiceRefusesTheRequestAsAWhole() throws {
+    @Test func `a value taken twice refuses the request as a whole`() throws {
         let graph = try Graph(
             yaml: """
                 entities:
@@ -146,7 +146,7 @@ import Testing
     }
 
     /// SQLite checks row by row: the way of each value to its new object leads over one that has it still.
-    @Test func objectsPassUniqueValuesOnToEachOther() throws {
+    @Test func `objects pass unique values on to each other`() throws {
         let graph = try Graph(
             yaml: """
                 entities:
@@ -188,14 +188,14 @@ import Testing
     }
 
     @Test(arguments: ["id", "messagesCount", "nothing", "messages"])
-    func whatCannotBeAssignedIsRefused(_ name: String) throws {
+    func `what cannot be assigned is refused`(_ name: String) throws {
         let graph = try chats()
         #expect(throws: (any Error).self) {
             try graph.writer.execute(BatchUpdateRequest("Chat", set: [name: .value("x")]))
         }
     }
 
-    @Test func placeholdersAreLeftAlone() throws {
+    @Test func `placeholders are left alone`() throws {
         let graph = try chats()
         try graph.apply(graph.upsert("Message", "late", ["chat": "unknown"]))
         let result = try graph.writer.execute(BatchUpdateRequest("Chat", set: ["title": .value("t")]))
@@ -203,7 +203,7 @@ import Testing
         #expect(try graph.value("Chat", "unknown", "title") == .null)
     }
 
-    @Test func aConditionOverRelationshipsIsDecidedBeforeTheFirstChange() throws {
+    @Test func `a condition over relationships is decided before the first change`() throws {
         let graph = try Graph(yaml: Models.people)
         try graph.apply(
             (1...5).map { number in
@@ -217,7 +217,7 @@ import Testing
         #expect(try graph.store.inSQLite().verify().isSound)
     }
 
-    @Test func theObjectsThatChangedAreToldOnWish() throws {
+    @Test func `the objects that changed are told on wish`() throws {
         let graph = try chats()
         var request = BatchUpdateRequest("Message", where: "seq <= 2", set: ["seq": .value(0)])
         request.resultKind = .objects
@@ -225,7 +225,9 @@ import Testing
     }
 
     /// More objects than keys are listed: the table is changed window by window.
-    @Test(arguments: [nil, "seq = 1", "id != 'm00004'"]) func manyObjectsAreChangedInWindows(_ condition: String?)
+    @Test(arguments: [nil, "seq = 1", "id != 'm00004'"]) func `many objects are changed in windows`(
+        _ condition: String?
+    )
         throws
     {
         let graph = try Graph(configuredModel("chat"))

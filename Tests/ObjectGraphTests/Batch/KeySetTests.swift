@@ -10,7 +10,7 @@ import Testing
         return chunks
     }
 
-    @Test(arguments: 0..<20) func holdsEachKeyOnceInAscendingOrder(_ seed: UInt64) {
+    @Test(arguments: 0..<20) func `holds each key once in ascending order`(_ seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         var set = KeySet()
         var expected: Set<Int64> = []
@@ -26,5 +26,5 @@ import Testing
         #expect(keys(set, 777).dropLast().allSatisfy { $0.count == 777 })
     }
 
-    @Test func anEmptySetHasNoChunks() { #expect(keys(KeySet(), 5).isEmpty) }
+    @Test func `an empty set has no chunks`() { #expect(keys(KeySet(), 5).isEmpty) }
 }

@@ -8,7 +8,7 @@ import Testing
 ///
 /// The seed is printed with a failure; `INGEST_TEST_SEED` and `INGEST_TEST_RUNS` as in ``RandomisedTests``.
 @Suite struct RandomisedBatchTests {
-    @Test func batchRequestsKeepTheRules() throws {
+    @Test func `batch requests keep the rules`() throws {
         try Seeds.forEach(runs: 60) { seed in
             let yaml = ModelGenerator.yaml(seed: seed, policies: 40)
             run(yaml, try ObjectModel.parse(yaml), seed: seed)

@@ -19,7 +19,7 @@ import Testing
         """
 
     /// A sum that leaves 64 bits and comes back is right again, however the events are chunked.
-    @Test(arguments: [true, false]) func sumsComeBackFromBeyondTheirBounds(isOneChunk: Bool) throws {
+    @Test(arguments: [true, false]) func `sums come back from beyond their bounds`(isOneChunk: Bool) throws {
         let graph = try Graph(yaml: Self.sums)
         let numbers: [Int64] = [.max, .max, 5]
         var events = numbers.enumerated().map { index, number in
@@ -31,7 +31,7 @@ import Testing
         #expect(try graph.value("Owner", "a", "total") == 5)
     }
 
-    @Test func aListReplacesNoHugeSet() throws {
+    @Test func `a list replaces no huge set`() throws {
         let graph = try Graph(configuredModel("chat"))
         let count = ObjectRegistry.maximumListedDestinations + 1
         let messages = (0..<count).map { graph.upsert("Message", .text("m\($0)"), ["chat": "c"]) }
@@ -46,7 +46,7 @@ import Testing
     }
 
     /// Many deletions in a chunk, each below the threshold, are saved in parts; nothing else changes.
-    @Test func manyDeletionsInAChunkAreSavedInParts() throws {
+    @Test func `many deletions in a chunk are saved in parts`() throws {
         let graph = try Graph(configuredModel("chat"))
         for chat in 0..<8 {
             try graph.apply(

@@ -6,7 +6,7 @@ import Testing
 
 /// Chunks beyond the widths of the look-ups' prepared statements, and rows beyond a machine word of columns.
 @Suite struct ChunkSizeTests {
-    @Test func thousandsOfLinksAreReplacedAndEdited() throws {
+    @Test func `thousands of links are replaced and edited`() throws {
         let graph = try Graph(configuredModel("chat"))
         func members(_ range: Range<Int>) -> [Value] { range.map { .text("m\($0)") } }
         try graph.apply(graph.upsert("Chat", "c", ["members": .replace(members(0..<1300))]), graph.upsert("Chat", "d"))
@@ -20,7 +20,7 @@ import Testing
         #expect(try StoreCheck.problems(graph) == [])
     }
 
-    @Test func thousandsOfObjectsAreReadWrittenAndMoved() throws {
+    @Test func `thousands of objects are read written and moved`() throws {
         let graph = try Graph(yaml: Models.rules)
         let items = (0..<1200).map {
             graph.upsert("Item", .text("i\($0)"), ["box": "a", "weight": 0.5, "price": "0.1"])
@@ -40,7 +40,7 @@ import Testing
         #expect(try StoreCheck.problems(graph) == [])
     }
 
-    @Test func rowsMayHaveManyColumns() throws {
+    @Test func `rows may have many columns`() throws {
         let attributes = (0..<130).map { "      a\($0): { type: integer64, optional: true }" }.joined(separator: "\n")
         let graph = try Graph(
             yaml: "entities:\n  Wide:\n    identity: id\n    attributes:\n      id: { type: string }\n\(attributes)")
@@ -57,7 +57,7 @@ import Testing
                 == [[1000, nil, 1062, 1063, 1064, nil, 1127, 1129]])
     }
 
-    @Test func readersSeeCommitsOnly() throws {
+    @Test func `readers see commits only`() throws {
         let folder = try TemporaryFolder()
         let model = try configuredModel("chat")
         let graph = try Graph(model, path: folder.path("s.sqlite"))

@@ -48,7 +48,7 @@ import Testing
         return graph
     }
 
-    @Test func withoutValuesOnlySumsAreNought() throws {
+    @Test func `without values only sums are nought`() throws {
         let graph = try graph([])
         try graph.apply(graph.upsert("Item", "i", ["box": "b"]))
         #expect(
@@ -57,7 +57,7 @@ import Testing
             ])
     }
 
-    @Test func extremesFollowWhatComesChangesAndGoes() throws {
+    @Test func `extremes follow what comes changes and goes`() throws {
         let graph = try graph([3, 7, 5])
         #expect(try graph.rows("SELECT least, greatest, mean FROM Box") == [[3, 7, 5.0]])
         try graph.apply(graph.delete("Item", "i1"), graph.upsert("Item", "i0", ["size": nil]))
@@ -68,7 +68,7 @@ import Testing
             try graph.rows("SELECT least, greatest, mean FROM Box ORDER BY id") == [[nil, nil, nil], [5, 5, 5.0]])
     }
 
-    @Test func twoGreatestOfWhichOneGoesLeaveTheOther() throws {
+    @Test func `two greatest of which one goes leave the other`() throws {
         let graph = try graph([7, 7, 1])
         try graph.apply(graph.delete("Item", "i0"))
         #expect(try graph.value("Box", "b", "greatest") == 7)
@@ -76,7 +76,7 @@ import Testing
         #expect(try graph.value("Box", "b", "greatest") == 9)
     }
 
-    @Test func decimalsCompareAsNumbersAndAverageTo38Digits() throws {
+    @Test func `decimals compare as numbers and average to 38 digits`() throws {
         let graph = try graph([])
         try graph.apply(
             ["9", "10.5", "-1"].enumerated().map {
@@ -90,7 +90,7 @@ import Testing
         #expect(mean.hasPrefix("6.1666666666666666666") && mean.filter(\.isNumber).count == 38)
     }
 
-    @Test func decimalSumsLoseNothingInAnyOrder() throws {
+    @Test func `decimal sums lose nothing in any order`() throws {
         let graph = try graph([])
         try graph.apply(
             graph.upsert("Item", "i", ["box": "b", "price": "10000000000000000000000000000"]),
@@ -100,7 +100,7 @@ import Testing
         #expect(try graph.value("Box", "b", "price") == "0.00000001")
     }
 
-    @Test func sumBeyondItsTypeStaysAtTheBoundAndComesBack() throws {
+    @Test func `sum beyond its type stays at the bound and comes back`() throws {
         let graph = try graph([30_000, 30_000])
         #expect(try graph.value("Box", "b", "total") == 32_767)
         try graph.apply(graph.upsert("Item", "i0", ["size": -30_000]))
@@ -110,7 +110,7 @@ import Testing
         #expect(try graph.store.inSQLite().verify().isSound)
     }
 
-    @Test func sumOfDerivedSumsFollowsOverEntities() throws {
+    @Test func `sum of derived sums follows over entities`() throws {
         let graph = try graph([1, 2])
         try graph.apply(graph.upsert("Item", "k", ["box": "c", "size": 4]), graph.upsert("Box", "c", ["room": "r"]))
         #expect(try graph.rows("SELECT items, greatest FROM Room") == [[7, 4]])
@@ -124,14 +124,14 @@ import Testing
             ])
     }
 
-    @Test func eachObjectHasOneChangeHoweverManyOfItsValuesFollow() throws {
+    @Test func `each object has one change however many of its values follow`() throws {
         let graph = try graph([1, 2, 3])
         let changes = try graph.history(after: 1)
         #expect(changes.filter { $0.contains("Box b") }.count == 1)
         #expect(changes.filter { $0.contains("Room r") }.count == 1)
     }
 
-    @Test func greatestValueOfAnOwnerIsOneSeek() throws {
+    @Test func `greatest value of an owner is one seek`() throws {
         let graph = try graph([])
         let indexes = try graph.column("SELECT name FROM sqlite_master WHERE type = 'index' AND tbl_name = 'Item'")
         #expect(indexes.contains("Item.box.size"))

@@ -46,24 +46,24 @@ import Testing
             ("Ça Ï", "ca i"), ("Å\u{030A}ngström", "angstrom"), ("straße Øl", "straße øl"), ("ＡＢ", "ａｂ"),
             ("İstanbul", "istanbul"), ("plain", "plain"),
         ])
-    func canonicalIsLowerCaseWithoutDiacritics(_ text: String, _ expected: String) {
+    func `canonical is lower case without diacritics`(_ text: String, _ expected: String) {
         #expect(TextTransformation.canonical.apply(text) == expected)
     }
 
-    @Test func caseFollowsUnicodesFullMappings() {
+    @Test func `case follows Unicode's full mappings`() {
         #expect(TextTransformation.uppercase.apply("straße") == "STRASSE")
         #expect(TextTransformation.lowercase.apply("ÀB") == "àb")
         #expect(TextTransformation.uppercase.apply(.null) == .null)
     }
 
-    @Test func valueAtTheEndIsRead() throws {
+    @Test func `value at the end is read`() throws {
         let graph = try graph()
         #expect(
             try graph.rows("SELECT chatTitle, loud, team FROM Message WHERE id = 'm'") == [["Café", "CAFÉ", "ärzte"]])
         #expect(try graph.value("Chat", "c", "folded") == "cafe")
     }
 
-    @Test func valueChangedAtTheEndReachesAllWhoReadIt() throws {
+    @Test func `value changed at the end reaches all who read it`() throws {
         let graph = try graph()
         try graph.apply(graph.upsert("Team", "t", ["name": "B"]), graph.upsert("Chat", "c", ["title": "X"]))
         #expect(
@@ -75,7 +75,7 @@ import Testing
             ])
     }
 
-    @Test func referenceChangedOnTheWayReachesAllWhoReadThroughIt() throws {
+    @Test func `reference changed on the way reaches all who read through it`() throws {
         let graph = try graph()
         try graph.apply(graph.upsert("Chat", "c", ["team": "u"]), graph.upsert("Team", "u", ["name": "U"]))
         #expect(try graph.column("SELECT team FROM Message") == ["u", "u"])
@@ -86,7 +86,7 @@ import Testing
             ])
     }
 
-    @Test(arguments: [1000, 0]) func destinationDeletedLeavesNull(_ threshold: Int) throws {
+    @Test(arguments: [1000, 0]) func `destination deleted leaves null`(_ threshold: Int) throws {
         let graph = try graph(setDeletionThreshold: threshold)
         try graph.apply(graph.delete("Team", "t"))
         #expect(try graph.column("SELECT team FROM Message") == [nil, nil])
@@ -95,7 +95,7 @@ import Testing
         #expect(try graph.store.inSQLite().verify().isSound)
     }
 
-    @Test func timeIsThatOfTheSaveThatChangedTheObject() throws {
+    @Test func `time is that of the save that changed the object`() throws {
         let clock = Clock(10)
         let graph = try graph(clock: clock)
         clock.now = 20
@@ -113,7 +113,7 @@ import Testing
         #expect(try graph.column("SELECT lastSaved FROM Chat") == [40])
     }
 
-    @Test(arguments: [1000, 0]) func timeFollowsADeletionThatChangesTheObject(_ threshold: Int) throws {
+    @Test(arguments: [1000, 0]) func `time follows a deletion that changes the object`(_ threshold: Int) throws {
         let clock = Clock(10)
         let graph = try graph(setDeletionThreshold: threshold, clock: clock)
         clock.now = 20
@@ -121,7 +121,7 @@ import Testing
         #expect(try graph.column("SELECT savedAt FROM Message") == [20, 20])
     }
 
-    @Test func thousandsOfReadersFollowInOneSave() throws {
+    @Test func `thousands of readers follow in one save`() throws {
         let graph = try graph()
         for start in stride(from: 0, to: 3000, by: 500) {
             try graph.apply(

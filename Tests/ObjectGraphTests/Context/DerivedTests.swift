@@ -4,7 +4,7 @@ import Testing
 @testable import GraphCore
 
 @Suite struct DerivedTests {
-    @Test func arithmeticOverDecimalsIsExact() throws {
+    @Test func `arithmetic over decimals is exact`() throws {
         let graph = try Graph(configuredModel("work-orders"))
         try graph.apply(graph.upsert("WorkOrder", "w", ["cost": "0.1", "taxRate": "0.2", "asset": "a"]))
         #expect(try graph.value("WorkOrder", "w", "totalCost") == "0.12")
@@ -15,7 +15,7 @@ import Testing
         #expect(try graph.value("Asset", "a", "maintenanceCost") == "0.2")
     }
 
-    @Test func derivedFromDerivedFollows() throws {
+    @Test func `derived from derived follows`() throws {
         let graph = try Graph(yaml: Models.rules)
         try graph.apply(
             graph.upsert("Item", "i", ["box": "b", "price": "1.25", "weight": 0.5]), graph.upsert("Box", "b"))
@@ -25,7 +25,7 @@ import Testing
         #expect(try graph.rows("SELECT count, weight, price, gross FROM Box") == [[2, 0.25, "2", "6"]])
     }
 
-    @Test func sumOverAJoinTableFollowsTheSummedValue() throws {
+    @Test func `sum over a join table follows the summed value`() throws {
         let graph = try Graph(yaml: Models.people)
         try graph.apply(graph.upsert("Person", "p", ["friends": ["q"]]), graph.upsert("Person", "q", ["salary": 5]))
         try graph.apply(graph.upsert("Person", "q", ["salary": 8]))
@@ -33,13 +33,13 @@ import Testing
         #expect(try graph.history(after: 1).sorted() == ["update Person p friendsSalary", "update Person q salary"])
     }
 
-    @Test func objectWithoutDestinationsHasNought() throws {
+    @Test func `object without destinations has nought`() throws {
         let graph = try Graph(yaml: Models.rules)
         try graph.apply(graph.upsert("Box", "b"))
         #expect(try graph.rows("SELECT count, weight, price, gross, marksSize FROM Box") == [[0, 0.0, "0", "0", 0]])
     }
 
-    @Test func divisionByNoughtIsNull() throws {
+    @Test func `division by nought is null`() throws {
         let graph = try Graph(
             yaml: """
                 entities:

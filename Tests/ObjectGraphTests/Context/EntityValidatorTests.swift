@@ -43,7 +43,7 @@ import Testing
         return try Graph(ObjectModel.parse(Self.yaml), options: options)
     }
 
-    @Test func eachKindOfChangeHasItsHook() throws {
+    @Test func `each kind of change has its hook`() throws {
         let calls = Calls()
         let graph = try graph(calls)
         try graph.apply(
@@ -52,7 +52,7 @@ import Testing
         #expect(calls.lines == ["insert m null→2", "update m 2→3", "delete m 3→3"])
     }
 
-    @Test func placeholderIsInsertedWhenItsOwnEventComes() throws {
+    @Test func `placeholder is inserted when its own event comes`() throws {
         let calls = Calls()
         let graph = try graph(calls)
         try graph.apply(graph.upsert("Chat", "c", ["messages": ["m"]]))
@@ -61,14 +61,14 @@ import Testing
         #expect(calls.lines == ["insert m null→1"])
     }
 
-    @Test func failureOfAHookFailsTheEventAndKeepsItsCode() throws {
+    @Test func `failure of a hook fails the event and keeps its code`() throws {
         let graph = try graph(Calls())
         try graph.apply(graph.upsert("Message", "m", ["size": 5]))
         #expect(try graph.apply(graph.upsert("Message", "m", ["size": 4])) == ["validation.1550"])
         #expect(try graph.column("SELECT size FROM Message") == [5])
     }
 
-    @Test(arguments: [1000, 0]) func deleteRuleCallsTheHookOfWhatGoesWithIt(_ threshold: Int) throws {
+    @Test(arguments: [1000, 0]) func `delete rule calls the hook of what goes with it`(_ threshold: Int) throws {
         let calls = Calls()
         let graph = try graph(calls, setDeletionThreshold: threshold)
         try graph.apply(
@@ -82,7 +82,7 @@ import Testing
         #expect(try graph.apply(graph.delete("Chat", "c")) == ["applied"])
     }
 
-    @Test func hooksAndLimitsFailTogether() throws {
+    @Test func `hooks and limits fail together`() throws {
         let graph = try graph(Calls())
         try graph.apply(graph.upsert("Message", "m", ["size": 5]))
         let result = try graph.apply([
@@ -96,7 +96,7 @@ import Testing
         #expect(failure.details.map(\.code).sorted() == [1550, 1650])
     }
 
-    @Test func savesOfEditingContextsAreAskedToo() throws {
+    @Test func `saves of editing contexts are asked too`() throws {
         let calls = Calls()
         let graph = try graph(calls)
         let context = try EditingContext(graph.writer, options: EditingContext.Options())
@@ -173,7 +173,7 @@ import Testing
         #expect(failure.details.map(\.identity) == ["m"] && failure.details.first?.objectID?.entity == "Message")
     }
 
-    @Test func validatorOfAnUnknownEntityIsRefused() throws {
+    @Test func `validator of an unknown entity is refused`() throws {
         var options = WriterContext.Options()
         options.validators["Massage"] = EntityValidator()
         #expect(throws: StoreError.self) { try Graph(ObjectModel.parse(Self.yaml), options: options) }

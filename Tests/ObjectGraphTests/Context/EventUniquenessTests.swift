@@ -47,13 +47,13 @@ import Testing
     }
 
     @Test(arguments: [nil, "error"])
-    func withoutAPolicyTheEventIsRefused(_ policy: String?) throws {
+    func `without a policy the event is refused`(_ policy: String?) throws {
         let graph = try graph(policy)
         #expect(try graph.apply(newcomer(graph)) == ["validation.1551"])
         #expect(try notes(graph).isEmpty)
     }
 
-    @Test func objectTrumpMergesIntoThePersistedObject() throws {
+    @Test func `object trump merges into the persisted object`() throws {
         let graph = try graph("objectTrump")
         #expect(try graph.apply(newcomer(graph)) == ["applied"])
         #expect(try members(graph) == [["ann", "New", "a@x", 40, 1, 6]])
@@ -62,7 +62,7 @@ import Testing
     }
 
     /// An older event wins what it states, but the object does not become older for it.
-    @Test func objectTrumpTakesNoVersionBack() throws {
+    @Test func `object trump takes no version back`() throws {
         let graph = try graph("objectTrump")
         try graph.apply(newcomer(graph, at: 4))
         #expect(try members(graph) == [["ann", "New", "a@x", 40, 1, 5]])
@@ -73,7 +73,7 @@ import Testing
         ("objectTrump", "u", ["b", "c"], "context"), ("storeTrump", "t", ["a", "b", "c"], "store"),
         ("rollback", "t", ["a"], "store"),
     ])
-    func linksFollowThePolicyToo(_ policy: String, _ boss: String, _ crew: [String], _ winner: String) throws {
+    func `links follow the policy too`(_ policy: String, _ boss: String, _ crew: [String], _ winner: String) throws {
         let graph = try Graph(
             yaml: """
                 model: unique
@@ -98,21 +98,21 @@ import Testing
         #expect(try StoreCheck.problems(graph).isEmpty)
     }
 
-    @Test func storeTrumpFillsWhatIsMissing() throws {
+    @Test func `store trump fills what is missing`() throws {
         let graph = try graph("storeTrump")
         try graph.apply(graph.upsert("Member", "ann", ["name": nil, "at": 5]))
         try graph.apply(newcomer(graph))
         #expect(try members(graph) == [["ann", "New", "a@x", 40, 1, 5]])
     }
 
-    @Test func rollbackChangesNothing() throws {
+    @Test func `rollback changes nothing`() throws {
         let graph = try graph("rollback")
         #expect(try graph.apply(newcomer(graph)) == ["applied"])
         #expect(try members(graph) == [["ann", "Ann", "a@x", 40, 1, 5]])
         #expect(try notes(graph).count == 2)
     }
 
-    @Test func overwriteDeletesTheOtherObject() throws {
+    @Test func `overwrite deletes the other object`() throws {
         let graph = try graph("overwrite")
         try graph.apply(newcomer(graph))
         #expect(try members(graph) == [["new", "New", "a@x", 18, 0, 6]])
@@ -121,14 +121,14 @@ import Testing
     }
 
     @Test(arguments: [(4, "Ann"), (6, "New")])
-    func lastWriterWinsByTheVersion(_ version: Int64, _ name: String) throws {
+    func `last writer wins by the version`(_ version: Int64, _ name: String) throws {
         let graph = try graph("lastWriterWins")
         try graph.apply(newcomer(graph, at: version))
         #expect(try members(graph)[0][1] == .text(name))
     }
 
     @Test(arguments: [("objectTrump", "validation.1551"), ("storeTrump", "applied"), ("overwrite", "applied")])
-    func twoObjectsThatAreThereDoNotBecomeOne(_ policy: String, _ outcome: String) throws {
+    func `two objects that are there do not become one`(_ policy: String, _ outcome: String) throws {
         let graph = try graph(policy)
         try graph.apply(graph.upsert("Member", "bob", ["name": "Bob", "at": 1]))
         #expect(try graph.apply(graph.upsert("Member", "bob", ["email": "a@x", "name": "Rob", "at": 7])) == [outcome])
@@ -139,7 +139,7 @@ import Testing
         }
     }
 
-    @Test func chunksMakeNoDifference() throws {
+    @Test func `chunks make no difference`() throws {
         for policy in ["objectTrump", "storeTrump", "rollback", "overwrite", "lastWriterWins"] {
             let (one, two) = (try graph(policy), try graph(policy))
             let events = [
@@ -156,7 +156,7 @@ import Testing
         }
     }
 
-    @Test func anEventThatFailsLeavesNoNote() throws {
+    @Test func `an event that fails leaves no note`() throws {
         let graph = try graph("objectTrump")
         let event = ChangeSet([
             graph.model.upsert("Member", "new", [("email", "a@x"), ("name", "New")]),

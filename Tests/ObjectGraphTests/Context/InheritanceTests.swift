@@ -9,7 +9,7 @@ import Testing
 @Suite struct InheritanceTests {
     private func graph(_ way: DeletionWay = .inMemory) throws -> Graph { try way.graph(Models.hierarchy) }
 
-    @Test func aHierarchyIsOneTableWithAViewForEachSubentity() throws {
+    @Test func `a hierarchy is one table with a view for each sub-entity`() throws {
         let graph = try graph()
         try graph.apply(graph.upsert("Note", "n", ["title": "a"]), graph.upsert("Step", "s", ["points": 3]))
         #expect(
@@ -26,14 +26,14 @@ import Testing
         #expect(try graph.damage() == "")
     }
 
-    @Test func modelsWithoutHierarchiesKeepTheirLayoutAndHash() throws {
+    @Test func `models without hierarchies keep their layout and hash`() throws {
         #expect(try configuredModel("chat").hash == "108a5f3add8013f6")
         #expect(try configuredModel("work-orders").hash == "9f5ac936caafe347")
         let graph = try Graph(configuredModel("chat"))
         #expect(try graph.column("SELECT name FROM pragma_table_info('Chat') WHERE name = '_entity'") == [])
     }
 
-    @Test func identitiesAndKeysAreSharedByTheHierarchy() throws {
+    @Test func `identities and keys are shared by the hierarchy`() throws {
         let graph = try graph()
         try graph.apply(graph.upsert("Note", "x"))
         #expect(try graph.apply(graph.upsert("Task", "x")) == ["entity.mismatch"])
@@ -47,7 +47,7 @@ import Testing
 
     /// The relationships of entities beside each other have the same places in their lists. An event that names an object by
     /// the wrong entity looks one of them up in the same chunk, which must not count for the other.
-    @Test func anEventOfAnotherEntityHidesNoRelationship() throws {
+    @Test func `an event of another entity hides no relationship`() throws {
         let graph = try Graph(
             yaml: """
                 model: kinds
@@ -71,13 +71,13 @@ import Testing
         #expect(try graph.damage() == "")
     }
 
-    @Test func anAbstractEntityHasNoObjectsOfItsOwn() throws {
+    @Test func `an abstract entity has no objects of its own`() throws {
         let graph = try graph()
         #expect(try graph.apply(graph.upsert("Item", "x", ["title": "a"])) == ["entity.abstract"])
         #expect(try graph.identities("Item") == [])
     }
 
-    @Test func anEventOfAParentUpdatesAnObjectOfASubentity() throws {
+    @Test func `an event of a parent updates an object of a sub-entity`() throws {
         let graph = try graph()
         try graph.apply(graph.upsert("Task", "t", ["points": 2]))
         #expect(try graph.apply(graph.upsert("Item", "t", ["title": "new"])) == ["applied"])
@@ -88,7 +88,7 @@ import Testing
         #expect(try graph.column("SELECT entity FROM _tombstone") == ["Item"])
     }
 
-    @Test func aPlaceholderOfAParentGetsItsEntityWithItsOwnEvent() throws {
+    @Test func `a placeholder of a parent gets its entity with its own event`() throws {
         for isSplit in [false, true] {
             let graph = try graph()
             let events = [
@@ -106,7 +106,7 @@ import Testing
         }
     }
 
-    @Test func aPlaceholderOfAnAbstractEntityIsSound() throws {
+    @Test func `a placeholder of an abstract entity is sound`() throws {
         let graph = try graph()
         try graph.apply(graph.upsert("Folder", "f", ["items": ["a"]]))
         #expect(try graph.rows("SELECT id, _entity, _placeholder FROM Item") == [["a", "Item", 1]])
@@ -116,7 +116,7 @@ import Testing
         #expect(try graph.history().contains("update Note a weight,body"))
     }
 
-    @Test func anObjectIsOfTheMostSpecialEntityThatNamesItInWhateverOrder() throws {
+    @Test func `an object is of the most special entity that names it in whatever order`() throws {
         let orders: [[Int]] = [[0, 1, 2], [1, 2, 0], [2, 1, 0], [2, 0, 1]]
         var dumps: Set<[String]> = []
         for order in orders {
@@ -135,7 +135,7 @@ import Testing
         #expect(dumps.count == 1)
     }
 
-    @Test func whatASubentityRequiresIsAskedOnceItIsOne() throws {
+    @Test func `what a sub-entity requires is asked once it is one`() throws {
         let yaml = Models.hierarchy.replacingOccurrences(
             of: "size: { type: double, optional: true }", with: "size: { type: double }")
         let graph = try Graph(yaml: yaml)
@@ -145,7 +145,7 @@ import Testing
         #expect(try graph.apply(graph.upsert("Step", "x", ["size": 1.0])) == ["applied"])
     }
 
-    @Test func derivedValuesOfASubentityCountWhatWasThereBefore() throws {
+    @Test func `derived values of a sub-entity count what was there before`() throws {
         let graph = try graph()
         try graph.apply(graph.upsert("Label", "l", ["items": ["x"]]), graph.upsert("Label", "m", ["items": ["x"]]))
         try graph.apply(graph.upsert("Task", "x"))
@@ -157,7 +157,7 @@ import Testing
         #expect(try graph.damage() == "")
     }
 
-    @Test func attributesOfOneNameBesideEachOtherKeepTheirTypes() throws {
+    @Test func `attributes of one name beside each other keep their types`() throws {
         let graph = try graph()
         try graph.apply(graph.upsert("Note", "n", ["extra": "12"]), graph.upsert("Task", "t", ["extra": 12]))
         #expect(
@@ -170,7 +170,7 @@ import Testing
             ])
     }
 
-    @Test func fetchingAnEntityIncludesItsSubentities() throws {
+    @Test func `fetching an entity includes its sub-entities`() throws {
         let graph = try graph()
         try graph.apply(
             graph.upsert("Task", "t", ["points": 1]), graph.upsert("Step", "s", ["points": 2]),
@@ -188,7 +188,7 @@ import Testing
         #expect(try fetched("Note") == ["n"])
     }
 
-    @Test(arguments: DeletionWay.allCases) func cascadesReachEverySubentityAndHistoryNamesEachByItsOwn(
+    @Test(arguments: DeletionWay.allCases) func `cascades reach every sub-entity and history names each by its own`(
         _ way: DeletionWay
     )
         throws
@@ -218,7 +218,9 @@ import Testing
         #expect(try graph.apply(graph.upsert("Item", "t", ["v": 4])) == ["stale"])
     }
 
-    @Test(arguments: DeletionWay.allCases) func rulesOfASubentityApplyToInheritedReferencesToo(_ way: DeletionWay)
+    @Test(arguments: DeletionWay.allCases) func `rules of a sub-entity apply to inherited references too`(
+        _ way: DeletionWay
+    )
         throws
     {
         let graph = try graph(way)
@@ -233,7 +235,7 @@ import Testing
         #expect(try graph.value("SELECT count(*) FROM Folder_pinned") == 0)
     }
 
-    @Test func anUndoneEventLeavesTheEntityAsItWas() throws {
+    @Test func `an undone event leaves the entity as it was`() throws {
         let graph = try graph()
         try graph.apply(
             graph.upsert("Folder", "f", ["items": ["x"]]), graph.upsert("Step", "a", ["title": "t", "points": 1]))
@@ -247,7 +249,7 @@ import Testing
     }
 
     @Test(.onlyInSQLite("it damages rows with SQL"))
-    func verifyFindsWhatIsWrongWithEntities() throws {
+    func `verify finds what is wrong with entities`() throws {
         let graph = try graph()
         try graph.apply(graph.upsert("Note", "n"), graph.upsert("Note", "m"))
         _ = try graph.writer.write("damage") { connection in
@@ -259,7 +261,7 @@ import Testing
         #expect(problems.contains("is a Item, which is abstract, and no placeholder"))
     }
 
-    @Test func dumpsShowEachObjectOnceUnderItsOwnEntity() throws {
+    @Test func `dumps show each object once under its own entity`() throws {
         let graph = try graph()
         try graph.apply(
             graph.upsert("Note", "n"), graph.upsert("Step", "s", ["task": "t"]),

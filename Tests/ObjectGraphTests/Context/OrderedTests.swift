@@ -20,7 +20,7 @@ import Testing
 
     private static let names = ["entries", "loose", "friends"]
 
-    @Test(arguments: names) func aListSetsTheOrderAndAnotherChangesIt(_ name: String) throws {
+    @Test(arguments: names) func `a list sets the order and another changes it`(_ name: String) throws {
         for isSplit in [false, true] {
             let graph = try graph()
             let events = [
@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test(arguments: names) func addingPutsBehindAndKeepsWhatIsThere(_ name: String) throws {
+    @Test(arguments: names) func `adding puts behind and keeps what is there`(_ name: String) throws {
         for isSplit in [false, true] {
             let graph = try graph()
             let events = [
@@ -46,13 +46,13 @@ import Testing
         }
     }
 
-    @Test(arguments: names) func anIdentityThatStandsTwiceCountsOnce(_ name: String) throws {
+    @Test(arguments: names) func `an identity that stands twice counts once`(_ name: String) throws {
         let graph = try graph()
         try graph.apply(graph.upsert("List", "l", [name: ["b", "a", "b", "c", "a"]]))
         #expect(try list(graph, "List", "l", name) == ["b", "a", "c"])
     }
 
-    @Test(arguments: names) func aReorderingAloneIsAChangeOfTheOwner(_ name: String) throws {
+    @Test(arguments: names) func `a reordering alone is a change of the owner`(_ name: String) throws {
         let graph = try graph()
         try graph.apply(graph.upsert("List", "l", [name: ["a", "b", "c"]]))
         let token = try graph.store.read { try $0.lastToken() }
@@ -63,7 +63,7 @@ import Testing
         #expect(try list(graph, "List", "l", name) == ["c", "a", "b"])
     }
 
-    @Test func theOtherSideAppendsToTheList() throws {
+    @Test func `the other side appends to the list`() throws {
         for isSplit in [false, true] {
             let graph = try graph()
             let events = [
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test func onlyTheOrderedSideOfManyToManyHasAnOrder() throws {
+    @Test func `only the ordered side of many-to-many has an order`() throws {
         let graph = try graph()
         try graph.apply(
             graph.upsert("Entry", "e", ["liked": ["m", "l"]]), graph.upsert("List", "n", ["fans": ["e", "d"]]),
@@ -91,7 +91,7 @@ import Testing
         #expect(try graph.value("Entry", "e", "liked") == "[\"m\",\"l\",\"n\"]")
     }
 
-    @Test func bothSidesOfManyToManyMayHaveAnOrder() throws {
+    @Test func `both sides of many-to-many may have an order`() throws {
         let graph = try Graph(yaml: Models.hierarchy)
         try graph.apply(
             graph.upsert("Note", "n", ["labels": ["b", "a"]]), graph.upsert("Task", "t", ["labels": ["a", "b"]]),
@@ -102,7 +102,7 @@ import Testing
         #expect(try graph.damage() == "")
     }
 
-    @Test(arguments: DeletionWay.allCases) func deletionsLeaveGapsWithoutHarm(_ way: DeletionWay) throws {
+    @Test(arguments: DeletionWay.allCases) func `deletions leave gaps without harm`(_ way: DeletionWay) throws {
         let graph = try graph(way)
         for name in Self.names where name != "friends" {
             try graph.apply(graph.upsert("List", "l", [name: ["a", "b", "c"]]))
@@ -118,7 +118,7 @@ import Testing
         #expect(try graph.damage() == "")
     }
 
-    @Test func anUndoneEventLeavesTheOrderAsItWas() throws {
+    @Test func `an undone event leaves the order as it was`() throws {
         let yaml = Models.ordered.replacingOccurrences(
             of: "entries: { to: Entry, many: true,", with: "entries: { to: Entry, many: true, maxCount: 3,")
         let graph = try Graph(yaml: yaml)
@@ -132,7 +132,7 @@ import Testing
     }
 
     @Test(.onlyInSQLite("it damages rows with SQL"))
-    func verifyFindsPlacesThatAreMissingOrTakenTwice() throws {
+    func `verify finds places that are missing or taken twice`() throws {
         let graph = try graph()
         try graph.apply(graph.upsert("List", "l", ["entries": ["a", "b", "c"], "loose": ["a", "b"]]))
         _ = try graph.writer.write("damage") { connection in

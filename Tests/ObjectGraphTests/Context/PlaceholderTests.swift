@@ -4,7 +4,7 @@ import Testing
 @testable import GraphCore
 
 @Suite struct PlaceholderTests {
-    @Test func unknownReferenceMakesAPlaceholderThatItsEventCompletes() throws {
+    @Test func `unknown reference makes a placeholder that its event completes`() throws {
         let graph = try Graph(configuredModel("work-orders"))
         let first = try graph.apply([graph.upsert("ChecklistItem", "i", ["workOrder": "w", "minutes": 5])])
         #expect(first.placeholderCount == 1)
@@ -20,7 +20,7 @@ import Testing
         #expect(counts.objects == 1 && counts.placeholders == 0)
     }
 
-    @Test func placeholderOfAFailedEventIsGone() throws {
+    @Test func `placeholder of a failed event is gone`() throws {
         let graph = try Graph(configuredModel("work-orders"))
         let result = try graph.apply([graph.upsert("Note", "n", ["author": "t"]), graph.upsert("Technician", "u")])
         #expect(result.outcomes.map(\.word) == ["validation.1570", "applied"])
@@ -28,7 +28,7 @@ import Testing
         #expect(try graph.identities("Technician") == ["u"])
     }
 
-    @Test func rejectFailsTheEvent() throws {
+    @Test func `reject fails the event`() throws {
         let graph = try Graph(yaml: Models.strict)
         #expect(try graph.apply(graph.upsert("Line", "l", ["product": "p"])) == ["reference.missing"])
         #expect(
@@ -36,7 +36,7 @@ import Testing
                 == ["applied", "applied"])
     }
 
-    @Test func countsHoldOnceTheEventHasCome() throws {
+    @Test func `counts hold once the event has come`() throws {
         let graph = try Graph(yaml: Models.rules)
         #expect(try graph.apply(graph.upsert("Box", "a", ["tags": ["t"]])) == ["applied"])
         #expect(try graph.apply(graph.upsert("Tag", "t")) == ["validation.1580"])

@@ -10,7 +10,7 @@ import Testing
 /// `INGEST_TEST_RUNS=n` makes the runs more.
 @Suite struct RandomisedTests {
     @Test(arguments: ["rules", "people", "strict", "awkward", "derived", "hierarchy", "ordered", "chat", "work-orders"])
-    func everyWayOfChunkingGivesWhatTheReferenceGives(_ name: String) throws {
+    func `every way of chunking gives what the reference gives`(_ name: String) throws {
         let model = try Self.model(name)
         let environment = ProcessInfo.processInfo.environment
         if let seed = environment["INGEST_TEST_SEED"].flatMap({ UInt64($0) }) { return run(name, model, seed: seed) }
@@ -20,7 +20,7 @@ import Testing
     }
 
     /// Models are made at random too; a failure prints the model, and its seed makes both again.
-    @Test func everyModelKeepsTheRules() throws {
+    @Test func `every model keeps the rules`() throws {
         let environment = ProcessInfo.processInfo.environment
         if let seed = environment["INGEST_TEST_SEED"].flatMap({ UInt64($0) }) { return try runRandomModel(seed) }
         let count = environment["INGEST_TEST_RUNS"].flatMap { UInt64($0) } ?? 60

@@ -4,7 +4,7 @@ import Testing
 @testable import GraphCore
 
 @Suite struct RelationshipTests {
-    @Test func inversesFollowEitherSide() throws {
+    @Test func `inverses follow either side`() throws {
         let graph = try Graph(configuredModel("chat"))
         try graph.apply(
             graph.upsert("Chat", "c", ["members": ["a", "b"]]), graph.upsert("Member", "b", ["chats": .add("d")]))
@@ -16,7 +16,7 @@ import Testing
         #expect(try graph.value("Chat", "d", "membersCount") == 1)
     }
 
-    @Test func replaceLetsGoOfTheOthers() throws {
+    @Test func `replace drops the others`() throws {
         let graph = try Graph(configuredModel("chat"))
         try graph.apply(graph.upsert("Chat", "c", ["members": ["a", "b"]]))
         try graph.apply(graph.upsert("Chat", "c", ["members": ["b", "x", "b"]]))
@@ -26,14 +26,14 @@ import Testing
         #expect(try graph.value("SELECT count(*) FROM Chat_members") == 0)
     }
 
-    @Test func movingADestinationKeepsBothCountsRight() throws {
+    @Test func `moving a destination keeps both counts right`() throws {
         let graph = try Graph(configuredModel("chat"))
         try graph.apply(graph.upsert("Message", "x", ["chat": "c"]), graph.upsert("Message", "y", ["chat": "c"]))
         try graph.apply(graph.upsert("Message", "x", ["chat": "d"]), graph.upsert("Chat", "e", ["messages": .add("y")]))
         #expect(try graph.column("SELECT messagesCount FROM Chat ORDER BY id") == [0, 1, 1])
     }
 
-    @Test func oneToOneIsExclusive() throws {
+    @Test func `one-to-one is exclusive`() throws {
         let graph = try Graph(yaml: Models.people)
         try graph.apply(graph.upsert("Person", "p", ["badge": "x"]), graph.upsert("Person", "q", ["badge": "y"]))
         try graph.apply(graph.upsert("Badge", "x", ["holder": "q"]))
@@ -43,7 +43,7 @@ import Testing
         #expect(try StoreCheck.problems(graph) == [])
     }
 
-    @Test func ownInverseOneToOneIsMutual() throws {
+    @Test func `own inverse one-to-one is mutual`() throws {
         let graph = try Graph(yaml: Models.people)
         try graph.apply(graph.upsert("Person", "p", ["spouse": "q"]), graph.upsert("Person", "r", ["spouse": "s"]))
         try graph.apply(graph.upsert("Person", "p", ["spouse": "r"]))
@@ -54,7 +54,7 @@ import Testing
         #expect(try graph.rows("SELECT id, spouse FROM Person_readable WHERE spouse IS NOT NULL") == [["p", "p"]])
     }
 
-    @Test func ownInverseManyToManyIsSymmetric() throws {
+    @Test func `own inverse many-to-many is symmetric`() throws {
         let graph = try Graph(yaml: Models.people)
         try graph.apply(
             graph.upsert("Person", "p", ["friends": ["q", "r", "p"]]), graph.upsert("Person", "q", ["salary": 10]))
@@ -68,7 +68,7 @@ import Testing
         #expect(try graph.rows("SELECT friendsCount, friendsSalary FROM Person ORDER BY id") == [[1, 0], [0, 0]])
     }
 
-    @Test func managersAndReports() throws {
+    @Test func `managers and reports`() throws {
         let graph = try Graph(yaml: Models.people)
         try graph.apply(
             graph.upsert("Person", "a", ["manager": "boss", "salary": 3]), graph.upsert("Person", "b", ["salary": 4]),
@@ -81,7 +81,7 @@ import Testing
             ])
     }
 
-    @Test func withoutInverseManyMayShareADestination() throws {
+    @Test func `without inverse many may share a destination`() throws {
         let graph = try Graph(yaml: Models.rules)
         try graph.apply(
             graph.upsert("Box", "a", ["marks": ["m"]]), graph.upsert("Box", "b", ["marks": ["m"], "mark": "m"]))
@@ -93,7 +93,7 @@ import Testing
         #expect(try graph.history(after: 2) == ["delete Box a"])
     }
 
-    @Test func countsAreLimited() throws {
+    @Test func `counts are limited`() throws {
         let graph = try Graph(yaml: Models.rules)
         #expect(try graph.apply(graph.upsert("Tag", "t", ["boxes": ["a"]])) == ["validation.1580"])
         #expect(try graph.apply(graph.upsert("Tag", "t", ["boxes": ["a", "b", "c", "d", "e"]])) == ["validation.1590"])
@@ -102,7 +102,7 @@ import Testing
         #expect(try graph.apply(graph.upsert("Tag", "t", ["boxes": []])) == ["applied"])
     }
 
-    @Test func requiredToManyNeedsOneFromTheStart() throws {
+    @Test func `required to-many needs one from the start`() throws {
         let graph = try Graph(yaml: Models.strict)
         #expect(try graph.apply(graph.upsert("Order", "o")) == ["validation.1580"])
         #expect(try graph.apply(graph.upsert("Order", "o", ["lines": ["a", "b"]])) == ["applied"])

@@ -6,7 +6,7 @@ import Testing
 @Suite struct TombstoneTests {
     private func chats() throws -> Graph { try Graph(configuredModel("chat")) }
 
-    @Test func olderVersionIsStaleAndAnEqualOneApplies() throws {
+    @Test func `older version is stale and an equal one applies`() throws {
         let graph = try chats()
         let outcomes = try graph.apply(
             graph.upsert("Chat", "c", ["title": "a", "updatedAt": 5]),
@@ -16,14 +16,14 @@ import Testing
         #expect(try graph.rows("SELECT title, updatedAt FROM Chat") == [["d", 5]])
     }
 
-    @Test func olderDeletionIsStale() throws {
+    @Test func `older deletion is stale`() throws {
         let graph = try chats()
         try graph.apply(graph.upsert("Chat", "c", ["updatedAt": 5]))
         #expect(try graph.apply(graph.delete("Chat", "c", version: 4)) == ["stale"])
         #expect(try graph.apply(graph.delete("Chat", "c", version: 5)) == ["applied"])
     }
 
-    @Test func versionsDecideBeforeTimes() throws {
+    @Test func `versions decide before times`() throws {
         let graph = try chats()
         try graph.apply(graph.delete("Chat", "c", version: 5, time: 100))
         #expect(try graph.apply(graph.upsert("Chat", "c", ["updatedAt": 5], time: 200)) == ["stale"])
@@ -31,21 +31,21 @@ import Testing
         #expect(try graph.tombstones() == [])
     }
 
-    @Test func timesDecideWhereAVersionIsLacking() throws {
+    @Test func `times decide where a version is lacking`() throws {
         let graph = try chats()
         try graph.apply(graph.delete("Chat", "c", version: 5, time: 100))
         #expect(try graph.apply(graph.upsert("Chat", "c", time: 100)) == ["stale"])
         #expect(try graph.apply(graph.upsert("Chat", "c", time: 101)) == ["applied"])
     }
 
-    @Test func arrivalDecidesWhereNothingCompares() throws {
+    @Test func `arrival decides where nothing compares`() throws {
         let graph = try chats()
         try graph.apply(graph.delete("Chat", "c", version: 5))
         #expect(try graph.apply(graph.upsert("Chat", "c", ["title": "back"], time: 1)) == ["applied"])
         #expect(try graph.value("Chat", "c", "title") == "back")
     }
 
-    @Test func recreatedObjectIsANewOne() throws {
+    @Test func `recreated object is a new one`() throws {
         let graph = try chats()
         try graph.apply(graph.upsert("Chat", "c", ["title": "a", "members": ["m"]]))
         let result = try graph.apply([graph.delete("Chat", "c"), graph.upsert("Chat", "c")])
@@ -74,7 +74,7 @@ import Testing
         #expect(tombstones.contains { $0.prefix(2) == ["Chat", "c"] })
     }
 
-    @Test func mentionNewerThanTheDeletionMakesAPlaceholder() throws {
+    @Test func `mention newer than the deletion makes a placeholder`() throws {
         let graph = try chats()
         try graph.apply(graph.delete("Chat", "c", version: 50, time: 50))
         #expect(try graph.apply(graph.upsert("Message", "x", ["chat": "c"], time: 51)) == ["applied"])
@@ -85,7 +85,7 @@ import Testing
         #expect(try graph.tombstones() == [])
     }
 
-    @Test(arguments: [true, false]) func existingMessageFollowsItsDeletedChat(_ isOneChunk: Bool) throws {
+    @Test(arguments: [true, false]) func `existing message follows its deleted chat`(_ isOneChunk: Bool) throws {
         let graph = try chats()
         let events = [
             graph.delete("Chat", "c", time: 50), graph.upsert("Message", "x", ["chat": "d"]),
@@ -99,7 +99,7 @@ import Testing
         #expect(try graph.tombstones() == [["Chat", "c", nil, 50], ["Message", "x", 50, 50]])
     }
 
-    @Test func nullifyTurnsTheMentionIntoNull() throws {
+    @Test func `nullify turns the mention into null`() throws {
         let graph = try chats()
         try graph.apply(graph.delete("Member", "m", time: 50))
         #expect(try graph.apply(graph.upsert("Message", "x", ["chat": "c", "sender": "m"])) == ["applied"])
@@ -107,14 +107,14 @@ import Testing
         #expect(try graph.identities("Member") == [])
     }
 
-    @Test func denyRefusesTheMention() throws {
+    @Test func `deny refuses the mention`() throws {
         let graph = try Graph(configuredModel("work-orders"))
         try graph.apply(graph.delete("Asset", "a"))
         #expect(try graph.apply(graph.upsert("WorkOrder", "w", ["asset": "a"])) == ["reference.deleted"])
         #expect(try graph.identities("WorkOrder") == [])
     }
 
-    @Test func listsSkipTheGone() throws {
+    @Test func `lists skip the gone`() throws {
         let graph = try chats()
         try graph.apply(graph.delete("Member", "m", time: 50))
         #expect(try graph.apply(graph.upsert("Chat", "c", ["members": ["m", "n"]])) == ["applied"])

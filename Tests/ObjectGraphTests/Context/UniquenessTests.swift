@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    @Test func valuesThatAreUniqueTogetherMayRepeatAlone() throws {
+    @Test func `values that are unique together may repeat alone`() throws {
         try both(Models.ordered) { graph, apply in
             let outcomes = try apply([
                 graph.upsert("List", "a", ["tenant": "x", "number": 1]),
@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test func eachOfSeveralConstraintsIsChecked() throws {
+    @Test func `each of several constraints is checked`() throws {
         try both(Models.ordered) { graph, apply in
             let outcomes = try apply([
                 graph.upsert("List", "a", ["tenant": "x", "number": 1, "mail": "m"]),
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func nullsDoNotCollide() throws {
+    @Test func `nulls do not collide`() throws {
         try both(Models.ordered) { graph, apply in
             let outcomes = try apply([
                 graph.upsert("List", "a", ["tenant": "x"]), graph.upsert("List", "b", ["tenant": "x"]),
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test func partsThatComeWithDifferentEventsAreCheckedTogether() throws {
+    @Test func `parts that come with different events are checked together`() throws {
         let graph = try graph()
         try graph.apply(graph.upsert("List", "a", ["tenant": "x", "number": 1]), graph.upsert("List", "b"))
         #expect(
@@ -66,7 +66,7 @@ import Testing
         #expect(try graph.rows("SELECT tenant, number FROM List WHERE id = 'b'") == [["x", nil]])
     }
 
-    @Test func valuesMayPassFromOneObjectToAnother() throws {
+    @Test func `values may pass from one object to another`() throws {
         try both(Models.ordered) { graph, apply in
             let outcomes = try apply([
                 graph.upsert("List", "a", ["tenant": "x", "number": 1]),
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    @Test func aToOneRelationshipMayBePartOfAConstraint() throws {
+    @Test func `a to-one relationship may be part of a constraint`() throws {
         try both(Models.ordered) { graph, apply in
             let outcomes = try apply([
                 graph.upsert("Entry", "a", ["list": "l", "name": "n"]),
@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    @Test func anInheritedConstraintHoldsOverTheWholeHierarchy() throws {
+    @Test func `an inherited constraint holds over the whole hierarchy`() throws {
         try both(Models.hierarchy) { graph, apply in
             let outcomes = try apply([
                 graph.upsert("Note", "n", ["folder": "f", "place": 1]),
@@ -109,7 +109,7 @@ import Testing
         }
     }
 
-    @Test func aConstraintOfASubentityBindsOnlyWhatIsBelowIt() throws {
+    @Test func `a constraint of a sub-entity binds only what is below it`() throws {
         try both(Models.hierarchy) { graph, apply in
             let outcomes = try apply([
                 graph.upsert("Task", "t", ["title": "a", "points": 1]),
@@ -126,7 +126,7 @@ import Testing
         }
     }
 
-    @Test func becomingASubentityMeetsItsConstraints() throws {
+    @Test func `becoming a sub-entity meets its constraints`() throws {
         try both(Models.hierarchy) { graph, apply in
             let outcomes = try apply([
                 graph.upsert("Step", "s", ["title": "a", "points": 1]),
@@ -137,7 +137,7 @@ import Testing
         }
     }
 
-    @Test func theMessageNamesThePropertiesAndNoValue() throws {
+    @Test func `the message names the properties and no value`() throws {
         let graph = try graph()
         let result = try graph.apply([
             graph.upsert("List", "a", ["tenant": "secret", "number": 1]),
@@ -148,7 +148,7 @@ import Testing
         #expect(!failure.description.contains("secret"))
     }
 
-    @Test func theStoreHoldsTheConstraintsToo() throws {
+    @Test func `the store holds the constraints too`() throws {
         let graph = try Graph(yaml: Models.hierarchy)
         let indexes = try graph.column("SELECT sql FROM sqlite_master WHERE sql LIKE 'CREATE UNIQUE%' ORDER BY name")
             .map { $0.text ?? "" }

@@ -4,27 +4,27 @@ import Testing
 @testable import GraphCore
 
 @Suite struct UpsertTests {
-    @Test func absentLeavesAloneAndNullClears() throws {
+    @Test func `absent leaves alone and null clears`() throws {
         let graph = try Graph(configuredModel("chat"))
         try graph.apply(graph.upsert("Member", "m1", ["name": "Ann", "email": "a@b.c"]))
         try graph.apply(graph.upsert("Member", "m1", ["email": nil]))
         #expect(try graph.rows("SELECT name, email FROM Member") == [["Ann", nil]])
     }
 
-    @Test func newObjectTakesDefaults() throws {
+    @Test func `new object takes defaults`() throws {
         let graph = try Graph(configuredModel("work-orders"))
         try graph.apply(graph.upsert("WorkOrder", "w1"))
         #expect(try graph.rows("SELECT status, priority, taxRate FROM WorkOrder") == [["open", 3, "0"]])
     }
 
-    @Test func explicitNullOverridesADefaultAndFailsWhereRequired() throws {
+    @Test func `explicit null overrides a default and fails where required`() throws {
         let graph = try Graph(configuredModel("work-orders"))
         let outcomes = try graph.apply(graph.upsert("WorkOrder", "w1", ["priority": nil]))
         #expect(outcomes == ["validation.1570"])
         #expect(try graph.identities("WorkOrder") == [])
     }
 
-    @Test func failedEventDoesNotHarmItsNeighbours() throws {
+    @Test func `failed event does not harm its neighbours`() throws {
         let graph = try Graph(configuredModel("work-orders"))
         let outcomes = try graph.apply(
             graph.upsert("WorkOrder", "w1", ["title": "one"]),
@@ -35,7 +35,7 @@ import Testing
         #expect(try graph.identities("Technician") == [])
     }
 
-    @Test func eventIsWholeOrNotAtAll() throws {
+    @Test func `event is whole or not at all`() throws {
         let graph = try Graph(configuredModel("chat"))
         let event = ChangeSet([
             graph.model.upsert("Member", "a", [("name", "Ann")]),
@@ -45,7 +45,7 @@ import Testing
         #expect(try graph.identities("Member") == [])
     }
 
-    @Test func nestedObjectsComeFirstAndLinkUp() throws {
+    @Test func `nested objects come first and link up`() throws {
         let graph = try Graph(configuredModel("chat"))
         let event = ChangeSet([
             graph.model.upsert("Message", "x1", [("body", "hi")]), graph.model.upsert("Message", "x2", []),
@@ -56,12 +56,12 @@ import Testing
         #expect(try graph.value("Message", "x2", "chat") == "c1")
     }
 
-    @Test func requiredReferenceThatNobodySetsFails() throws {
+    @Test func `required reference that nobody sets fails`() throws {
         let graph = try Graph(configuredModel("chat"))
         #expect(try graph.apply(graph.upsert("Message", "x1", ["body": "hi"])) == ["validation.1570"])
     }
 
-    @Test func textsAreToldApartByTheirBytes() throws {
+    @Test func `texts are told apart by their bytes`() throws {
         // The two spellings of é are equal to Swift, and two identities to SQLite.
         let graph = try Graph(configuredModel("chat"))
         try graph.apply(
@@ -73,13 +73,13 @@ import Testing
         #expect(try graph.value("SELECT length(name) FROM Member WHERE id = 'x'") == 2)
     }
 
-    @Test func derivedValuesInEventsAreIgnored() throws {
+    @Test func `derived values in events are ignored`() throws {
         let graph = try Graph(configuredModel("chat"))
         try graph.apply(graph.upsert("Chat", "c1", ["membersCount": 7, "members": ["a"]]))
         #expect(try graph.value("Chat", "c1", "membersCount") == 1)
     }
 
-    @Test func nothingChangedLeavesNoHistory() throws {
+    @Test func `nothing changed leaves no history`() throws {
         let graph = try Graph(configuredModel("chat"))
         let event = graph.upsert("Chat", "c1", ["title": "t", "members": ["a", "b"]])
         #expect(try graph.apply([event]).token == 1)

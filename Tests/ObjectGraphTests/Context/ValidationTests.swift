@@ -27,7 +27,7 @@ import Testing
             ("price", "0.49", 1620), ("price", "10.01", 1610), ("at", 1, 1640), ("at", 4_000_000_000_000_000, 1630),
             ("bytes", .blob([1, 2, 3]), 1660), ("must", nil, 1570),
         ] as [(String, Value, Int)])
-    func valueBeyondALimitHasItsCode(_ property: String, _ value: Value, _ code: Int) throws {
+    func `value beyond a limit has its code`(_ property: String, _ value: Value, _ code: Int) throws {
         let graph = try Graph(yaml: Self.yaml)
         let result = try graph.apply([
             graph.upsert("Thing", "t", [:]), graph.upsert("Thing", "t", [property: .value(value)]),
@@ -40,7 +40,7 @@ import Testing
         #expect(failure.description.contains("Thing.\(property)"))
     }
 
-    @Test func boundsAreInclusiveAndCharactersCount() throws {
+    @Test func `bounds are inclusive and characters count`() throws {
         let graph = try Graph(yaml: Self.yaml.replacingPattern())
         let outcomes = try graph.apply(
             graph.upsert("Thing", "a", ["amount": 1, "price": "10"]), graph.upsert("Thing", "b", ["amount": 5]),
@@ -49,7 +49,7 @@ import Testing
         #expect(outcomes == ["applied", "applied", "applied"])
     }
 
-    @Test func uniqueValuesAreUnique() throws {
+    @Test func `unique values are unique`() throws {
         let graph = try Graph(yaml: Self.yaml)
         let outcomes = try graph.apply(
             graph.upsert("Thing", "a", ["code": "1"]), graph.upsert("Thing", "b", ["code": "1"]),
@@ -62,7 +62,7 @@ import Testing
             ])
     }
 
-    @Test func exchangingUniqueValuesThroughAThirdIsOneChunk() throws {
+    @Test func `exchanging unique values through a third is one chunk`() throws {
         let graph = try Graph(yaml: Self.yaml)
         try graph.apply(graph.upsert("Thing", "a", ["code": "1"]), graph.upsert("Thing", "b", ["code": "2"]))
         // The two updates cannot be written one after the other in either order.
@@ -77,7 +77,7 @@ import Testing
         #expect(try graph.history(after: 1) == ["update Thing a code", "update Thing b code", "insert Thing e"])
     }
 
-    @Test func oneEventMayExchangeUniqueValues() throws {
+    @Test func `one event may exchange unique values`() throws {
         let graph = try Graph(yaml: Self.yaml)
         try graph.apply(graph.upsert("Thing", "a", ["code": "1"]), graph.upsert("Thing", "b", ["code": "2"]))
         let event = ChangeSet([
@@ -87,7 +87,7 @@ import Testing
         #expect(try graph.column("SELECT code FROM Thing ORDER BY id") == ["2", "1"])
     }
 
-    @Test func directExchangeOfUniqueValuesFailsEventByEvent() throws {
+    @Test func `direct exchange of unique values fails event by event`() throws {
         let graph = try Graph(yaml: Self.yaml)
         try graph.apply(graph.upsert("Thing", "a", ["code": "1"]), graph.upsert("Thing", "b", ["code": "2"]))
         let outcomes = try graph.apply(
@@ -95,7 +95,7 @@ import Testing
         #expect(outcomes == ["validation.1551", "validation.1551"])
     }
 
-    @Test func allFailuresOfAnObjectComeAtOnce() throws {
+    @Test func `all failures of an object come at once`() throws {
         let graph = try Graph(yaml: Self.yaml)
         let event = graph.upsert("Thing", "t", ["name": "ABCDE", "amount": 6, "must": nil])
         let result = try graph.apply([event])
@@ -113,7 +113,7 @@ import Testing
         #expect(!failure.description.contains("ABCDE"), "no value leaks")
     }
 
-    @Test func failuresOfAllObjectsOfAnEventComeAtOnce() throws {
+    @Test func `failures of all objects of an event come at once`() throws {
         let graph = try Graph(yaml: Self.yaml)
         let event = ChangeSet([
             graph.model.upsert("Thing", "a", [("amount", 9)]), graph.model.upsert("Thing", "b", [("amount", 9)]),
@@ -122,7 +122,7 @@ import Testing
         #expect(try graph.apply(graph.upsert("Thing", "a", ["amount": 9])) == ["validation.1610"])
     }
 
-    @Test func detailsAreBoundedAndCounted() {
+    @Test func `details are bounded and counted`() {
         var failures = ValidationFailures()
         failures.add(
             ValidationFailure(reason: .missingMandatory, entity: "A", property: "b", limit: "is required"), times: 250)
@@ -136,7 +136,7 @@ import Testing
             ("https://example.org/a?b=c#d", true), ("a/../b", true), ("", true), ("http://bücher.example/%C3%A9", true),
             ("a b", false), ("50%", false), ("%zz", false), ("<a>", false), ("a\u{0}", false), ("a|b", false),
         ])
-    func uriHoldsWhatAReferenceMayHold(_ text: String, _ isValid: Bool) throws {
+    func `uri holds what a reference may hold`(_ text: String, _ isValid: Bool) throws {
         #expect(URIText.isReference(text) == isValid)
         let graph = try Graph(
             yaml: """
@@ -150,7 +150,7 @@ import Testing
                 == [isValid ? "applied" : "validation.1690"])
     }
 
-    @Test func dateBeyondTheYearsIsInvalid() throws {
+    @Test func `date beyond the years is invalid`() throws {
         let graph = try Graph(yaml: Self.yaml)
         let outcomes = try graph.apply([graph.upsert("Thing", "t", ["at": .value(.integer(.min))])]).outcomes
         #expect(outcomes.map(\.word) == ["validation.1560"])

@@ -51,7 +51,7 @@ import Testing
 
     // MARK: Diamonds
 
-    @Test(arguments: DeletionWay.allCases) func theEndOfADiamondIsDeletedOnce(_ way: DeletionWay) throws {
+    @Test(arguments: DeletionWay.allCases) func `the end of a diamond is deleted once`(_ way: DeletionWay) throws {
         let graph = try filled(way, Self.diamond("cascade", "cascade", required: true))
         #expect(try graph.apply(graph.delete("Root", "r", time: 5)) == ["applied"])
         #expect(try count(graph) == 0)
@@ -64,7 +64,7 @@ import Testing
     }
 
     @Test(arguments: DeletionWay.allCases, ["nullify", "deny", "noAction"])
-    func oneCascadeToTheEndOfADiamondIsEnough(_ way: DeletionWay, _ rule: String) throws {
+    func `one cascade to the end of a diamond is enough`(_ way: DeletionWay, _ rule: String) throws {
         // Whichever side comes first: the deleted set is closed before any other rule is asked.
         for yaml in [Self.diamond("cascade", rule, required: true), Self.diamond(rule, "cascade", required: true)] {
             let graph = try filled(way, yaml)
@@ -75,7 +75,7 @@ import Testing
     }
 
     @Test(arguments: DeletionWay.allCases)
-    func denyBelowACascadeRefusesTheWholeDeletion(_ way: DeletionWay) throws {
+    func `deny below a cascade refuses the whole deletion`(_ way: DeletionWay) throws {
         let graph = try filled(way, Self.diamond("deny", "nullify"))
         let before = try StoreDump.lines(graph)
         #expect(try graph.apply(graph.delete("Root", "r")) == ["validation.1600"])
@@ -84,7 +84,7 @@ import Testing
     }
 
     @Test(arguments: DeletionWay.allCases)
-    func aRequiredInverseBelowACascadeRefusesTheWholeDeletion(_ way: DeletionWay) throws {
+    func `a required inverse below a cascade refuses the whole deletion`(_ way: DeletionWay) throws {
         let graph = try filled(way, Self.diamond("nullify", "nullify", required: true))
         let before = try StoreDump.lines(graph)
         let outcomes = try graph.apply(graph.delete("Root", "r"))
@@ -111,7 +111,7 @@ import Testing
     }
 
     @Test(arguments: DeletionWay.allCases, ["nullify", "cascade", "deny", "noAction"])
-    func anObjectThatLeadsToItselfGoesUnderEveryRule(_ way: DeletionWay, _ rule: String) throws {
+    func `an object that leads to itself goes under every rule`(_ way: DeletionWay, _ rule: String) throws {
         let graph = try way.graph(Self.nodes(rule, required: true))
         try graph.apply(graph.upsert("Node", "a", ["parent": "a", "next": "a"]))
         #expect(try graph.apply(graph.delete("Node", "a")) == ["applied"])
@@ -119,7 +119,7 @@ import Testing
         #expect(try graph.history(after: 1) == ["delete Node a"])
     }
 
-    @Test(arguments: DeletionWay.allCases) func aTreeGoesFromTheDeletedNodeDown(_ way: DeletionWay) throws {
+    @Test(arguments: DeletionWay.allCases) func `a tree goes from the deleted node down`(_ way: DeletionWay) throws {
         let graph = try way.graph(Self.nodes("cascade"))
         try graph.apply([
             graph.upsert("Node", "a"), graph.upsert("Node", "b", ["parent": "a"]),
@@ -130,7 +130,8 @@ import Testing
         #expect(try graph.identities("Node") == ["a", "e"])
     }
 
-    @Test(arguments: DeletionWay.allCases) func denyInACircleHoldsUntilAllOfItGoes(_ way: DeletionWay) throws {
+    @Test(arguments: DeletionWay.allCases) func `deny in a circle holds until all of it goes`(_ way: DeletionWay) throws
+    {
         let graph = try way.graph(Self.nodes("deny"))
         try graph.apply([graph.upsert("Node", "a", ["next": "b"]), graph.upsert("Node", "b", ["next": "a"])])
         #expect(try graph.apply(graph.delete("Node", "a")) == ["validation.1600"])
@@ -170,7 +171,7 @@ import Testing
         return graph
     }
 
-    @Test(arguments: DeletionWay.allCases) func eachOwnersOwnRuleDecides(_ way: DeletionWay) throws {
+    @Test(arguments: DeletionWay.allCases) func `each owner's own rule decides`(_ way: DeletionWay) throws {
         let graph = try surrounded(way)
         #expect(try graph.apply(graph.delete("Guard", "g")) == ["validation.1600"])
         #expect(try graph.apply(graph.delete("Holder", "h")) == ["validation.1570"])
@@ -185,7 +186,7 @@ import Testing
     @Test(arguments: [
         ["Taker", "Guard", "Holder", "Friend", "Ghost"], ["Ghost", "Friend", "Holder", "Guard", "Taker"],
     ])
-    func ofOwnersThatGoInOneSaveACascadeLiftsAllOtherRules(_ order: [String]) throws {
+    func `of owners that go in one save a cascade lifts all other rules`(_ order: [String]) throws {
         let graph = try surrounded(.inMemory)
         let context = try EditingContext(graph.writer)
         let ids: [String: Value] = ["Taker": "t", "Guard": "g", "Holder": "h", "Friend": "f", "Ghost": "n"]
@@ -196,7 +197,7 @@ import Testing
         #expect(try graph.damage() == "")
     }
 
-    @Test func everyRefusalOfOneSaveIsNamed() throws {
+    @Test func `every refusal of one save is named`() throws {
         let graph = try surrounded(.inMemory)
         let context = try EditingContext(graph.writer)
         try context.delete(try context.require("Guard", "g"))
@@ -225,7 +226,7 @@ import Testing
 
     /// Nobody tells the owner: it is not marked changed, its requirement is not asked, and it reads nothing later.
     @Test(arguments: DeletionWay.allCases)
-    func withoutAnInverseTheOwnerIsNeitherChangedNorValidated(_ way: DeletionWay) throws {
+    func `without an inverse the owner is neither changed nor validated`(_ way: DeletionWay) throws {
         let graph = try way.graph(Self.loose)
         try graph.apply([graph.upsert("Mark", "m"), graph.upsert("Owner", "o", ["must": "m", "may": "m"])])
         #expect(try graph.apply(graph.delete("Mark", "m")) == ["applied"])
@@ -237,7 +238,7 @@ import Testing
         #expect(try graph.apply(graph.upsert("Owner", "o", ["must": "n", "size": 2])) == ["applied"])
     }
 
-    @Test func withoutAnInverseAContextReadsNothingAfterTheSave() throws {
+    @Test func `without an inverse a context reads nothing after the save`() throws {
         let graph = try Graph(yaml: Self.loose)
         try graph.apply([graph.upsert("Mark", "m"), graph.upsert("Owner", "o", ["must": "m", "may": "m"])])
         let context = try EditingContext(graph.writer)

@@ -18,7 +18,9 @@ enum DeletionWay: String, CaseIterable, Sendable {
 }
 
 @Suite struct DeleteRuleTests {
-    @Test(arguments: DeletionWay.allCases) func cascadeTakesDestinationsAlongWithTombstones(_ way: DeletionWay) throws {
+    @Test(arguments: DeletionWay.allCases) func `cascade takes destinations along with tombstones`(_ way: DeletionWay)
+        throws
+    {
         let graph = try way.graph(configured: "chat")
         try graph.apply(
             graph.upsert("Chat", "c", ["updatedAt": 5]),
@@ -33,7 +35,9 @@ enum DeletionWay: String, CaseIterable, Sendable {
         #expect(try StoreCheck.problems(graph) == [])
     }
 
-    @Test(arguments: DeletionWay.allCases) func rootWithoutVersionGetsTheLaterOfVersionAndTime(_ way: DeletionWay)
+    @Test(arguments: DeletionWay.allCases) func `root without version gets the later of version and time`(
+        _ way: DeletionWay
+    )
         throws
     {
         let graph = try way.graph(configured: "chat")
@@ -42,7 +46,7 @@ enum DeletionWay: String, CaseIterable, Sendable {
         #expect(try graph.tombstones() == [["Chat", "c", 20, 20], ["Chat", "d", 50, 20]])
     }
 
-    @Test(arguments: DeletionWay.allCases) func cascadesRunInCirclesAndEnd(_ way: DeletionWay) throws {
+    @Test(arguments: DeletionWay.allCases) func `cascades run in circles and end`(_ way: DeletionWay) throws {
         let graph = try way.graph(Models.strict)
         try graph.apply(
             graph.upsert("Product", "a", ["alike": ["b"]]), graph.upsert("Product", "b", ["alike": ["c"]]),
@@ -54,7 +58,7 @@ enum DeletionWay: String, CaseIterable, Sendable {
         #expect(try graph.history(after: 1).sorted().first == "delete Product a")
     }
 
-    @Test(arguments: DeletionWay.allCases) func denyRefusesWhileADestinationStays(_ way: DeletionWay) throws {
+    @Test(arguments: DeletionWay.allCases) func `deny refuses while a destination stays`(_ way: DeletionWay) throws {
         let graph = try way.graph(configured: "work-orders")
         try graph.apply(graph.upsert("WorkOrder", "w", ["asset": "a"]))
         #expect(try graph.apply(graph.delete("Asset", "a")) == ["validation.1600"])
@@ -63,7 +67,8 @@ enum DeletionWay: String, CaseIterable, Sendable {
         #expect(try graph.apply(graph.delete("WorkOrder", "w"), graph.delete("Asset", "a")) == ["applied", "applied"])
     }
 
-    @Test(arguments: DeletionWay.allCases) func denyIsLiftedForDestinationsThatGoToo(_ way: DeletionWay) throws {
+    @Test(arguments: DeletionWay.allCases) func `deny is lifted for destinations that go too`(_ way: DeletionWay) throws
+    {
         let graph = try way.graph(
             """
             entities:
@@ -88,7 +93,8 @@ enum DeletionWay: String, CaseIterable, Sendable {
         #expect(try graph.identities("Child") == ["other"])
     }
 
-    @Test(arguments: DeletionWay.allCases) func nullifyLetsSurvivorsForget(_ way: DeletionWay) throws {
+    @Test(arguments: DeletionWay.allCases) func `nullify clears the references of survivors`(_ way: DeletionWay) throws
+    {
         let graph = try way.graph(configured: "chat")
         try graph.apply(
             graph.upsert("Message", "x", ["chat": "c", "sender": "m"]),
@@ -100,7 +106,7 @@ enum DeletionWay: String, CaseIterable, Sendable {
         #expect(try graph.value("Chat", "c", "members") == "[\"n\"]")
     }
 
-    @Test(arguments: DeletionWay.allCases) func nullifyMeetingARequiredInverseFails(_ way: DeletionWay) throws {
+    @Test(arguments: DeletionWay.allCases) func `nullify meeting a required inverse fails`(_ way: DeletionWay) throws {
         let graph = try way.graph(
             Models.rules.replacingOccurrences(
                 of: "items:  { to: Item, many: true, inverse: box, delete: cascade }",
@@ -111,7 +117,9 @@ enum DeletionWay: String, CaseIterable, Sendable {
         #expect(try graph.value("Box", "b", "count") == 1)
     }
 
-    @Test(arguments: DeletionWay.allCases) func placeholdersAreExemptFromRequiredInverses(_ way: DeletionWay) throws {
+    @Test(arguments: DeletionWay.allCases) func `placeholders are exempt from required inverses`(_ way: DeletionWay)
+        throws
+    {
         let graph = try way.graph(
             Models.rules.replacingOccurrences(
                 of: "items:  { to: Item, many: true, inverse: box, delete: cascade }",
@@ -121,7 +129,7 @@ enum DeletionWay: String, CaseIterable, Sendable {
         #expect(try graph.rows("SELECT id, box, _placeholder FROM Item") == [["i", nil, 1]])
     }
 
-    @Test(arguments: DeletionWay.allCases) func minimumCountOfASurvivorRefuses(_ way: DeletionWay) throws {
+    @Test(arguments: DeletionWay.allCases) func `minimum count of a survivor refuses`(_ way: DeletionWay) throws {
         let graph = try way.graph(Models.strict)
         try graph.apply(graph.upsert("Order", "o", ["lines": ["x", "y"]]), graph.upsert("Line", "x"))
         #expect(try graph.apply(graph.delete("Line", "x")) == ["validation.1580"])
@@ -131,7 +139,7 @@ enum DeletionWay: String, CaseIterable, Sendable {
         #expect(try graph.value("Order", "o", "linesCount") == 2)
     }
 
-    @Test(arguments: DeletionWay.allCases) func minimumCountOverAJoinTable(_ way: DeletionWay) throws {
+    @Test(arguments: DeletionWay.allCases) func `minimum count over a join table`(_ way: DeletionWay) throws {
         let graph = try way.graph(Models.rules)
         try graph.apply(
             graph.upsert("Tag", "t", ["boxes": ["a", "b"]]), graph.upsert("Box", "c", ["tags": ["waiting"]]),
@@ -146,7 +154,7 @@ enum DeletionWay: String, CaseIterable, Sendable {
         #expect(try graph.value("Tag", "waiting", "boxesCount") == 0)
     }
 
-    @Test(arguments: DeletionWay.allCases) func noActionLeavesDanglingReferences(_ way: DeletionWay) throws {
+    @Test(arguments: DeletionWay.allCases) func `no action leaves dangling references`(_ way: DeletionWay) throws {
         let graph = try way.graph(Models.rules)
         try graph.apply(graph.upsert("Trace", "t", ["box": "b"]), graph.upsert("Box", "b"))
         #expect(try graph.apply(graph.delete("Box", "b")) == ["applied"])
@@ -158,7 +166,7 @@ enum DeletionWay: String, CaseIterable, Sendable {
         #expect(try graph.column("PRAGMA foreign_key_check") == [])
     }
 
-    @Test(arguments: DeletionWay.allCases) func danglingReferenceDeniesNothing(_ way: DeletionWay) throws {
+    @Test(arguments: DeletionWay.allCases) func `dangling reference denies nothing`(_ way: DeletionWay) throws {
         let graph = try way.graph(
             """
             entities:
@@ -177,7 +185,9 @@ enum DeletionWay: String, CaseIterable, Sendable {
         #expect(try graph.apply(graph.delete("A", "a")) == ["applied"])
     }
 
-    @Test(arguments: DeletionWay.allCases) func withoutInverseReferencesReadNullAndCountsFollow(_ way: DeletionWay)
+    @Test(arguments: DeletionWay.allCases) func `without inverse references read null and counts follow`(
+        _ way: DeletionWay
+    )
         throws
     {
         let graph = try way.graph(Models.rules)
@@ -190,7 +200,7 @@ enum DeletionWay: String, CaseIterable, Sendable {
         #expect(try StoreCheck.problems(graph) == [])
     }
 
-    @Test func referenceAndDeletionInOneChunkLeaveNothingDangling() throws {
+    @Test func `reference and deletion in one chunk leave nothing dangling`() throws {
         let graph = try Graph(yaml: Models.rules)
         try graph.apply(graph.upsert("Box", "old"), graph.upsert("Mark", "m"))
         try graph.apply(
@@ -200,7 +210,7 @@ enum DeletionWay: String, CaseIterable, Sendable {
         #expect(try graph.column("PRAGMA foreign_key_check") == [])
     }
 
-    @Test(arguments: DeletionWay.allCases) func deletingTheUnknownLeavesATombstone(_ way: DeletionWay) throws {
+    @Test(arguments: DeletionWay.allCases) func `deleting the unknown leaves a tombstone`(_ way: DeletionWay) throws {
         let graph = try way.graph(configured: "chat")
         let result = try graph.apply([graph.delete("Chat", "c", version: 5, time: 6)])
         #expect(result.outcomes.map(\.word) == ["applied"])
@@ -208,7 +218,7 @@ enum DeletionWay: String, CaseIterable, Sendable {
         #expect(try graph.tombstones() == [["Chat", "c", 5, 6]])
     }
 
-    @Test func deletionThatCarriesMoreThanItselfIsRefusedWhole() throws {
+    @Test func `deletion that carries more than itself is refused whole`() throws {
         let graph = try Graph(configuredModel("chat"), setDeletionThreshold: 0)
         try graph.apply(graph.upsert("Chat", "c"))
         let event = ChangeSet([graph.model.upsert("Member", "m", []), graph.model.delete("Chat", "c")])
@@ -217,7 +227,7 @@ enum DeletionWay: String, CaseIterable, Sendable {
         #expect(try graph.identities("Member") == [])
     }
 
-    @Test func thousandsOfDestinationsGoInsideTheStore() throws {
+    @Test func `thousands of destinations go inside the store`() throws {
         let graph = try Graph(configuredModel("chat"), setDeletionThreshold: 100)
         let messages = (0..<500).map { graph.upsert("Message", .text("x\($0)"), ["chat": "c", "sender": "m"]) }
         try graph.apply([graph.upsert("Chat", "c", ["title": "t", "members": ["m"]])] + messages)

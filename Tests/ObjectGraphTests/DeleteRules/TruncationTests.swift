@@ -54,7 +54,7 @@ import Testing
         graph.upsert("Note", .text(id), ["room": .value(.text(room))])
     }
 
-    @Test func itDeletesAllObjectsByTheirRulesBetweenTheEventsAroundIt() throws {
+    @Test func `it deletes all objects by their rules between the events around it`() throws {
         let before = (0..<5).flatMap { [room("r\($0)"), note("n\($0)", "r\($0)"), note("m\($0)", "r\($0)")] }
         let outcomes = try graph.apply(before + [truncate("Room", time: 100), room("new"), note("late", "r1")])
         #expect(outcomes.outcomes.map(\.word).filter { $0 != "applied" } == [])
@@ -66,7 +66,7 @@ import Testing
         #expect(try graph.damage() == "")
     }
 
-    @Test func newerObjectsAndPlaceholdersStay() throws {
+    @Test func `newer objects and placeholders stay`() throws {
         try graph.apply(room("old", changed: 50), room("same", changed: 100), room("newer", changed: 150))
         try graph.apply(note("n", "awaited"), room("unversioned"))
         #expect(try graph.apply(truncate("Room", time: 100)) == ["applied"])
@@ -77,7 +77,7 @@ import Testing
         #expect(try graph.damage() == "")
     }
 
-    @Test func aRuleThatRefusesLeavesEverything() throws {
+    @Test func `a rule that refuses leaves everything`() throws {
         try graph.apply(room("a"), room("b"), graph.upsert("Key", .text("k"), ["room": .value(.text("b"))]))
         let history = try graph.history()
         #expect(try graph.apply(truncate("Room"), note("n", "a")) == ["validation.1600", "applied"])
@@ -87,7 +87,7 @@ import Testing
         #expect(try graph.damage() == "")
     }
 
-    @Test func anEmptyEntityIsTruncatedToo() throws {
+    @Test func `an empty entity is truncated too`() throws {
         #expect(try graph.apply(truncate("Room", time: 5)) == ["applied"])
         #expect(try graph.history() == [])
         let mixed = ChangeSet(room("r").operations + (try truncate("Note")).operations)

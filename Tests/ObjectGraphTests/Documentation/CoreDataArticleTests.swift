@@ -58,13 +58,13 @@ import Testing
             NSCoreDataCoreSpotlightDelegate NSValueTransformer NSPredicate NSExpression NSSortDescriptor
             NSCocoaErrorDomain NSDetailedErrorsKey
             """.split(whereSeparator: \.isWhitespace).map(String.init))
-    func eachTypeOfCoreDataHasARow(_ type: String) {
+    func `each type of Core Data has a row`(_ type: String) {
         let found = Self.rows.filter { $0.coreData.contains("`\(type)`") }
         #expect(!found.isEmpty, "no row says where \(type) is")
     }
 
     /// Each row names something of ours, or says that there is nothing.
-    @Test func eachRowSaysWhereOrThatThereIsNone() {
+    @Test func `each row says where or that there is none`() {
         #expect(Self.rows.count > 50)
         for row in Self.rows {
             let names = row.here.contains("``") || row.here.contains("`Store.")
@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test func eachSymbolThatTheTableNamesIsThere() throws {
+    @Test func `each symbol that the table names is there`() throws {
         let model = try PackageFiles.text("docs/reference/model.md")
         #expect(Self.declared.types.contains("EditingContext") && !Self.declared.types.contains("Nothing"))
         for (_, here) in Self.rows {

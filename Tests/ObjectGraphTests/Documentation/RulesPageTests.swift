@@ -52,7 +52,7 @@ import Testing
         "ARCHITECTURE.md", "README.md", "CONTRIBUTING.md", "docs/reference/rules.md", "docs/explanation/semantics.md",
         "docs/evidence/testing.md",
     ])
-    func eachTestThatAPageNamesIsThere(_ path: String) throws {
+    func `each test that a page names is there`(_ path: String) throws {
         for (suite, test) in Self.named(in: try PackageFiles.text(path)) {
             let tests = Self.suites[suite]
             #expect(tests != nil, "\(path) names the suite \(suite), which is not in Tests")
@@ -63,7 +63,7 @@ import Testing
     }
 
     /// A row of a table is a rule; its last cell names the tests.
-    @Test func eachRuleNamesItsTest() throws {
+    @Test func `each rule names its test`() throws {
         let page = try PackageFiles.text("docs/reference/rules.md")
         let rows = page.split(separator: "\n").filter { $0.hasPrefix("| ") && !$0.hasPrefix("| rule |") }
         #expect(rows.count > 190)
@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test func testsAreReadFromTheSourcesText() {
+    @Test func `tests are read from the source's text`() {
         let declared = Self.declared(
             in: """
                 @Suite struct OneTests {

@@ -28,7 +28,7 @@ import Testing
     private let other: [Value] = ["other", "x", 2, .null]
 
     @Test(arguments: ["error", "objectTrump", "storeTrump", "rollback", "overwrite"])
-    func aNewObjectThatClaimsThemBoth(_ policy: String) throws {
+    func `a new object that claims them both`(_ policy: String) throws {
         let context = try context(policy)
         let list = try context.insert("List", identity: "new", ["tenant": "x", "number": 1, "mail": "new@x"])
         let entry = try context.insert("Entry", identity: "f")
@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test(arguments: ["error", "objectTrump", "storeTrump", "rollback", "overwrite"])
-    func aStoredObjectThatCompletesThem(_ policy: String) throws {
+    func `a stored object that completes them`(_ policy: String) throws {
         let context = try context(policy)
         let list = try context.require("List", "other")
         try list.set("number", 1)
@@ -73,7 +73,7 @@ import Testing
     }
 
     @Test(arguments: ["error", "objectTrump", "storeTrump", "rollback", "overwrite"])
-    func aLinkMayBePartOfThem(_ policy: String) throws {
+    func `a link may be part of them`(_ policy: String) throws {
         let context = try context(policy)
         let entry = try context.insert("Entry", identity: "new", ["name": "n"])
         // The list is new here, and turns out to be one that the store has.
@@ -97,7 +97,7 @@ import Testing
     }
 
     @Test(arguments: ["error", "storeTrump", "rollback", "overwrite"])
-    func aStoredObjectWhoseLinkClaimsThem(_ policy: String) throws {
+    func `a stored object whose link claims them`(_ policy: String) throws {
         try graph.apply(graph.upsert("Entry", "f", ["list": "other", "name": "n"]))
         let context = try context(policy)
         try context.require("Entry", "f").setObject("list", try context.require("List", "old"))
@@ -115,7 +115,7 @@ import Testing
 
     /// Its placeholder holds the value already, by the link that its inverse gave it.
     @Test(arguments: ["error", "objectTrump", "storeTrump", "rollback", "overwrite"])
-    func aNewObjectDoesNotCollideWithItsOwnPlaceholder(_ policy: String) throws {
+    func `a new object does not collide with its own placeholder`(_ policy: String) throws {
         let graph = try Graph(
             yaml: Models.ordered.replacingOccurrences(of: "unique: [[list, name]]", with: "unique: [[list]]"))
         try graph.apply(graph.upsert("List", "l", ["entries": ["e"]]))
@@ -131,7 +131,7 @@ import Testing
         #expect(try graph.damage() == "")
     }
 
-    @Test func twoNewObjectsOfOneContextThatClaimOnePlace() throws {
+    @Test func `two new objects of one context that claim one place`() throws {
         let context = try context("error")
         let list = try context.require("List", "other")
         for id in ["f", "g"] {
@@ -143,7 +143,7 @@ import Testing
         #expect(try graph.column("SELECT id FROM Entry WHERE name = 'same'") == ["f"])
     }
 
-    @Test func linksMayPassFromOneObjectToAnotherInOneSave() throws {
+    @Test func `links may pass from one object to another in one save`() throws {
         try graph.apply(graph.upsert("Entry", "f", ["list": "other", "name": "n"]))
         let context = try context("error")
         let (e, f) = (try context.require("Entry", "e"), try context.require("Entry", "f"))

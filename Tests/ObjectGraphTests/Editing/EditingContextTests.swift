@@ -9,7 +9,7 @@ import Testing
 
     init() throws { fixture = try EditingFixture() }
 
-    @Test func anInsertedObjectHasDefaultsAndATemporaryIdUntilItIsSaved() throws {
+    @Test func `an inserted object has defaults and a temporary id until it is saved`() throws {
         let context = try fixture.context()
         let chat = try context.insert("Chat", identity: "c")
         let message = try context.insert("Message", identity: "m")
@@ -25,7 +25,7 @@ import Testing
         #expect(context.hasChanges == false)
     }
 
-    @Test func aSaveIsOneTransactionOfTheHistoryWithItsAuthorAndName() throws {
+    @Test func `a save is one transaction of the history with its author and name`() throws {
         let context = try fixture.context { $0.author = "ann" }
         try context.insert("Member", identity: "a")
         try context.insert("Member", identity: "b")
@@ -36,7 +36,7 @@ import Testing
         #expect(history[0].changes.map(\.kind) == [.insert, .insert])
     }
 
-    @Test func aSaveWithoutChangesWritesNothing() throws {
+    @Test func `a save without changes writes nothing`() throws {
         try fixture.seed()
         let context = try fixture.context()
         let chat = try context.require("Chat", "c")
@@ -46,14 +46,14 @@ import Testing
         #expect(try context.save().token == nil)
     }
 
-    @Test func onlyChangedColumnsAreWritten() throws {
+    @Test func `only changed columns are written`() throws {
         try fixture.seed()
         let last = try fixture.store.read { try $0.lastToken() }
         try fixture.elsewhere("Chat", "c", ["topic": "new"])
         #expect(try fixture.graph.history(after: last) == ["update Chat c topic"])
     }
 
-    @Test func changedAndCommittedValuesTellBothSides() throws {
+    @Test func `changed and committed values tell both sides`() throws {
         try fixture.seed()
         let context = try fixture.context()
         let message = try context.require("Message", "m1")
@@ -65,7 +65,7 @@ import Testing
         #expect(message.isUpdated && context.updatedObjects.contains { $0 === message })
     }
 
-    @Test func oneObjectHasOneHandle() throws {
+    @Test func `one object has one handle`() throws {
         try fixture.seed()
         let context = try fixture.context()
         let chat = try context.require("Chat", "c")
@@ -75,7 +75,7 @@ import Testing
         #expect(try context.require("Message", "m1").object("chat") === chat)
     }
 
-    @Test func textsAndNumbersBecomeThePropertysType() throws {
+    @Test func `texts and numbers become the property's type`() throws {
         let context = try fixture.context()
         let device = try context.insert("Device", ["price": "12.50", "active": false])
         #expect(try device["price"] == "12.5")
@@ -91,21 +91,21 @@ import Testing
         #expect(editingError { try member.set("age", Value.integer(1 << 40)) }?.code == .type)
     }
 
-    @Test func anIdentityIsMadeWhereTheTypeAllowsIt() throws {
+    @Test func `an identity is made where the type allows it`() throws {
         let context = try fixture.context()
         let member = try context.insert("Member")
         #expect(try member.identity.text?.count == 36)
         #expect(try context.insert("Device").identity != .null)
     }
 
-    @Test func identitiesAndDerivedValuesCannotBeSet() throws {
+    @Test func `identities and derived values cannot be set`() throws {
         let context = try fixture.context()
         let chat = try context.insert("Chat", identity: "c")
         #expect(editingError { try chat.set("id", "d") }?.code == .readOnly)
         #expect(editingError { try chat.set("messagesCount", 3) }?.code == .readOnly)
     }
 
-    @Test func wrongNamesAreRefusedWithTheNearestOne() throws {
+    @Test func `wrong names are refused with the nearest one`() throws {
         let context = try fixture.context()
         #expect(editingError { try context.insert("Chatt") }?.description.contains("Chat") == true)
         let chat = try context.insert("Chat", identity: "c")
@@ -114,7 +114,7 @@ import Testing
         #expect(editingError { try chat.setObject("owner", chat) }?.code == .type)
     }
 
-    @Test func objectsStayInTheirContextAndIdsTravel() throws {
+    @Test func `objects stay in their context and ids travel`() throws {
         try fixture.seed()
         let (one, two) = (try fixture.context(), try fixture.context())
         let chat = try one.require("Chat", "c")
@@ -124,7 +124,7 @@ import Testing
         #expect(!message.isUpdated)
     }
 
-    @Test func rollbackDropsChangesAndInsertions() throws {
+    @Test func `rollback drops changes and insertions`() throws {
         try fixture.seed()
         let context = try fixture.context()
         let chat = try context.require("Chat", "c")
@@ -141,7 +141,7 @@ import Testing
         #expect(editingError { _ = try member.identity }?.code == .objectGone)
     }
 
-    @Test func resetForgetsEverythingAndHeldObjectsBecomeFaults() throws {
+    @Test func `reset forgets everything and held objects become faults`() throws {
         try fixture.seed()
         let context = try fixture.context()
         let chat = try context.require("Chat", "c")
@@ -152,7 +152,7 @@ import Testing
         #expect(try chat["title"] == "Third")
     }
 
-    @Test func aSaveForgetsTheObjectsThatNobodyHolds() throws {
+    @Test func `a save forgets the objects that nobody holds`() throws {
         try fixture.seed()
         let context = try fixture.context()
         let held = try context.require("Message", "m1")
@@ -164,7 +164,7 @@ import Testing
         #expect(!held.isFault)
     }
 
-    @Test func refreshTakesTheStoresRowAndKeepsOrDropsChanges() throws {
+    @Test func `refresh takes the store's row and keeps or drops changes`() throws {
         try fixture.seed()
         let context = try fixture.context()
         let chat = try context.require("Chat", "c")
@@ -176,7 +176,7 @@ import Testing
         #expect(try chat["title"] == "Theirs" && !chat.isUpdated)
     }
 
-    @Test func refreshAllKeepsChangesAndReadsTheRestAnew() throws {
+    @Test func `refresh all keeps changes and reads the rest anew`() throws {
         try fixture.seed()
         let context = try fixture.context()
         let chat = try context.require("Chat", "c")
@@ -195,7 +195,7 @@ import Testing
         #expect(try context.ids(chat.objects("members")) == ["bob"])
     }
 
-    @Test func whatAnotherContextSavedIsTakenUp() throws {
+    @Test func `what another context saved is taken up`() throws {
         try fixture.seed()
         let (one, two) = (try fixture.context(), try fixture.context())
         let chat = try one.require("Chat", "c")
@@ -208,7 +208,7 @@ import Testing
         #expect(try one.ids(chat.objects("messages")).count == 4)
     }
 
-    @Test func whatABatchRequestDidIsTakenUp() throws {
+    @Test func `what a batch request did is taken up`() throws {
         try fixture.seed()
         let context = try fixture.context()
         let chat = try context.require("Chat", "c")
@@ -260,7 +260,7 @@ import Testing
         #expect(try second.isDeleted && second["body"] == "hello")
     }
 
-    @Test func whatTheHistoryTellsOfIsTakenUp() throws {
+    @Test func `what the history tells of is taken up`() throws {
         try fixture.seed()
         let context = try fixture.context()
         let chat = try context.require("Chat", "c")
@@ -275,7 +275,7 @@ import Testing
         #expect(try chat.objects("messages").count == 2)
     }
 
-    @Test func anObjectThatSomebodyDeletedSaysSo() throws {
+    @Test func `an object that somebody deleted says so`() throws {
         try fixture.seed()
         let context = try fixture.context()
         let message = try context.object(with: try context.require("Message", "m1").objectID)
@@ -285,7 +285,7 @@ import Testing
         #expect(error?.code == .objectGone && error?.coreDataCode == 133_000)
     }
 
-    @Test func aPlaceholderIsCompletedByTheFirstChangeOfItsOwn() throws {
+    @Test func `a placeholder is completed by the first change of its own`() throws {
         try fixture.graph.apply(fixture.graph.upsert("Message", "m", ["chat": "late"]))
         let context = try fixture.context()
         let chat = try context.require("Chat", "late")
@@ -300,7 +300,7 @@ import Testing
         #expect(try context.ids(chat.objects("messages")) == ["m", "n"])
     }
 
-    @Test func anInsertionCompletesAPlaceholderOfItsIdentity() throws {
+    @Test func `an insertion completes a placeholder of its identity`() throws {
         try fixture.graph.apply(fixture.graph.upsert("Message", "m", ["chat": "late"]))
         let context = try fixture.context()
         let chat = try context.insert("Chat", identity: "late", ["title": "Here"])
@@ -312,7 +312,7 @@ import Testing
         #expect(try context.ids(chat.objects("messages")) == ["m"])
     }
 
-    @Test func anInsertionOfADeletedIdentityIsANewObject() throws {
+    @Test func `an insertion of a deleted identity is a new object`() throws {
         try fixture.seed()
         try fixture.deleteElsewhere("Member", "bob")
         #expect(try fixture.graph.tombstones().count == 1)
@@ -323,7 +323,7 @@ import Testing
         #expect(try fixture.graph.identities("Member") == ["ann", "bob"])
     }
 
-    @Test func deletingAndInsertingOneIdentityInOneSaveReplacesTheObject() throws {
+    @Test func `deleting and inserting one identity in one save replaces the object`() throws {
         try fixture.seed()
         let context = try fixture.context()
         let old = try context.require("Member", "ann")

@@ -12,7 +12,7 @@ import Testing
         try fixture.seed()
     }
 
-    @Test func propagationRunsAtTheEndOfTheChangeCycle() throws {
+    @Test func `propagation runs at the end of the change cycle`() throws {
         let context = try fixture.context()
         let chat = try context.require("Chat", "c")
         let message = try context.require("Message", "m1")
@@ -27,7 +27,7 @@ import Testing
         #expect(try fixture.graph.tombstones().count == 4)
     }
 
-    @Test func cascadeTakesWhatOthersAddedInTheMeantime() throws {
+    @Test func `cascade takes what others added in the meantime`() throws {
         let context = try fixture.context()
         try context.delete(try context.require("Chat", "c"))
         try context.processPendingChanges()
@@ -37,7 +37,7 @@ import Testing
     }
 
     /// The context did not know of the link; its own save follows it all the same, and its handle says so.
-    @Test func whatASaveDeletesByALinkOfOthersIsGoneForTheContextToo() throws {
+    @Test func `what a save deletes by a link of others is gone for the context too`() throws {
         let context = try fixture.context()
         let late = try context.insert("Message", identity: "late", ["body": "late"])
         try late.setObject("chat", try context.insert("Chat", identity: "other"))
@@ -50,7 +50,7 @@ import Testing
         #expect(editingError { _ = try late["body"] }?.code == .objectGone)
     }
 
-    @Test func anObjectThatMovesAwayBeforeTheEndOfTheCycleStays() throws {
+    @Test func `an object that moves away before the end of the cycle stays`() throws {
         let context = try fixture.context()
         try context.delete(try context.require("Chat", "c"))
         try context.require("Message", "m1").setObject("chat", try context.insert("Chat", identity: "d"))
@@ -58,7 +58,7 @@ import Testing
         #expect(try fixture.graph.identities("Message") == ["m1"])
     }
 
-    @Test func theHookBeforeDeletionSeesRelationshipsIntact() throws {
+    @Test func `the hook before deletion sees relationships intact`() throws {
         let context = try fixture.context()
         var seen: [String] = []
         context.options.hooks.prepareForDeletion = { object in
@@ -74,7 +74,7 @@ import Testing
         #expect(seen == ["chat with 3", "m1 of c", "m2 of c", "m3 of c"])
     }
 
-    @Test func theHookBeforeDeletionMaySaveAnObjectFromTheCascade() throws {
+    @Test func `the hook before deletion may save an object from the cascade`() throws {
         let context = try fixture.context()
         let shelter = try context.insert("Chat", identity: "d")
         context.options.hooks.prepareForDeletion = { object in
@@ -86,7 +86,7 @@ import Testing
         #expect(try fixture.graph.identities("Message") == ["m3"])
     }
 
-    @Test func denyFailsTheSaveWith1600AndTheContextGoesOn() throws {
+    @Test func `deny fails the save with 1600 and the context goes on`() throws {
         let context = try fixture.context()
         let chat = try context.require("Chat", "c")
         let lock = try context.insert("Lock", identity: "l")
@@ -102,7 +102,7 @@ import Testing
         #expect(try fixture.value("Chat", "c", "title") == "Fine")
     }
 
-    @Test func denyIsLiftedWhenTheDestinationIsDeletedInTheSameSave() throws {
+    @Test func `deny is lifted when the destination is deleted in the same save`() throws {
         let context = try fixture.context()
         let chat = try context.require("Chat", "c")
         let lock = try context.insert("Lock", identity: "l")
@@ -114,7 +114,7 @@ import Testing
         #expect(try fixture.graph.identities("Chat").isEmpty && fixture.graph.identities("Lock").isEmpty)
     }
 
-    @Test func nullifyClearsTheInverse() throws {
+    @Test func `nullify clears the inverse`() throws {
         let context = try fixture.context()
         let message = try context.require("Message", "m1")
         try context.delete(try context.require("Member", "ann"))
@@ -125,7 +125,7 @@ import Testing
         #expect(try fixture.value("Chat", "c", "members") == #"["bob"]"#)
     }
 
-    @Test func nullifyOfARequiredInverseFailsUnlessItIsReassigned() throws {
+    @Test func `nullify of a required inverse fails unless it is reassigned`() throws {
         let model = try ObjectModel.parse(
             EditingFixture.model.replacingFirst("delete: cascade", "delete: nullify"))
         let graph = try Graph(model)
@@ -141,7 +141,7 @@ import Testing
         #expect(try graph.identities("Chat") == ["b"])
     }
 
-    @Test func withoutInverseTheOwnerIsNotChangedAndReadsNilLater() throws {
+    @Test func `without inverse the owner is not changed and reads nil later`() throws {
         let context = try fixture.context()
         let ann = try context.require("Member", "ann")
         let chat = try context.require("Chat", "c")
@@ -155,7 +155,7 @@ import Testing
         #expect(try !fixture.graph.history(after: last).contains { $0.hasPrefix("update Member ann home") })
     }
 
-    @Test func anInsertedObjectThatIsDeletedLeavesNoTrace() throws {
+    @Test func `an inserted object that is deleted leaves no trace`() throws {
         let context = try fixture.context()
         let member = try context.insert("Member", identity: "x")
         try context.delete(member)
@@ -164,7 +164,7 @@ import Testing
         #expect(try fixture.graph.tombstones().isEmpty)
     }
 
-    @Test func deletingWhatSomebodyElseDeletedIsNoConflict() throws {
+    @Test func `deleting what somebody else deleted is no conflict`() throws {
         let context = try fixture.context()
         try context.delete(try context.require("Message", "m1"))
         try fixture.deleteElsewhere("Message", "m1")
@@ -172,7 +172,7 @@ import Testing
         #expect(try fixture.graph.identities("Message") == ["m2", "m3"])
     }
 
-    @Test func aDeletionThatReachesTooFarIsRefusedWithARemedy() throws {
+    @Test func `a deletion that reaches too far is refused with a remedy`() throws {
         let context = try fixture.context { $0.maximumDeletionCount = 2 }
         try context.delete(try context.require("Chat", "c"))
         #expect(editingError { try context.save() }?.code == .tooLarge)

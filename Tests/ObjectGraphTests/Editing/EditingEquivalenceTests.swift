@@ -9,13 +9,13 @@ import Testing
 /// The seed is printed with a failure; `INGEST_TEST_SEED` and `INGEST_TEST_RUNS` as in ``RandomisedTests``.
 @Suite struct EditingEquivalenceTests {
     @Test(arguments: ["rules", "people", "strict", "hierarchy", "ordered", "chat", "work-orders"])
-    func savesDoWhatEventsDo(_ name: String) throws {
+    func `saves do what events do`(_ name: String) throws {
         let model = try Self.model(name)
         try Seeds.forEach(runs: 15) { try run(name, model, seed: $0) }
     }
 
     /// Models are made at random too; a failure prints the model, and its seed makes both again.
-    @Test func savesDoWhatEventsDoWithAnyModel() throws {
+    @Test func `saves do what events do with any model`() throws {
         try Seeds.forEach(runs: 40) { seed in
             let yaml = ModelGenerator.yaml(seed: seed)
             try run("random:\n" + yaml, try ObjectModel.parse(yaml), seed: seed)

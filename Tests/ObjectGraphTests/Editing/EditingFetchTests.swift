@@ -32,7 +32,7 @@ import Testing
         return message
     }
 
-    @Test func insertedObjectsAreFoundWhereTheConditionIsTrueOfThem() throws {
+    @Test func `inserted objects are found where the condition is true of them`() throws {
         _ = try message("m9", ["body": "hello", "seq": 9])
         #expect(try ids("Message") == ["m1", "m2", "m3", "m9"])
         #expect(try ids("Message", "seq = 9") == ["m9"])
@@ -40,7 +40,7 @@ import Testing
         #expect(try ids("Message", "chat.title = 'Chat' AND seq > 7") == ["m9"])
     }
 
-    @Test func changedObjectsAreJudgedByTheirNewValues() throws {
+    @Test func `changed objects are judged by their new values`() throws {
         let second = try context.require("Message", "m2")
         try second.set("body", "changed")
         #expect(try ids("Message", "body = 'hello'") == ["m1", "m3"])
@@ -49,7 +49,7 @@ import Testing
         #expect(try ids("Message", "body = 'hello'") == ["m1", "m2", "m3"])
     }
 
-    @Test func deletedObjectsAreLeftOutAndALimitIsFilledUp() throws {
+    @Test func `deleted objects are left out and a limit is filled up`() throws {
         try context.delete(try context.require("Message", "m1"))
         #expect(try ids("Message") == ["m2", "m3"])
         #expect(try ids("Message", limit: 2) == ["m2", "m3"])
@@ -59,7 +59,7 @@ import Testing
         #expect(try ids("Chat", "messages.@count = 2") == ["c"])
     }
 
-    @Test func changedRelationshipsCountOnBothSides() throws {
+    @Test func `changed relationships count on both sides`() throws {
         let other = try context.insert("Chat", identity: "d", ["title": "Other"])
         try context.require("Message", "m1").setObject("chat", other)
         #expect(try ids("Chat", "ANY messages.id = 'm1'") == ["d"])
@@ -71,7 +71,7 @@ import Testing
         #expect(try ids("Chat", "SUBQUERY(members, $m, $m.name = 'Bob').@count = 1") == ["c"])
     }
 
-    @Test func orderLimitAndOffsetHoldForSavedAndUnsavedTogether() throws {
+    @Test func `order limit and offset hold for saved and unsaved together`() throws {
         _ = try message("m0", ["seq": 7])
         _ = try message("m4", ["seq": 8])
         try context.require("Message", "m2").set("seq", 9)
@@ -85,7 +85,7 @@ import Testing
         #expect(try ids("Message", sort: ["-seq"]) == ["m2", "m4", "m0", "m3", "m1"])
     }
 
-    @Test func pagesGoOnBehindACursorWithUnsavedObjects() throws {
+    @Test func `pages go on behind a cursor with unsaved objects`() throws {
         var request = FetchRequest("Message")
         request.sort = ["id"]
         request.limit = 2
@@ -95,14 +95,14 @@ import Testing
         #expect(try context.ids(try context.fetch(request)) == ["m25", "m3"])
     }
 
-    @Test func whatIsUndoneIsNotFound() throws {
+    @Test func `what is undone is not found`() throws {
         _ = try message("m9")
         context.undo()
         context.undo()
         #expect(try ids("Message") == ["m1", "m2", "m3"])
     }
 
-    @Test func unchangedObjectsAreJudgedByTheStore() throws {
+    @Test func `unchanged objects are judged by the store`() throws {
         try context.require("Chat", "c").set("title", "New")
         #expect(try ids("Message", "chat.title = 'New'") == [])
         #expect(try ids("Chat", "title = 'New'") == ["c"])
@@ -110,7 +110,7 @@ import Testing
         #expect(try ids("Message", "chat.title = 'New'") == ["m1"])
     }
 
-    @Test func unsavedChangesMayBeLeftAside() throws {
+    @Test func `unsaved changes may be left aside`() throws {
         _ = try message("m9")
         try context.require("Message", "m2").set("body", "changed")
         try context.delete(try context.require("Message", "m3"))
@@ -119,7 +119,7 @@ import Testing
             try context.ids(try context.fetch(request, includesPendingChanges: false)).sorted() == ["m1", "m2"])
     }
 
-    @Test func faultsInBatchesMayStandBesideNewObjects() throws {
+    @Test func `faults in batches may stand beside new objects`() throws {
         _ = try message("m9")
         var request = FetchRequest("Message")
         request.sort = ["-id"]
@@ -129,7 +129,7 @@ import Testing
     }
 
     /// What a context finds before its save is what everybody finds after it.
-    @Test func aSaveChangesNoResult() throws {
+    @Test func `a save changes no result`() throws {
         let conditions = [
             "body CONTAINS 'e'", "seq BETWEEN {3, 8}", "sender = nil", "chat IN {'c', 'd'}", "sender.id != 'bob'",
             "sentAt = nil OR seq > 5", "NOT body LIKE '*l*'", "chat.id = 'd' AND sender != nil",

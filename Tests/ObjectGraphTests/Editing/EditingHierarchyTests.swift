@@ -15,7 +15,7 @@ import Testing
         return try EditingContext(graph.writer, options: options)
     }
 
-    @Test func fetchingAnEntityGivesObjectsOfThoseBelowItAsThemselves() throws {
+    @Test func `fetching an entity gives objects of those below it as themselves`() throws {
         try graph.apply(graph.upsert("Note", "n"), graph.upsert("Task", "t"), graph.upsert("Step", "s"))
         for batchSize in [nil, 1] {
             let context = try context()
@@ -33,7 +33,7 @@ import Testing
         #expect(try graph.value("Step", "s", "size") == 1.5)
     }
 
-    @Test func anIdentityOfAnotherEntityOfTheHierarchyIsNotFound() throws {
+    @Test func `an identity of another entity of the hierarchy is not found`() throws {
         try graph.apply(graph.upsert("Task", "t"))
         let context = try context()
         #expect(try context.object("Note", identity: "t") == nil)
@@ -42,7 +42,7 @@ import Testing
         #expect(try context.object("Note", identity: "t") == nil)
     }
 
-    @Test func inversesOfInheritedRelationshipsFollow() throws {
+    @Test func `inverses of inherited relationships follow`() throws {
         let context = try context()
         let folder = try context.insert("Folder", identity: "f")
         let note = try context.insert("Note", identity: "n")
@@ -61,7 +61,7 @@ import Testing
         #expect(try graph.damage() == "")
     }
 
-    @Test func aRelationshipLeadsToObjectsBelowItsDestinationAndToNoOthers() throws {
+    @Test func `a relationship leads to objects below its destination and to no others`() throws {
         let context = try context()
         let folder = try context.insert("Folder", identity: "f")
         try folder.setObject("top", try context.insert("Step", identity: "s"))
@@ -72,7 +72,7 @@ import Testing
         #expect(try graph.value("Folder", "f", "top") == "s")
     }
 
-    @Test func anAbstractEntityHasNoObjectsOfItsOwn() throws {
+    @Test func `an abstract entity has no objects of its own`() throws {
         let context = try context()
         #expect(editingError { try context.insert("Item", identity: "i") }?.code == .unknownEntity)
         try graph.apply(graph.upsert("Folder", "f", ["items": ["i"]]))
@@ -82,7 +82,7 @@ import Testing
         #expect(!context.hasChanges)
     }
 
-    @Test func anInsertionCompletesAPlaceholderOfAnEntityAboveOrBelow() throws {
+    @Test func `an insertion completes a placeholder of an entity above or below`() throws {
         try graph.apply(graph.upsert("Folder", "f", ["items": ["i"]]), graph.upsert("Task", "t", ["steps": ["s"]]))
         let context = try context()
         let note = try context.insert("Note", identity: "i", ["title": "late"])
@@ -96,7 +96,7 @@ import Testing
         #expect(try graph.damage() == "")
     }
 
-    @Test func anObjectThatEventsFindToBeMoreSpecialStaysTheSameHandle() throws {
+    @Test func `an object that events find to be more special stays the same handle`() throws {
         try graph.apply(graph.upsert("Task", "t", ["points": 1]))
         let context = try context()
         let task = try context.require("Task", "t")
@@ -108,7 +108,7 @@ import Testing
         #expect(try context.require("Step", "t") === task && context.object(with: id) === task)
     }
 
-    @Test func thePolicyOfTheNearestEntityCounts() throws {
+    @Test func `the policy of the nearest entity counts`() throws {
         var options = EditingContext.Options()
         options.mergePolicies = ["Item": .rollback, "Task": .overwrite]
         let context = try EditingContext(graph.writer, options: options)
@@ -122,7 +122,7 @@ import Testing
     }
 
     @Test(arguments: ["error", "objectTrump", "storeTrump", "rollback", "overwrite"])
-    func anInheritedConstraintBetweenObjectsThatCannotBecomeOne(_ name: String) throws {
+    func `an inherited constraint between objects that cannot become one`(_ name: String) throws {
         try graph.apply(graph.upsert("Task", "t", ["folder": "f", "place": 1, "title": "old"]))
         try graph.apply(graph.upsert("Folder", "f"))
         let context = try context(try #require(MergePolicy(named: name)))
@@ -140,7 +140,7 @@ import Testing
 
     /// Somebody refers to a task of the identity that has not arrived.
     @Test(arguments: ["error", "objectTrump", "storeTrump", "rollback", "overwrite"])
-    func aPlaceholderOfAnEntityBesideTheNewObjects(_ name: String) throws {
+    func `a placeholder of an entity beside the new objects`(_ name: String) throws {
         try graph.apply(graph.upsert("Folder", "f", ["top": "x"]))
         let context = try context(try #require(MergePolicy(named: name)))
         let note = try context.insert("Note", identity: "x", ["title": "new"])
@@ -157,7 +157,7 @@ import Testing
     }
 
     @Test(arguments: ["error", "objectTrump", "storeTrump", "rollback", "overwrite"])
-    func anInheritedConstraintBetweenAnObjectAndOneBelow(_ name: String) throws {
+    func `an inherited constraint between an object and one below`(_ name: String) throws {
         try graph.apply(graph.upsert("Task", "t", ["code": "c", "title": "old", "points": 5]))
         let context = try context(try #require(MergePolicy(named: name)))
         let step = try context.insert("Step", identity: "s", ["code": "c", "title": "new", "size": 1])
@@ -177,7 +177,7 @@ import Testing
         #expect(try graph.damage() == "")
     }
 
-    @Test func eventsOfEntitiesBesideEachOtherAreNotMerged() throws {
+    @Test func `events of entities beside each other are not merged`() throws {
         let yaml = Models.hierarchy.replacingOccurrences(
             of: "    abstract: true\n", with: "    abstract: true\n    mergePolicy: objectTrump\n")
         let graph = try Graph(yaml: yaml)

@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test(arguments: names) func aListKeepsItsOrderInMemoryAndInTheStore(_ name: String) throws {
+    @Test(arguments: names) func `a list keeps its order in memory and in the store`(_ name: String) throws {
         let (list, objects) = try seeded(name)
         #expect(try context.ids(list.objects(name)) == ["c", "a", "b"])
         #expect(try stored(name) == ["c", "a", "b"])
@@ -48,7 +48,9 @@ import Testing
         #expect(try graph.damage() == "")
     }
 
-    @Test(arguments: names) func oneThatTakesThePlaceOfAnotherStandsBeforeThoseThatStay(_ name: String) throws {
+    @Test(arguments: names) func `one that takes the place of another stands before those that stay`(_ name: String)
+        throws
+    {
         let (list, objects) = try seeded(name)
         try list.setObjects(name, ["d", "a", "b"].compactMap { objects[$0] })
         try context.save()
@@ -57,7 +59,7 @@ import Testing
         #expect(try graph.damage() == "")
     }
 
-    @Test(arguments: names) func aReorderingAloneIsAChangeOfTheOwner(_ name: String) throws {
+    @Test(arguments: names) func `a reordering alone is a change of the owner`(_ name: String) throws {
         let (list, objects) = try seeded(name)
         let token = try graph.store.read { try $0.lastToken() }
         let (a, b, c) = (try #require(objects["a"]), try #require(objects["b"]), try #require(objects["c"]))
@@ -73,7 +75,7 @@ import Testing
         #expect(!context.hasChanges)
     }
 
-    @Test(arguments: names) func insertingAtAPlaceAndMoving(_ name: String) throws {
+    @Test(arguments: names) func `inserting at a place and moving`(_ name: String) throws {
         let (list, objects) = try seeded(name)
         let (a, d) = (try #require(objects["a"]), try #require(objects["d"]))
         try list.insert(d, into: name, at: 1)
@@ -86,7 +88,7 @@ import Testing
         #expect(editingError { try list.insert(a, into: "fans", at: 0) }?.code == .type)
     }
 
-    @Test(arguments: names) func addingPutsBehindWhatOthersAddedMeanwhile(_ name: String) throws {
+    @Test(arguments: names) func `adding puts behind what others added meanwhile`(_ name: String) throws {
         let (list, objects) = try seeded(name)
         try list.remove(try #require(objects["a"]), from: name)
         try list.add(try #require(objects["d"]), to: name)
@@ -97,7 +99,7 @@ import Testing
         #expect(try stored(name) == ["x", "b", "c", "d"])
     }
 
-    @Test(arguments: names) func aNewOrderWinsAndWhatOthersAddedComesBehind(_ name: String) throws {
+    @Test(arguments: names) func `a new order wins and what others added comes behind`(_ name: String) throws {
         let (list, objects) = try seeded(name)
         try list.setObjects(name, ["a", "b", "c"].compactMap { objects[$0] })
         try graph.apply(graph.upsert("List", "l", [name: .edit(add: ["x"], remove: ["b"])]))
@@ -106,7 +108,7 @@ import Testing
         #expect(try graph.damage() == "")
     }
 
-    @Test(arguments: names) func undoBringsTheOrderBackAndRedoTakesItAgain(_ name: String) throws {
+    @Test(arguments: names) func `undo brings the order back and redo takes it again`(_ name: String) throws {
         let (list, objects) = try seeded(name)
         try list.setObjects(name, ["b", "c", "a"].compactMap { objects[$0] })
         try list.insert(try #require(objects["d"]), into: name, at: 0)
@@ -122,7 +124,7 @@ import Testing
         #expect(try stored(name) == ["d", "b", "c", "a"])
     }
 
-    @Test(arguments: names) func rollbackRefreshAndReset(_ name: String) throws {
+    @Test(arguments: names) func `rollback refresh and reset`(_ name: String) throws {
         let (list, objects) = try seeded(name)
         try list.setObjects(name, ["a", "b", "c"].compactMap { objects[$0] })
         context.refreshAll()
@@ -134,7 +136,7 @@ import Testing
         #expect(try context.ids(list.objects(name)) == ["c", "a", "b"])
     }
 
-    @Test func theOtherSideAppends() throws {
+    @Test func `the other side appends`() throws {
         let (list, objects) = try seeded("entries")
         try #require(objects["d"]).setObject("list", list)
         let fresh = try context.insert("Entry", identity: "e")
@@ -146,7 +148,7 @@ import Testing
         #expect(try stored("entries") == ["a", "b", "d", "e", "c"])
     }
 
-    @Test func bothSidesOfManyToManyMayHaveAnOrder() throws {
+    @Test func `both sides of many-to-many may have an order`() throws {
         let graph = try Graph(yaml: Models.hierarchy)
         let context = try EditingContext(graph.writer)
         let (note, task) = (try context.insert("Note", identity: "n"), try context.insert("Task", identity: "t"))

@@ -13,7 +13,7 @@ import Testing
         context = try fixture.context()
     }
 
-    @Test func settingAToOneChangesBothSidesAtOnce() throws {
+    @Test func `setting a to-one changes both sides at once`() throws {
         let chat = try context.require("Chat", "c")
         let other = try context.insert("Chat", identity: "d")
         let message = try context.require("Message", "m1")
@@ -23,7 +23,7 @@ import Testing
         #expect(try other.objects("messages").map(\.objectID) == [message.objectID])
     }
 
-    @Test func addingToAToManySetsTheToOne() throws {
+    @Test func `adding to a to-many sets the to-one`() throws {
         let message = try context.insert("Message", identity: "m4")
         let chat = try context.require("Chat", "c")
         try chat.add(message, to: "messages")
@@ -32,7 +32,7 @@ import Testing
         #expect(try message.object("chat") == nil)
     }
 
-    @Test func manyToManyChangesBothSidesAtOnce() throws {
+    @Test func `many-to-many changes both sides at once`() throws {
         let carl = try context.insert("Member", identity: "carl")
         let chat = try context.require("Chat", "c")
         try carl.add(chat, to: "chats")
@@ -44,7 +44,7 @@ import Testing
         #expect(try fixture.value("Chat", "c", "members") == #"["ann","carl"]"#)
     }
 
-    @Test func oneToOneLetsGoOfBothFormerPartners() throws {
+    @Test func `one-to-one drops both former partners`() throws {
         let (ann, bob) = (try context.require("Member", "ann"), try context.require("Member", "bob"))
         let (carl, dora) = (
             try context.insert("Member", identity: "carl"), try context.insert("Member", identity: "dora")
@@ -61,7 +61,7 @@ import Testing
         #expect(try StoreCheck.problems(fixture.graph).isEmpty)
     }
 
-    @Test func replacingAToManyLetsTheOthersGo() throws {
+    @Test func `replacing a to-many lets the others go`() throws {
         let chat = try context.require("Chat", "c")
         let message = try context.insert("Message", identity: "m9")
         let kept = try context.require("Message", "m2")
@@ -74,7 +74,7 @@ import Testing
             try fixture.graph.column("SELECT id FROM Message_readable WHERE chat = 'c' ORDER BY id") == ["m2", "m9"])
     }
 
-    @Test func membersAddedByTwoContextsAreBothKept() throws {
+    @Test func `members added by two contexts are both kept`() throws {
         let other = try fixture.context()
         try other.require("Chat", "c").add(try other.insert("Member", identity: "carl"), to: "members")
         try context.require("Chat", "c").remove(try context.require("Member", "bob"), from: "members")
@@ -83,7 +83,7 @@ import Testing
         #expect(try fixture.value("Chat", "c", "members") == #"["ann","carl"]"#)
     }
 
-    @Test func aReferenceToWhatSomebodyElseDeletedIsEmpty() throws {
+    @Test func `a reference to what somebody else deleted is empty`() throws {
         let message = try context.require("Message", "m1")
         try message.setObject("sender", try context.require("Member", "bob"))
         try fixture.deleteElsewhere("Member", "bob")
@@ -92,7 +92,7 @@ import Testing
         #expect(try StoreCheck.problems(fixture.graph).isEmpty)
     }
 
-    @Test func anObjectOfAnotherEntityIsRefusedByEveryCall() throws {
+    @Test func `an object of another entity is refused by every call`() throws {
         let context = try fixture.context()
         let (chat, message) = (try context.require("Chat", "c"), try context.require("Message", "m1"))
         let bob = try context.require("Member", "bob")

@@ -12,14 +12,14 @@ import Testing
         try fixture.seed()
     }
 
-    @Test func oneFailureHasItsOwnCode() throws {
+    @Test func `one failure has its own code`() throws {
         let context = try fixture.context()
         try context.require("Chat", "c").set("title", "much too long")
         let error = try #require(editingError { try context.save() })
         #expect(error.coreDataCode == 1660 && error.failures.map(\.property) == ["title"])
     }
 
-    @Test func severalFailuresAre1560WithAllDetails() throws {
+    @Test func `several failures are 1560 with all details`() throws {
         let context = try fixture.context()
         let message = try context.insert("Message", identity: "m9", ["body": "x", "seq": -1])
         let error = try #require(editingError { try context.save() })
@@ -28,14 +28,14 @@ import Testing
         #expect(message.isInserted)
     }
 
-    @Test func countsAreChecked() throws {
+    @Test func `counts are checked`() throws {
         let context = try fixture.context()
         let chat = try context.require("Chat", "c")
         for name in ["x", "y"] as [Value] { try chat.add(try context.insert("Member", identity: name), to: "members") }
         #expect(editingError { try context.save() }?.coreDataCode == 1590)
     }
 
-    @Test func countsAreCheckedWithWhatOthersAdded() throws {
+    @Test func `counts are checked with what others added`() throws {
         let context = try fixture.context()
         try context.require("Chat", "c").add(try context.insert("Member", identity: "x"), to: "members")
         try context.validate()
@@ -44,7 +44,7 @@ import Testing
         #expect(try fixture.graph.identities("Member") == ["ann", "bob", "y"])
     }
 
-    @Test func aFailedSaveHarmsNoLaterOne() throws {
+    @Test func `a failed save harms no later one`() throws {
         let context = try fixture.context()
         let bad = try context.insert("Message", identity: "bad")
         let last = try fixture.store.read { try $0.lastToken() }
@@ -62,7 +62,7 @@ import Testing
         #expect(try fixture.value("Member", "bob", "name") == "Rob")
     }
 
-    @Test func theOrderOfASaveIsCoreDatas() throws {
+    @Test func `the order of a save is Core Data's`() throws {
         let context = try fixture.context()
         var order: [String] = []
         let member = try context.insert("Member", identity: "x")
@@ -85,7 +85,7 @@ import Testing
         #expect(try fixture.value("Member", "x", "name") == "from the context")
     }
 
-    @Test func validationComesBeforeTheWillSaveHooks() throws {
+    @Test func `validation comes before the will save hooks`() throws {
         let context = try fixture.context()
         var isCalled = false
         context.options.hooks.willSave = { _ in isCalled = true }
@@ -94,7 +94,7 @@ import Testing
         #expect(!isCalled)
     }
 
-    @Test func whatTheWillSaveHooksLeaveIsValidatedToo() throws {
+    @Test func `what the will save hooks leave is validated too`() throws {
         let context = try fixture.context()
         context.options.hooks.willSave = { try $0.set("title", "much too long") }
         try context.require("Chat", "c").set("title", "short")
@@ -102,7 +102,7 @@ import Testing
         #expect(try fixture.value("Chat", "c", "title") == "Chat")
     }
 
-    @Test func willSaveHooksRunUntilNothingChanges() throws {
+    @Test func `will save hooks run until nothing changes`() throws {
         let context = try fixture.context()
         var calls = 0
         context.options.hooks.willSave = { object in
@@ -117,7 +117,7 @@ import Testing
         #expect(calls == 4)
     }
 
-    @Test func willSaveHooksThatNeverRestAreStopped() throws {
+    @Test func `will save hooks that never rest are stopped`() throws {
         let context = try fixture.context()
         context.options.hooks.willSave = { try $0.set("seq", Value.integer(((try $0["seq"].integer) ?? 0) + 1)) }
         try context.require("Message", "m1").set("body", "changed")
@@ -125,7 +125,7 @@ import Testing
         #expect(try fixture.value("Message", "m1", "body") == "hello")
     }
 
-    @Test func aHookThatThrowsFailsTheSave() throws {
+    @Test func `a hook that throws fails the save`() throws {
         let context = try fixture.context()
         context.options.hooks.willSave = { _ in throw Missing() }
         try context.require("Chat", "c").set("title", "new")
@@ -135,7 +135,7 @@ import Testing
         #expect(try fixture.value("Chat", "c", "title") == "new")
     }
 
-    @Test func anInsertionIsWholeOrNothing() throws {
+    @Test func `an insertion is whole or nothing`() throws {
         let context = try fixture.context()
         #expect(editingError { try context.insert("Chat", identity: "x", ["titel": "a"]) }?.code == .unknownProperty)
         #expect(editingError { try context.insert("Member", identity: "x", ["age": "old"]) }?.code == .type)
@@ -150,7 +150,7 @@ import Testing
         #expect(try context.save().inserted.count == 1)
     }
 
-    @Test func awakeFromInsertSeesDefaults() throws {
+    @Test func `awake from insert sees defaults`() throws {
         let context = try fixture.context()
         context.options.hooks.awakeFromInsert = { try $0.set("seq", Value.integer(((try $0["seq"].integer) ?? 0) + 1)) }
         #expect(try context.insert("Message", identity: "n")["seq"] == 8)

@@ -3,12 +3,12 @@ import Testing
 
 /// The program in docs/reference/embedding.md compiles, for it is a file of these tests, and does what it says.
 @Suite struct EmbeddingExampleTests {
-    @Test func itRuns() throws {
+    @Test func `the example runs`() throws {
         let folder = try TemporaryFolder()
         #expect(try keepChats(at: folder.path("chats.sqlite")) == ["Supper: 3 messages"])
     }
 
-    @Test func theDocumentationShowsTheProgramAsItIs() throws {
+    @Test func `the documentation shows the program as it is`() throws {
         let source = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
             .appendingPathComponent("EmbeddingExample.swift")
         var root = URL(fileURLWithPath: #filePath)

@@ -20,11 +20,11 @@ import Testing
         try fixture.graph.apply(members)
     }
 
-    @Test func withoutABatchSizeAllRowsAreRead() throws {
+    @Test func `without a batch size all rows are read`() throws {
         #expect(try context.fetch(FetchRequest("Message")).allSatisfy { !$0.isFault })
     }
 
-    @Test func touchingAFaultReadsItsBatch() throws {
+    @Test func `touching a fault reads its batch`() throws {
         try insertMembers(250)
         var request = FetchRequest("Member", where: "name = 'N'")
         request.sort = ["age"]
@@ -37,7 +37,7 @@ import Testing
         #expect(members.filter { !$0.isFault }.count == 200)
     }
 
-    @Test func prefetchedKeyPathsLeaveNoFaults() throws {
+    @Test func `prefetched key paths leave no faults`() throws {
         let chats = try context.fetch(FetchRequest("Chat"), prefetch: ["messages.sender", "members"])
         let registry = context.registry
         #expect(registry.byKey.map(\.count).reduce(0, +) == 6)
@@ -48,7 +48,7 @@ import Testing
                 == .unknownProperty)
     }
 
-    @Test func whatWasPrefetchedIsNotAskedOfTheStoreAgain() throws {
+    @Test func `what was prefetched is not asked of the store again`() throws {
         try insertMembers(300)
         try fixture.graph.apply(
             (0..<300).map {
@@ -62,7 +62,7 @@ import Testing
         for message in messages { #expect(try message.object("sender")?.identity != nil) }
     }
 
-    @Test func snapshotsPrefetchToo() throws {
+    @Test func `snapshots prefetch too`() throws {
         let snapshot = try fixture.store.read {
             try $0.fetch(FetchRequest("Chat"), prefetch: ["messages.sender", "members"])
         }
@@ -77,13 +77,13 @@ import Testing
         #expect(try context.object(with: messages[0].objectID)["body"] == "hello")
     }
 
-    @Test func objectsToBeDeletedAreLeftOut() throws {
+    @Test func `objects to be deleted are left out`() throws {
         let message = try context.require("Message", "m1")
         try context.delete(message)
         #expect(try context.ids(context.fetch(FetchRequest("Message"))) == ["m2", "m3"])
     }
 
-    @Test func fetchingAgainKeepsWhatTheContextKnows() throws {
+    @Test func `fetching again keeps what the context knows`() throws {
         let chat = try context.require("Chat", "c")
         try chat.set("title", "mine")
         try fixture.elsewhere("Chat", "c", ["topic": "new"])
@@ -92,7 +92,7 @@ import Testing
         #expect(try chat["title"] == "mine" && chat["topic"] == "old")
     }
 
-    @Test func aFaultWhoseRowIsGoneSaysSo() throws {
+    @Test func `a fault whose row is gone says so`() throws {
         let messages = try context.fetch(FetchRequest("Message"), batchSize: 10)
         try fixture.deleteElsewhere("Message", "m2")
         #expect(try messages[0]["body"] == "hello")

@@ -5,7 +5,7 @@ import Testing
 
 /// What is undone of new objects, whose set properties are remembered one by one.
 @Suite struct ManyEditsTests {
-    @Test func undoForgetsThatAPropertyOfANewObjectWasSet() throws {
+    @Test func `undo forgets that a property of a new object was set`() throws {
         let graph = try Graph(configuredModel("chat"))
         let context = try EditingContext(graph.writer)
         let chat = try context.insert("Chat", identity: "c")
@@ -21,7 +21,7 @@ import Testing
         #expect(try graph.value("Chat", "c", "title") == "first")
     }
 
-    @Test func aFailedEditOfANewObjectLeavesItAsItWas() throws {
+    @Test func `a failed edit of a new object leaves it as it was`() throws {
         let graph = try Graph(configuredModel("chat"))
         let context = try EditingContext(graph.writer)
         let message = try context.insert("Message", identity: "m", ["body": "kept"])

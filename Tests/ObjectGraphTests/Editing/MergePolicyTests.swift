@@ -26,7 +26,7 @@ import Testing
         try fixture.graph.rows("SELECT title, topic, updatedAt FROM Chat WHERE id = 'c'")[0]
     }
 
-    @Test func errorFailsWith133020AndTheListOfConflicts() throws {
+    @Test func `error fails with 133020 and the list of conflicts`() throws {
         let (context, chat) = try conflicting(.error)
         let error = try #require(editingError { try context.save() })
         #expect(error.code == .mergeConflict && error.coreDataCode == 133_020)
@@ -40,7 +40,7 @@ import Testing
         #expect(try fixture.notes().isEmpty)
     }
 
-    @Test func afterAnErrorTheContextKeepsItsChangesAndSavesAfterARefresh() throws {
+    @Test func `after an error the context keeps its changes and saves after a refresh`() throws {
         let (context, chat) = try conflicting(.error)
         #expect(editingError { try context.save() } != nil)
         #expect(try chat["title"] == "mine" && context.hasChanges)
@@ -49,7 +49,7 @@ import Testing
         #expect(try self.chat() == ["mine", "mine", 5])
     }
 
-    @Test func afterAnErrorAnotherPolicySaves() throws {
+    @Test func `after an error another policy saves`() throws {
         let (context, _) = try conflicting(.error)
         #expect(editingError { try context.save() } != nil)
         context.options.mergePolicy = .storeTrump
@@ -57,7 +57,7 @@ import Testing
         #expect(try chat() == ["theirs", "mine", 5])
     }
 
-    @Test func storeTrumpKeepsTheStoresValueWhereBothChanged() throws {
+    @Test func `store trump keeps the store's value where both changed`() throws {
         let (context, chat) = try conflicting(.storeTrump)
         try context.save()
         #expect(try self.chat() == ["theirs", "mine", 5])
@@ -65,21 +65,21 @@ import Testing
         #expect(try fixture.notes() == ["changed Chat c title store"])
     }
 
-    @Test func objectTrumpKeepsTheContextsValueWhereBothChanged() throws {
+    @Test func `object trump keeps the context's value where both changed`() throws {
         let (context, _) = try conflicting(.objectTrump)
         try context.save()
         #expect(try chat() == ["mine", "mine", 5])
         #expect(try fixture.notes() == ["changed Chat c title context"])
     }
 
-    @Test func overwriteRevertsWhatOthersChanged() throws {
+    @Test func `overwrite reverts what others changed`() throws {
         let (context, _) = try conflicting(.overwrite)
         try context.save()
         #expect(try chat() == ["mine", "mine", .null])
         #expect(try fixture.notes() == ["changed Chat c title context", "changed Chat c updatedAt context"])
     }
 
-    @Test func rollbackDropsTheContextsChanges() throws {
+    @Test func `rollback drops the context's changes`() throws {
         let (context, chat) = try conflicting(.rollback)
         try context.save()
         #expect(try self.chat() == ["theirs", "old", 5])
@@ -88,19 +88,19 @@ import Testing
     }
 
     @Test(arguments: [(4, "theirs"), (5, "theirs"), (6, "mine")])
-    func lastWriterWinsByANamedAttribute(_ time: Int64, _ winner: String) throws {
+    func `last writer wins by a named attribute`(_ time: Int64, _ winner: String) throws {
         let (context, chat) = try conflicting(.lastWriterWins(attribute: "updatedAt"))
         try chat.set("updatedAt", Value.integer(time))
         try context.save()
         #expect(try self.chat() == [.text(winner), "mine", .integer(max(5, time))])
     }
 
-    @Test func lastWriterWinsWithoutAnAttributeSaysWhatIsMissing() throws {
+    @Test func `last writer wins without an attribute says what is missing`() throws {
         let (context, _) = try conflicting(.lastWriterWins())
         #expect(editingError { try context.save() }?.code == .unknownProperty)
     }
 
-    @Test func aProgramDecidesByValuesOrByAnotherPolicy() throws {
+    @Test func `a program decides by values or by another policy`() throws {
         let (context, _) = try conflicting(
             .custom { conflict in
                 let title = conflict.properties.first { $0.name == "title" }
@@ -115,7 +115,7 @@ import Testing
         #expect(try self.chat()[0] == "again")
     }
 
-    @Test func whatAProgramGivesIsChecked() throws {
+    @Test func `what a program gives is checked`() throws {
         let context = try fixture.context()
         let message = try context.require("Message", "m1")
         try message.set("seq", 1)
@@ -134,7 +134,7 @@ import Testing
         #expect(try fixture.value("Message", "m1", "sender") == "bob")
     }
 
-    @Test func aPolicyForWhatIsNoEntityIsRefused() throws {
+    @Test func `a policy for what is no entity is refused`() throws {
         let context = try fixture.context { $0.mergePolicies["Caht"] = .objectTrump }
         try context.require("Chat", "c").set("title", "mine")
         let error = editingError { try context.save() }
@@ -144,7 +144,7 @@ import Testing
         #expect(try chat()[0] == "mine")
     }
 
-    @Test func whatAProgramThrowsFailsTheSave() throws {
+    @Test func `what a program throws fails the save`() throws {
         let (context, _) = try conflicting(.custom { _ in throw Missing() })
         #expect(throws: Missing.self) { try context.save() }
         context.options.mergePolicy = .objectTrump
@@ -152,7 +152,7 @@ import Testing
         #expect(try chat()[0] == "mine")
     }
 
-    @Test func changesOfDifferentPropertiesConflictUnderErrorAndMergeUnderTheTrumps() throws {
+    @Test func `changes of different properties conflict under error and merge under the trumps`() throws {
         for (policy, isRefused) in [(MergePolicy.error, true), (.storeTrump, false), (.objectTrump, false)] {
             let context = try fixture.context(policy)
             try context.require("Chat", "c").set("topic", "\(policy.name)")
@@ -163,7 +163,7 @@ import Testing
         #expect(try fixture.notes().isEmpty)
     }
 
-    @Test func derivedValuesAndToManyAreNoConflict() throws {
+    @Test func `derived values and to-many are no conflict`() throws {
         let context = try fixture.context()
         try context.require("Chat", "c").set("title", "mine")
         try fixture.graph.apply(fixture.graph.upsert("Message", "m9", ["chat": "c", "body": "more"]))
@@ -171,7 +171,7 @@ import Testing
         #expect(try fixture.graph.rows("SELECT title, messagesCount FROM Chat") == [["mine", 4]])
     }
 
-    @Test func toOneRelationshipsAreInTheSnapshot() throws {
+    @Test func `to-one relationships are in the snapshot`() throws {
         let context = try fixture.context(.storeTrump)
         let message = try context.require("Message", "m1")
         try message.setObject("sender", nil)
@@ -185,7 +185,7 @@ import Testing
             note.local == "null" && note.stored == "\"bob\"" && note.policy == "storeTrump" && note.source == "test")
     }
 
-    @Test func theSameValueOnBothSidesIsNotDisputed() throws {
+    @Test func `the same value on both sides is not disputed`() throws {
         let context = try fixture.context(.storeTrump)
         try context.require("Chat", "c").set("title", "same")
         try fixture.elsewhere("Chat", "c", ["title": "same"])
@@ -193,7 +193,7 @@ import Testing
         #expect(try fixture.notes().isEmpty)
     }
 
-    @Test func anEntitysPolicyGoesBeforeTheContexts() throws {
+    @Test func `an entity's policy goes before the context's`() throws {
         let context = try fixture.context(.error) { $0.mergePolicies["Chat"] = .objectTrump }
         try context.require("Chat", "c").set("title", "mine")
         try fixture.elsewhere("Chat", "c", ["title": "theirs"])
@@ -201,7 +201,7 @@ import Testing
         #expect(try chat()[0] == "mine")
     }
 
-    @Test func theModelNamesAnEntitysPolicy() throws {
+    @Test func `the model names an entity's policy`() throws {
         let yaml = EditingFixture.model.replacingFirst("identity: id", "identity: id\n    mergePolicy: storeTrump")
         let graph = try Graph(yaml: yaml)
         try graph.apply(graph.upsert("Chat", "c", ["title": "old"]))
@@ -215,7 +215,7 @@ import Testing
     // MARK: Deletions
 
     /// What was lost can be read afterwards: the values are in the note, for nothing else has them.
-    @Test func aNoteOfAWholeObjectHasItsValues() throws {
+    @Test func `a note of a whole object has its values`() throws {
         let context = try fixture.context(.storeTrump)
         let message = try context.require("Message", "m1")
         try message.set("body", "mine")
@@ -240,7 +240,7 @@ import Testing
     }
 
     @Test(arguments: ["error", "storeTrump", "rollback", "objectTrump", "overwrite"])
-    func aChangedObjectThatSomebodyDeleted(_ name: String) throws {
+    func `a changed object that somebody deleted`(_ name: String) throws {
         let policy = try #require(MergePolicy(named: name))
         let context = try fixture.context(policy)
         let ann = try context.require("Member", "ann")
@@ -268,7 +268,7 @@ import Testing
 
     /// What No Action left dangling does not come alive with the object, or counts and one-to-one ends would be wrong.
     @Test(arguments: ["objectTrump", "overwrite"])
-    func anObjectThatIsInsertedAgainLeavesDanglingReferencesDangling(_ name: String) throws {
+    func `an object that is inserted again leaves dangling references dangling`(_ name: String) throws {
         let graph = try Graph(
             yaml: """
                 entities:
@@ -302,7 +302,7 @@ import Testing
     }
 
     @Test(arguments: ["error", "storeTrump", "rollback", "objectTrump", "overwrite"])
-    func aDeletedObjectThatSomebodyChanged(_ name: String) throws {
+    func `a deleted object that somebody changed`(_ name: String) throws {
         let policy = try #require(MergePolicy(named: name))
         let context = try fixture.context(policy)
         let ann = try context.require("Member", "ann")
@@ -328,7 +328,7 @@ import Testing
 
     /// What a rule took along stays with what takes it along, and goes with it.
     @Test(arguments: ["storeTrump", "rollback", "objectTrump", "overwrite"])
-    func aDeletionThatIsDroppedTakesNothingAlong(_ name: String) throws {
+    func `a deletion that is dropped takes nothing along`(_ name: String) throws {
         let context = try fixture.context(try #require(MergePolicy(named: name)))
         let messages = try ["m1", "m2", "m3"].map { try context.require("Message", $0) }
         try context.delete(context.require("Chat", "c"))
@@ -343,7 +343,7 @@ import Testing
     }
 
     @Test(arguments: ["storeTrump", "rollback", "objectTrump"])
-    func whatSomebodyChangedGoesWithWhatTakesItAlong(_ name: String) throws {
+    func `what somebody changed goes with what takes it along`(_ name: String) throws {
         let context = try fixture.context(try #require(MergePolicy(named: name)))
         try context.delete(context.require("Chat", "c"))
         try context.processPendingChanges()
@@ -356,7 +356,7 @@ import Testing
 
     /// A message that was moved in the context goes for the chat that it was moved to, though the store knows no such link.
     @Test(arguments: ["c", "d"])
-    func whatWasMovedGoesWithItsNewOwner(_ changed: String) throws {
+    func `what was moved goes with its new owner`(_ changed: String) throws {
         let before = try fixture.context()
         try before.insert("Chat", identity: "d")
         try before.save()
@@ -371,7 +371,7 @@ import Testing
         #expect(try StoreCheck.problems(fixture.graph).isEmpty)
     }
 
-    @Test func aProgramThatKeepsADeletedObjectKeepsWhatWouldGoWithIt() throws {
+    @Test func `a program that keeps a deleted object keeps what would go with it`() throws {
         let context = try fixture.context(.custom { _ in .values(["title": "Both"]) })
         try context.delete(context.require("Chat", "c"))
         try fixture.elsewhere("Chat", "c", ["title": "Theirs"])
@@ -382,7 +382,7 @@ import Testing
     }
 
     @Test(arguments: [(5, false), (50, true)])
-    func lastWriterWinsAgainstADeletion(_ time: Int64, _ lives: Bool) throws {
+    func `last writer wins against a deletion`(_ time: Int64, _ lives: Bool) throws {
         let yaml = EditingFixture.model.replacingFirst(
             "Member:\n    identity: id", "Member:\n    identity: id\n    version: updatedAt")
         let graph = try Graph(yaml: yaml)
@@ -398,7 +398,7 @@ import Testing
 
     // MARK: Notes
 
-    @Test func notesAreReadInOrderAndDropped() throws {
+    @Test func `notes are read in order and dropped`() throws {
         for _ in 0..<2 {
             let (context, _) = try conflicting(.storeTrump)
             try context.save()

@@ -12,7 +12,7 @@ import Testing
         try fixture.seed()
     }
 
-    @Test func conflictsAreLookedForAfterTheWillSaveHooks() throws {
+    @Test func `conflicts are looked for after the will save hooks`() throws {
         let context = try fixture.context()
         let chat = try context.require("Chat", "c")
         try chat.set("topic", "mine")
@@ -27,7 +27,7 @@ import Testing
         #expect(editingError { try context.save() }?.coreDataCode == 133_020)
     }
 
-    @Test func whatAWillSaveHookChangesTakesPartInTheConflicts() throws {
+    @Test func `what a will-save hook changes takes part in the conflicts`() throws {
         let context = try fixture.context(.objectTrump)
         let chat = try context.require("Chat", "c")
         try chat.set("topic", "mine")
@@ -38,14 +38,14 @@ import Testing
         #expect(try fixture.notes() == ["changed Chat c title context"])
     }
 
-    @Test func validationComesBeforeTheConflicts() throws {
+    @Test func `validation comes before the conflicts`() throws {
         let context = try fixture.context()
         try context.require("Chat", "c").set("title", "much too long")
         try fixture.elsewhere("Chat", "c", ["title": "theirs"])
         #expect(editingError { try context.save() }?.coreDataCode == 1660)
     }
 
-    @Test func lockingConflictsComeBeforeThoseOfUniqueValues() throws {
+    @Test func `locking conflicts come before those of unique values`() throws {
         let context = try fixture.context()
         try context.require("Member", "bob").set("email", "ann@x.y")
         try fixture.elsewhere("Member", "bob", ["name": "Rob"])
@@ -54,7 +54,7 @@ import Testing
         #expect(editingError { try context.save() }?.coreDataCode == 133_021)
     }
 
-    @Test func didSaveHooksSeePermanentIdsAndTheStoreWritten() throws {
+    @Test func `did save hooks see permanent ids and the store written`() throws {
         let context = try fixture.context()
         let member = try context.insert("Member", identity: "x", ["name": "X"])
         let fixture = fixture
@@ -68,7 +68,7 @@ import Testing
         #expect(!context.hasChanges)
     }
 
-    @Test func everyConflictIsInTheList() throws {
+    @Test func `every conflict is in the list`() throws {
         let context = try fixture.context()
         try context.require("Member", "ann").set("name", "mine")
         try context.require("Member", "bob").set("name", "mine")
@@ -83,7 +83,7 @@ import Testing
                 == ["changed ann", "changed c", "deletedInStore bob"])
     }
 
-    @Test func everyUniquenessConflictIsInTheListOneForEachObject() throws {
+    @Test func `every uniqueness conflict is in the list one for each object`() throws {
         let context = try fixture.context()
         try context.insert("Member", identity: "x", ["email": "ann@x.y"])
         try context.insert("Chat", identity: "c")
@@ -92,7 +92,7 @@ import Testing
         #expect(Set(error.conflicts.map(\.constraint)) == [["email"], ["id"]])
     }
 
-    @Test func derivedValuesInAContextAreThoseOfTheLastSave() throws {
+    @Test func `derived values in a context are those of the last save`() throws {
         let context = try fixture.context()
         let chat = try context.require("Chat", "c")
         let message = try context.insert("Message", identity: "m4", ["body": "more"])
@@ -107,7 +107,7 @@ import Testing
         #expect(try chat["messagesCount"] == 5)
     }
 
-    @Test func manyToManyLinksOfBothSidesAreKeptAndNoConflict() throws {
+    @Test func `many-to-many links of both sides are kept and no conflict`() throws {
         let context = try fixture.context()
         try context.require("Member", "bob").remove(context.require("Chat", "c"), from: "chats")
         let other = try fixture.context()

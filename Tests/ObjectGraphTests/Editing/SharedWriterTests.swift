@@ -14,7 +14,7 @@ import Testing
         try fixture.seed()
     }
 
-    @Test func aSaveCommitsTheChunksThatCameBeforeIt() throws {
+    @Test func `a save commits the chunks that came before it`() throws {
         let (graph, writer) = (fixture.graph, fixture.graph.writer)
         _ = try writer.apply(
             WriterContext.Chunk(
@@ -29,7 +29,7 @@ import Testing
         #expect(writer.uncommittedRows == 0)
     }
 
-    @Test func aFailedSaveUndoesNoChunk() throws {
+    @Test func `a failed save undoes no chunk`() throws {
         let (graph, writer) = (fixture.graph, fixture.graph.writer)
         _ = try writer.apply(WriterContext.Chunk(events: [graph.upsert("Member", "eve", ["name": "Eve"])]))
         let context = try fixture.context()
@@ -40,7 +40,7 @@ import Testing
         #expect(try graph.identities("Member") == ["ann", "bob", "eve", "fay"])
     }
 
-    @Test func aContextReadsWhatIsCommitted() throws {
+    @Test func `a context reads what is committed`() throws {
         let (graph, writer) = (fixture.graph, fixture.graph.writer)
         _ = try writer.apply(WriterContext.Chunk(events: [graph.upsert("Member", "eve", ["name": "Eve"])]))
         let context = try fixture.context()
@@ -49,7 +49,7 @@ import Testing
         #expect(try context.object("Member", identity: "eve") != nil)
     }
 
-    @Test func eventsAndSavesOfSeveralThreadsComeOneAfterTheOther() async throws {
+    @Test func `events and saves of several threads come one after the other`() async throws {
         let writer = fixture.graph.writer
         let model = fixture.graph.model
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -83,7 +83,7 @@ import Testing
         #expect(report.map(\.token) == report.map(\.token).sorted() && report.count == 151)
     }
 
-    @Test func aFencedWriterSavesNothing() throws {
+    @Test func `a fenced writer saves nothing`() throws {
         let context = try fixture.context()
         try context.require("Chat", "c").set("title", "mine")
         try fixture.graph.writer.write("fence") { try $0.runOnce("UPDATE _lease SET epoch = epoch + 1") }

@@ -27,7 +27,7 @@ import Testing
         context = try EditingContext(graph.writer)
     }
 
-    @Test func aContextHoldsThemOverItsSavesAndStoresNothing() throws {
+    @Test func `a context holds them over its saves and stores nothing`() throws {
         let letter = try context.insert("Letter", identity: "l", ["title": "t", "mark": "x", "stamp": "2026-01-02"])
         #expect(try letter["mark"] == "x" && letter["weight"] == 7)
         try context.save()
@@ -39,7 +39,7 @@ import Testing
         #expect(editingError { try letter.set("marc", "x") }?.code == .unknownProperty)
     }
 
-    @Test func settingOneIsNoChange() throws {
+    @Test func `setting one is no change`() throws {
         let draft = try context.insert("Draft", identity: "d")
         try context.save()
         let token = try graph.store.read { try $0.lastToken() }
@@ -51,7 +51,7 @@ import Testing
         #expect(try draft["mark"] == "y")
     }
 
-    @Test func limitsAreCheckedAtTheSave() throws {
+    @Test func `limits are checked at the save`() throws {
         let draft = try context.insert("Draft", identity: "d", ["mark": "long"])
         #expect(editingError { try context.save() }?.failures.map(\.code) == [1660])
         try draft.set("mark", "ok")
@@ -59,7 +59,7 @@ import Testing
         #expect(editingError { try draft.set("weight", "many") }?.code == .type)
     }
 
-    @Test func undoTakesThemBackAndARollbackForgetsThem() throws {
+    @Test func `undo takes them back and a rollback forgets them`() throws {
         let draft = try context.insert("Draft", identity: "d")
         try context.save()
         try draft.set("mark", "a")

@@ -13,7 +13,7 @@ import Testing
         context = try fixture.context()
     }
 
-    @Test func undoAndRedoGoThroughChangesOneByOne() throws {
+    @Test func `undo and redo go through changes one by one`() throws {
         let chat = try context.require("Chat", "c")
         try chat.set("title", "one")
         try chat.set("title", "two")
@@ -29,7 +29,7 @@ import Testing
         #expect(!context.canRedo)
     }
 
-    @Test func whatFollowsAnUndoWithinAGroupIsNoPartOfTheChangeBefore() throws {
+    @Test func `what follows an undo within a group is no part of the change before`() throws {
         let chat = try context.require("Chat", "c")
         try chat.set("title", "a")
         try context.undoGroup {
@@ -44,7 +44,7 @@ import Testing
         #expect(try chat["topic"] == "c" && chat["updatedAt"] == .integer(5))
     }
 
-    @Test func undoTakesInversesBackToo() throws {
+    @Test func `undo takes inverses back too`() throws {
         let chat = try context.require("Chat", "c")
         let carl = try context.insert("Member", identity: "carl")
         try carl.add(chat, to: "chats")
@@ -56,7 +56,7 @@ import Testing
         #expect(try fixture.value("Chat", "c", "members") == #"["ann","bob","carl"]"#)
     }
 
-    @Test func anUndoneInsertionIsGoneAndComesBackByRedo() throws {
+    @Test func `an undone insertion is gone and comes back by redo`() throws {
         let member = try context.insert("Member", identity: "x", ["name": "X"])
         context.undo()
         #expect(!member.isInserted && !context.hasChanges)
@@ -67,7 +67,7 @@ import Testing
         #expect(try fixture.value("Member", "x", "name") == "X")
     }
 
-    @Test func anUndoneDeletionBringsBackWhatTheRulesTook() throws {
+    @Test func `an undone deletion brings back what the rules took`() throws {
         let chat = try context.require("Chat", "c")
         let message = try context.require("Message", "m1")
         try context.delete(chat)
@@ -83,7 +83,7 @@ import Testing
         #expect(try fixture.graph.identities("Message").isEmpty)
     }
 
-    @Test func aGroupIsUndoneAsAWhole() throws {
+    @Test func `a group is undone as a whole`() throws {
         let chat = try context.require("Chat", "c")
         try context.undoGroup {
             try chat.set("title", "one")
@@ -93,13 +93,13 @@ import Testing
         #expect(try !chat.isUpdated && chat["topic"] == "old")
     }
 
-    @Test func aSaveEndsWhatCanBeUndone() throws {
+    @Test func `a save ends what can be undone`() throws {
         try context.require("Chat", "c").set("title", "one")
         try context.save()
         #expect(!context.canUndo && !context.canRedo)
     }
 
-    @Test func onlySoManyGroupsAreRemembered() throws {
+    @Test func `only so many groups are remembered`() throws {
         context.options.undoLevels = 2
         let chat = try context.require("Chat", "c")
         for title in ["1", "2", "3"] as [Value] { try chat.set("title", title) }

@@ -27,7 +27,7 @@ import Testing
         try fixture.graph.rows("SELECT id, name, email, age, updatedAt FROM Member ORDER BY id")
     }
 
-    @Test func errorFailsWith133021AndDoesNotPoisonTheNextSave() throws {
+    @Test func `error fails with 133021 and does not poison the next save`() throws {
         let (context, member) = try colliding(.error)
         let error = try #require(editingError { try context.save() })
         #expect(error.code == .constraintConflict && error.coreDataCode == 133_021)
@@ -42,7 +42,7 @@ import Testing
         #expect(try fixture.value("Message", "m9", "sender") == "new")
     }
 
-    @Test func objectTrumpMergesIntoThePersistedObjectAndLeavesAbsentValuesAlone() throws {
+    @Test func `object trump merges into the persisted object and leaves absent values alone`() throws {
         try fixture.elsewhere("Member", "ann", ["age": 40])
         let setup = try fixture.context()
         try setup.require("Member", "ann").setObject("home", try setup.require("Chat", "c"))
@@ -59,21 +59,21 @@ import Testing
         #expect(try StoreCheck.problems(fixture.graph).isEmpty)
     }
 
-    @Test func storeTrumpFillsOnlyWhatThePersistedObjectLacks() throws {
+    @Test func `store trump fills only what the persisted object lacks`() throws {
         let (context, _) = try colliding(.storeTrump)
         try context.save()
         #expect(try members()[0] == ["ann", "Ann", "ann@x.y", 18, 9])
         #expect(try fixture.value("Message", "m9", "sender") == "ann")
     }
 
-    @Test func rollbackLetsTheStoreWin() throws {
+    @Test func `rollback lets the store win`() throws {
         let (context, _) = try colliding(.rollback)
         try context.save()
         #expect(try members()[0] == ["ann", "Ann", "ann@x.y", 18, .null])
         #expect(try fixture.value("Message", "m9", "sender") == "ann")
     }
 
-    @Test func overwriteDeletesTheDisplacedObject() throws {
+    @Test func `overwrite deletes the displaced object`() throws {
         let (context, _) = try colliding(.overwrite)
         let ann = try context.require("Member", "ann")
         #expect(try ann["name"] == "Ann")
@@ -87,14 +87,14 @@ import Testing
     }
 
     @Test(arguments: [(8, "Newcomer"), (10, "Ann")])
-    func lastWriterWinsDecidesWhoseValuesStay(_ stored: Int64, _ name: String) throws {
+    func `last writer wins decides whose values stay`(_ stored: Int64, _ name: String) throws {
         try fixture.elsewhere("Member", "ann", ["updatedAt": .integer(stored)])
         let (context, _) = try colliding(.lastWriterWins(attribute: "updatedAt"))
         try context.save()
         #expect(try members()[0][1] == .text(name))
     }
 
-    @Test func aProgramDecides() throws {
+    @Test func `a program decides`() throws {
         let (context, _) = try colliding(
             .custom { conflict in
                 #expect(conflict.kind == .uniqueness && conflict.constraint == ["email"])
@@ -105,7 +105,7 @@ import Testing
     }
 
     @Test(arguments: ["error", "objectTrump", "overwrite"])
-    func anIdentityThatIsTakenIsAConflictToo(_ name: String) throws {
+    func `an identity that is taken is a conflict too`(_ name: String) throws {
         let context = try fixture.context(try #require(MergePolicy(named: name)))
         let chat = try context.insert("Chat", identity: "c", ["title": "again"])
         switch name {
@@ -124,7 +124,7 @@ import Testing
         #expect(try StoreCheck.problems(fixture.graph).isEmpty)
     }
 
-    @Test func twoObjectsOfOneContextThatClaimOneValueConflict() throws {
+    @Test func `two objects of one context that claim one value conflict`() throws {
         let context = try fixture.context()
         try context.insert("Member", identity: "x", ["email": "same"])
         try context.insert("Member", identity: "y", ["email": "same", "name": "Y"])
@@ -134,7 +134,7 @@ import Testing
         #expect(try fixture.graph.rows("SELECT id, name FROM Member WHERE email = 'same'") == [["x", "Y"]])
     }
 
-    @Test func valuesMayPassFromOneObjectToAnotherInOneSave() throws {
+    @Test func `values may pass from one object to another in one save`() throws {
         try fixture.elsewhere("Member", "bob", ["email": "bob@x.y"])
         let context = try fixture.context()
         try context.require("Member", "ann").set("email", "bob@x.y")
@@ -148,7 +148,7 @@ import Testing
     }
 
     @Test(arguments: ["error", "objectTrump", "storeTrump", "rollback", "overwrite"])
-    func aStoredObjectThatClaimsTheValueOfAnother(_ name: String) throws {
+    func `a stored object that claims the value of another`(_ name: String) throws {
         let context = try fixture.context(try #require(MergePolicy(named: name)))
         let bob = try context.require("Member", "bob")
         try bob.set("email", "ann@x.y")
@@ -172,7 +172,7 @@ import Testing
         }
     }
 
-    @Test func aProgramDecidesOfAStoredObjectThatClaimsTheValueOfAnother() throws {
+    @Test func `a program decides of a stored object that claims the value of another`() throws {
         let context = try fixture.context(.custom { _ in .values(["name": "Rob"]) })
         let bob = try context.require("Member", "bob")
         try bob.set("email", "ann@x.y")
@@ -188,7 +188,7 @@ import Testing
             ])
     }
 
-    @Test func uniquenessIsResolvedAfterTheLockingConflicts() throws {
+    @Test func `uniqueness is resolved after the locking conflicts`() throws {
         let context = try fixture.context(.storeTrump)
         let bob = try context.require("Member", "bob")
         try bob.set("email", "ann@x.y")

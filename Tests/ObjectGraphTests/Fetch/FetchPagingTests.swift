@@ -49,7 +49,7 @@ struct FetchPagingTests {
     ]
 
     @Test(arguments: orders, [1, 3, 7, 100])
-    func pagesTogetherAreTheWhole(_ sort: [String], _ size: Int) throws {
+    func `pages together are the whole`(_ sort: [String], _ size: Int) throws {
         let whole = try fixture.fetch(request(sort)).map(\.pk)
         #expect(whole.count == 40)
         for storage in TestStorage.allCases {
@@ -74,7 +74,7 @@ struct FetchPagingTests {
         return pages
     }
 
-    @Test func aPageBeginsBehindTheLastWhateverHappenedBefore() throws {
+    @Test func `a page begins behind the last whatever happened before`() throws {
         let first = try fixture.store.read { try $0.page(request(["title", "id"]) { $0.limit = 10 }) }
         let next = try #require(first.next)
         let gone = try #require(first.objects.first?["id"]?.text)
@@ -88,7 +88,7 @@ struct FetchPagingTests {
         #expect(second == rest + ["w0"])
     }
 
-    @Test func refusesACursorOfAnotherRequest() throws {
+    @Test func `refuses a cursor of another request`() throws {
         let page = try fixture.store.read { try $0.page(request(["title"]) { $0.limit = 5 }) }
         let cursor = try #require(page.next)
         func failure(_ request: FetchRequest) -> FetchPredicateError.Code? {
@@ -113,7 +113,7 @@ struct FetchPagingTests {
         }
     }
 
-    @Test func aCursorSurvivesItsText() throws {
+    @Test func `a cursor survives its text`() throws {
         let values: [Value] = [.null, .integer(.min), .double(-0.0), .text("é\0'"), .blob([0, 255])]
         let cursor = FetchCursor(fingerprint: 7, pk: -3, values: values)
         #expect(cursor.text.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-" || $0 == "_") })
@@ -123,7 +123,7 @@ struct FetchPagingTests {
     // MARK: Batches
 
     @Test(arguments: orders, [1, 7, 40, 100])
-    func batchesTogetherAreTheWhole(_ sort: [String], _ size: Int) throws {
+    func `batches together are the whole`(_ sort: [String], _ size: Int) throws {
         let request = request(sort) { $0.properties = ["id", "asset.name", "technicians"] }
         let whole = try fixture.fetch(request)
         for storage in TestStorage.allCases {
@@ -143,7 +143,7 @@ struct FetchPagingTests {
         }
     }
 
-    @Test func batchesRegardLimitOffsetAndCursor() throws {
+    @Test func `batches regard limit offset and cursor`() throws {
         let page = try fixture.store.read { try $0.page(request(["-startDate"]) { $0.limit = 5 }) }
         let whole = try fixture.fetch(request(["-startDate"])).map(\.pk)
         func batches(_ change: (inout FetchRequest) -> Void) throws -> [Int64] {
@@ -160,7 +160,7 @@ struct FetchPagingTests {
         #expect(try batches { ($0.after, $0.limit) = (page.next, 20) } == Array(whole[5..<25]))
     }
 
-    @Test func allBatchesAreOfOneSnapshot() throws {
+    @Test func `all batches are of one snapshot`() throws {
         let request = request(["id"])
         var count = 0
         try fixture.store.read { context in
@@ -174,7 +174,7 @@ struct FetchPagingTests {
         #expect(try fixture.fetch(request).count == 41)
     }
 
-    @Test func refusesAnUnusableBatchSize() throws {
+    @Test func `refuses an unusable batch size`() throws {
         let checked = try request([]).checked(with: model)
         for size in [0, -1, 10_001] {
             #expect(throws: FetchPredicateError.self) {

@@ -37,7 +37,7 @@ struct FetchRequestTests {
 
     private func ids(_ objects: [FetchedObject]) -> [String] { objects.compactMap { $0["id"]?.text } }
 
-    @Test func deliversValuesAndDestinationsIdentities() throws {
+    @Test func `delivers values and the identities of destinations`() throws {
         let objects = try fetch("message") { $0.condition = .text("id = 'x1'") }
         let object = try #require(objects.first)
         #expect(object.entity.name == "Message")
@@ -51,7 +51,7 @@ struct FetchRequestTests {
         #expect(object.identities(of: "chat") == nil)
     }
 
-    @Test func writesJSON() throws {
+    @Test func `a fetch writes JSON`() throws {
         var output = ""
         try fetch("Message") { $0.condition = .text("id = 'x1'") }.first?.appendJSON(to: &output)
         #expect(
@@ -71,7 +71,7 @@ struct FetchRequestTests {
         #expect(output == #"{"id":"m2","chats":["c1"],"_placeholder":true}"#)
     }
 
-    @Test func writesDecimalsBooleansAndUUIDs() throws {
+    @Test func `writes decimals booleans and UUIDs`() throws {
         let model = try ObjectModel.parse(
             """
             model: m
@@ -101,7 +101,7 @@ struct FetchRequestTests {
         #expect(output == #"{"id":"\#(id)","price":12.5,"isDone":true,"data":"AAE=","detail":{"a":[1]}}"#)
     }
 
-    @Test func sorts() throws {
+    @Test func `a fetch sorts its objects`() throws {
         #expect(ids(try fetch("Message") { $0.sort = ["-sentAt"] }) == ["x2", "x1", "x3"])
         #expect(ids(try fetch("Message") { $0.sort = ["sentAt asc"] }) == ["x3", "x1", "x2"])
         #expect(ids(try fetch("Message") { $0.sort = ["chat.title", "id desc"] }) == ["x2", "x3", "x1"])
@@ -110,7 +110,7 @@ struct FetchRequestTests {
         #expect(ids(try fetch("Message") { $0.sort = ["seq"] }) == ["x2", "x1", "x3"])
     }
 
-    @Test func sortsDecimalsAsNumbers() throws {
+    @Test func `sorts decimals as numbers`() throws {
         let model = try ReadingFixture.model(.workOrders)
         let costs = [
             "w1": "9", "w2": "10.5", "w3": "0.25", "w4": "1000000000000000000000.5", "w5": "1000000000000000000000",
@@ -125,7 +125,7 @@ struct FetchRequestTests {
         #expect(ids(try orders.fetch(request)) == ["w3", "w1", "w2", "w5", "w4"])
     }
 
-    @Test func limitsAndSkips() throws {
+    @Test func `limits and skips`() throws {
         #expect(ids(try fetch("Message") { ($0.sort, $0.limit, $0.offset) = (["id"], 1, 1) }) == ["x2"])
         #expect(ids(try fetch("Message") { ($0.sort, $0.offset) = (["id"], 2) }) == ["x3"])
         #expect(ids(try fetch("Message") { $0.limit = 0 }).isEmpty)
@@ -141,12 +141,12 @@ struct FetchRequestTests {
         #expect(try count { $0.condition = .text("chat.title = 'Work'") } == 2)
     }
 
-    @Test func leavesPlaceholdersOutOnRequest() throws {
+    @Test func `leaves placeholders out on request`() throws {
         #expect(ids(try fetch("Member") { $0.sort = ["id"] }) == ["m1", "m2"])
         #expect(ids(try fetch("Member") { $0.includesPlaceholders = false }) == ["m1"])
     }
 
-    @Test func stopsAndPassesErrorsOn() throws {
+    @Test func `stops and passes errors on`() throws {
         struct Enough: Error {}
         let request = try FetchRequest("Message").checked(with: fixture.model)
         try fixture.store.read { context in
@@ -167,7 +167,7 @@ struct FetchRequestTests {
         }
     }
 
-    @Test func nestsFetchesThatOrderDecimals() throws {
+    @Test func `nests fetches that order decimals`() throws {
         let model = try ReadingFixture.model(.workOrders)
         let orders = try ReadingFixture(
             model: model,
@@ -185,12 +185,12 @@ struct FetchRequestTests {
         #expect(counts == [5, 5, 5, 5, 5])
     }
 
-    @Test func refusesARequestOfAnotherModel() throws {
+    @Test func `refuses a request of another model`() throws {
         let other = try FetchRequest("Message").checked(with: try ReadingFixture.model(.chat))
         #expect(throws: StoreError.self) { try fixture.store.read { try $0.fetch(other) } }
     }
 
-    @Test func laysATableOut() throws {
+    @Test func `lays a table out`() throws {
         let objects = try fetch("Message") {
             ($0.sort, $0.properties) = (["id"], ["id", "seq", "body", "sender"])
         }

@@ -57,7 +57,7 @@ struct FetchRowsTests {
         }
     }
 
-    @Test func readsKeyPathsAndExpressionsWithNames() throws {
+    @Test func `reads key paths and expressions with names`() throws {
         let found = try rows {
             $0.properties = ["id", "asset.name", "asset", "checklist.minutes.@sum AS minutes", "cost * 2 AS twice"]
             $0.sort = ["-minutes", "id"]
@@ -76,7 +76,7 @@ struct FetchRowsTests {
         #expect(object.identities(of: "technicians") == [])
     }
 
-    @Test func aggregatesAllObjects() throws {
+    @Test func `aggregates all objects`() throws {
         let found = try rows {
             $0.properties = [
                 "count() AS n", "count(asset) AS withAsset", "sum(cost) AS cost2", "average(cost) AS mean",
@@ -96,7 +96,7 @@ struct FetchRowsTests {
         #expect(none == [#"{"n":0,"s":0,"p":0,"m":null,"a":null}"#])
     }
 
-    @Test func groupsAndChoosesGroups() throws {
+    @Test func `groups and chooses groups`() throws {
         let found = try rows {
             $0.properties = ["asset.name", "count() AS orders", "max(cost) AS highest"]
             $0.groupBy = ["asset.name"]
@@ -125,7 +125,7 @@ struct FetchRowsTests {
             computed == [#"{"tens":10,"count()":1}"#, #"{"tens":20,"count()":2}"#, #"{"tens":40,"count()":1}"#])
     }
 
-    @Test func leavesRepeatsOut() throws {
+    @Test func `leaves repeats out`() throws {
         let found = try rows {
             $0.properties = ["asset.site", "priority"]
             $0.isDistinct = true
@@ -138,7 +138,7 @@ struct FetchRowsTests {
             ])
     }
 
-    @Test func refusesWhatDiffersInsideAGroup() throws {
+    @Test func `refuses what differs inside a group`() throws {
         let property = failure { ($0.properties, $0.groupBy) = (["asset.name", "priority"], ["asset.name"]) }
         #expect(property?.code == .unsupported)
         #expect(property?.part == .properties)
@@ -167,7 +167,7 @@ struct FetchRowsTests {
         #expect(failure { $0.sort = Array(repeating: "id", count: 17) }?.code == .tooComplex)
     }
 
-    @Test func aRequestForRowsGivesNoObjects() throws {
+    @Test func `a request for rows gives no objects`() throws {
         var request = FetchRequest("WorkOrder")
         request.isDistinct = true
         let checked = try request.checked(with: model)
@@ -176,7 +176,7 @@ struct FetchRowsTests {
         }
     }
 
-    @Test func cutsListsAtTheirCommas() throws {
+    @Test func `cuts lists at their commas`() throws {
         #expect(
             try FetchRequest.parts(of: "chat.title, count() AS n, sum(a, b) ,'x,y'")
                 == ["chat.title", "count() AS n", "sum(a, b) ", "'x,y'"])

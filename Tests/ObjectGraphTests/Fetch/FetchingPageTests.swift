@@ -23,12 +23,12 @@ import Testing
     }
 
     @Test(arguments: examples("→"))
-    func findsWhatThePageSays(_ example: FetchingPage.Example) throws {
+    func `finds what the page says`(_ example: FetchingPage.Example) throws {
         #expect(try fixture.identities("WorkOrder", example.condition).joined(separator: " ") == example.result)
     }
 
     @Test(arguments: examples("✗"))
-    func refusesWhatThePageSays(_ example: FetchingPage.Example) throws {
+    func `refuses what the page says`(_ example: FetchingPage.Example) throws {
         let parts = example.result.split(separator: " ", maxSplits: 2).map { String($0) }
         do throws(FetchPredicateError) {
             _ = try FetchRequest("WorkOrder", where: example.condition).checked(with: fixture.model)
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test func theExamplesAreThere() {
+    @Test func `the examples are there`() {
         #expect(page.examples("→").count > 80)
         #expect(page.examples("✗").count > 10)
     }
@@ -52,12 +52,12 @@ import Testing
         "||",
         "SELF", "lowercase", "uppercase", "canonical", "TRUEPREDICATE", "FALSEPREDICATE",
     ])
-    func everyWordOfTheLanguageHasAnExample(_ word: String) {
+    func `every word of the language has an example`(_ word: String) {
         #expect(page.examples("→").contains { $0.condition.contains(word) })
     }
 
     /// The programs are those of the function below, word for word.
-    @Test func theProgramsAreThoseThatAreTested() throws {
+    @Test func `the programs are those that are tested`() throws {
         let source = try String(contentsOf: URL(fileURLWithPath: #filePath), encoding: .utf8)
         let code = source.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }.joined(separator: "\n")
         let blocks = page.blocks("swift")
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test func valuesFromAProgramFillPlaceholders() throws {
+    @Test func `values from a program fill placeholders`() throws {
         let argued = try FetchPredicate.parse("%K = %@ AND priority < %d", arguments: ["asset.name", "Pump 7", 2])
         var named = FetchRequest("WorkOrder", where: "asset.site = $site AND status IN $states")
         named.variables = ["site": "Nord", "states": ["open", "scheduled"]]
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test func sortsAndCuts() throws {
+    @Test func `sorts and cuts`() throws {
         var sorted = FetchRequest("WorkOrder", where: "status != 'done'")
         sorted.sort = ["-asset.name", "title[cd]"]
         sorted.limit = 2
@@ -100,7 +100,7 @@ import Testing
         #expect(try ids(sorted) == ["w1", "w4"])
     }
 
-    @Test func readsPagesAndBatches() throws {
+    @Test func `reads pages and batches`() throws {
         try fixture.store.read { context in
             var request = FetchRequest("WorkOrder")
             request.sort = ["-startDate"]
@@ -120,7 +120,7 @@ import Testing
         }
     }
 
-    @Test func readsPropertiesRowsAndGroups() throws {
+    @Test func `reads properties rows and groups`() throws {
         var report = FetchRequest("WorkOrder", where: "cost != nil")
         report.properties = ["id", "asset.name AS machine", "cost * 2 AS twice", "technicians"]
         #expect(
@@ -151,7 +151,7 @@ import Testing
         }
     }
 
-    @Test func countsAndExplains() throws {
+    @Test func `counts and explains`() throws {
         try fixture.store.read { context in
             let open = try context.count(FetchRequest("WorkOrder", where: "status = 'open'"))
             #expect(open == 2)

@@ -31,7 +31,7 @@ struct PredicateCheckerTests {
         "max(notes.writtenAt) > now()",
         "priority BETWEEN {1, checklistCount + 1}", "-priority < 0", "SELF = 'w1'", "asset.workOrders CONTAINS SELF",
     ])
-    func acceptsWhatFits(_ text: String) {
+    func `accepts what fits`(_ text: String) {
         #expect(failure(text) == nil)
     }
 
@@ -45,13 +45,13 @@ struct PredicateCheckerTests {
         ("ANY technicians.@count = 1", 5), ("SUBQUERY(asset, $x, $x.id = 'a').@count = 1", 1),
         ("asset = SELF", 9), ("title MATCHES nil", 15),
     ])
-    func refusesWrongTypes(_ text: String, _ column: Int) throws {
+    func `refuses wrong types`(_ text: String, _ column: Int) throws {
         let error = try #require(failure(text))
         #expect(error.code == .type, "\(text): \(error)")
         #expect(error.column == column, "\(text): \(error)")
     }
 
-    @Test func suggestsTheClosestProperty() throws {
+    @Test func `suggests the closest property`() throws {
         let error = try #require(failure("priority = 1 AND titel = 'x'"))
         #expect(error.code == .unknownProperty)
         #expect(error.column == 18)
@@ -69,7 +69,7 @@ struct PredicateCheckerTests {
         "technicians.notes.@count > 1", "title LIKE status", "title MATCHES status", "sum(1) > 3",
         "ANY technicians.name = notes.text",
     ])
-    func refusesWhatItDoesNotSupport(_ text: String) {
+    func `refuses what it does not support`(_ text: String) {
         #expect(failure(text)?.code == .unsupported, "\(text): \(String(describing: failure(text)))")
     }
 
@@ -77,11 +77,11 @@ struct PredicateCheckerTests {
         "1 = 1", "title IN 'x'", "title BETWEEN asset.name", "title MATCHES '('", "title = {'x'}", "now(1) > startDate",
         "priority BETWEEN {1}", "priority BETWEEN {1, 2, 3}",
     ])
-    func refusesWrongForms(_ text: String) {
+    func `refuses wrong forms`(_ text: String) {
         #expect(failure(text)?.code == .syntax)
     }
 
-    @Test func limitsTreesMadeByCode() throws {
+    @Test func `limits trees made by code`() throws {
         var deep = FetchPredicate.constant(true)
         for _ in 0..<300 { deep = .not(deep) }
         #expect(throws: FetchPredicateError.self) { try FetchRequest("Asset", matching: deep).checked(with: model) }
@@ -101,13 +101,13 @@ struct PredicateCheckerTests {
         #expect(failure(pattern)?.code == .tooComplex)
     }
 
-    @Test func namesAVariableWithoutValue() {
+    @Test func `names a variable without value`() {
         #expect(failure("title = $wanted")?.code == .arguments)
         #expect(failure("title = $wanted")?.column == 9)
         #expect(failure("SUBQUERY(notes, $n, $m.text = 'x').@count = 1")?.remedy.contains("$n") == true)
     }
 
-    @Test func checksLimitsSortAndProperties() {
+    @Test func `checks limits sort and properties`() {
         func failure(_ change: (inout FetchRequest) -> Void) -> FetchPredicateError.Code? {
             var request = FetchRequest("WorkOrder")
             change(&request)

@@ -35,7 +35,7 @@ import Testing
 
     init() throws { model = try ReadingFixture.model(.workOrders) }
 
-    @Test func survivesRandomBytesAndChangedPredicates() {
+    @Test func `survives random bytes and changed predicates`() {
         Seeds.forEach(runs: 40) { seed in
             var random = SeededRandom(seed: seed)
             for _ in 0..<50 {
@@ -103,7 +103,7 @@ import Testing
         ("NOT (", "priority = 1", ")"), ("lowercase:(", "title", ")"), ("1 + ", "priority = 1", ""),
         ("priority = 1 AND (", "priority = 1", ")"),
     ])
-    func refusesTenThousandLevels(_ before: String, _ middle: String, _ after: String) throws {
+    func `refuses ten thousand levels`(_ before: String, _ middle: String, _ after: String) throws {
         // The longest texts are refused for their length; a quarter of the levels is well below it.
         for count in [10_000, 2_500] {
             let text = String(repeating: before, count: count) + middle + String(repeating: after, count: count)
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    @Test func refusesTenThousandLevelsOfATreeMadeByCode() throws {
+    @Test func `refuses ten thousand levels of a tree made by code`() throws {
         var predicate = FetchPredicate.constant(true)
         for _ in 0..<10_000 { predicate = .not(predicate) }
         #expect(throws: FetchPredicateError.self) {
@@ -155,7 +155,7 @@ import Testing
 
     /// SQLite's parser has a stack of a hundred places; products that are built up from the left fill it.
     @Test(arguments: 1...64)
-    func aProductTooLongForSQLiteIsToldAndOthersAreComputed(_ count: Int) throws {
+    func `a product too long for SQLite is told and others are computed`(_ count: Int) throws {
         let product = (0..<count).map { $0.isMultiple(of: 2) ? " * 8" : " / 8" }.joined()
         let request = FetchRequest("WorkOrder", where: "title = 'plain' AND NOT priority > 100.5\(product)")
         do {
@@ -167,7 +167,7 @@ import Testing
 
     /// The values in places where a wrong compiler would paste them.
     @Test(arguments: hostile)
-    func aHostileTextFindsNothingAndHarmsNothing(_ text: String) throws {
+    func `a hostile text finds nothing and harms nothing`(_ text: String) throws {
         let predicates: [FetchPredicate] = [
             try .parse("title = %@", arguments: [text]), try .parse("title CONTAINS[cd] %@", arguments: [text + "x"]),
             try .parse("title BEGINSWITH %@", arguments: [text]), try .parse("title IN %@", arguments: [[text, text]]),
@@ -191,7 +191,7 @@ import Testing
 
     /// A text with quotes that ends the literal is a mistake, or says what it says: it never reaches SQLite as such.
     @Test(arguments: hostile)
-    func aHostileTextPutIntoAConditionIsReadByTheGrammar(_ text: String) throws {
+    func `a hostile text put into a condition is read by the grammar`(_ text: String) throws {
         let condition = "title = '\(text)'"
         guard let predicate = try? FetchPredicate.parse(condition) else { return }
         let checked = try? FetchRequest("WorkOrder", matching: predicate).checked(with: fixture.model)
@@ -200,7 +200,7 @@ import Testing
     }
 
     @Test(arguments: hostile)
-    func aHostileKeyPathIsUnknown(_ text: String) throws {
+    func `a hostile key path is unknown`(_ text: String) throws {
         #expect(throws: FetchPredicateError.self) {
             let predicate = try FetchPredicate.parse("%K = 'x'", arguments: [text == "SELF" ? "SELF.x" : text])
             _ = try FetchRequest("WorkOrder", matching: predicate).checked(with: fixture.model)
@@ -215,7 +215,7 @@ import Testing
         }
     }
 
-    @Test func hostileValuesThatAreStoredAreFound() throws {
+    @Test func `hostile values that are stored are found`() throws {
         let events = Self.hostile.filter { !$0.contains("\u{0}") }.enumerated().map { index, text in
             ReadingFixture.upsert(fixture.model, "WorkOrder", "h\(index)", ["title": .text(text)])
         }

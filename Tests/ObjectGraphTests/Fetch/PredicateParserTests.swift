@@ -28,11 +28,11 @@ struct PredicateParserTests {
         ("a BEGINSWITH 'x'", .beginsWith), ("a contains 'x'", .contains), ("a ENDSWITH 'x'", .endsWith),
         ("a LIKE 'x'", .like), ("a MATCHES 'x'", .matches),
     ])
-    func readsEveryRelation(_ text: String, _ relation: FetchPredicate.Relation) throws {
+    func `reads every relation`(_ text: String, _ relation: FetchPredicate.Relation) throws {
         #expect(try comparison(text).relation == relation)
     }
 
-    @Test func bindsNotTightestThenAndThenOr() throws {
+    @Test func `binds not tightest then and then or`() throws {
         func is1(_ name: String, _ column: Int, _ valueColumn: Int) -> FetchPredicate {
             .comparison(
                 FetchPredicate.Comparison(
@@ -45,7 +45,7 @@ struct PredicateParserTests {
                 == .or([is1("a", 1, 3), .and([.not(is1("b", 12, 14)), is1("c", 20, 22)]), .not(is1("d", 29, 31))]))
     }
 
-    @Test func readsTextsWithEscapesInBothQuotes() throws {
+    @Test func `reads texts with escapes in both quotes`() throws {
         let text = try comparison(#"a = 'it\'s \"\\ \u00e9\n'"#)
         #expect(text.right == .literal(Literal(.text("it's \"\\ é\n"), column: 5)))
         #expect(try comparison(#"a = "it's""#).right == .literal(Literal(.text("it's"), column: 5)))
@@ -56,11 +56,11 @@ struct PredicateParserTests {
         ("FALSE", .boolean(false)), ("nil", .null), ("NULL", .null), ("-3", .number("-3")), ("+3", .number("3")),
         ("1.5e-3", .number("1.5e-3")),
     ])
-    func readsEveryValue(_ text: String, _ content: Literal.Content) throws {
+    func `reads every value`(_ text: String, _ content: Literal.Content) throws {
         #expect(try comparison("a = \(text)").right == .literal(Literal(content, column: 5)))
     }
 
-    @Test func readsPathsFunctionsQuantifiersAndOptions() throws {
+    @Test func `reads paths functions quantifiers and options`() throws {
         #expect(try comparison("chat.title = 'x'").left == .path(PropertyPath(names: ["chat", "title"], column: 1)))
         #expect(
             try comparison("members.@count > 2").left
@@ -86,21 +86,21 @@ struct PredicateParserTests {
         ("SUBQUERY(a, x, b = 1).@count > 0", 13), ("SUBQUERY(a, $x, $x.b = 1) > 0", 27), ("a = b.@sum.@count", 12),
         ("a = %x", 5), ("lowercase:title = 'x'", 11), ("a =[c 'x'", 7),
     ])
-    func saysWhereTheTextIsWrong(_ text: String, _ column: Int) throws {
+    func `says where the text is wrong`(_ text: String, _ column: Int) throws {
         let error = try #require(failure(text))
         #expect(error.code == .syntax)
         #expect(error.column == column, "\(text): \(error)")
         #expect(!error.remedy.isEmpty)
     }
 
-    @Test func refusesWhatItDoesNotSupport() throws {
+    @Test func `refuses what it does not support`() throws {
         #expect(failure("a =[n] 'x'")?.code == .unsupported)
         #expect(failure("soundex(a) = 'x'")?.code == .unsupported)
         #expect(failure("a.@distinctUnionOfObjects = 1")?.code == .unsupported)
         #expect(failure("CAST('x', 'NSThing') = a")?.code == .unsupported)
     }
 
-    @Test func limitsNestingAndLength() throws {
+    @Test func `limits nesting and length`() throws {
         let deep = String(repeating: "(", count: 60) + "a = 1" + String(repeating: ")", count: 60)
         _ = try FetchPredicate.parse(deep)
         #expect(failure(String(repeating: "(", count: 100_000 - 1))?.code == .tooComplex)
@@ -108,14 +108,14 @@ struct PredicateParserTests {
         #expect(failure(String(repeating: "x", count: 100_001))?.code == .tooComplex)
     }
 
-    @Test func showsThePlaceBelowTheText() throws {
+    @Test func `shows the place below the text`() throws {
         let error = try #require(failure("a = $1"))
         #expect(error.excerpt(of: "a = $1") == "a = $1\n    ^")
         #expect(error.description.contains("column 5"))
     }
 
     /// Whatever bytes come, the parser answers.
-    @Test func survivesEveryCutAndExchangeOfAText() {
+    @Test func `survives every cut and exchange of a text`() {
         let text = #"NOT (a.b.@count >= -1.5e3 AND ANY c.d LIKE[c] 'x\'*') || e IN {"f", nil} && g BETWEEN {1,2}"#
         let scalars = Array(text.unicodeScalars)
         for index in scalars.indices {

@@ -20,12 +20,12 @@ struct PredicateTextTests {
         "data = CAST('AAE=', 'NSData')", #"a = 'it\'s \\ \n\t\r'"#, "#in = 1 AND a.#or = 2", "SELF IN {nil, YES, NO}",
         "$x.name = $y", "a MATCHES '[a-z]+'", "a = {}",
     ])
-    func printsWhatReadsTheSame(_ text: String) throws {
+    func `prints what reads the same`(_ text: String) throws {
         let predicate = try FetchPredicate.parse(text)
         #expect(try FetchPredicate.parse(predicate.description) == predicate, "\(predicate)")
     }
 
-    @Test func combinesInCode() throws {
+    @Test func `combines in code`() throws {
         let work = FetchPredicate("title", .beginsWith, "Work", options: .caseInsensitive)
         let named = FetchPredicate("members.name", .contained, ["Ada", "Grace"], quantifier: .any)
         #expect(
@@ -35,7 +35,7 @@ struct PredicateTextTests {
         #expect(FetchPredicate.or([]).description == "FALSEPREDICATE")
     }
 
-    @Test func takesTypedArguments() throws {
+    @Test func `takes typed arguments`() throws {
         let date = Date(timeIntervalSince1970: 1.5)
         let id = try #require(UUID(uuidString: "123E4567-E89B-12D3-A456-426614174000"))
         let arguments: [any PropertyValue] = [
@@ -55,7 +55,7 @@ struct PredicateTextTests {
         arguments: [
             ("a = %@", 0, 5), ("a = %@ AND b = %@", 1, 16), ("a = '%@'", 1, nil), ("a = 1", 1, nil), ("%K = 1", 0, 1),
         ] as [(String, Int, Int?)])
-    func refusesArgumentsThatDoNotFit(_ text: String, _ count: Int, _ column: Int?) {
+    func `refuses arguments that do not fit`(_ text: String, _ count: Int, _ column: Int?) {
         do throws(FetchPredicateError) {
             _ = try FetchPredicate.parse(text, arguments: Array(repeating: "x", count: count))
             Issue.record("\(text) was read")
@@ -65,7 +65,7 @@ struct PredicateTextTests {
         }
     }
 
-    @Test func substitutesVariablesButThoseOfSubqueries() throws {
+    @Test func `substitutes variables but those of subqueries`() throws {
         let predicate = try FetchPredicate.parse(
             "title = $x AND a IN $list AND SUBQUERY(b, $x, $x = $y AND $x.c = 1).@count > 0")
         let substituted = try predicate.substituting(["x": "t", "list": [1, 2], "y": 3])
@@ -74,7 +74,7 @@ struct PredicateTextTests {
                 == "title = 't' AND a IN {1, 2} AND SUBQUERY(b, $x, $x = 3 AND $x.c = 1).@count > 0")
     }
 
-    @Test func anArgumentIsNeverReadAsText() throws {
+    @Test func `an argument is never read as text`() throws {
         let evil = "x' OR TRUEPREDICATE OR 'a' = 'a"
         let predicate = try FetchPredicate.parse("title = %@", arguments: [evil])
         #expect(predicate == FetchPredicate("title", .equal, .text(evil)))

@@ -14,7 +14,7 @@ import Testing
 @Suite struct RandomisedPredicateTests {
     private static let predicatesPerGraph = 30
 
-    @Test func theStoreFindsWhatTheRulesSay() throws {
+    @Test func `the store finds what the rules say`() throws {
         try Seeds.forEach(runs: 12) { seed in try run(seed) }
     }
 
@@ -26,7 +26,7 @@ import Testing
 
     /// A partial index holds the rows that its condition is true of by the rules, and so finds them, and no others.
     @Test(arguments: indexConditions)
-    func aPartialIndexFindsWhatTheRulesSay(_ condition: String) throws {
+    func `a partial index finds what the rules say`(_ condition: String) throws {
         let quoted = condition.replacingOccurrences(of: "'", with: "''")
         try Seeds.forEach(runs: 6) { seed in
             let requests = try ["YES", "NO"].map { try FetchPredicate.parse("(\(condition)) AND flag = \($0)") }
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test func theStoreFindsByExpressionIndexesWhatTheRulesSay() throws {
+    @Test func `the store finds by expression indexes what the rules say`() throws {
         let indexes = "[{ on: [{ expression: 'lowercase:(name)' }] }, { on: [{ expression: 'uppercase:(note)' }] }]"
         try Seeds.forEach(runs: 6) { seed in try run(seed, indexes: indexes) }
     }

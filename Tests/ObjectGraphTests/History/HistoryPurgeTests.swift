@@ -10,14 +10,14 @@ import Testing
         return graph
     }
 
-    @Test func beforeATokenKeepsItsOwnTransaction() throws {
+    @Test func `before a token keeps its own transaction`() throws {
         let graph = try chats(4)
         #expect(try graph.writer.purgeHistory(HistoryPurge(before: .token(3))).transactionCount == 2)
         #expect(try graph.history(after: 2) == ["insert Chat c3", "insert Chat c4"])
         #expect(try graph.writer.purgeHistory(HistoryPurge(before: .token(3))).transactionCount == 0)
     }
 
-    @Test func aHugeTransactionGoesInSeveralBitesAndIsGoneForReadersAtOnce() throws {
+    @Test func `a huge transaction goes in several bites and is gone for readers at once`() throws {
         let graph = try Graph(configuredModel("chat"))
         try graph.apply((1...25).map { graph.upsert("Chat", .text("c\($0)")) })
         try graph.apply(graph.upsert("Chat", "last"))
@@ -34,7 +34,7 @@ import Testing
         #expect(try graph.history(after: 1) == ["insert Chat last"])
     }
 
-    @Test func aCursorThatIsPassedIsNamedAndItsReaderLearnsOfIt() throws {
+    @Test func `a cursor that is passed is named and its reader learns of it`() throws {
         let clock = Clock(100)
         let graph = try Graph(configuredModel("chat"), clock: clock)
         for number in 1...4 { try graph.apply(graph.upsert("Chat", .text("c\(number)"))) }
@@ -58,7 +58,7 @@ import Testing
         #expect(error?.code == .historyExpired)
     }
 
-    @Test func aRemovedCursorHoldsNothingBack() throws {
+    @Test func `a removed cursor holds nothing back`() throws {
         let graph = try chats(3)
         try graph.writer.putCursors(["feed": 1])
         #expect(try graph.writer.purgeHistory(HistoryPurge(before: .time(.max))).transactionCount == 1)
@@ -69,7 +69,7 @@ import Testing
 
     // MARK: Tombstones
 
-    @Test func oldTombstonesGoInBitesAndYoungOnesStay() throws {
+    @Test func `old tombstones go in bites and young ones stay`() throws {
         let clock = Clock(100)
         let graph = try Graph(configuredModel("chat"), clock: clock)
         try graph.apply((1...5).map { graph.delete("Chat", .text("old\($0)")) } + [graph.delete("Member", "m")])
@@ -86,7 +86,7 @@ import Testing
         #expect(try graph.tombstones().map { $0[1] } == ["young"])
     }
 
-    @Test func afterItsTombstoneIsPurgedALateEventIsAsAnyOther() throws {
+    @Test func `after its tombstone is purged a late event is as any other`() throws {
         let graph = try Graph(configuredModel("chat"))
         try graph.apply(graph.upsert("Chat", "c", time: 10))
         try graph.apply(graph.delete("Chat", "c", time: 20))

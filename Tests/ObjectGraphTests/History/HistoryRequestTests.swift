@@ -37,7 +37,7 @@ import class Foundation.ProcessInfo
         return found[0]
     }
 
-    @Test func withoutFiltersEverythingComesInTheOrderOfTheSavesNotOfTheClock() throws {
+    @Test func `without filters everything comes in the order of the saves not of the clock`() throws {
         let graph = try Self.graph()
         let result = try graph.store.read { try $0.history(HistoryRequest()) }
         #expect(
@@ -50,7 +50,7 @@ import class Foundation.ProcessInfo
         #expect(result.token.number == 4)
     }
 
-    @Test func filtersByEntityObjectAndKind() throws {
+    @Test func `filters by entity object and kind`() throws {
         let graph = try Self.graph()
         #expect(try lines(graph) { $0.entity = "Member" } == ["1 insert Member m"])
         #expect(try lines(graph) { $0.kinds = [.delete] } == ["3 delete Chat a"])
@@ -67,14 +67,14 @@ import class Foundation.ProcessInfo
         #expect(none == [])
     }
 
-    @Test func sinceADateIsInclusiveAndBeforeIsNot() throws {
+    @Test func `since a date is inclusive and before is not`() throws {
         let graph = try Self.graph()
         #expect(try lines(graph) { $0.since = 200 } == ["2 update Chat a", "2 insert Chat b", "3 delete Chat a"])
         #expect(try lines(graph) { $0.before = 200 } == ["1 insert Chat a", "1 insert Member m", "4 insert Chat a"])
         #expect(try lines(graph) { $0.since = 301 } == [])
     }
 
-    @Test func filtersByAuthorAndContextName() throws {
+    @Test func `filters by author and context name`() throws {
         let store = try Store.inMemory(model: configuredModel("chat"))
         for (author, name) in [("one", nil), ("two", "import"), ("one", "import")] as [(String, String?)] {
             var options = WriterContext.Options()
@@ -127,7 +127,7 @@ import class Foundation.ProcessInfo
     }
 
     @Test(arguments: 1...7, TestStorage.allCases)
-    func pagesOfAnySizeTogetherAreTheWhole(_ limit: Int, _ storage: TestStorage) throws {
+    func `pages of any size together are the whole`(_ limit: Int, _ storage: TestStorage) throws {
         let graph = try Self.graph()
         let whole = lines(try graph.store.read { try $0.history(HistoryRequest()) })
         var request: HistoryRequest? = HistoryRequest()
@@ -144,7 +144,7 @@ import class Foundation.ProcessInfo
         #expect(paged == whole)
     }
 
-    @Test(arguments: [Int.min, 0, Int.max]) func aLimitOfAnySizeIsTaken(_ limit: Int) throws {
+    @Test(arguments: [Int.min, 0, Int.max]) func `a limit of any size is taken`(_ limit: Int) throws {
         let graph = try Self.graph()
         var request = HistoryRequest()
         request.limit = limit
@@ -161,7 +161,7 @@ import class Foundation.ProcessInfo
 
     // MARK: Tokens
 
-    @Test func aTokenIsReadBackFromItsText() throws {
+    @Test func `a token is read back from its text`() throws {
         let graph = try Self.graph()
         let token = try graph.store.read { try $0.historyToken() }
         #expect(token.number == 4)
@@ -174,7 +174,7 @@ import class Foundation.ProcessInfo
     }
 
     @Test(arguments: TestStorage.allCases)
-    func aTokenOfAnotherStoreIsRefused(_ storage: TestStorage) throws {
+    func `a token of another store is refused`(_ storage: TestStorage) throws {
         let graph = try Self.graph()
         let foreign = HistoryToken(store: "other", number: 1)
         let error = #expect(throws: StoreError.self) {
@@ -185,7 +185,7 @@ import class Foundation.ProcessInfo
     }
 
     @Test(arguments: TestStorage.allCases)
-    func anExpiredTokenIsRefusedWithTheWayBack(_ storage: TestStorage) throws {
+    func `an expired token is refused with the way back`(_ storage: TestStorage) throws {
         let graph = try Self.graph()
         _ = try graph.writer.purgeHistory(HistoryPurge(before: .token(3)))
         let store = try graph.store.identity()
@@ -205,7 +205,7 @@ import class Foundation.ProcessInfo
     }
 
     @Test(arguments: TestStorage.allCases)
-    func aTokenAheadOfTheHistoryIsRefused(_ storage: TestStorage) throws {
+    func `a token ahead of the history is refused`(_ storage: TestStorage) throws {
         let graph = try Self.graph()
         let ahead = HistoryToken(store: try graph.store.identity(), number: 5)
         let error = #expect(throws: StoreError.self) {
@@ -214,7 +214,7 @@ import class Foundation.ProcessInfo
         #expect(error?.code == .historyTokenAhead)
     }
 
-    @Test func anUnknownEntityIsRefused() throws {
+    @Test func `an unknown entity is refused`() throws {
         let graph = try Self.graph()
         #expect(throws: FetchPredicateError.self) { try lines(graph) { $0.entity = "Nothing" } }
         #expect(throws: FetchPredicateError.self) { try lines(graph) { $0.identity = "a" } }
@@ -238,7 +238,7 @@ import class Foundation.ProcessInfo
     }
 
     @Test(.onlyInSQLite("it writes a range with SQL"), arguments: [[2, 3, 4], [1, 4, 9]] as [[Int64]])
-    func rangesReadAsTheChangesTheyStandFor(_ keys: [Int64])
+    func `ranges read as the changes they stand for`(_ keys: [Int64])
         throws
     {
         let graph = try Self.ranged(keys)
@@ -265,7 +265,7 @@ import class Foundation.ProcessInfo
     }
 
     @Test(.onlyInSQLite("it writes a range with SQL"))
-    func aRangeKeepsTheIdentitiesOfObjectsThatWereDeletedAfterIt() throws {
+    func `a range keeps the identities of objects that were deleted after it`() throws {
         let graph = try Self.ranged([2, 3, 5])
         try graph.apply(graph.delete("Chat", "c3"))
         #expect(
@@ -278,7 +278,7 @@ import class Foundation.ProcessInfo
     }
 
     @Test(.onlyInSQLite("it writes ranges with SQL"))
-    func rangesAreReadPageByPage() throws {
+    func `ranges are read page by page`() throws {
         let graph = try Self.ranged([2, 3, 4, 5])
         let pages = try graph.store.read { context in
             try (0..<4).map { try context.transaction(2, from: $0, limit: 2)?.changes.map(\.pk) ?? [] }
@@ -295,7 +295,7 @@ import class Foundation.ProcessInfo
         #expect(found == Array(1...10) + [2, 3, 4, 5])
     }
 
-    @Test func theIndexOfDeletionsFindsWhatBecameOfTheObjectsOfARange() throws {
+    @Test func `the index of deletions finds what became of the objects of a range`() throws {
         let graph = try Graph(configuredModel("chat"))
         let lookUps = [
             """
@@ -310,7 +310,7 @@ import class Foundation.ProcessInfo
         }
     }
 
-    @Test func theIndexByObjectIsUsedWhereItIsWished() throws {
+    @Test func `the index by object is used where it is wished`() throws {
         var options = Store.Options()
         options.indexesHistoryByObject = true
         let store = try Store.inMemory(model: configuredModel("chat"), options: options)

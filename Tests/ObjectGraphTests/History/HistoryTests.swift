@@ -6,7 +6,7 @@ import Testing
 @testable import SQLiteStorage
 
 @Suite struct HistoryTests {
-    @Test func oneTransactionPerChunkWithItsChanges() throws {
+    @Test func `one transaction per chunk with its changes`() throws {
         let graph = try Graph(configuredModel("chat"))
         try graph.apply(graph.upsert("Chat", "c", ["title": "t"]), graph.upsert("Member", "m"))
         try graph.apply(
@@ -24,7 +24,7 @@ import Testing
         #expect(transactions[2].changes[0].tombstone == "{\"title\":\"u\"}")
     }
 
-    @Test func onlyChangedColumnsAreWritten() throws {
+    @Test func `only changed columns are written`() throws {
         let graph = try Graph(configuredModel("chat"))
         try graph.apply(graph.upsert("Member", "m", ["name": "n", "email": "a@b.c"]))
         _ = try graph.rows(
@@ -33,7 +33,7 @@ import Testing
         #expect(try graph.history(after: 1) == ["update Member m email"])
     }
 
-    @Test func failedAndUndoneEventsLeaveNoTrace() throws {
+    @Test func `failed and undone events leave no trace`() throws {
         let graph = try Graph(configuredModel("chat"))
         try graph.apply(graph.upsert("Chat", "c", ["title": "t"]))
         let result = try graph.apply([
@@ -44,14 +44,14 @@ import Testing
         #expect(try graph.history(after: 1) == [])
     }
 
-    @Test func insertAndDeletionInOneChunkIsNothingButATombstone() throws {
+    @Test func `insert and deletion in one chunk is nothing but a tombstone`() throws {
         let graph = try Graph(configuredModel("chat"))
         let result = try graph.apply([graph.upsert("Chat", "c"), graph.delete("Chat", "c", time: 3)])
         #expect(result.token == nil)
         #expect(try graph.tombstones() == [["Chat", "c", 3, 3]])
     }
 
-    @Test(arguments: DeletionWay.allCases) func tombstoneKeepsThePreservedValues(_ way: DeletionWay) throws {
+    @Test(arguments: DeletionWay.allCases) func `tombstone keeps the preserved values`(_ way: DeletionWay) throws {
         let graph = try way.graph(
             """
             entities:
@@ -83,7 +83,7 @@ import Testing
 
     // MARK: Purging
 
-    @Test func purgeKeepsWhatIsYoungAndTokensGoOn() throws {
+    @Test func `purge keeps what is young and tokens go on`() throws {
         let clock = Clock(100)
         let graph = try Graph(configuredModel("chat"), clock: clock)
         for time in [100, 200, 300] as [Int64] {
@@ -101,7 +101,7 @@ import Testing
         #expect(try graph.history(after: 3) == ["insert Chat d"])
     }
 
-    @Test func tokensAreNotReusedByTheNextWriter() throws {
+    @Test func `tokens are not reused by the next writer`() throws {
         let folder = try TemporaryFolder()
         let model = try configuredModel("chat")
         for round in 1...3 {
@@ -115,7 +115,7 @@ import Testing
         #expect(try graph.history(after: 3) == ["insert Chat last"])
     }
 
-    @Test func purgeStopsAtACursorAndTakesBites() throws {
+    @Test func `purge stops at a cursor and takes bites`() throws {
         let graph = try Graph(configuredModel("chat"))
         for number in 1...6 { try graph.apply(graph.upsert("Chat", .text("c\(number)"))) }
         try graph.writer.putCursors(["feed": 4, "other": 9])
@@ -130,7 +130,7 @@ import Testing
         #expect(try graph.store.read { try $0.cursors() } == ["feed": 4, "other": 9])
     }
 
-    @Test func readingStopsAtItsBounds() throws {
+    @Test func `reading stops at its bounds`() throws {
         let graph = try Graph(configuredModel("chat"))
         for number in 1...4 {
             try graph.apply([graph.upsert("Chat", .text("a\(number)")), graph.upsert("Chat", .text("b\(number)"))])

@@ -48,7 +48,7 @@ import Testing
     }
 
     @Test(arguments: [Int64.max, 0])
-    func anEntityGetsAParentAndAChild(copyRowThreshold: Int64) throws {
+    func `an entity gets a parent and a child`(copyRowThreshold: Int64) throws {
         let fixture = try flatStore()
         let keys = try fixture.rows("SELECT pk, id FROM Item ORDER BY pk")
         try fixture.migrate(to: Self.family) { $0.copyRowThreshold = copyRowThreshold }
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test func aParentIsRemovedAndItsPropertiesMoveDown() throws {
+    @Test func `a parent is removed and its properties move down`() throws {
         let fixture = try flatStore()
         try fixture.migrate(to: Self.family)
         try fixture.migrate(to: Self.flat.replacingOccurrences(of: "version: 1", with: "version: 3"))
@@ -74,7 +74,7 @@ import Testing
         #expect(try fixture.rows("SELECT entity FROM _tombstone") == [["Item"]])
     }
 
-    @Test func aSubEntityIsRemovedWithItsObjectsAndWhatLedToThemIsEmpty() throws {
+    @Test func `a sub-entity is removed with its objects and what led to them is empty`() throws {
         let fixture = try familyStore()
         let without = Self.family.split(separator: "\n").filter { !$0.contains("Small:") }.joined(separator: "\n")
         try fixture.migrate(to: without.replacingOccurrences(of: "version: 2", with: "version: 3"))
@@ -82,7 +82,7 @@ import Testing
         #expect(try fixture.rows("SELECT count FROM Box WHERE id = 'b1'") == [[1]])
     }
 
-    @Test func entitiesOfAHierarchyAreRenamed() throws {
+    @Test func `entities of a hierarchy are renamed`() throws {
         let fixture = try familyStore()
         let renamed = Self.family.replacingOccurrences(of: "Small: {", with: "Tiny: { renamedFrom: Small,")
             .replacingOccurrences(of: "Thing: {", with: "Entry: { renamedFrom: Thing,")
@@ -99,7 +99,7 @@ import Testing
         }
     }
 
-    @Test func propertiesMoveUpAndDownBetweenParentAndChild() throws {
+    @Test func `properties move up and down between parent and child`() throws {
         let fixture = try familyStore()
         let moved = Self.model(
             """
@@ -116,7 +116,7 @@ import Testing
                 == [["i1", "x", 1, .null], ["s1", .null, 3, "n"]])
     }
 
-    @Test func anEntityBecomesAbstractOnlyWithoutObjectsOfItsOwn() throws {
+    @Test func `an entity becomes abstract only without objects of its own`() throws {
         let fixture = try familyStore()
         let abstract = Self.family.replacingOccurrences(of: "Item: { parent", with: "Item: { abstract: true, parent")
             .replacingOccurrences(of: "version: 2", with: "version: 3")
@@ -129,7 +129,7 @@ import Testing
         try fixture.use { try $0.apply([$0.upsert("Thing", "t")]) }
     }
 
-    @Test func aDestinationBecomesANarrowerEntityIfAllObjectsAreOfIt() throws {
+    @Test func `a destination becomes a narrower entity if all objects are of it`() throws {
         let fixture = try familyStore()
         let narrow = Self.family
             .replacingOccurrences(
@@ -174,7 +174,7 @@ import Testing
 
     /// An order follows from the destination's column to a join table and back, and is there once it is asked for.
     @Test(arguments: [Int64.max, 0])
-    func orderFollowsTheLinks(copyRowThreshold: Int64) throws {
+    func `order follows the links`(copyRowThreshold: Int64) throws {
         let fixture = try MigrationFixture(orderedMany) { graph in
             try graph.apply([graph.upsert("List", "l", ["entries": .replace(["c", "a", "b"])])])
             try graph.apply((["a", "b", "c"] as [Value]).map { graph.upsert("Entry", $0) })
@@ -227,7 +227,7 @@ import Testing
         }
     }
 
-    @Test func aCompoundConstraintNeedsRowsThatKeepIt() throws {
+    @Test func `a compound constraint needs rows that keep it`() throws {
         let yaml = Self.constrained(", unique: [[box, place]]")
         let crowded = try boxes([1, 2, 1])
         let (code, details) = try crowded.refusal(to: yaml)
@@ -243,7 +243,7 @@ import Testing
         #expect(try sparse.rows("SELECT count(*) FROM pragma_index_list('Item') WHERE \"unique\"") == [[1]])
     }
 
-    @Test func aConstraintOfAParentBindsAllItsObjects() throws {
+    @Test func `a constraint of a parent binds all its objects`() throws {
         let fixture = try familyStore()
         let unique = Self.family.replacingOccurrences(
             of: "Thing: { abstract: true,", with: "Thing: { abstract: true, unique: [[title, box]],"

@@ -19,7 +19,7 @@ import Testing
 
     // MARK: Attributes
 
-    @Test func addsRemovesAndRenamesAttributes() throws {
+    @Test func `adds removes and renames attributes`() throws {
         let fixture = try filled(
             "a: { type: string }\nb: { type: integer64, optional: true }",
             [["a": "x", "b": 1], ["a": "y"]])
@@ -34,14 +34,14 @@ import Testing
         #expect(try fixture.rows("SELECT count(*) FROM pragma_table_info('Item') WHERE name IN ('a', 'b')") == [[0]])
     }
 
-    @Test func addingAnAttributeDoesNotCopyTheRows() throws {
+    @Test func `adding an attribute does not copy the rows`() throws {
         let fixture = try filled("a: { type: string }", [["a": "x"]])
         let plan = try fixture.migrator().plan(
             to: try ObjectModel.parse(entityModel("a: { type: string }\nb: { type: string, optional: true }")))
         #expect(plan.steps.first?.action == "alter" && plan.steps.first?.rowCount == 0)
     }
 
-    @Test func aRequiredAttributeNeedsADefaultOrNoRows() throws {
+    @Test func `a required attribute needs a default or no rows`() throws {
         let fixture = try filled("a: { type: string }", [["a": "x"]])
         let (code, details) = try fixture.refusal(to: entityModel("a: { type: string }\nb: { type: string }"))
         #expect(code == "migration.rows" && details.contains("Item.b is required") && details.contains("pk 1"))
@@ -49,7 +49,7 @@ import Testing
         try empty.migrate(to: entityModel("a: { type: string }\nb: { type: string }"))
     }
 
-    @Test func optionalBecomesRequiredWithItsDefault() throws {
+    @Test func `optional becomes required with its default`() throws {
         let fixture = try filled("a: { type: string, optional: true }", [["a": "x"], [:]])
         let (code, _) = try fixture.refusal(to: entityModel("a: { type: string }"))
         #expect(code == "migration.rows")
@@ -57,13 +57,13 @@ import Testing
         #expect(try column(fixture, "a") == ["x", "none"])
     }
 
-    @Test func requiredBecomesOptionalWithoutMigration() throws {
+    @Test func `required becomes optional without migration`() throws {
         let fixture = try filled("a: { type: string }", [["a": "x"]])
         let plan = try fixture.migrate(to: entityModel("a: { type: string, optional: true }"))
         #expect(plan.method == .none)
     }
 
-    @Test func aPlaceholderStaysOneAndGetsNoDefaults() throws {
+    @Test func `a placeholder stays one and gets no defaults`() throws {
         let yaml = { (more: String) in
             entityModel("\(more)", "    relationships: { next: { to: Item, inverse: none, optional: true } }")
         }
@@ -78,7 +78,7 @@ import Testing
 
     // MARK: Types
 
-    @Test func typesWidenAndConvertWithoutLoss() throws {
+    @Test func `types widen and convert without loss`() throws {
         let fixture = try filled(
             "a: { type: integer16 }\nb: { type: integer64 }\nc: { type: string }\nd: { type: date }\ne: { type: uuid }",
             [
@@ -96,7 +96,7 @@ import Testing
                 == [[3, .double(5), 12, "1970-01-01T00:00:01Z", "11111111-1111-1111-1111-111111111111"]])
     }
 
-    @Test func aConversionThatLosesIsRefusedWithTheRow() throws {
+    @Test func `a conversion that loses is refused with the row`() throws {
         let fixture = try filled("a: { type: string }", [["a": "1"], ["a": "two"], ["a": "three"]])
         let before = try fixture.dump()
         let (code, details) = try fixture.refusal(to: entityModel("a: { type: integer64 }"))
@@ -109,7 +109,7 @@ import Testing
 
     // MARK: Entities
 
-    @Test func entitiesAreAddedRemovedAndRenamed() throws {
+    @Test func `entities are added removed and renamed`() throws {
         let first = """
             model: m
             entities:
@@ -146,7 +146,7 @@ import Testing
         }
     }
 
-    @Test func twoEntitiesMayExchangeTheirNames() throws {
+    @Test func `two entities may exchange their names`() throws {
         let fixture = try MigrationFixture(
             """
             model: m
@@ -169,7 +169,7 @@ import Testing
     }
 
     /// Renaming identifiers are canonical: the first name leads from any version to any later one.
-    @Test func renamingWorksAcrossVersions() throws {
+    @Test func `renaming works across versions`() throws {
         let versions = [
             entityModel("a: { type: string }"), entityModel("b: { type: string, renamedFrom: a }", version: "2"),
             entityModel("c: { type: string, renamedFrom: a }", version: "3"),
@@ -183,7 +183,7 @@ import Testing
 
     // MARK: Hierarchies
 
-    @Test func anEntityGetsAParentAndItsPropertiesMoveUp() throws {
+    @Test func `an entity gets a parent and its properties move up`() throws {
         let fixture = try MigrationFixture(
             entityModel("name: { type: string }\nsize: { type: integer64 }")
         ) { try $0.apply([$0.upsert("Item", "i", ["name": "x", "size": 3])]) }
@@ -203,7 +203,7 @@ import Testing
         #expect(try fixture.rows("SELECT pk, id, name, size FROM Item") == [[1, "i", "x", 3]])
     }
 
-    @Test func hierarchiesWithoutCommonParentAreNotMerged() throws {
+    @Test func `hierarchies without common parent are not merged`() throws {
         let fixture = try MigrationFixture(
             """
             model: m
@@ -250,7 +250,7 @@ import Testing
         }
     }
 
-    @Test func toOneBecomesToManyAndBack() throws {
+    @Test func `to-one becomes to-many and back`() throws {
         let fixture = try linked(one)
         try fixture.migrate(to: pair(many.0, many.1))
         #expect(
@@ -264,7 +264,7 @@ import Testing
         #expect(code == "migration.rows" && details.contains("A.b may lead to one object only"))
     }
 
-    @Test func unorderedBecomesOrderedAndBack() throws {
+    @Test func `unordered becomes ordered and back`() throws {
         let fixture = try linked(one)
         try fixture.migrate(to: pair(ordered.0, ordered.1))
         #expect(try fixture.rows("SELECT id FROM A WHERE _b_position IS NULL") == [])
@@ -272,7 +272,7 @@ import Testing
         #expect(try fixture.rows("SELECT id, b FROM A_readable") == [["a1", "b1"], ["a2", "b1"]])
     }
 
-    @Test func anInverseIsAddedToARelationshipThatHadNone() throws {
+    @Test func `an inverse is added to a relationship that had none`() throws {
         let fixture = try linked(("b: { to: B, inverse: none, optional: true }", ""))
         try fixture.migrate(to: pair(one.0, one.1))
         #expect(try fixture.rows("SELECT count(*) FROM A WHERE b = 1") == [[2]])
@@ -281,7 +281,7 @@ import Testing
         #expect(code == "migration.rows")
     }
 
-    @Test func relationshipsAreAddedAndRemoved() throws {
+    @Test func `relationships are added and removed`() throws {
         let fixture = try linked(one)
         try fixture.migrate(to: pair("", ""))
         #expect(try fixture.rows("SELECT count(*) FROM A") == [[2]])
@@ -294,7 +294,7 @@ import Testing
 
     // MARK: Constraints and identities
 
-    @Test func aUniquenessConstraintNeedsUniqueRows() throws {
+    @Test func `a uniqueness constraint needs unique rows`() throws {
         let fixture = try filled("a: { type: string }", [["a": "x"], ["a": "y"], ["a": "x"]])
         let (code, details) = try fixture.refusal(to: entityModel("a: { type: string, unique: true }"))
         #expect(code == "migration.rows" && details.contains("not unique"))
@@ -302,7 +302,7 @@ import Testing
         try good.migrate(to: entityModel("a: { type: string, unique: true }"))
     }
 
-    @Test func anotherAttributeBecomesTheIdentity() throws {
+    @Test func `another attribute becomes the identity`() throws {
         let fixture = try filled("code: { type: string }", [["code": "x"], ["code": "y"]])
         try fixture.use { try $0.apply([$0.delete("Item", "old")]) }
         try fixture.migrate(
@@ -316,7 +316,7 @@ import Testing
         #expect(try fixture.rows("SELECT id FROM Item WHERE code = 'x'") == [["new"]])
     }
 
-    @Test func aHiddenIdentityIsFilled() throws {
+    @Test func `a hidden identity is filled`() throws {
         let fixture = try filled("a: { type: string }", [["a": "x"], ["a": "y"]])
         let hidden = try CoreDataModels.read(
             "<entity name=\"Item\"><attribute name=\"id\" attributeType=\"String\"/><attribute name=\"a\" attributeType=\"String\"/></entity>"

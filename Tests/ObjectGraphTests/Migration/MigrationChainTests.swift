@@ -152,7 +152,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func afterAKillAtAnyStepTheSameCallDoesWhatWasLeft(hasClosures: Bool) throws {
+    func `after a kill at any step the same call does what was left`(hasClosures: Bool) throws {
         let stages = hasClosures ? try closures() : try stages()
         let moved = try filled()
         let whole = try migrate(moved.path, stages) { $0.copyRowThreshold = .max }
@@ -198,7 +198,7 @@ import Testing
     }
 
     /// A run that was killed before it came to the copies has taken the lease, and changed nothing.
-    @Test func runsThatOnlyTookTheLeaseDoNotLoseTheCopies() throws {
+    @Test func `runs that only took the lease do not lose the copies`() throws {
         let fixture = try filled()
         let earlier = try interrupt(fixture.path, try stages(), at: "swap")
         #expect(earlier == 2 * Self.liveCount)
@@ -212,7 +212,7 @@ import Testing
     }
 
     /// What a run says that finds its stages done is what there is to be known still.
-    @Test func whatIsToBeKnownOutlivesAKill() throws {
+    @Test func `what is to be known outlives a kill`() throws {
         let fixture = try filled()
         _ = try interrupt(fixture.path, try stages(), at: "swap")
         let plan = try migrate(fixture.path, try stages()).plan
@@ -222,7 +222,7 @@ import Testing
         try fixture.adopt(models[2])
     }
 
-    @Test func whereTheDiskWasFullTheNextRunGoesOn() throws {
+    @Test func `where the disk was full the next run goes on`() throws {
         let fixture = try filled()
         let before = try fixture.dump()
         var pages = 5
@@ -243,7 +243,7 @@ import Testing
 
     // MARK: Other copies
 
-    @Test func copiesBeginAnewWhereTheStoreWasWrittenSince() throws {
+    @Test func `copies begin anew where the store was written since`() throws {
         let fixture = try filled()
         _ = try interrupt(fixture.path, try stages(), at: "swap")
         try fixture.use { try $0.apply([$0.upsert("Message", "m0", ["size": 100])]) }
@@ -253,7 +253,7 @@ import Testing
     }
 
     /// The stages before a mapping that was corrected are not done again.
-    @Test func copiesOfOtherStagesAreMadeAnewFromTheFirstThatDiffers() throws {
+    @Test func `copies of other stages are made again from the first that differs`() throws {
         let fixture = try filled()
         _ = try interrupt(fixture.path, try stages(), at: "swap")
         let files = try FileManager.default.contentsOfDirectory(atPath: fixture.folderPath)
@@ -271,7 +271,7 @@ import Testing
         #expect(try fixture.rows("SELECT title FROM Room WHERE id = 'c0'") == [["T"]])
     }
 
-    @Test func whatOtherMigrationsLeftIsRemoved() throws {
+    @Test func `what other migrations left is removed`() throws {
         let fixture = try filled()
         for suffix in [".migrating", ".migrating-journal", ".migrating-1", ".migrating-7", ".migrating-7-journal"] {
             try Data("half".utf8).write(to: URL(fileURLWithPath: fixture.path + suffix))
@@ -283,7 +283,7 @@ import Testing
     }
 
     /// Nobody can tell what another program's closures do.
-    @Test func closuresOfAnotherProgramBeginAnew() throws {
+    @Test func `closures of another program begin anew`() throws {
         let fixture = try filled()
         func run(_ program: String) throws -> Int64 {
             var copied: Int64 = 0
@@ -306,7 +306,7 @@ import Testing
 
     // MARK: Plans and refusals
 
-    @Test func aDryRunSaysWhichWayIsTaken() throws {
+    @Test func `a dry run says which way is taken`() throws {
         let fixture = try filled()
         let before = try fixture.dump()
         for (threshold, method) in [(Self.rowCount, "copy"), (Self.rowCount + 1, "inPlace")] {
@@ -321,7 +321,7 @@ import Testing
         #expect(!files.contains { $0.contains("migrating") })
     }
 
-    @Test func aStageThatRowsStandAgainstIsNamedAndTheStoreUnharmed() throws {
+    @Test func `a stage that rows stand against is named and the store unharmed`() throws {
         let fixture = try filled()
         let before = try fixture.dump()
         func refuse(_ stages: [MigrationStage], _ text: String) throws {

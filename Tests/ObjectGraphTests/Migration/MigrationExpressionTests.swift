@@ -16,7 +16,7 @@ import Testing
         return try MigrationExpressionParser.parse(text).value(operands).stored(as: type)
     }
 
-    @Test func functionsComputeWhatTheyAreNamedFor() throws {
+    @Test func `functions compute what they are named for`() throws {
         #expect(try value("upper(name)") == " ADA ")
         #expect(try value("lower(trim(name))") == "ada")
         #expect(try value("length(name)", as: .integer16) == 5)
@@ -35,7 +35,7 @@ import Testing
         #expect(try value("uuid()", as: .uuid) != value("uuid()", as: .uuid))
     }
 
-    @Test func operatorsBindAsInArithmetic() throws {
+    @Test func `operators bind as in arithmetic`() throws {
         #expect(try value("1 + 2 * -count", as: .integer64) == -5)
         #expect(try value("(1 + 2) * count", as: .integer64) == 9)
         #expect(try value("price / 0", as: .decimal) == .null)
@@ -47,7 +47,7 @@ import Testing
         #expect(try value("'it''s'") == "it's")
     }
 
-    @Test func whatHasNoFormInTheTypeIsNoValue() throws {
+    @Test func `what has no form in the type is no value`() throws {
         #expect(try value("name", as: .integer64) == nil)
         #expect(try value("price", as: .integer64) == nil)
         #expect(try value("'2026-01-01T00:00:00Z'", as: .date) == .integer(1_767_225_600_000_000))
@@ -59,7 +59,7 @@ import Testing
         String(repeating: "(", count: 100) + "1" + String(repeating: ")", count: 100),
         String(repeating: "-", count: 100) + "1",
     ])
-    func aWrongExpressionIsRefused(_ text: String) {
+    func `a wrong expression is refused`(_ text: String) {
         #expect(throws: MigrationExpressionParser.Failure.self) { try MigrationExpressionParser.parse(text) }
     }
 
@@ -70,7 +70,7 @@ import Testing
         ("entities:\n  Item: x", ":2: An entity"), ("entities:\n  Item:\n    a: [1]", ":3: Item.a is no expression"),
         ("entities:\n  Item:\n    a: upper(", ":3: The expression of Item.a is wrong"),
     ])
-    func aWrongMappingIsRefusedWithItsPlace(_ text: String, _ complaint: String) {
+    func `a wrong mapping is refused with its place`(_ text: String, _ complaint: String) {
         do throws(ModelError) {
             _ = try MigrationMapping.parse(text, file: "map.yaml")
             Issue.record("it was read")
@@ -85,7 +85,9 @@ import Testing
         ("Item:\n    zip: a", ":3: Item has no stored attribute 'zip'"),
         ("Item:\n    a: upper(zip)", ":3: Item of the old model has no attribute 'zip'"),
     ])
-    func aMappingThatNamesWhatIsNotThereIsRefusedAndTheStoreUnharmed(_ text: String, _ complaint: String) throws {
+    func `a mapping that names what is not there is refused and the store unharmed`(_ text: String, _ complaint: String)
+        throws
+    {
         let fixture = try MigrationFixture(entityModel("a: { type: string }")) {
             try $0.apply([$0.upsert("Item", "i", ["a": "x"])])
         }

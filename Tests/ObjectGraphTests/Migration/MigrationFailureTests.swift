@@ -34,7 +34,7 @@ import Testing
     // MARK: The disk
 
     @Test(arguments: [Int64.max, 0])
-    func aFullDiskLeavesTheOldStore(copyRowThreshold: Int64) throws {
+    func `a full disk leaves the old store`(copyRowThreshold: Int64) throws {
         let fixture = try filled()
         let before = try fixture.dump()
         let pages = Int(try fixture.rows("PRAGMA page_count")[0][0].integer ?? 0)
@@ -53,7 +53,7 @@ import Testing
         #expect(try fixture.rows("SELECT count(*), sum(length) FROM Item") == [[400, 2000]])
     }
 
-    @Test func aFolderWithoutRoomForABackupLeavesTheStore() throws {
+    @Test func `a folder without room for a backup leaves the store`() throws {
         let fixture = try filled(3)
         let before = try fixture.dump()
         // A folder where the backup is to be: it can be neither removed nor replaced.
@@ -68,7 +68,7 @@ import Testing
 
     // MARK: Other processes
 
-    @Test func aReaderOfTheStoreKeepsACopyFromItsPlaceAndTheNextRunUsesIt() throws {
+    @Test func `a reader of the store keeps a copy from its place and the next run uses it`() throws {
         let fixture = try filled(20)
         let reader = try Store.openForReading(path: fixture.path, model: fixture.model)
         var copied: Int64 = 0
@@ -86,7 +86,7 @@ import Testing
         #expect(copied == 20)
     }
 
-    @Test func aCopyWhoseLeaseWasTakenDoesNotReplaceTheStore() throws {
+    @Test func `a copy whose lease was taken does not replace the store`() throws {
         let fixture = try filled(20)
         let found = try code {
             try fixture.migrator {
@@ -103,7 +103,7 @@ import Testing
         try fixture.migrate(to: Self.second) { $0.copyRowThreshold = 0 }
     }
 
-    @Test func aLongCopyProlongsItsLease() throws {
+    @Test func `a long copy prolongs its lease`() throws {
         let fixture = try filled(20)
         var now: Int64 = 1_000_000_000_000_000
         var expiries: Set<String> = []
@@ -121,7 +121,7 @@ import Testing
 
     // MARK: Leftovers
 
-    @Test func whatACrashLeftIsRemovedByTheNextRun() throws {
+    @Test func `what a crash left is removed by the next run`() throws {
         let fixture = try filled(3)
         for suffix in [".before-migration", ".migrating", ".migrating-journal"] {
             try Data("half".utf8).write(to: URL(fileURLWithPath: fixture.path + suffix))
@@ -130,7 +130,7 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: fixture.folderPath).count <= 3)
     }
 
-    @Test func whatIsNoStoreIsRefused() throws {
+    @Test func `what is no store is refused`() throws {
         let folder = try TemporaryFolder()
         let path = folder.path("none.sqlite")
         let model = try ObjectModel.parse(Self.first)
@@ -145,7 +145,7 @@ import Testing
 
     // MARK: Versions
 
-    @Test func goingBackAndForthIsAllowedWhereItIsSaid() throws {
+    @Test func `going back and forth is allowed where it is said`() throws {
         let fixture = try MigrationFixture(entityModel("a: { type: string, optional: true }", version: "x"))
         let other = entityModel("b: { type: string, optional: true }", version: "y")
         try fixture.migrate(to: other)
@@ -156,7 +156,7 @@ import Testing
         try fixture.migrate(to: other)
     }
 
-    @Test func versionsOfNumbersAreOrderedAsNumbers() throws {
+    @Test func `versions of numbers are ordered as numbers`() throws {
         let fixture = try MigrationFixture(entityModel("a: { type: string, optional: true }", version: "1.9"))
         try fixture.migrate(to: entityModel("b: { type: string, optional: true }", version: "1.10"))
         let older = entityModel("c: { type: string, optional: true }", version: "1.2")
@@ -165,7 +165,7 @@ import Testing
 
     // MARK: What rides along
 
-    @Test func valuesBeyondNewLimitsAreNotedAndNotRefused() throws {
+    @Test func `values beyond new limits are noted and not refused`() throws {
         let fixture = try filled(3)
         let limited = try ObjectModel.parse(
             entityModel("text: { type: string, maxLength: 3 }\nm: { type: integer64, default: 1 }", version: "2"))
@@ -175,7 +175,7 @@ import Testing
         #expect(try fixture.migrator().migrate(to: limited).notes == plan.notes)
     }
 
-    @Test func tombstonesKeepTheirVersionsInThePresentForm() throws {
+    @Test func `tombstones keep their versions in the present form`() throws {
         func model(_ type: String, _ version: String, _ rest: String = "") -> String {
             entityModel("v: { type: \(type), optional: true }\nw: { type: integer64, optional: true }", rest)
                 .replacingOccurrences(of: "identity: id", with: "identity: id\n    version: \(version)")
@@ -190,7 +190,7 @@ import Testing
         #expect(try fixture.rows("SELECT version, time FROM _tombstone") == [[.null, 5]])
     }
 
-    @Test func conflictsFollowARenamedEntity() throws {
+    @Test func `conflicts follow a renamed entity`() throws {
         let fixture = try filled(1)
         try SQLiteProgram.run(
             fixture.path,

@@ -35,7 +35,7 @@ import Testing
         #expect(try fixture.rows("SELECT tags FROM Room_readable WHERE id = 'c0'") == [[.text(#"["t1","t2"]"#)]])
     }
 
-    @Test func afterAFaultAtAnyStatementTheOldStoreIsWhole() throws {
+    @Test func `after a fault at any statement the old store is whole`() throws {
         let fixture = try filled()
         let before = try fixture.dump()
         var failAt = 0
@@ -59,7 +59,7 @@ import Testing
     }
 
     /// A copy that is cut short is resumed; until its end the old store is in its place.
-    @Test func afterAFaultAtAnyStatementACopyGoesOn() throws {
+    @Test func `after a fault at any statement a copy goes on`() throws {
         let fixture = try filled()
         var copied: [Int64] = []
         var failAt = 0
@@ -88,7 +88,7 @@ import Testing
         try expectMigrated(fixture)
     }
 
-    @Test func aCopyBeginsAnewWhereTheStoreWasWrittenSince() throws {
+    @Test func `a copy begins again where the store was written since`() throws {
         let fixture = try filled()
         var count = 0
         #expect(throws: Fault.self) {
@@ -106,7 +106,7 @@ import Testing
         #expect(try fixture.rows("SELECT size FROM Room WHERE id = 'c0'") == [[126]])
     }
 
-    @Test func bothWaysGiveTheSameStore() throws {
+    @Test func `both ways give the same store`() throws {
         let (moved, copied) = (try filled(), try filled())
         try moved.migrate(to: Self.second)
         try copied.migrate(to: Self.second) {
@@ -116,7 +116,7 @@ import Testing
         #expect(try moved.dump() == copied.dump())
     }
 
-    @Test func aDryRunChangesNothing() throws {
+    @Test func `a dry run changes nothing`() throws {
         let fixture = try filled()
         let before = try Data(contentsOf: URL(fileURLWithPath: fixture.path))
         let plan = try fixture.migrator().plan(to: try ObjectModel.parse(Self.second))
@@ -125,7 +125,7 @@ import Testing
         #expect(try Data(contentsOf: URL(fileURLWithPath: fixture.path)) == before)
     }
 
-    @Test func aStoreKeepsItsIdentityNumberingAndCursors() throws {
+    @Test func `a store keeps its identity numbering and cursors`() throws {
         let fixture = try filled()
         func facts() throws -> [[Value]] {
             try fixture.rows(
@@ -145,7 +145,7 @@ import Testing
         #expect(try fixture.rows("SELECT max(token) FROM _history_transaction") == [[.integer(token + 2)]])
     }
 
-    @Test func theBackupIsTheOldStore() throws {
+    @Test func `the backup is the old store`() throws {
         let fixture = try filled()
         let before = try fixture.dump()
         let migrator = fixture.migrator { $0.keepsBackup = true }
@@ -162,7 +162,7 @@ import Testing
         #expect(text == before)
     }
 
-    @Test func aWorkersLeaseKeepsAMigrationOut() throws {
+    @Test func `a worker's lease keeps a migration out`() throws {
         let fixture = try filled()
         try fixture.use { _ in
             #expect(throws: StoreError.self) {
@@ -171,7 +171,7 @@ import Testing
         }
     }
 
-    @Test func aNewerStoreIsRefusedUnharmed() throws {
+    @Test func `a newer store is refused unharmed`() throws {
         let fixture = try filled()
         let old = fixture.model
         try fixture.migrate(to: Self.second)
@@ -186,7 +186,7 @@ import Testing
         #expect(try fixture.dump() == after)
     }
 
-    @Test func anotherModelSaysWhichCommandMigrates() throws {
+    @Test func `another model says which command migrates`() throws {
         let fixture = try filled()
         do {
             _ = try Store.open(path: fixture.path, model: try ObjectModel.parse(Self.second))
@@ -198,7 +198,7 @@ import Testing
 
     // MARK: The stored model
 
-    @Test func aStoreWithoutItsModelGetsItAtTheNextOpening() throws {
+    @Test func `a store without its model gets it at the next opening`() throws {
         let fixture = try filled()
         try SQLiteProgram.run(fixture.path, "DELETE FROM _metadata WHERE key = 'modelYAML'")
         #expect(try fixture.refusal(to: Self.second).0 == "migration.missing_source")
@@ -211,7 +211,7 @@ import Testing
 
     // MARK: Own work on the rows
 
-    @Test func aMappingComputesWhatCannotBeInferred() throws {
+    @Test func `a mapping computes what cannot be inferred`() throws {
         let fixture = try MigrationFixture(
             entityModel("priority: { type: string }\nfirst: { type: string }\nat: { type: date }")
         ) {
@@ -237,7 +237,7 @@ import Testing
             try fixture.rows("SELECT priority, label, at FROM Item ORDER BY id") == [[1, "X-a", 40], [3, "Y-b", 40]])
     }
 
-    @Test func aMappingThatDoesNotCoverARowIsRefused() throws {
+    @Test func `a mapping that does not cover a row is refused`() throws {
         let fixture = try MigrationFixture(entityModel("priority: { type: string }")) {
             try $0.apply([$0.upsert("Item", "a", ["priority": "odd"])])
         }
@@ -248,7 +248,7 @@ import Testing
         #expect(code == "migration.rows" && details.contains("Item.priority is required"))
     }
 
-    @Test func stagesRunInOneTransaction() throws {
+    @Test func `stages run in one transaction`() throws {
         let versions = try [
             entityModel("name: { type: string }"),
             entityModel("name: { type: string }\nfirst: { type: string, optional: true }", version: "2"),

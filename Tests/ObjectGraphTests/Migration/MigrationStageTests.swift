@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test func eachStageHasItsMapping() throws {
+    @Test func `each stage has its mapping`() throws {
         let versions = try versions()
         let fixture = try filled(versions[0])
         let plan = try fixture.migrator().migrate(through: try stages(versions))
@@ -53,7 +53,7 @@ import Testing
     }
 
     /// The stages that a store has behind it do not count: the last one, left alone, is copied.
-    @Test func theLastStageOfSeveralIsCopiedWhenItIsAllThatIsLeft() throws {
+    @Test func `the last stage of several is copied when it is all that is left`() throws {
         let versions = try versions()
         let fixture = try MigrationFixture(versions[1].yaml) { graph in
             try graph.apply([graph.upsert("Item", "a", ["priority": 1])])
@@ -63,7 +63,7 @@ import Testing
         try fixture.adopt(versions[2])
     }
 
-    @Test func aRehearsalOfStagesChangesNothing() throws {
+    @Test func `a rehearsal of stages changes nothing`() throws {
         let versions = try versions()
         let fixture = try filled(versions[0])
         let before = try fixture.dump()
@@ -73,7 +73,7 @@ import Testing
         try fixture.expectOld()
     }
 
-    @Test func aStageThatRowsStandAgainstIsNamed() throws {
+    @Test func `a stage that rows stand against is named`() throws {
         let versions = try versions()
         let fixture = try filled(versions[0])
         let before = try fixture.dump()
@@ -94,8 +94,9 @@ import Testing
 
     /// Whichever way it goes: what a later stage's models forbid is not found only when rows no longer stand against the
     /// first.
-    @Test(arguments: [0, Int64.max]) func whatAnyStagesModelsForbidIsSaidBeforeARowIsLookedAt(_ threshold: Int64) throws
-    {
+    @Test(arguments: [0, Int64.max]) func `what any stage's model forbid is said before a row is looked at`(
+        _ threshold: Int64
+    ) throws {
         let versions = try [
             model("priority: { type: string }", "1"), model("priority: { type: integer16 }", "2"),
             model("priority: { type: uuid }", "3"),
@@ -119,7 +120,7 @@ import Testing
         try fixture.expectOld()
     }
 
-    @Test func aStoreInTheMiddleBeginsThere() throws {
+    @Test func `a store in the middle begins there`() throws {
         let versions = try versions()
         let fixture = try filled(versions[0])
         let all = try stages(versions)
@@ -131,7 +132,7 @@ import Testing
     }
 
     /// The very model counts: a stage may change rows without changing what a store looks like.
-    @Test func aStageThatChangesOnlyRowsIsRunOnce() throws {
+    @Test func `a stage that changes only rows is run once`() throws {
         let (one, two) = (try model("n: { type: integer64 }", "1"), try model("n: { type: integer64, max: 9 }", "2"))
         let fixture = try MigrationFixture(one.yaml) { try $0.apply([$0.upsert("Item", "a", ["n": 12])]) }
         var count = 0
@@ -198,7 +199,7 @@ import Testing
         ]
     }
 
-    @Test func closuresSplitAnEntity() throws {
+    @Test func `closures split an entity`() throws {
         let fixture = try people()
         try fixture.migrator().migrate(through: try splitting())
         try fixture.adopt(try ObjectModel.parse(Self.split))
@@ -214,7 +215,7 @@ import Testing
         }
     }
 
-    @Test func whatAClosureBreaksIsRefused() throws {
+    @Test func `what a closure breaks is refused`() throws {
         let fixture = try people()
         let before = try fixture.dump()
         let bodies: [(String, MigrationStage.Body)] = [
@@ -236,7 +237,7 @@ import Testing
         }
     }
 
-    @Test func aFaultInEitherClosureLeavesTheStore() throws {
+    @Test func `a fault in either closure leaves the store`() throws {
         let fixture = try people()
         let before = try fixture.dump()
         #expect(throws: Fault.self) {
@@ -256,7 +257,7 @@ import Testing
         #expect(try fixture.dump() == before)
     }
 
-    @Test func noStageBeginsAtTheStoresModel() throws {
+    @Test func `no stage begins at the store's model`() throws {
         let fixture = try people()
         let other = try model("n: { type: integer64 }", "1")
         do {
@@ -270,7 +271,7 @@ import Testing
 
     // MARK: Files
 
-    @Test func stagesAreReadFromAFile() throws {
+    @Test func `stages are read from a file`() throws {
         let folder = try TemporaryFolder()
         let versions = try versions()
         for (index, version) in versions.enumerated() {
@@ -299,7 +300,7 @@ import Testing
         ("stages:\n  - model: m.yaml\n    mapping: x", ":3: 'mapping' is no key"),
         ("stages:\n  - model: m.yaml\n    entities:\n      Item:\n        a: upper(", ":5: The expression of Item.a"),
     ])
-    func aWrongFileOfStagesIsRefusedWithItsPlace(_ text: String, _ complaint: String) throws {
+    func `a wrong file of stages is refused with its place`(_ text: String, _ complaint: String) throws {
         let folder = try TemporaryFolder()
         try entityModel("a: { type: string }").write(
             toFile: folder.path("m.yaml"), atomically: true, encoding: .utf8)

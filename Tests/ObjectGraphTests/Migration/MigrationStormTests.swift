@@ -12,7 +12,7 @@ import Testing
 /// The seed is printed with a failure; `INGEST_TEST_SEED=n swift test --filter MigrationStormTests` runs that one again,
 /// and `INGEST_TEST_RUNS=n` makes the runs more.
 @Suite struct MigrationStormTests {
-    @Test func everyChangeMigratesSoundlyOrIsRefusedUnharmed() throws {
+    @Test func `every change migrates soundly or is refused unharmed`() throws {
         let environment = ProcessInfo.processInfo.environment
         let seed = environment["INGEST_TEST_SEED"].flatMap { UInt64($0) }
         let count = seed != nil ? 1 : environment["INGEST_TEST_RUNS"].flatMap { UInt64($0) } ?? 25
@@ -149,7 +149,7 @@ struct ModelChanges {
             let types = ["string", "integer16", "integer64", "double", "decimal", "boolean", "date"]
             lines[index] = line.replacing(/type: \w+/, with: "type: \(types.randomElement(using: &random) ?? "string")")
         case 7:
-            let rules = ["nullify", "cascade", "deny", "noAction"]
+            let rules = DeleteRule.allCases.map(\.rawValue)
             lines[index] = line.replacing(
                 /delete: \w+/, with: "delete: \(rules.randomElement(using: &random) ?? "deny")")
         case 8: if isProperty { rename(index, &lines) }

@@ -42,13 +42,13 @@ import Testing
             "n: { type: integer64 }\na: { type: integer64, derived: n + 2 }", "derivationChanged inferred"
         ),
     ])
-    func eachChangeOfAnAttributeIsNamed(_ old: String, _ new: String, _ expected: String) throws {
+    func `each change of an attribute is named`(_ old: String, _ new: String, _ expected: String) throws {
         #expect(try difference(old, new) == [expected])
     }
 
     /// Which types follow from which, and whether rows have to be looked at.
     @Test(arguments: AttributeType.allCases)
-    func typeChangesLoseNothingOrAreRefused(old: AttributeType) throws {
+    func `type changes lose nothing or are refused`(old: AttributeType) throws {
         for new in AttributeType.allCases where new != old {
             let change = try difference("a: { type: \(old.rawValue) }", "a: { type: \(new.rawValue) }")
             guard let conversion = ValueConversion(from: old, to: new) else {
@@ -107,7 +107,7 @@ import Testing
             })
     }
 
-    @Test func eachChangeOfARelationshipIsNamed() throws {
+    @Test func `each change of a relationship is named`() throws {
         let plain = try pair("b: { to: B, inverse: none, optional: true }")
         #expect(changes(try pair(""), plain) == ["A.b relationshipAdded inferred"])
         #expect(changes(try pair(""), try pair("b: { to: B, inverse: none }")) == ["A.b relationshipAdded checked"])
@@ -144,7 +144,7 @@ import Testing
         #expect(changes(loose, mutual) == ["B.as deleteRuleChanged checked"])
     }
 
-    @Test func entitiesIndexesAndPoliciesAreNamed() throws {
+    @Test func `entities indexes and policies are named`() throws {
         let plain = try pair("")
         #expect(changes(plain, try pair("", "", ", indexes: [[id]]")) == ["A. indexesChanged inferred"])
         #expect(changes(plain, try pair("", "", ", mergePolicy: rollback")) == ["A. mergePolicyChanged unneeded"])
@@ -160,7 +160,7 @@ import Testing
         #expect(changes(three, one) == ["N. entityRemoved inferred"])
     }
 
-    @Test func aReferenceThatDanglesStandsAgainstAForeignKey() throws {
+    @Test func `a reference that dangles stands against a foreign key`() throws {
         func yaml(_ rule: String, _ version: String) -> String {
             """
             model: m
@@ -181,7 +181,7 @@ import Testing
         try fixture.migrate(to: yaml("nullify", "2"))
     }
 
-    @Test func theTextsAreForPeopleAndForScripts() throws {
+    @Test func `the texts are for people and for scripts`() throws {
         let difference = ModelDifference(
             from: try ObjectModel.parse(entityModel("a: { type: string }")),
             to: try ObjectModel.parse(entityModel("a: { type: integer64 }")))

@@ -11,14 +11,14 @@ import Testing
         (.numberTooSmall, 1620), (.dateTooLate, 1630), (.dateTooSoon, 1640), (.invalidDate, 1650),
         (.textTooLong, 1660), (.textTooShort, 1670), (.patternMismatch, 1680), (.invalidURI, 1690),
     ])
-    func brokenRulesHaveTheirCodes(_ reason: ValidationFailure.Reason, _ code: Int) {
+    func `broken rules have their codes`(_ reason: ValidationFailure.Reason, _ code: Int) {
         let failure = ValidationFailure(reason: reason, entity: "A", property: "b", limit: "is wrong")
         #expect(failure.code == code)
         #expect(EditingError([failure]).coreDataCode == code)
         #expect(EditingError([failure, failure]).coreDataCode == 1560)
     }
 
-    @Test func refusedSavesHaveTheirCodes() {
+    @Test func `refused saves have their codes`() {
         #expect(EditingError(conflicts: [], isUniqueness: false).coreDataCode == 133_020)
         #expect(EditingError(conflicts: [], isUniqueness: true).coreDataCode == 133_021)
         // A row that is not there is Core Data's broken referential integrity.
@@ -27,7 +27,7 @@ import Testing
         #expect(BatchError(.invalid, "", remedy: "").coreDataCode == nil)
     }
 
-    @Test func refusedStoresAndTokensHaveTheirCodes() {
+    @Test func `refused stores and tokens have their codes`() {
         #expect(StoreError(.modelMismatch, "", remedy: "").coreDataCode == 134_100)
         #expect(StoreError(.historyExpired, "", remedy: "").coreDataCode == 134_301)
         #expect(StoreError(.historyForeignToken, "", remedy: "").coreDataCode == 134_501)
@@ -40,7 +40,7 @@ import Testing
             (.missingSource, 134_130),
             (.missingStage, 134_170), (.newerModel, nil),
         ] as [(MigrationError.Code, Int?)])
-    func refusedMigrationsHaveTheirCodes(_ code: MigrationError.Code, _ number: Int?) {
+    func `refused migrations have their codes`(_ code: MigrationError.Code, _ number: Int?) {
         #expect(MigrationError(code, "", remedy: "").coreDataCode == number)
     }
 }

@@ -18,14 +18,14 @@ import Testing
             (["10000000000000000000000000000", "0.00000001"], "10000000000000000000000000000.00000001"),
             (["5", "-5"], "0"), (["100", "20"], "120"),
         ] as [([String], String)])
-    func sumIsWhatPaperSays(_ terms: [String], _ expected: String) {
+    func `sum is what paper says`(_ terms: [String], _ expected: String) {
         #expect(Self.sum(terms).text == expected)
         #expect(Self.sum(terms).isExact)
         #expect(Self.sum(terms.reversed()).text == expected)
         #expect(Self.sum(terms).isZero == (expected == "0"))
     }
 
-    @Test func moreThan38DigitsAreRoundedToTheEvenDigitOnce() {
+    @Test func `more than 38 digits are rounded to the even digit once`() {
         let great = "1" + String(repeating: "0", count: 37)
         #expect(Self.sum([great, "0.5"]).text == great)
         #expect(!Self.sum([great, "0.5"]).isExact)
@@ -34,14 +34,14 @@ import Testing
         #expect(Self.sum([String(repeating: "9", count: 38), "0.7"]).text == "1" + String(repeating: "0", count: 38))
     }
 
-    @Test func beyondTheGreatestDecimalStaysAtTheBound() {
+    @Test func `beyond the greatest decimal stays at the bound`() {
         let greatest = String(repeating: "9", count: 38) + String(repeating: "0", count: 127)
         #expect(Self.sum([greatest, greatest]).text == greatest)
         #expect(Self.sum(["-\(greatest)", "-\(greatest)"]).text == "-\(greatest)")
         #expect(Self.sum([greatest, greatest, "-\(greatest)"]).text == greatest)
     }
 
-    @Test func randomTermsGiveTheSameInAnyOrder() {
+    @Test func `random terms give the same in any order`() {
         var random = SeededGenerator(seed: 7)
         for _ in 0..<200 {
             let terms = (0..<20).map { _ in

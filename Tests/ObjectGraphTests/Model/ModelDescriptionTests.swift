@@ -5,7 +5,7 @@ import Testing
 @testable import GraphCore
 
 struct ModelDescriptionTests {
-    @Test func counts() throws {
+    @Test func `the description counts entities, attributes, relationships and rules`() throws {
         let chat = try ReadingFixture.model(.chat).counts
         #expect(chat.entities == 3)
         #expect(chat.attributes == 15)
@@ -17,7 +17,7 @@ struct ModelDescriptionTests {
         #expect(orders.deleteRules == [.cascade: 3, .nullify: 10, .deny: 1])
     }
 
-    @Test func describesInText() throws {
+    @Test func `describes in text`() throws {
         let text = ModelDescription(try ReadingFixture.model(.chat)).text
         #expect(text.hasPrefix("model chat, version 1, hash "))
         #expect(text.contains("3 entities, 15 attributes, 6 relationships (1 cascade, 5 nullify, 0 deny, 0 noAction)"))
@@ -28,7 +28,7 @@ struct ModelDescriptionTests {
         #expect(text.contains("  index (chat, sentAt)\n"))
     }
 
-    @Test func describesInJSON() throws {
+    @Test func `describes in JSON`() throws {
         for name in [ReadingFixture.Name.chat, .workOrders] {
             let model = try ReadingFixture.model(name)
             var text = ""
@@ -58,7 +58,7 @@ struct ModelDescriptionTests {
 }
 
 struct ModelDiagramTests {
-    @Test func drawsEntitiesAndRelationships() throws {
+    @Test func `draws entities and relationships`() throws {
         let text = ModelDiagram(try ReadingFixture.model(.chat)).entityRelationshipText
         #expect(
             text == """
@@ -91,7 +91,7 @@ struct ModelDiagramTests {
                 """)
     }
 
-    @Test func drawsClasses() throws {
+    @Test func `draws classes`() throws {
         let text = ModelDiagram(try ReadingFixture.model(.workOrders)).classText
         #expect(text.hasPrefix("classDiagram\n    class WorkOrder {\n        +id string\n        +title string?\n"))
         #expect(text.contains("        /totalCost decimal\n"))
@@ -99,7 +99,7 @@ struct ModelDiagramTests {
         #expect(text == ModelDiagram(try ReadingFixture.model(.workOrders)).classText)
     }
 
-    @Test func drawsRelationshipsToThemselvesAndWithoutInverse() throws {
+    @Test func `draws relationships to themselves and without inverse`() throws {
         let model = try ObjectModel.parse(
             """
             model: m

@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test func aDamagedModelIsRefusedWithPlaceAndRemedyOrMakesAStore() throws {
+    @Test func `a damaged model is refused with place and remedy or makes a store`() throws {
         var random = SeededRandom.forTest("ModelFuzzTests")
         let sources = [Models.rules, Models.people, Models.strict, Models.hierarchy, Models.ordered, Models.derived]
         for _ in 0..<Self.runs {
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    @Test func aDamagedCoreDataModelIsRefusedWithPlaceAndRemedyOrMakesAStore() throws {
+    @Test func `a damaged Core Data model is refused with place and remedy or makes a store`() throws {
         var random = SeededRandom.forTest("ModelFuzzTests")
         let file = CoreDataModelFile(contents: "Shop.xcdatamodel/contents", name: "Shop", version: "1")
         for _ in 0..<Self.runs {

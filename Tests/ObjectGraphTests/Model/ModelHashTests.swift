@@ -59,7 +59,7 @@ import Testing
             "Other: { identity: k, attributes: { k: { type: string }"
         ),
     ])
-    func whatTheStoreIsMadeForIsInTheHash(_ name: String, _ old: String, _ new: String) throws {
+    func `what the store is made for is in the hash`(_ name: String, _ old: String, _ new: String) throws {
         let renamed = name == "an inverse"
         let text = renamed ? Self.model.replacingFirst("items: { to", "things: { to") : Self.model
         let other = text.replacingFirst(renamed ? "inverse: items" : old, renamed ? "inverse: things" : new)
@@ -85,7 +85,7 @@ import Testing
         ("limits of values", "name: { type: string,", "name: { maxLength: 9, type: string,"),
         ("the merge policy", "Item:\n    identity: id", "Item:\n    identity: id\n    mergePolicy: rollback"),
     ])
-    func whatTheStoreDoesNotDependOnIsNotInTheHash(_ name: String, _ old: String, _ new: String) throws {
+    func `what the store does not depend on is not in the hash`(_ name: String, _ old: String, _ new: String) throws {
         #expect(try isSame(old, new), "\(name)")
     }
 }

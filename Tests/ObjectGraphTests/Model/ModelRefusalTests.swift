@@ -133,7 +133,7 @@ import Testing
         mistake("syntax", 2, "not YAML", "entities: [\n  }\n"),
     ]
 
-    @Test(arguments: mistakes) func mistakeIsNamedWithItsLineAndARemedy(_ mistake: Mistake) throws {
+    @Test(arguments: mistakes) func `mistake is named with its line and a remedy`(_ mistake: Mistake) throws {
         do {
             _ = try ObjectModel.parse(mistake.yaml, file: "m.yaml")
             Issue.record("the model was taken")
@@ -146,7 +146,7 @@ import Testing
         }
     }
 
-    @Test func everyMistakeIsNamedAtOnce() {
+    @Test func `every mistake is named at once`() {
         let yaml = Self.model("n: { type: number }", "bs: { to: B, many: true }")
         #expect(throws: ModelError.self) { try ObjectModel.parse(yaml) }
         do {
@@ -156,7 +156,7 @@ import Testing
         }
     }
 
-    @Test func unreadableFileIsSaid() {
+    @Test func `unreadable file is said`() {
         do {
             _ = try ObjectModel.load(path: "/nowhere/model.yaml")
             Issue.record("it was taken")

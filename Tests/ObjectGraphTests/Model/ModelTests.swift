@@ -4,7 +4,7 @@ import Testing
 @testable import GraphCore
 
 @Suite struct ModelTests {
-    @Test func configuredModelsLoad() throws {
+    @Test func `configured models load`() throws {
         let chat = try configuredModel("chat")
         #expect(chat.entities.map(\.name) == ["Chat", "Message", "Member"])
         #expect(chat.joinTables.map(\.name) == ["Chat_members"])
@@ -14,7 +14,7 @@ import Testing
         #expect(orders.entity(named: "Asset")?.relationship(named: "workOrders")?.deleteRule == .deny)
     }
 
-    @Test func hashFollowsTheShapeAndNothingElse() throws {
+    @Test func `hash follows the shape and nothing else`() throws {
         func hash(_ old: String = "", _ new: String = "") throws -> String {
             let parts = Models.rules.components(old)
             return try ObjectModel.parse(parts.joined(separator: new)).hash
@@ -28,7 +28,7 @@ import Testing
         #expect(try hash("size: { type: integer32", "size: { type: integer64") != plain)
     }
 
-    @Test func orderOfTheFileDoesNotMatter() throws {
+    @Test func `order of the file does not matter`() throws {
         let head = "entities:\n"
         let first =
             "  A:\n    identity: id\n    attributes: { id: { type: string } }\n    relationships: { bs: { to: B, many: true, inverse: as } }\n"
@@ -39,7 +39,7 @@ import Testing
         #expect(one.joinTables.map(\.name) == other.joinTables.map(\.name))
     }
 
-    @Test func namesThatCouldCollideInTheStoreDoNot() throws {
+    @Test func `names that could collide in the store do not`() throws {
         // Indexes, tables and views have one name space in SQLite.
         let yaml = """
             entities:
@@ -54,7 +54,7 @@ import Testing
         _ = try Graph(yaml: yaml)
     }
 
-    @Test func versionsCompareByTheirBytes() {
+    @Test func `versions compare by their bytes`() {
         #expect(Value.text("a").isOlder(than: "b") == true)
         #expect(Value.text("Z").isOlder(than: "a") == true)
         #expect(Value.text("e\u{301}").isOlder(than: "\u{e9}") == true)

@@ -13,7 +13,9 @@ import Testing
         ("open|closed", "reopened", true), ("^(?:a|b)?c*$", "", true), ("b+", "aab", true), ("^a.c", "abcd", true),
         ("(ab)+$", "xabab", true), ("[\\w.%+-]+$", "a.b%c-", true), ("a{2,}", "bab", false), ("\\$\\^", "a$^", true),
     ])
-    func matches(_ pattern: String, _ text: String, _ expected: Bool) throws {
+    func `the automaton accepts the texts that the pattern matches`(_ pattern: String, _ text: String, _ expected: Bool)
+        throws
+    {
         #expect(try #require(TextAutomaton(pattern)).matches(text) == expected)
         #expect(try Self.matchesRegex(pattern, text) == expected)
     }

@@ -18,7 +18,7 @@ import Testing
         ("2017-01-01T05:29:60.5+05:30", 1_483_228_800_500_000), ("2000-02-29", 951_782_400_000_000),
         ("0001-01-01", -62_135_596_800_000_000), ("9999-12-31T23:59:59.999999Z", 253_402_300_799_999_999),
     ])
-    func reads(text: String, expected: Int64) {
+    func `a timestamp is read in each of its forms`(text: String, expected: Int64) {
         #expect(Timestamp.microseconds(text) == expected)
     }
 
@@ -32,11 +32,11 @@ import Testing
         "2024-01-02X03:04:05Z", " 2024-01-02", "2024-01-02 ", "٢٠٢٤-٠١-٠٢", "0001-01-01T00:00:00+00:01",
         "9999-12-31T23:59:60Z", "9999-12-31T23:59:59-00:01", "2024-01-02T03-04-05Z",
     ])
-    func refuses(text: String) {
+    func `a text that is no timestamp is refused`(text: String) {
         #expect(Timestamp.microseconds(text) == nil)
     }
 
-    @Test func takesATimeWithoutOffsetAsUTCOnlyWhenAsked() {
+    @Test func `takes a time without offset as UTC only when asked`() {
         #expect(Timestamp.microseconds("2024-01-02T03:04:05.5", assumesUTC: true) == 1_704_164_645_500_000)
         #expect(Timestamp.microseconds("2024-01-02T03:04", assumesUTC: true) == 1_704_164_640_000_000)
         #expect(Timestamp.microseconds("2024-01-02T03:04:05+01:00", assumesUTC: true) == 1_704_161_045_000_000)
@@ -48,11 +48,11 @@ import Testing
         (-62_135_596_800_000_001, "0000-12-31T23:59:59.999999Z"), (253_402_300_800_000_000, "+010000-01-01T00:00:00Z"),
         (Int64.max, "+294247-01-10T04:00:54.775807Z"), (Int64.min, "-290308-12-21T19:59:05.224192Z"),
     ])
-    func writes(instant: Int64, expected: String) {
+    func `a timestamp is written in its canonical form`(instant: Int64, expected: String) {
         #expect(Timestamp.text(instant) == expected)
     }
 
-    @Test func everyDayOfTheCalendarGoesThereAndBack() {
+    @Test func `every day of the calendar goes there and back`() {
         var days = -719_162
         var year = 1
         var month = 1
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    @Test func agreesWithFoundation() throws {
+    @Test func `agrees with Foundation`() throws {
         var random = SeededRandom.forTest("agreesWithFoundation")
         let style = Date.ISO8601FormatStyle()
         for _ in 0..<3_000 {
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test func neverCrashesOnDamagedText() {
+    @Test func `never crashes on damaged text`() {
         var random = SeededRandom.forTest("TimestampTests.neverCrashesOnDamagedText")
         let seed = Array("2024-01-02T03:04:05.123456+02:30".utf8)
         for _ in 0..<20_000 {

@@ -15,16 +15,16 @@ import Testing
     }
 
     @Test(arguments: [Models.people, Models.rules, Models.strict, Models.awkward])
-    func ownModelsComeBack(yaml: String) throws {
+    func `own models come back`(yaml: String) throws {
         try expectRoundTrip(try ObjectModel.parse(yaml))
     }
 
     @Test(arguments: ["chat", "work-orders"])
-    func configuredModelsComeBack(name: String) throws {
+    func `configured models come back`(name: String) throws {
         try expectRoundTrip(try configuredModel(name))
     }
 
-    @Test func everyOptionComesBack() throws {
+    @Test func `every option comes back`() throws {
         let model = try ObjectModel.parse(
             """
             model: "a: b"

@@ -12,7 +12,7 @@ import Testing
         return options
     }
 
-    @Test func changesComeAfterTheTokenAsTheyAreCommitted() async throws {
+    @Test func `changes come after the token as they are committed`() async throws {
         let graph = try Graph(configuredModel("chat"))
         try graph.apply(graph.upsert("Chat", "a"))
         let token = try graph.store.read { try $0.historyToken() }
@@ -32,7 +32,7 @@ import Testing
         #expect(try await waiting.value == 3)
     }
 
-    @Test func aHugeTransactionComesInPages() async throws {
+    @Test func `a huge transaction comes in pages`() async throws {
         let graph = try Graph(configuredModel("chat"))
         try graph.apply((1...25).map { graph.upsert("Chat", .text("c\($0)")) })
         var request = HistoryRequest()
@@ -43,7 +43,7 @@ import Testing
         #expect(counts == [10, 10, 5])
     }
 
-    @Test func cancellationEndsTheSequences() async throws {
+    @Test func `cancellation ends the sequences`() async throws {
         let graph = try Graph(configuredModel("chat"))
         let store = graph.store
         let changes = Task {
@@ -63,7 +63,7 @@ import Testing
         #expect(try await results.value <= 1)
     }
 
-    @Test func aPurgeUnderASlowReaderIsToldAsExpired() async throws {
+    @Test func `a purge under a slow reader is told as expired`() async throws {
         let graph = try Graph(configuredModel("chat"))
         try graph.apply(graph.upsert("Chat", "a"))
         var changes = graph.store.changes(options: Self.patient).makeAsyncIterator()
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    @Test func resultsComeWithWhatLeadsToThem() async throws {
+    @Test func `results come with what leads to them`() async throws {
         let graph = try Graph(configuredModel("chat"))
         try graph.apply([graph.upsert("Chat", "a", ["title": "1"]), graph.upsert("Chat", "b", ["title": "2"])])
         var request = FetchRequest("Chat")
@@ -100,7 +100,7 @@ import Testing
         #expect(try await results.next()?.difference?.deletions == [1])
     }
 
-    @Test func sectionsFollowTheValueOfAProperty() async throws {
+    @Test func `sections follow the value of a property`() async throws {
         let graph = try Graph(configuredModel("work-orders"))
         try graph.apply([
             graph.upsert("WorkOrder", "1", ["status": "done"]), graph.upsert("WorkOrder", "2", ["status": "open"]),
@@ -122,7 +122,7 @@ import Testing
         #expect(throws: FetchPredicateError.self) { try graph.store.results(of: request, section: "checklist") }
     }
 
-    @Test func commitsThroughAnotherHandleAreNoticedByPolling() async throws {
+    @Test func `commits through another handle are noticed by polling`() async throws {
         let folder = try TemporaryFolder()
         let model = try configuredModel("chat")
         let graph = try Graph(model, path: folder.path("s.sqlite"))

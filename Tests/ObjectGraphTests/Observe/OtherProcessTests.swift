@@ -32,7 +32,7 @@ import Testing
         return try reader.results(of: request, options: options).makeAsyncIterator()
     }
 
-    @Test func anInsertionHasItsIndex() async throws {
+    @Test func `an insertion has its index`() async throws {
         var results = try results()
         #expect(try await results.next()?.objects.map { $0["id"] } == ["a", "b", "c"])
         try writer.apply(writer.upsert("Chat", "d", ["title": "15"]))
@@ -44,7 +44,7 @@ import Testing
         #expect(next?.difference?.updates == [])
     }
 
-    @Test func aDeletionHasTheIndexItHad() async throws {
+    @Test func `a deletion has the index it had`() async throws {
         var results = try results()
         _ = try await results.next()
         try writer.apply(writer.delete("Chat", "b"))
@@ -55,7 +55,7 @@ import Testing
         #expect(next?.difference?.updates == [])
     }
 
-    @Test func aMoveHasBothIndexesAndIsAnUpdateToo() async throws {
+    @Test func `a move has both indexes and is an update too`() async throws {
         var results = try results()
         _ = try await results.next()
         try writer.apply(writer.upsert("Chat", "a", ["title": "9"]))
@@ -67,7 +67,7 @@ import Testing
         #expect(next?.difference?.deletions == [])
     }
 
-    @Test func anUpdateHasBothIndexes() async throws {
+    @Test func `an update has both indexes`() async throws {
         var results = try results()
         _ = try await results.next()
         // A derived count changes with the objects that it counts.
@@ -82,7 +82,7 @@ import Testing
         #expect(next?.difference?.moves == [])
     }
 
-    @Test func aBatchRequestIsSeenLikeAnyOtherChange() async throws {
+    @Test func `a batch request is seen like any other change`() async throws {
         var results = try results()
         _ = try await results.next()
         _ = try writer.writer.execute(
@@ -93,7 +93,7 @@ import Testing
         #expect(next?.difference?.moves == [.init(from: 0, to: 2)])
     }
 
-    @Test func whatDoesNotConcernTheRequestGivesNoElement() async throws {
+    @Test func `what does not concern the request gives no element`() async throws {
         var results = try results()
         _ = try await results.next()
         try writer.apply(writer.upsert("Member", "m"))
@@ -101,7 +101,7 @@ import Testing
         #expect(try await results.next()?.difference?.deletions == [2])
     }
 
-    @Test func theHistoryComesInTheOrderOfTheCommits() async throws {
+    @Test func `the history comes in the order of the commits`() async throws {
         var changes = reader.changes(options: options).makeAsyncIterator()
         #expect(try await changes.next()?.transactions.map(\.token) == [1])
         try writer.apply(writer.upsert("Chat", "d"))

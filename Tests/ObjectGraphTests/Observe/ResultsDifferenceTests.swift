@@ -4,7 +4,7 @@ import Testing
 @testable import GraphCore
 
 @Suite struct ResultsDifferenceTests {
-    @Test(arguments: 0..<300) func appliedToTheOldListItGivesTheNewOne(_ seed: UInt64) {
+    @Test(arguments: 0..<300) func `applied to the old list it gives the new one`(_ seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         let size = Int.random(in: 0...40, using: &generator)
         let old = Array(0..<size).shuffled(using: &generator)
@@ -24,13 +24,13 @@ import Testing
         #expect(ResultsDifference(from: new, to: new).isEmpty)
     }
 
-    @Test func oneObjectThatChangesItsPlaceIsOneMove() {
+    @Test func `one object that changes its place is one move`() {
         let difference = ResultsDifference(from: [1, 2, 3, 4, 5], to: [5, 1, 2, 3, 4])
         #expect(difference.moves == [.init(from: 4, to: 0)])
         #expect(difference.deletions.isEmpty && difference.insertions.isEmpty)
     }
 
-    @Test func deletionsDoNotMakeOthersMove() {
+    @Test func `deletions do not make others move`() {
         let difference = ResultsDifference(from: [1, 2, 3], to: [2, 3, 9])
         #expect(difference.deletions == [0])
         #expect(difference.insertions == [2])

@@ -56,7 +56,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: swap.record))
     }
 
-    @Test(arguments: [true, false]) func itPutsTheNewStoreInTheOldOnesPlace(exchanges: Bool) throws {
+    @Test(arguments: [true, false]) func `it puts the new store in the old one's place`(exchanges: Bool) throws {
         let swap = swap(exchanges: exchanges)
         var steps: [StoreSwap.Step] = []
         try swap.perform { steps.append($0) }
@@ -68,7 +68,7 @@ import Testing
     }
 
     @Test(arguments: StoreSwap.Step.allCases, [true, false])
-    func interruptedAnywhereItIsCompletedByWhoeverOpensTheStoreToWrite(
+    func `interrupted anywhere it is completed by whoever opens the store to write`(
         step: StoreSwap.Step, exchanges: Bool
     ) throws {
         let swap = swap(exchanges: exchanges)
@@ -90,7 +90,7 @@ import Testing
     }
 
     /// Without waiting the two would exchange the names twice, and so not at all.
-    @Test func whoOpensTheStoreDuringASwapWaitsForIt() throws {
+    @Test func `who opens the store during a swap waits for it`() throws {
         let swap = swap()
         let done = DispatchSemaphore(value: 0)
         try swap.perform { step in
@@ -105,14 +105,14 @@ import Testing
         try expectSwapped(swap)
     }
 
-    @Test func anEarlierKeptStoreGivesWay() throws {
+    @Test func `an earlier kept store gives way`() throws {
         let swap = swap()
         _ = try Self.make(swap.kept, replaces: nil)
         try swap.perform()
         try expectSwapped(swap)
     }
 
-    @Test func filesThatWereMovedByHandAreNotGuessedAt() throws {
+    @Test func `files that were moved by hand are not guessed at`() throws {
         let swap = swap()
         _ = try? swap.perform { (_: StoreSwap.Step) throws(StoreError) in
             throw StoreError(.busy, "the process ended", remedy: "")
@@ -125,7 +125,7 @@ import Testing
 
     // MARK: The store that goes
 
-    @Test func itsLeaseIsTakenWhateverItsModel() throws {
+    @Test func `its lease is taken whatever its model`() throws {
         let store = try Store.open(path: path, model: Self.model)
         let writer = try WriterContext(store: store)
         let retiring = try RetiringStore(path: path, model: ObjectModel.parse(Models.rules))
@@ -146,7 +146,7 @@ import Testing
         try retiring.close()
     }
 
-    @Test func aReaderWithAnOldSnapshotKeepsTheLog() throws {
+    @Test func `a reader with an old snapshot keeps the log`() throws {
         let store = try Store.open(path: path, model: Self.model)
         let retiring = try RetiringStore(path: path, model: Self.model)
         let writer = try WriterContext(store: store)

@@ -21,7 +21,7 @@ struct CanonicalDumpTests {
         ]
     }
 
-    @Test func writesEverythingThatReadersSee() throws {
+    @Test func `writes everything that readers see`() throws {
         let model = try ReadingFixture.model(.chat)
         let fixture = try ReadingFixture(model: model, events(model))
         let writer = try WriterContext(store: fixture.store)
@@ -79,7 +79,7 @@ struct CanonicalDumpTests {
                 """)
     }
 
-    @Test func doesNotDependOnOrderKeysOrTokens() throws {
+    @Test func `does not depend on order keys or tokens`() throws {
         let model = try ReadingFixture.model(.chat)
         let one = try ReadingFixture(model: model, events(model))
         let other = try ReadingFixture(model: model)

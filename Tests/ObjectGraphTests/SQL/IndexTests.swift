@@ -14,17 +14,17 @@ import Testing
         return all.filter { !known.contains($0) }.compactMap(\.text).joined(separator: "\n")
     }
 
-    @Test func aListOfPropertiesIsACompoundIndex() throws {
+    @Test func `a list of properties is a compound index`() throws {
         #expect(try sql("[title, owner]") == "CREATE INDEX \"Chat.title.owner\" ON \"Chat\" (\"title\", \"owner\")")
     }
 
-    @Test func anIndexMayHaveANameAndDescend() throws {
+    @Test func `an index may have a name and descend`() throws {
         #expect(
             try sql("{ name: recent, on: [owner, { property: sentAt, descending: true }] }")
                 == "CREATE INDEX \"Chat:recent\" ON \"Chat\" (\"owner\", \"sentAt\" DESC)")
     }
 
-    @Test func anExpressionIndexUsesFunctionsThatEverySQLiteHas() throws {
+    @Test func `an expression index uses functions that every SQLite has`() throws {
         #expect(try sql("{ on: [{ expression: 'lowercase:(title)' }] }").hasSuffix("(lower(\"title\"))"))
         #expect(
             try sql("{ on: [{ expression: 'uppercase:(title)', descending: true }] }").hasSuffix(
@@ -41,18 +41,18 @@ import Testing
         ("size BETWEEN {1, 9}", "\"size\" BETWEEN 1 AND 9"),
         ("sentAt >= '1970-01-01T00:00:01Z'", "\"sentAt\" >= 1000000"), ("NOT size < 2", "((\"size\" < 2) IS NOT TRUE)"),
         ("kind = \"it's\"", "\"kind\" = 'it''s'"),
-    ]) func aConditionMakesAPartialIndex(_ condition: String, _ expected: String) throws {
+    ]) func `a condition makes a partial index`(_ condition: String, _ expected: String) throws {
         let quoted = condition.replacingOccurrences(of: "'", with: "''")
         #expect(try sql("{ on: [title], where: '\(quoted)' }").hasSuffix("(\"title\") WHERE \(expected)"))
     }
 
-    @Test func aQueryUsesAPartialIndex() throws {
+    @Test func `a query uses a partial index`() throws {
         let graph = try Graph(yaml: Models.indexed("{ name: open, on: [title], where: isDone == NO }"))
         let plan = try graph.rows("EXPLAIN QUERY PLAN SELECT id FROM Chat WHERE isDone = 0 AND title = 'x'")
         #expect(plan.first?.last?.text?.contains("Chat:open") == true)
     }
 
-    @Test func theProgramSqlite3WritesAStoreWithSuchIndexes() throws {
+    @Test func `the program sqlite3 writes a store with such indexes`() throws {
         let folder = try TemporaryFolder()
         let path = folder.path("store.sqlite")
         let model = try ObjectModel.parse(
@@ -74,7 +74,7 @@ import Testing
         ("{ on: [title], where: 'nothing = 3' }", "has no property 'nothing'"),
         ("{ on: [title], where: 'size >' }", "cannot be kept in the store"),
         ("{ name: 'a b', on: [title] }", "cannot be an index's name"), ("{ on: [title], unique: true }", "is no key"),
-    ]) func whatCannotBeIndexedIsRefusedWithItsLine(_ index: String, _ message: String) throws {
+    ]) func `what cannot be indexed is refused with its line`(_ index: String, _ message: String) throws {
         do {
             _ = try ObjectModel.parse(Models.indexed(index), file: "m.yaml")
             Issue.record("it was taken")

@@ -32,7 +32,9 @@ import Testing
         "size = 1 OR (kind = 'a' AND isDone = YES)", "NOT (kind = 'a' OR size > 2)",
     ]
 
-    @Test(arguments: conditions) func aRequestThatSaysTheConditionUsesThePartialIndex(_ condition: String) throws {
+    @Test(arguments: conditions) func `a request that says the condition uses the partial index`(_ condition: String)
+        throws
+    {
         let graph = try partial(condition)
         let request = "(\(condition)) AND title = 'x'"
         let plan = try plan(graph, request)
@@ -41,7 +43,7 @@ import Testing
     }
 
     /// A list or range stands in a statement only as the model itself has it: other values are bound.
-    @Test func onlyTheModelsOwnListsAreWrittenOut() throws {
+    @Test func `only the model's own lists are written out`() throws {
         let graph = try partial("kind IN {'a', 'b'} AND size BETWEEN {1, 9}")
         let same = try plan(graph, "kind IN {'a', 'b'} AND size BETWEEN {1, 9} AND title = 'x'")
         #expect(same.steps.contains { $0.contains("Chat:part") } && same.valueCount == 1)
@@ -49,7 +51,7 @@ import Testing
         #expect(!other.sql.contains("'b'") && !other.sql.contains("90") && other.valueCount == 5)
     }
 
-    @Test func aComparisonOfAnAttributeImpliesThatItHasAValue() throws {
+    @Test func `a comparison of an attribute implies that it has a value`() throws {
         let graph = try partial("title != nil")
         #expect(try plan(graph, "title = 'x'").steps.contains { $0.contains("Chat:part") })
         #expect(try !plan(graph, "title = nil").steps.contains { $0.contains("Chat:part") })
@@ -58,7 +60,8 @@ import Testing
     @Test(arguments: [
         ("isDone == NO", "isDone = YES"), ("size > 3", "size > 2"), ("kind IN {'a', 'b'}", "kind IN {'a', 'c'}"),
         ("kind = 'a' OR kind = 'b'", "kind = 'a' OR kind = 'c'"), ("size BETWEEN {1, 9}", "size BETWEEN {0, 9}"),
-    ]) func aRequestThatDoesNotImplyTheConditionDoesWithoutIt(_ condition: String, _ request: String) throws {
+    ]) func `a request that does not imply the condition does without it`(_ condition: String, _ request: String) throws
+    {
         let plan = try plan(try partial(condition), "(\(request)) AND title = 'x'")
         #expect(!plan.steps.contains { $0.contains("Chat:part") }, "\(plan.text)")
     }
@@ -84,7 +87,7 @@ import Testing
     }
 
     /// A partial index holds the rows of its condition and no others: with it a request finds what it finds without.
-    @Test func requestsFindTheSameWithAPartialIndexAndWithout() throws {
+    @Test func `requests find the same with a partial index and without`() throws {
         let plain = try graph("")
         try fill(plain, titles: ["x", "y"])
         for condition in Self.conditions {
@@ -107,7 +110,7 @@ import Testing
         ("lowercase:(title)", "lowercase:(title) BEGINSWITH 'pum'"),
         ("lowercase:(title)", "lowercase:(title) = 'gemüt'"), ("lowercase:(title)", "lowercase:(title) = 'pumpkin'"),
         ("uppercase:(title)", "uppercase:(title) = 'PUMP'"), ("uppercase:(title)", "uppercase:(title) = 'PUMPS'"),
-    ]) func aRequestForATransformedTextUsesTheIndexOnIt(_ expression: String, _ request: String) throws {
+    ]) func `a request for a transformed text uses the index on it`(_ expression: String, _ request: String) throws {
         let graph = try graph("{ name: folded, on: [{ expression: '\(expression)' }] }")
         let plan = try plan(graph, request)
         #expect(plan.usesIndex && plan.steps.contains { $0.contains("Chat:folded") }, "\(plan.text)")
@@ -119,7 +122,7 @@ import Testing
         "lowercase:(title) = 'kelvin'", "lowercase:(title) = 'über'", "canonical:(title) = 'pump'",
         "title =[c] 'pump'", "lowercase:(title) != 'pump'", "lowercase:(title) IN {'pump', 'kelvin'}",
         "lowercase:(owner.title) = 'pump'", "lowercase:(title) = kind",
-    ]) func whatTheIndexDoesNotHoldIsReadWithoutIt(_ request: String) throws {
+    ]) func `what the index does not hold is read without it`(_ request: String) throws {
         let graph = try graph("{ name: folded, on: [{ expression: 'lowercase:(title)' }] }")
         #expect(try !plan(graph, request).steps.contains { $0.contains("Chat:folded") })
         let sorted = try graph.store.read { context in
@@ -131,7 +134,7 @@ import Testing
     }
 
     /// Letters beyond ASCII that become ASCII letters are found too.
-    @Test func requestsFindTheSameWithAnExpressionIndexAndWithout() throws {
+    @Test func `requests find the same with an expression index and without`() throws {
         let titles = [
             "pump", "Pump", "PUMP", "pumpkin", "Pump\u{212A}in", "\u{212A}elvin", "Kelvin", "\u{130}zmir", "izmir",
             "i\u{307}zmir", "Stra\u{df}e", "STRASSE", "\u{17f}ea", "Sea", "\u{fb01}n", "Fin", "m\u{131}st", "Mist",
@@ -159,7 +162,7 @@ import Testing
     }
 
     /// The rule that the added condition rests on, for all letters that there are.
-    @Test func theBeginningInASCIIComesOfASCIILettersAlone() {
+    @Test func `the beginning in ASCII comes of ASCII letters alone`() {
         for transformation in [TextTransformation.lowercase, .uppercase] {
             for code in UInt32(0x80)...0x10FFFF {
                 guard let scalar = Unicode.Scalar(code) else { continue }
@@ -175,7 +178,7 @@ import Testing
 
     // MARK: Counting
 
-    @Test func aCountIsExplainedAsACount() throws {
+    @Test func `a count is explained as a count`() throws {
         let graph = try graph("[title]")
         let count = try plan(graph, "title = 'x'", counting: true)
         #expect(count.sql.hasPrefix("SELECT count(*) FROM \"Chat\" t1") && count.usesIndex && !count.sorts)

@@ -15,7 +15,8 @@ import Testing
     ]
 
     /// Hashes thrown at as many places as there are keys leave about two thirds of them taken, and none is crowded.
-    @Test(arguments: shapes, [0, 1, -1, 94_331_520_448_512]) func keysSpreadOverATable(keys: [KeyHash], seed: Int) {
+    @Test(arguments: shapes, [0, 1, -1, 94_331_520_448_512]) func `keys spread over a table`(keys: [KeyHash], seed: Int)
+    {
         var counts: [Int: Int] = [:]
         for key in keys { counts[key.mixed(seed) & 4095, default: 0] += 1 }
         #expect(counts.count > 2300)
@@ -23,14 +24,14 @@ import Testing
     }
 
     /// Else a table that is filled in the order of another one gets its keys side by side.
-    @Test(arguments: shapes) func tablesWithOtherSeedsHaveOtherOrders(keys: [KeyHash]) {
+    @Test(arguments: shapes) func `tables with other seeds have other orders`(keys: [KeyHash]) {
         func order(_ seed: Int) -> [Int] { keys.indices.sorted { keys[$0].mixed(seed) < keys[$1].mixed(seed) } }
         let (one, other) = (order(12), order(13))
         #expect(zip(one, other).filter { $0 == $1 }.count < 20)
     }
 
     /// Tables ask by the protocol of the standard library, which has a way of its own for types that say nothing.
-    @Test func tablesAskForThisHash() {
+    @Test func `tables ask for this hash`() {
         func hash(_ key: some Hashable) -> Int { key._rawHashValue(seed: 5) }
         #expect(hash(ObjectKey(entity: 3, pk: 7)) == KeyHash(7, 3).mixed(5))
         #expect(hash(Pair(owner: 1, destination: 2)) == KeyHash(1, 2).mixed(5))

@@ -14,7 +14,7 @@ import Testing
         }
     }
 
-    @Test func secondWriterIsRefusedUntilTheFirstCloses() throws {
+    @Test func `second writer is refused until the first closes`() throws {
         let folder = try TemporaryFolder()
         let model = try configuredModel("chat")
         let first = try Graph(model, path: folder.path("s.sqlite"))
@@ -26,7 +26,7 @@ import Testing
         #expect(try second.identities("Chat") == ["c"])
     }
 
-    @Test func secondContextOfABusyStoreIsRefusedAndHarmsNothing() throws {
+    @Test func `second context of a busy store is refused and harms nothing`() throws {
         let graph = try Graph(configuredModel("chat"))
         _ = try graph.writer.apply(WriterContext.Chunk(events: [graph.upsert("Chat", "c")]))
         #expect(code { _ = try WriterContext(store: graph.store) } == .leased)
@@ -34,7 +34,7 @@ import Testing
         #expect(try graph.identities("Chat") == ["c"])
     }
 
-    @Test func aWriterThatNobodyClosedLeavesNothingOfItsOpenChunk() throws {
+    @Test func `a writer that nobody closed leaves nothing of its open chunk`() throws {
         let folder = try TemporaryFolder()
         let model = try configuredModel("chat")
         let event = ChangeSet(model.upsert("Chat", .text("c"), []))
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func aClosedWriterThatIsDroppedLateHarmsNotTheNext() throws {
+    @Test func `a closed writer that is dropped late harms not the next`() throws {
         let store = try Store.inMemory(model: configuredModel("chat"))
         var first: WriterContext? = try WriterContext(store: store)
         try first?.close()
@@ -62,7 +62,7 @@ import Testing
         #expect(try store.read { try $0.count(FetchRequest("Chat")) } == 1)
     }
 
-    @Test func writerThatWasTakenOverIsFenced() throws {
+    @Test func `writer that was taken over is fenced`() throws {
         let folder = try TemporaryFolder()
         let model = try configuredModel("chat")
         let clock = Clock(0)
@@ -78,7 +78,7 @@ import Testing
         #expect(code { _ = try Graph(model, path: folder.path("s.sqlite"), clock: clock) } == .leased)
     }
 
-    @Test func commitsAndRenewalsProlongTheLease() throws {
+    @Test func `commits and renewals prolong the lease`() throws {
         let folder = try TemporaryFolder()
         let model = try configuredModel("chat")
         let clock = Clock(0)
@@ -92,7 +92,7 @@ import Testing
         #expect(code { _ = try Graph(model, path: folder.path("s.sqlite"), clock: clock) } == .leased)
     }
 
-    @Test func deadProcessOfThisMachineHoldsNothing() throws {
+    @Test func `dead process of this machine holds nothing`() throws {
         let current = LeaseHolder.current()
         let dead = LeaseHolder(host: current.host, process: current.process, startTime: "1", instance: "x")
         let elsewhere = LeaseHolder(host: "other", process: 1, startTime: "1", instance: "x")

@@ -8,7 +8,7 @@ import Testing
 
 /// When the write-ahead log is carried over, and that readers who follow on one another do not let it grow for good.
 @Suite struct LogCheckpointsTests {
-    @Test func aSmallLogIsLeftAndALargeOneIsCarriedOver() {
+    @Test func `a small log is left and a large one is carried over`() {
         let decision = CheckpointDecision()
         #expect(decision.manner(pages: 15_999, at: 0) == .none)
         #expect(decision.manner(pages: 16_000, at: 0) == .passive)
@@ -16,7 +16,7 @@ import Testing
         #expect(decision.manner(pages: 64_000, at: 0) == .waiting)
     }
 
-    @Test func aWaitInVainPutsTheNextOneOff() {
+    @Test func `a wait in vain puts the next one off`() {
         var decision = CheckpointDecision()
         decision.waitedInVain(at: 100)
         #expect(decision.manner(pages: 70_000, at: 129) == .passive)
@@ -25,7 +25,7 @@ import Testing
 
     /// Two readers hand over: each ends when the other has begun, or after a tenth of a second, so that there is
     /// hardly a moment without one that is older than the last commit.
-    @Test func readersThatFollowOnOneAnotherDoNotLetTheLogGrow() throws {
+    @Test func `readers that follow on one another do not let the log grow`() throws {
         var options = Store.Options()
         options.checkpoints.passivePages = 20
         options.checkpoints.waitingPages = 80

@@ -52,7 +52,7 @@ struct PredicateCompilerTests {
         ("FALSEPREDICATE", ""), ("priority = 1 OR priority = 3 AND title = nil", "w1 w3"),
         ("(priority = 1 OR priority = 3) AND title = nil", "w3"),
     ])
-    func compares(_ condition: String, _ found: String) throws {
+    func `compiled comparisons find the objects`(_ condition: String, _ found: String) throws {
         #expect(try fixture.identities("WorkOrder", condition).joined(separator: " ") == found)
     }
 
@@ -76,7 +76,7 @@ struct PredicateCompilerTests {
         ("'open' CONTAINS status", "w1 w2 w3"), ("title CONTAINS status", ""), ("title CONTAINS ''", "w1 w2 w4"),
         ("title IN[cd] {'ete', 'x'}", "w4"), ("title BETWEEN[c] {'fix', 'fix j'}", "w1 w2"),
     ])
-    func comparesTexts(_ condition: String, _ found: String) throws {
+    func `compiled comparisons of texts find the objects`(_ condition: String, _ found: String) throws {
         #expect(try fixture.identities("WorkOrder", condition).joined(separator: " ") == found)
     }
 
@@ -95,7 +95,7 @@ struct PredicateCompilerTests {
         ("cost IN (9)", "w1"), ("priority = CAST('2', 'NSNumber')", "w2"),
         ("cost = CAST('9.0', 'NSDecimalNumber')", "w1"),
     ])
-    func comparesDecimalsAndDates(_ condition: String, _ found: String) throws {
+    func `compiled comparisons of decimals and dates find the objects`(_ condition: String, _ found: String) throws {
         #expect(try fixture.identities("WorkOrder", condition).joined(separator: " ") == found)
     }
 
@@ -137,11 +137,11 @@ struct PredicateCompilerTests {
         ("ANY checklist.minutes > priority + 5", "w1"), ("ALL technicians.name BEGINSWITH[c] 'a'", "w2 w3 w4"),
         ("NONE checklist.minutes BETWEEN {6, 9}", "w2 w3 w4"), ("ANY checklist.minutes - priority = 6", "w1"),
     ])
-    func followsRelationships(_ condition: String, _ found: String) throws {
+    func `compiled conditions follow relationships`(_ condition: String, _ found: String) throws {
         #expect(try fixture.identities("WorkOrder", condition).joined(separator: " ") == found)
     }
 
-    @Test func bindsEveryValue() throws {
+    @Test func `binds every value`() throws {
         let request = try FetchRequest(
             "WorkOrder",
             where: "title = 'needle' OR asset = 'needle' OR ANY technicians.name LIKE 'needle' OR priority = 77"
@@ -158,7 +158,7 @@ struct PredicateCompilerTests {
         "asset.id = 'a1'",
         "startDate = nil", "startDate BETWEEN {'2026-01-01', '2026-02-01'}",
     ])
-    func usesIndexes(_ condition: String) throws {
+    func `compiled conditions use indexes`(_ condition: String) throws {
         let query = try FetchQuery(FetchRequest("WorkOrder", where: condition).checked(with: fixture.model), now: 0)
         var plan: [String] = []
         try fixture.store.read { context in
@@ -168,7 +168,7 @@ struct PredicateCompilerTests {
         #expect(!plan.contains { $0.hasPrefix("SCAN t1") }, "\(plan)")
     }
 
-    @Test func readsWithUUIDAndBinaryValues() throws {
+    @Test func `reads with UUID and binary values`() throws {
         let yaml = """
             model: m
             entities:
@@ -190,7 +190,7 @@ struct PredicateCompilerTests {
         #expect(try things.identities("Thing", "id IN {'\(id)'} AND data != nil") == [id])
     }
 
-    @Test func manyComparisonsAndValuesAreWithinTheLimitsOfSQLite() throws {
+    @Test func `many comparisons and values are within the limits of SQLite`() throws {
         let many = (0..<399).map { "priority = \($0)" }.joined(separator: " OR ")
         #expect(try fixture.identities("WorkOrder", many).count == 4)
         let list = (0..<9_999).map(String.init).joined(separator: ",")
@@ -201,7 +201,7 @@ struct PredicateCompilerTests {
 }
 
 struct TextPatternsTests {
-    @Test func endsAPrefixAtTheNextText() {
+    @Test func `ends a prefix at the next text`() {
         #expect(TextPatterns.end(ofPrefix: "ab") == "ac")
         #expect(TextPatterns.end(ofPrefix: "") == nil)
         #expect(TextPatterns.end(ofPrefix: "a\u{10FFFF}") == "b")
@@ -213,7 +213,7 @@ struct TextPatternsTests {
         ("0", "0", 0),
         ("-0.5", "-0.25", -1), ("0.5", "0.25", 1), ("100", "99.99", 1), ("-1", "-1", 0),
     ])
-    func ordersDecimals(_ left: String, _ right: String, _ order: Int32) {
+    func `orders decimals`(_ left: String, _ right: String, _ order: Int32) {
         let result = Array(left.utf8).withUnsafeBytes { left in
             Array(right.utf8).withUnsafeBytes { DecimalCollation.compare(left, $0) }
         }

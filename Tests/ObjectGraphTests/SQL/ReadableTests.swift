@@ -6,7 +6,7 @@ import Testing
 
 /// The store is for anyone with the program `sqlite3`.
 @Suite struct ReadableTests {
-    @Test func viewsShowDatesUUIDsAndIdentities() throws {
+    @Test func `views show dates UUIDs and identities`() throws {
         let folder = try TemporaryFolder()
         let model = try ObjectModel.parse(
             """
@@ -43,7 +43,7 @@ import Testing
         )
     }
 
-    @Test func configuredStoresAreClean() throws {
+    @Test func `configured stores are clean`() throws {
         let folder = try TemporaryFolder()
         for name in ["chat", "work-orders"] {
             let model = try configuredModel(name)
@@ -71,7 +71,7 @@ import Testing
         ("PRAGMA foreign_keys = 0; UPDATE Person SET manager = 99 WHERE id = 'a'", "foreign key"),
         ("UPDATE Person SET salary = NULL WHERE id = 'c'", "required and null"),
         ("INSERT INTO _tombstone VALUES ('Person', 'a', NULL, NULL, 0, 0)", "has a tombstone"),
-    ]) func checkerSeesPlantedDamage(_ sql: String, _ finding: String) throws {
+    ]) func `checker sees planted damage`(_ sql: String, _ finding: String) throws {
         let folder = try TemporaryFolder()
         let model = try ObjectModel.parse(Models.people)
         let graph = try Graph(model, path: folder.path("s.sqlite"))

@@ -17,7 +17,7 @@ import Testing
         try graph.store.read { try $0.fetch(request).compactMap { $0["id"]?.text } }
     }
 
-    @Test func aRequestThatComesAgainSeesWhatWasSavedMeanwhile() throws {
+    @Test func `a request that comes again sees what was saved meanwhile`() throws {
         var request = FetchRequest("Chat", where: "title = 't1'")
         request.sort = ["-id"]
         #expect(try ids(request) == ["c7", "c4", "c1"])
@@ -25,7 +25,7 @@ import Testing
         #expect(try ids(request) == ["c7"])
     }
 
-    @Test func aRequestThatComesAgainHasItsOwnPageAndTime() throws {
+    @Test func `a request that comes again has its own page and time`() throws {
         var request = FetchRequest("Chat")
         request.sort = ["id"]
         request.limit = 2
@@ -47,7 +47,7 @@ import Testing
         #expect(try ids(timed).count == 9)
     }
 
-    @Test func aWrongRequestIsRefusedEachTime() throws {
+    @Test func `a wrong request is refused each time`() throws {
         var request = FetchRequest("Chat")
         #expect(try ids(request).count == 9)
         request.limit = -1
@@ -57,7 +57,7 @@ import Testing
         #expect(try ids(FetchRequest("Chat")).count == 9)
     }
 
-    @Test func requestsOfOneShapeShareAStatement() throws {
+    @Test func `requests of one shape share a statement`() throws {
         let counts = try graph.store.read { context in
             for number in 0..<10 { _ = try context.fetch(FetchRequest("Chat", where: "title = 't\(number)'")) }
             return (context.requests?.count, try context.sqlite().caches?.statements.count)
@@ -66,7 +66,7 @@ import Testing
         #expect(counts.0 == 10 && counts.1 == 2)
     }
 
-    @Test func onlyTheLastRequestsAndStatementsAreKept() throws {
+    @Test func `only the last requests and statements are kept`() throws {
         let counts = try graph.store.read { context in
             for number in 1...FetchRequestCache.maximumCount + 9 {
                 let parts = [String](repeating: "title != 'x'", count: number)
@@ -78,7 +78,7 @@ import Testing
         #expect(counts.1 == StatementCache.maximumCount)
     }
 
-    @Test func fetchesOfOneShapeMayBeNested() throws {
+    @Test func `fetches of one shape may be nested`() throws {
         var request = FetchRequest("Chat", where: "title != 't0'")
         request.sort = ["id"]
         let counts = try graph.store.read { context in
@@ -93,7 +93,7 @@ import Testing
         #expect(try ids(request).count == 6)
     }
 
-    @Test func aReadThatFailsLeavesItsConnectionUsable() throws {
+    @Test func `a read that fails leaves its connection usable`() throws {
         struct Enough: Error {}
         for _ in 0..<10 {
             #expect(throws: Enough.self) {
@@ -105,7 +105,7 @@ import Testing
         #expect(try ids(FetchRequest("Chat")).count == 9)
     }
 
-    @Test func allThatAReadSeesIsOfOneCommit() throws {
+    @Test func `all that a read sees is of one commit`() throws {
         let (before, after) = try graph.store.read { context in
             let before = try context.fetch(FetchRequest("Chat")).count
             try graph.apply(graph.delete("Chat", "c1"))
@@ -115,7 +115,7 @@ import Testing
         #expect(try ids(FetchRequest("Chat")).count == 8)
     }
 
-    @Test func aClosedStoreIsReadNoMore() throws {
+    @Test func `a closed store is read no more`() throws {
         #expect(try ids(FetchRequest("Chat")).count == 9)
         try graph.writer.close()
         try graph.store.close()

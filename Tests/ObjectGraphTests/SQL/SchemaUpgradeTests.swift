@@ -21,7 +21,7 @@ import Testing
         try queue.close()
     }
 
-    @Test func aStoreOfTheFirstLayoutIsBroughtUpToDateWhenItIsOpenedForWriting() throws {
+    @Test func `a store of the first layout is brought up to date when it is opened for writing`() throws {
         let folder = try TemporaryFolder()
         let model = try configuredModel("chat")
         let path = folder.path("s.sqlite")

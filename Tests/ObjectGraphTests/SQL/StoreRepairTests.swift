@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test func soundStoreIsLeftAlone() throws {
+    @Test func `sound store is left alone`() throws {
         let graph = try Self.graph()
         let before = try StoreDump.lines(graph)
         let report = try graph.writer.repair(chunkLength: 3)
@@ -37,7 +37,8 @@ import Testing
         #expect(try StoreDump.lines(graph) == before)
     }
 
-    @Test(arguments: [1, 7, 5000]) func derivedValuesAreMendedWithAllThatReadsThem(_ chunkLength: Int) throws {
+    @Test(arguments: [1, 7, 5000]) func `derived values are mended with all that reads them`(_ chunkLength: Int) throws
+    {
         let graph = try Self.graph()
         let before = try StoreDump.lines(graph)
         let token = try graph.store.read { try $0.lastToken() }
@@ -62,7 +63,7 @@ import Testing
         #expect(names.count < 30, "what was right is not written")
     }
 
-    @Test func danglingReferencesAndOrphanedLinksAreMended() throws {
+    @Test func `dangling references and orphaned links are mended`() throws {
         let graph = try Self.graph()
         _ = try graph.rows("SELECT 1")
         try graph.writer.commit()
@@ -86,7 +87,7 @@ import Testing
         #expect(changes.contains("update Chat c marks"))
     }
 
-    @Test func whatOnlyAPersonCanDecideIsLeftAndSaid() throws {
+    @Test func `what only a person can decide is left and said`() throws {
         let graph = try Graph(
             yaml: """
                 entities:
@@ -100,7 +101,7 @@ import Testing
         #expect(report.text.contains("A a.n: is required and has no value"))
     }
 
-    @Test func writingGoesOnAfterwards() throws {
+    @Test func `writing goes on afterwards`() throws {
         let graph = try Self.graph()
         try Self.damage(graph, ["UPDATE Chat SET count = 3"])
         _ = try graph.writer.repair()

@@ -15,7 +15,7 @@ import Testing
         }
     }
 
-    @Test func anotherShapeIsRefused() throws {
+    @Test func `another shape is refused`() throws {
         let folder = try TemporaryFolder()
         let path = folder.path("s.sqlite")
         #expect(open(path, try configuredModel("chat")) == nil)
@@ -25,7 +25,7 @@ import Testing
         #expect(open(path, try configuredModel("chat")) == nil)
     }
 
-    @Test func newerLayoutIsRefused() throws {
+    @Test func `newer layout is refused`() throws {
         let folder = try TemporaryFolder()
         let model = try configuredModel("chat")
         let graph = try Graph(model, path: folder.path("s.sqlite"))
@@ -33,7 +33,7 @@ import Testing
         #expect(open(folder.path("s.sqlite"), model)?.code == .newerFormat)
     }
 
-    @Test func fileThatIsNoDatabaseIsRefusedAndLeftAlone() throws {
+    @Test func `file that is no database is refused and left alone`() throws {
         let folder = try TemporaryFolder()
         let path = folder.path("notes.txt")
         let text = String(repeating: "These are notes and no database at all.\n", count: 100)
@@ -42,7 +42,7 @@ import Testing
         #expect(try String(contentsOfFile: path, encoding: .utf8) == text)
     }
 
-    @Test func databaseOfSomebodyElseIsRefused() throws {
+    @Test func `database of somebody else is refused`() throws {
         let folder = try TemporaryFolder()
         try SQLiteProgram.run(folder.path("s.sqlite"), "CREATE TABLE recipes (name TEXT)")
         let error = open(folder.path("s.sqlite"), try configuredModel("chat"))
@@ -50,7 +50,7 @@ import Testing
         #expect(error?.message.contains("recipes") == true)
     }
 
-    @Test func folderThatCannotBeWrittenIsUnavailable() throws {
+    @Test func `folder that cannot be written is unavailable`() throws {
         let model = try configuredModel("chat")
         #expect(open("/proc/nowhere/s.sqlite", model)?.code == .unavailable)
         let folder = try TemporaryFolder()
@@ -61,7 +61,7 @@ import Testing
         #expect(throws: StoreError.self) { try Store.openForReading(path: folder.path("none.sqlite"), model: model) }
     }
 
-    @Test func rollbackForgetsAndGoesOn() throws {
+    @Test func `rollback forgets and goes on`() throws {
         let graph = try Graph(configuredModel("chat"))
         try graph.apply(graph.upsert("Chat", "kept", ["title": "t"]))
         _ = try graph.writer.apply(
@@ -73,7 +73,7 @@ import Testing
         #expect(try graph.tombstones() == [])
     }
 
-    @Test func storeErrorUndoesEverythingSinceTheCommit() throws {
+    @Test func `store error undoes everything since the commit`() throws {
         let graph = try Graph(configuredModel("chat"))
         try graph.apply(graph.upsert("Chat", "kept"))
         _ = try graph.writer.apply(WriterContext.Chunk(events: [graph.upsert("Chat", "first")]))
@@ -94,7 +94,7 @@ import Testing
         #expect(try StoreCheck.problems(graph) == [])
     }
 
-    @Test func ruleThatOnlyTheSchemaKnowsFailsItsEventAlone() throws {
+    @Test func `rule that only the schema knows fails its event alone`() throws {
         let graph = try Graph(configuredModel("chat"))
         _ = try graph.rows(
             "CREATE TEMP TRIGGER t AFTER INSERT ON main.Chat WHEN NEW.id = 'bad' BEGIN SELECT RAISE(ABORT, 'no'); END")

@@ -82,7 +82,7 @@ struct StoreVerifierTests {
             ])
     }
 
-    @Test func findsSoundStoresSound() throws {
+    @Test func `finds sound stores sound`() throws {
         for fixture in [try Self.workOrders(), try Self.people(), try ReadingFixture(.chat)] {
             var names: [String] = []
             let report = try fixture.store.verify { names.append($0) }
@@ -95,7 +95,7 @@ struct StoreVerifierTests {
         #expect(report.check(named: "links")?.checkedCount ?? 0 > 30)
     }
 
-    @Test func leavesDanglingReferencesOfNoActionAlone() throws {
+    @Test func `leaves dangling references of no action alone`() throws {
         let fixture = try Self.people()
         let things = try fixture.identities("Thing", "owner != nil AND owner.id = nil")
         #expect(things == ["t3"])
@@ -156,7 +156,7 @@ struct StoreVerifierTests {
         Canary(check: "keys", sql: "UPDATE _sequence SET next = 3 WHERE entity = 'WorkOrder'", property: "pk"),
         Canary(check: "keys", sql: "DELETE FROM _sequence WHERE entity = 'WorkOrder'", property: "pk"),
     ])
-    func findsDamage(_ canary: Canary) throws {
+    func `the verifier finds damage`(_ canary: Canary) throws {
         try expect(canary, in: try Self.workOrders())
     }
 
@@ -172,7 +172,7 @@ struct StoreVerifierTests {
         Canary(check: "derived", sql: "UPDATE Person SET weights = 0.25 WHERE id = 'p3'", property: "weights"),
         Canary(check: "derived", sql: "UPDATE Person SET ages = 6 WHERE id = 'p3'", property: "ages"),
     ])
-    func findsDamageBetweenPeople(_ canary: Canary) throws {
+    func `finds damage between people`(_ canary: Canary) throws {
         try expect(canary, in: try Self.people())
     }
 
@@ -189,7 +189,7 @@ struct StoreVerifierTests {
         #expect(found == canary.others.union([canary.check]), "\(report.text)")
     }
 
-    @Test func findsADamagedIndex() throws {
+    @Test func `finds a damaged index`() throws {
         let fixture = try Self.workOrders()
         try fixture.damage(
             """
@@ -203,7 +203,7 @@ struct StoreVerifierTests {
         try other.close()
     }
 
-    @Test func keepsAHundredProblemsAndCountsAll() throws {
+    @Test func `keeps a hundred problems and counts all`() throws {
         let model = try ReadingFixture.model(.chat)
         let fixture = try ReadingFixture(
             model: model, (1...150).map { ReadingFixture.upsert(model, "Message", "x\($0)", ["chat": .one("c1")]) })
@@ -222,7 +222,7 @@ struct StoreVerifierTests {
                 #"{"entity":"Message","identity":"x1","property":"seq","what":"is required and has no value"}"#))
     }
 
-    @Test func sumsWholeNumbersBeyond32Bits() throws {
+    @Test func `sums whole numbers beyond 32 bits`() throws {
         let model = try ObjectModel.parse(
             """
             model: m
@@ -250,7 +250,7 @@ struct StoreVerifierTests {
         #expect(try fixture.store.verify().isSound)
     }
 
-    @Test func staysSoundAfterAPurge() throws {
+    @Test func `stays sound after a purge`() throws {
         let fixture = try Self.workOrders()
         let writer = try WriterContext(store: fixture.store)
         _ = try writer.purgeHistory(before: .max)
@@ -263,7 +263,7 @@ struct StoreVerifierTests {
         #expect(try fixture.store.verify().check(named: "history")?.problemCount == 2)
     }
 
-    @Test func findsValuesBeyondTheLimitsOfToday() throws {
+    @Test func `finds values beyond the limits of today`() throws {
         func yaml(_ limits: String, _ counts: String) -> String {
             """
             entities:

@@ -17,7 +17,7 @@ import Testing
             path: folder.appending(path: "store.sqlite").path, model: ObjectModel.parse(Models.people))
     }
 
-    @Test func aSoundStoreLosesItsMark() throws {
+    @Test func `a sound store loses its mark`() throws {
         defer { try? FileManager.default.removeItem(at: folder) }
         let store = try open()
         store.storage.note(failure)
@@ -27,7 +27,7 @@ import Testing
         try writer.close()
     }
 
-    @Test func aReaderThatFindsTheDiskFailedLeavesTheMark() throws {
+    @Test func `a reader that finds the disk failed leaves the mark`() throws {
         defer { try? FileManager.default.removeItem(at: folder) }
         let store = try open()
         let busy = #expect(throws: StoreError.self) {
@@ -41,7 +41,7 @@ import Testing
     }
 
     /// Statements that are not GRDB's fail with the store's own errors.
-    @Test func aFetchThatFindsTheDiskFailedLeavesTheMark() throws {
+    @Test func `a fetch that finds the disk failed leaves the mark`() throws {
         defer { try? FileManager.default.removeItem(at: folder) }
         let store = try open()
         let value = StoreError(.value, "A stored value cannot be worked with", remedy: "Correct it")
@@ -52,7 +52,7 @@ import Testing
     }
 
     /// A checkpoint at the close would write what nobody has verified, and take the log away that it came from.
-    @Test(arguments: [true, false]) func afterADisksFailureClosingWritesNothing(closes: Bool) throws {
+    @Test(arguments: [true, false]) func `after a disk's failure closing writes nothing`(closes: Bool) throws {
         defer { try? FileManager.default.removeItem(at: folder) }
         func contents(_ suffix: String = "") -> Data? { try? Data(contentsOf: URL(filePath: path + suffix)) }
         let path = folder.appending(path: "store.sqlite").path
@@ -78,7 +78,7 @@ import Testing
     }
 
     /// The disk that failed may refuse the mark too.
-    @Test func aStoreIsSuspectThoughTheMarkCouldNotBeMade() throws {
+    @Test func `a store is suspect though the mark could not be made`() throws {
         defer { try? FileManager.default.removeItem(at: folder) }
         let store = try open()
         store.storage.note(failure)
@@ -95,14 +95,14 @@ import Testing
         try writer.close()
     }
 
-    @Test func otherFailuresLeaveNoMark() throws {
+    @Test func `other failures leave no mark`() throws {
         defer { try? FileManager.default.removeItem(at: folder) }
         let store = try open()
         for code: Int32 in [5, 13, 19] { store.storage.note(StoreError(resultCode: code, action: "save the chunk")) }
         #expect(!store.needsVerification)
     }
 
-    @Test func anUnsoundStoreIsRefusedUntilItIsMended() throws {
+    @Test func `an unsound store is refused until it is mended`() throws {
         defer { try? FileManager.default.removeItem(at: folder) }
         let store = try open()
         try store.sqlite().onWriter { handle in

@@ -1,3 +1,5 @@
+import ObjectGraph
+
 /// Writes models at random: few entities, some below others, many relationships of every kind between them, ordered ones
 /// and constraints of several properties among them. The same seed, the same model.
 struct ModelGenerator {
@@ -110,7 +112,7 @@ struct ModelGenerator {
         let there = Int.random(in: entities.indices, using: &random)
         let (name, back) = ("r\(number)", "b\(number)")
         let isToMany = random.chance(60)
-        let rules = ["nullify", "cascade", "deny", "noAction"]
+        let rules = DeleteRule.allCases.map(\.rawValue)
         let rule = rules.randomElement(using: &random) ?? "nullify"
         let backRule = rules.randomElement(using: &random) ?? "nullify"
         // Who is not told that a destination goes is not validated: a minimum would be broken in silence.

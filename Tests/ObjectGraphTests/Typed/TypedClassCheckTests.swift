@@ -5,7 +5,7 @@ import Testing
 @testable import GraphCore
 
 @Suite struct TypedClassCheckTests {
-    @Test func classesAreUsedWithAModelFromAFile() throws {
+    @Test func `classes are used with a model from a file`() throws {
         let model = try ObjectModel.parse(Typed.yaml)
         try model.use(Typed.types)
         let graph = try Graph(model)
@@ -44,7 +44,7 @@ import Testing
               owner: { to: Thing, inverse: none, optional: true }
         """
 
-    @Test func aClassThatDoesNotFitTheModelIsRefusedWithAllItsPropertiesAndRemedies() throws {
+    @Test func `a class that does not fit the model is refused with all its properties and remedies`() throws {
         let model = try ObjectModel.parse(Self.thing)
         let problems = modelProblems { try model.use([Mistaken.self]) }
         let texts = problems.map { "\($0.message). \($0.remedy)" }
@@ -65,14 +65,14 @@ import Testing
         #expect(problems[0].line == 23)
     }
 
-    @Test func theFirstUseOfAClassChecksItToo() throws {
+    @Test func `the first use of a class checks it too`() throws {
         let graph = try Graph(try ObjectModel.parse(Self.thing))
         let context = try EditingContext(graph.writer)
         #expect(throws: ModelError.self) { try context.insert(Mistaken.self, id: "x") }
         #expect(throws: ModelError.self) { try graph.store.read { try $0.fetch(Mistaken.self) } }
     }
 
-    @Test func classesAreReadByManyThreadsAtOnce() async throws {
+    @Test func `classes are read by many threads at once`() async throws {
         let model = try ObjectModel.parse(Typed.yaml)
         let texts = try await withThrowingTaskGroup(of: String.self) { group in
             for _ in 0..<20 {

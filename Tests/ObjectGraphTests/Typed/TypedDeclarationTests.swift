@@ -5,14 +5,14 @@ import Testing
 @testable import GraphCore
 
 @Suite struct TypedDeclarationTests {
-    @Test func classesDeclareTheModelThatAFileDeclares() throws {
+    @Test func `classes declare the model that a file declares`() throws {
         let declared = try Typed.model()
         let parsed = try ObjectModel.parse(Typed.yaml)
         #expect(declared.yaml == parsed.yaml)
         #expect(declared.hash == parsed.hash)
     }
 
-    @Test func eachSwiftTypeStandsForAnAttributeType() throws {
+    @Test func `each Swift type stands for an attribute type`() throws {
         let model = try ObjectModel(name: "sample", entities: [Typed.Sample.self])
         let entity = try #require(model.entity(named: "Sample"))
         let types = Dictionary(uniqueKeysWithValues: entity.attributes.map { ($0.name, $0.type) })
@@ -27,7 +27,7 @@ import Testing
         #expect(entity.attributes.filter { !$0.isOptional }.count == 14)
     }
 
-    @Test func aSubclassIsASubEntityWithOptionsOfItsOwn() throws {
+    @Test func `a subclass is a sub-entity with options of its own`() throws {
         let model = try ObjectModel(
             name: "parties", entities: [Typed.Party.self, Typed.Person.self, Typed.Company.self])
         let party = try #require(model.entity(named: "Party"))
@@ -44,7 +44,7 @@ import Testing
         @ToOne var other: NoWayBack?
     }
 
-    @Test func aRelationshipThatNobodyGivesAnInverseIsRefusedWithItsLine() {
+    @Test func `a relationship that nobody gives an inverse is refused with its line`() {
         let problems = modelProblems { _ = try ObjectModel(name: "x", entities: [NoWayBack.self]) }
         #expect(problems.count == 1)
         #expect(problems.first?.message == "The relationship NoWayBack.other has no inverse")
@@ -59,7 +59,7 @@ import Testing
         @Derived("nothing.@count") var sum: Int
     }
 
-    @Test func whatAFileIsRefusedForAClassIsRefusedForWithItsLine() throws {
+    @Test func `what a file is refused for a class is refused for with its line`() throws {
         let problems = modelProblems { _ = try ObjectModel(name: "x", entities: [Wrong.self]) }
         #expect(problems.contains { $0.line == 56 && $0.message == "Wrong.id cannot be an identity" })
         #expect(problems.contains { $0.line == 57 && $0.message.contains("min above its max") })
@@ -67,7 +67,7 @@ import Testing
         #expect(problems.allSatisfy { $0.file == "ObjectGraphTests/TypedDeclarationTests.swift" })
     }
 
-    @Test func aDestinationThatIsNotNamedIsRefused() {
+    @Test func `a destination that is not named is refused`() {
         let problems = modelProblems { _ = try ObjectModel(name: "x", entities: [Typed.Chat.self]) }
         #expect(problems.contains { $0.description.contains("Message") })
     }
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test func optionsNameDeclaredPropertiesOfTheClass() {
+    @Test func `options name declared properties of the class`() {
         let problems = modelProblems { _ = try ObjectModel(name: "x", entities: [OtherOptions.self]) }
         #expect(problems.filter { $0.message.contains("leads to no declared property") }.count == 2)
         #expect(problems.contains { $0.message.contains("'mine' is no merge policy") })
@@ -124,13 +124,13 @@ import Testing
               - { name: large, on: [title], where: "size > 9 AND title != nil" }
         """
 
-    @Test func transientAttributesAndAllKindsOfIndexesAreDeclared() throws {
+    @Test func `transient attributes and all kinds of indexes are declared`() throws {
         let declared = try ObjectModel(name: "drafts", entities: [Draft.self])
         #expect(declared.yaml == (try ObjectModel.parse(Self.draft)).yaml)
         #expect(declared.entities[0].transientAttributes.map(\.name) == ["mark", "weight"])
     }
 
-    @Test func aTransientAttributeIsHeldByItsContextOnly() throws {
+    @Test func `a transient attribute is held by its context only`() throws {
         let graph = try Graph(try ObjectModel(name: "drafts", entities: [Draft.self]))
         let context = try EditingContext(graph.writer)
         let draft = try context.insert(Draft.self, id: "d")
@@ -153,7 +153,7 @@ import Testing
         override class var entityName: String { "Draft" }
     }
 
-    @Test func aClassThatTakesATransientAttributeForAStoredOneIsRefused() throws {
+    @Test func `a class that takes a transient attribute for a stored one is refused`() throws {
         let model = try ObjectModel.parse(Self.draft)
         try model.use([Draft.self])
         let problems = modelProblems { try model.use([StoredDraft.self]) }
@@ -187,7 +187,7 @@ import Testing
         }
     }
 
-    @Test func indexesThatDoNotFitAreRefusedWithTheirPlace() {
+    @Test func `indexes that do not fit are refused with their place`() {
         let wrong = modelProblems { _ = try ObjectModel(name: "x", entities: [WrongIndexes.self]) }
         #expect(wrong.contains { $0.message == "The condition of an index of WrongIndexes is one on Draft" })
         #expect(wrong.contains { $0.message.hasPrefix("The condition of an index of WrongIndexes cannot be read") })

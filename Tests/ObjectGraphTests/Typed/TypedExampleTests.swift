@@ -3,13 +3,13 @@ import Testing
 
 /// The program in docs/reference/typed.md compiles, for it is a file of these tests, and does what it says.
 @Suite struct TypedExampleTests {
-    @Test func itRuns() throws {
+    @Test func `the example runs`() throws {
         let folder = try TemporaryFolder()
         #expect(
             try keepAlbums(at: folder.path("albums.sqlite")) == ["Harbour: 3 songs, Crane, High Tide, Mole"])
     }
 
-    @Test func theDocumentationShowsTheProgramAsItIs() throws {
+    @Test func `the documentation shows the program as it is`() throws {
         let source = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
             .appendingPathComponent("TypedExample.swift")
         var root = URL(fileURLWithPath: #filePath)

@@ -25,7 +25,7 @@ import Testing
         try context.save()
     }
 
-    @Test func defaultsAreThoseOfTheDeclaration() throws {
+    @Test func `defaults are those of the declaration`() throws {
         let context = try context()
         let chat = try context.insert(Typed.Chat.self, id: "c")
         let message = try context.insert(Typed.Message.self, id: "m")
@@ -33,7 +33,7 @@ import Testing
         #expect(message.seq == 7 && message.isUnread)
     }
 
-    @Test func aValueOfEachTypeIsReadAsItWasSet() throws {
+    @Test func `a value of each type is read as it was set`() throws {
         let graph = try Graph(try ObjectModel(name: "sample", entities: [Typed.Sample.self]))
         let writing = try EditingContext(graph.writer)
         let sample = try writing.insert(Typed.Sample.self)
@@ -63,7 +63,7 @@ import Testing
         #expect(read.maybeText == nil && read.maybeAmount == nil && read.maybeTime == nil && read.maybeState == .open)
     }
 
-    @Test func relationshipsAreTypedAndTheirInversesFollowAtOnce() throws {
+    @Test func `relationships are typed and their inverses follow at once`() throws {
         let context = try context()
         let chat = try context.insert(Typed.Chat.self, id: "c")
         let message = try context.insert(Typed.Message.self, id: "m")
@@ -80,7 +80,7 @@ import Testing
         #expect(ada.chats == [chat])
     }
 
-    @Test func thereIsOneTypedObjectOfAnObject() throws {
+    @Test func `there is one typed object of an object`() throws {
         try seed()
         let context = try context()
         let chat = try #require(try context.object(Typed.Chat.self, id: "c"))
@@ -92,7 +92,7 @@ import Testing
         #expect(other != chat)
     }
 
-    @Test func typedObjectsAreFetchedByKeyPaths() throws {
+    @Test func `typed objects are fetched by key paths`() throws {
         try seed()
         let context = try context()
         let chats = try context.fetch(
@@ -107,7 +107,7 @@ import Testing
         #expect(none.isEmpty)
     }
 
-    @Test func snapshotsAreReadWithoutAContext() throws {
+    @Test func `snapshots are read without a context`() throws {
         try seed()
         let chats = try graph.store.read { try $0.fetch(Typed.Chat.self, where: \.title == "Pumps") }
         #expect(chats.map(\.title) == ["Pumps"])
@@ -124,7 +124,7 @@ import Testing
         }
     }
 
-    @Test func propertiesOfAPlaceholderReadAsEmpty() throws {
+    @Test func `properties of a placeholder read as empty`() throws {
         let context = try context()
         try graph.apply(graph.upsert("Message", "m", ["body": "text", "chat": "later"]))
         let chat = try #require(try context.object(Typed.Message.self, id: "m")?.chat)
@@ -133,7 +133,7 @@ import Testing
         try context.checkRefusals()
     }
 
-    @Test func objectsOfSubEntitiesAreOfTheirOwnClass() throws {
+    @Test func `objects of sub-entities are of their own class`() throws {
         let types: [TypedObject.Type] = [Typed.Party.self, Typed.Person.self, Typed.Company.self]
         let graph = try Graph(try ObjectModel(name: "parties", entities: types))
         let context = try EditingContext(graph.writer)
@@ -149,7 +149,7 @@ import Testing
 
     // MARK: Refusals
 
-    @Test func whatAPropertyRefusesTheSaveThrowsAndSavesNothing() throws {
+    @Test func `what a property refuses the save throws and saves nothing`() throws {
         let context = try context()
         let member = try context.insert(Typed.Member.self)
         member.name = "ada"
@@ -211,7 +211,7 @@ import Testing
         try context.save()
     }
 
-    @Test func checkingThrowsARefusalAtOnce() throws {
+    @Test func `checking throws a refusal at once`() throws {
         let context = try context()
         let member = try context.insert(Typed.Member.self)
         #expect(editingError { try context.checking { member.age = 100_000 } }?.code == .type)
@@ -220,7 +220,7 @@ import Testing
         #expect(member.age == 30)
     }
 
-    @Test func anObjectOfAnotherContextIsRefused() throws {
+    @Test func `an object of another context is refused`() throws {
         try seed()
         let context = try context()
         let chat = try #require(try self.context().object(Typed.Chat.self, id: "c"))
@@ -229,7 +229,7 @@ import Testing
         #expect(editingError { try context.checkRefusals() }?.code == .otherContext)
     }
 
-    @Test func aDeletedObjectReadsAsEmptyAndTheSaveSaysSo() throws {
+    @Test func `a deleted object reads as empty and the save says so`() throws {
         try seed()
         let context = try context()
         let chat = try #require(try context.object(Typed.Chat.self, id: "c"))
@@ -242,7 +242,7 @@ import Testing
         try context.save()
     }
 
-    @Test func aValueThatTheSwiftTypeDoesNotKnowIsRefused() throws {
+    @Test func `a value that the Swift type does not know is refused`() throws {
         let context = try context()
         try context.insert("Chat", identity: "c", ["priority": 9])
         let chat = try #require(try context.object(Typed.Chat.self, id: "c"))
@@ -252,7 +252,7 @@ import Testing
         #expect(error?.description.contains("Chat.priority") == true)
     }
 
-    @Test func theRulesOfTheModelHoldForTypedObjects() throws {
+    @Test func `the rules of the model hold for typed objects`() throws {
         let context = try context()
         let chat = try context.insert(Typed.Chat.self, id: "c")
         chat.title = String(repeating: "x", count: 21)

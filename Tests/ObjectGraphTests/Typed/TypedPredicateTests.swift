@@ -12,7 +12,7 @@ import Testing
         #expect(built == expected, "\(built)")
     }
 
-    @Test func comparisonsBuildThePredicateOfTheirText() throws {
+    @Test func `comparisons build the predicate of their text`() throws {
         try expect(\.title == "Pumps", is: "title = 'Pumps'")
         try expect(\.title != nil, is: "title != nil")
         try expect(\.messagesCount > 3, is: "messagesCount > 3")
@@ -26,7 +26,7 @@ import Testing
         try expect(.between(\.title, "a"..."b"), is: "title BETWEEN {'a', 'b'}")
     }
 
-    @Test func textsAreLookedIntoWithOptions() throws {
+    @Test func `texts are looked into with options`() throws {
         try expect(.contains(\.title, "ump"), is: "title CONTAINS 'ump'")
         try expect(
             .beginsWith(\.title, "p", [.caseInsensitive, .diacriticInsensitive]), is: "title BEGINSWITH[cd] 'p'")
@@ -36,7 +36,7 @@ import Testing
         try expect(.equals(\.title, "PUMPS", .caseInsensitive), is: "title =[c] 'PUMPS'")
     }
 
-    @Test func pathsLeadOverToOneRelationships() throws {
+    @Test func `paths lead over to-one relationships`() throws {
         let condition: TypedPredicate<Typed.Message> = \.chat?.title == "a" && \.sender?.age > 17 && \.sender == nil
         let built = try condition.predicate
         let expected = try FetchPredicate.parse("chat.title = 'a' AND sender.age > 17 AND sender = nil")
@@ -46,7 +46,7 @@ import Testing
         #expect(builtCount == expectedCount)
     }
 
-    @Test func quantifiersSayWhatTheirTextSays() throws {
+    @Test func `quantifiers say what their text says`() throws {
         try expect(.any(\.messages, \.body == "x"), is: "ANY messages.body = 'x'")
         try expect(.all(\.messages, \.seq > 3), is: "ALL messages.seq > 3")
         try expect(.none(\.messages, \.sender?.name == "ada"), is: "NONE messages.sender.name = 'ada'")
@@ -61,7 +61,7 @@ import Testing
                 """)
     }
 
-    @Test func aKeyPathThatLeadsPastAPropertyIsRefused() throws {
+    @Test func `a key path that leads past a property is refused`() throws {
         let wrong: [TypedPredicate<Typed.Chat>] = [
             \.heading == "x", \.messages.isEmpty == true, \.messages.first?.body == "x", \.id.count == 3,
             \.pinned?.isUnread == true, \.title == "a" && !(\.heading != "b"),
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test func dateDecimalAndOtherValuesAreThoseOfTheirText() throws {
+    @Test func `date decimal and other values are those of their text`() throws {
         let date = try #require(Date(storedValue: .integer(1_767_323_045_123_457)))
         let uuid = UUID()
         let conditions: [(TypedPredicate<Typed.Sample>, String)] = [
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test func sortsBuildTheKeysOfTheirText() throws {
+    @Test func `sorts build the keys of their text`() throws {
         let request = try FetchRequest(
             Typed.Message.self, where: \.seq > 1,
             sort: [.descending(\.chat?.title, .caseInsensitive), .ascending(\.chat?.messages.count), .ascending(\.id)],

@@ -59,17 +59,14 @@ struct SaveComparison: Comparison {
         }
         let members = try (0..<memberCount).map { number in
             let member = try context.insert(
-                "Member", identity: .text(member(number)), ["name": .text("Member \(number)")])
+                "Member", identity: member(number), ["name": "Member \(number)"])
             for chat in self.chats(of: number) { try member.add(chats[chat], to: "chats") }
             return member
         }
         let messages = try (0..<messageCount).map { number in
             let message = try context.insert(
-                "Message", identity: .text(message(number)),
-                [
-                    "body": .text(body(number)), "sentAt": .integer(1_700_000_000_000_000 + Int64(number)),
-                    "seq": .integer(Int64(number)),
-                ])
+                "Message", identity: message(number),
+                ["body": body(number), "sentAt": Value.integer(1_700_000_000_000_000 + Int64(number)), "seq": number])
             try message.setObject("chat", chats[number % chatCount])
             try message.setObject("sender", members[number % memberCount])
             return message

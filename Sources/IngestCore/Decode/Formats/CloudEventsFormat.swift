@@ -2,7 +2,7 @@ import ObjectGraph
 
 extension EventFormat {
     /// CloudEvents, structured or binary mode.
-    package static let cloudevents = EventFormat("cloudevents", CloudEventsFormat())
+    public static let cloudevents = EventFormat("cloudevents", CloudEventsFormat())
 }
 
 /// CloudEvents in JSON, structured or binary mode. The type names entity and verb, unless a route takes it.

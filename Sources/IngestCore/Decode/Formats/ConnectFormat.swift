@@ -3,7 +3,7 @@ import ObjectGraph
 extension EventFormat {
     /// JSON as Kafka Connect's converter writes it, with or without the schema wrapper; its fields are those of the
     /// routes.
-    package static let connect = EventFormat("connect", ConnectFormat())
+    public static let connect = EventFormat("connect", ConnectFormat())
 }
 
 /// Records of Kafka Connect's JSON converter, with the schema wrapper or without.

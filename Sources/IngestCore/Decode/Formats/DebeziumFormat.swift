@@ -2,7 +2,7 @@ import ObjectGraph
 
 extension EventFormat {
     /// Debezium change events, with or without the schema wrapper.
-    package static let debezium = EventFormat("debezium", DebeziumFormat())
+    public static let debezium = EventFormat("debezium", DebeziumFormat())
 }
 
 /// Debezium's change events: an envelope with the row before and after, the operation, and where it comes from.

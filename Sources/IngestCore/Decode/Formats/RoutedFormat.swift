@@ -2,7 +2,7 @@ import ObjectGraph
 
 extension EventFormat {
     /// JSON whose fields the routes name.
-    package static let json = EventFormat("json", RoutedFormat())
+    public static let json = EventFormat("json", RoutedFormat())
 }
 
 /// JSON objects whose meaning the routes alone know.

@@ -64,10 +64,10 @@ struct RecordTarget: FuzzTarget {
     /// The first byte chooses the format and whether there is a key; a key is what stands before the first NUL.
     func take(_ bytes: UnsafeRawBufferPointer) throws {
         guard let first = bytes.first else { return }
-        let decoder = decoders[Int(first & 3) + (first & 32 == 0 ? 0 : 4)]
+        let decoder = decoders[Int(first >> 1) % decoders.count]
         var value = UnsafeRawBufferPointer(rebasing: bytes.dropFirst())
         var key: UnsafeRawBufferPointer?
-        if first & 4 != 0, let end = value.firstIndex(of: 0) {
+        if first & 1 != 0, let end = value.firstIndex(of: 0) {
             key = UnsafeRawBufferPointer(rebasing: value[..<end])
             value = UnsafeRawBufferPointer(rebasing: value[(end + 1)...])
         }

@@ -38,7 +38,7 @@ import Testing
         </model>
         """
 
-    @Test func derivedAttributesAreComputedAsInOtherModels() throws {
+    @Test func `derived attributes are computed as in other models`() throws {
         let graph = try Graph(try CoreDataModels.readDocument(Self.model))
         try graph.apply(
             graph.upsert("Article", "a", ["title": "Über", "words": 3, "journal": "j"]), graph.upsert("Journal", "j"),
@@ -54,7 +54,7 @@ import Testing
         #expect(try graph.damage() == "")
     }
 
-    @Test func partialAndExpressionIndexesAreMade() throws {
+    @Test func `partial and expression indexes are made`() throws {
         let model = try CoreDataModels.readDocument(Self.model)
         let article = try #require(model.entity(named: "Article"))
         #expect(article.indexes.map(\.text) == ["recent: lowercase:(title) where words > 10"])
@@ -63,12 +63,12 @@ import Testing
         #expect(sql.count == 1 && sql[0].text?.contains("lower(") == true && sql[0].text?.contains("> 10") == true)
     }
 
-    @Test func aTransientRelationshipHasNoPlaceInTheStore() throws {
+    @Test func `a transient relationship has no place in the store`() throws {
         let graph = try Graph(try CoreDataModels.readDocument(Self.model))
         #expect(try graph.column("SELECT name FROM pragma_table_info('Article') WHERE name = 'draft'") == [])
     }
 
-    @Test func whatAModelSaysOfItselfIsKept() throws {
+    @Test func `what a model says of itself is kept`() throws {
         let info = try CoreDataModels.readDocument(Self.model).declaration.info
         let kept = [
             "usedWithCloudKit": "YES", "usedWithSwiftData": "NO", "userDefinedModelVersionIdentifier": "two",
@@ -78,7 +78,7 @@ import Testing
         #expect(info["coredata.compositeAttribute.Place"]?.contains("street") == true)
     }
 
-    @Test func whatAnAttributeSaysBesidesIsKept() throws {
+    @Test func `what an attribute says besides is kept`() throws {
         let article = try #require(try CoreDataModels.readDocument(Self.model).entity(named: "Article"))
         #expect(article.className == "ArticleMO" && article.info["owner"] == "desk")
         #expect(article.attribute(named: "colour")?.info["coredata.customClassName"] == "UIColor")

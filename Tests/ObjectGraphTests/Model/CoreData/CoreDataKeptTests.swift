@@ -18,7 +18,7 @@ import Testing
             ("UUID", "minValueString", "3"), ("Boolean", "maxValueString", "1"),
             ("String", "derivationExpression", "now()"),
         ])
-    func whatATypeHasNoUseForIsKept(type: String, key: String, value: String) throws {
+    func `what a type has no use for is kept`(type: String, key: String, value: String) throws {
         let model = try CoreDataModels.read(
             "<entity name=\"Item\"><attribute name=\"x\" attributeType=\"\(type)\" \(key)=\"\(value)\"/></entity>")
         let attribute = try #require(model.entities[0].attribute(named: "x"))
@@ -27,7 +27,7 @@ import Testing
         #expect(model.notes.filter { $0.contains("\(key) (1)") }.count == 1, "\(model.notes)")
     }
 
-    @Test func aLimitOfTheOtherKindDoesNotStandInTheWayOfItsOwn() throws {
+    @Test func `a limit of the other kind does not stand in the way of its own`() throws {
         let model = try CoreDataModels.read(
             """
             <entity name="Item">
@@ -42,7 +42,7 @@ import Testing
         #expect(model.notes.contains { $0.contains("minDateTimeInterval (1), minValueString (1)") })
     }
 
-    @Test func whatAToOneRelationshipHasNoUseForIsKept() throws {
+    @Test func `what a to-one relationship has no use for is kept`() throws {
         let model = try CoreDataModels.read(
             """
             <entity name="Item">
@@ -61,7 +61,7 @@ import Testing
     }
 
     /// Such an index is named after its properties; what Xcode called it stays readable.
-    @Test func anIndexNameThatCannotBeUsedIsKeptAndReported() throws {
+    @Test func `an index name that cannot be used is kept and reported`() throws {
         let model = try CoreDataModels.read(
             """
             <entity name="Item">
@@ -103,7 +103,7 @@ import Testing
                 "contents:4: An element of the index Item.i has a property and an expression"
             ),
         ])
-    func whatContradictsIsRefusedWithItsPlace(content: String, problem: String) {
+    func `what contradicts is refused with its place`(content: String, problem: String) {
         let problems = CoreDataModels.problems(
             "<entity name=\"Item\"><attribute name=\"key\" attributeType=\"String\"/>\n\(content)</entity>")
         #expect(problems.contains { $0.contains(problem) }, "\(problems)")

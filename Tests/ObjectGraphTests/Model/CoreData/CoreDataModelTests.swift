@@ -21,11 +21,11 @@ import Testing
             ("Date", .date), ("Binary", .binary), ("UUID", .uuid), ("URI", .uri), ("Transformable", .transformable),
             ("Undefined", .transformable), ("Composite", .transformable),
         ])
-    func readsEachType(name: String, type: AttributeType) throws {
+    func `reads each type`(name: String, type: AttributeType) throws {
         #expect(try attribute("attributeType=\"\(name)\"").type == type)
     }
 
-    @Test func anAbsentFlagMeansNo() throws {
+    @Test func `an absent flag means no`() throws {
         let plain = try attribute("attributeType=\"String\"")
         #expect(!plain.isOptional && !plain.isIndexed && !plain.isPreservedAfterDeletion)
         let flagged = try attribute(
@@ -33,7 +33,7 @@ import Testing
         #expect(flagged.isOptional && flagged.isIndexed && flagged.isPreservedAfterDeletion)
     }
 
-    @Test func readsDefaultsInXcodesSpellings() throws {
+    @Test func `reads defaults in Xcode's spellings`() throws {
         #expect(try attribute("attributeType=\"Integer 16\" defaultValueString=\"0.0\"").defaultValue == .integer(0))
         #expect(try attribute("attributeType=\"Boolean\" defaultValueString=\"YES\"").defaultValue == .integer(1))
         #expect(try attribute("attributeType=\"Double\" defaultValueString=\"-1\"").defaultValue == .double(-1))
@@ -42,7 +42,7 @@ import Testing
     }
 
     /// Dates in a model are seconds since 2001-01-01.
-    @Test func readsDatesFromTheirReferenceDate() throws {
+    @Test func `reads dates from their reference date`() throws {
         let date = try attribute(
             "attributeType=\"Date\" defaultDateTimeInterval=\"0\" minDateTimeInterval=\"-86400\" maxDateTimeInterval=\"0.5\""
         )
@@ -51,7 +51,7 @@ import Testing
         #expect(date.display(date.constraints.maximum) == "2001-01-01T00:00:00.500Z")
     }
 
-    @Test func limitsOfTextsAreLengthsOthersAreValues() throws {
+    @Test func `limits of texts are lengths others are values`() throws {
         let text = try attribute("attributeType=\"String\" minValueString=\"2\" maxValueString=\"8\"")
         #expect(text.constraints.minimumLength == 2 && text.constraints.maximumLength == 8)
         let number = try attribute("attributeType=\"Integer 32\" minValueString=\"2\" maxValueString=\"8.0\"")
@@ -59,13 +59,13 @@ import Testing
     }
 
     /// Core Data's regular expressions match the whole value (`SELF MATCHES`).
-    @Test func aRegularExpressionMatchesTheWholeValue() throws {
+    @Test func `a regular expression matches the whole value`() throws {
         let text = try attribute("attributeType=\"String\" regularExpressionString=\"a|b\"")
         #expect(throws: Never.self) { try text.check(.text("b"), entity: "Item") }
         #expect(throws: ValidationFailure.self) { try text.check(.text("ab"), entity: "Item") }
     }
 
-    @Test func transientAttributesHaveNoColumn() throws {
+    @Test func `transient attributes have no column`() throws {
         let model = try CoreDataModels.read(
             "<entity name=\"Item\"><attribute name=\"x\" attributeType=\"String\" transient=\"YES\" optional=\"YES\"/></entity>"
         )
@@ -89,7 +89,7 @@ import Testing
         </entity>
         """
 
-    @Test func readsRelationships() throws {
+    @Test func `reads relationships`() throws {
         let model = try CoreDataModels.read(pair)
         let items = try #require(model.entity(named: "Box")?.relationship(named: "items"))
         #expect(items.isToMany && items.isOrdered && items.isOptional && items.deleteRule == .cascade)
@@ -102,7 +102,7 @@ import Testing
         #expect(lost.deleteRule == .noAction && model.inverse(of: lost) == nil)
     }
 
-    @Test func anAbsentDeleteRuleMeansNullify() throws {
+    @Test func `an absent delete rule means nullify`() throws {
         let model = try CoreDataModels.read(pair)
         let others = try #require(model.entity(named: "Item")?.relationship(named: "others"))
         #expect(others.deleteRule == .nullify)
@@ -110,7 +110,7 @@ import Testing
     }
 
     /// An empty set is no missing value: only a minimum count asks for a destination.
-    @Test func aRequiredToManyMayBeEmptyWithoutMinimumCount() throws {
+    @Test func `a required to-many may be empty without minimum count`() throws {
         let model = try CoreDataModels.read(pair)
         let others = try #require(model.entity(named: "Item")?.relationship(named: "others"))
         #expect(others.isOptional && others.minimumCount == 0)
@@ -118,7 +118,7 @@ import Testing
 
     // MARK: Entities
 
-    @Test func readsHierarchiesIndexesAndRenaming() throws {
+    @Test func `reads hierarchies indexes and renaming`() throws {
         let model = try CoreDataModels.read(
             """
             <entity name="Task" isAbstract="YES" representedClassName="TaskMO">
@@ -152,7 +152,7 @@ import Testing
 
     // MARK: Identities
 
-    @Test func theUserInfoNamesIdentityAndVersion() throws {
+    @Test func `the user info names identity and version`() throws {
         let model = try CoreDataModels.read(
             """
             <entity name="Item">
@@ -167,7 +167,7 @@ import Testing
     }
 
     /// An optional attribute identifies only where somebody says so: objects without it could not be addressed.
-    @Test func theFirstSuitableConstraintIdentifies() throws {
+    @Test func `the first suitable constraint identifies`() throws {
         let model = try CoreDataModels.read(
             """
             <entity name="Item">
@@ -184,7 +184,7 @@ import Testing
         #expect(model.entities[0].identity.name == "code")
     }
 
-    @Test func anEntityWithoutIdentityGetsAHiddenOne() throws {
+    @Test func `an entity without identity gets a hidden one`() throws {
         let model = try CoreDataModels.read(
             "<entity name=\"Item\"><attribute name=\"x\" attributeType=\"String\"/></entity>")
         #expect(model.entities[0].identity.name == "_identity" && model.entities[0].identity.type == .uuid)
@@ -195,7 +195,7 @@ import Testing
 
     // MARK: What has no meaning here
 
-    @Test func whatHasNoMeaningIsKeptAndReportedOnce() throws {
+    @Test func `what has no meaning is kept and reported once`() throws {
         let model = try CoreDataModels.read(
             """
             <entity name="Item" syncable="YES" codeGenerationType="class">
@@ -249,12 +249,12 @@ import Testing
             ("<entity name=\"A\" name=\"B\"/>", "stands twice"), ("<entity name=\"&evil;\"/>", "is not known"),
             ("", "The model has no entities"),
         ])
-    func refusesMistakesWithTheirPlace(entities: String, problem: String) {
+    func `refuses mistakes with their place`(entities: String, problem: String) {
         let problems = CoreDataModels.problems(entities)
         #expect(problems.contains { $0.contains(problem) }, "\(problems)")
     }
 
-    @Test func refusesDocumentTypesAndDeepNesting() {
+    @Test func `refuses document types and deep nesting`() {
         let bomb = "<!DOCTYPE m [<!ENTITY a \"aaaa\">]><model><entity name=\"&a;\"/></model>"
         #expect(throws: ModelError.self) { try CoreDataModels.readDocument(bomb) }
         let deep = String(repeating: "<a>", count: 40) + String(repeating: "</a>", count: 40)
@@ -271,7 +271,7 @@ import Testing
             .write(to: path.appendingPathComponent("contents"), atomically: true, encoding: .utf8)
     }
 
-    @Test func aFolderOfVersionsHasACurrentOne() throws {
+    @Test func `a folder of versions has a current one`() throws {
         let folder = try TemporaryFolder()
         for (name, entity) in [("Shop", "A"), ("Shop 10", "C"), ("Shop 9", "B")] { try write(folder, name, entity) }
         let bundle = folder.path("Shop.xcdatamodeld")

@@ -12,7 +12,7 @@ import Testing
     }
 
     @Test(arguments: CoreDataModels.realBundles)
-    func everyVersionIsReadAsItIs(bundle: String) throws {
+    func `every version is read as it is`(bundle: String) throws {
         for file in CoreDataModelFile.versions(of: bundle) {
             let model = try ObjectModel.load(path: file.contents)
             let text = try String(contentsOfFile: file.contents, encoding: .utf8)
@@ -33,7 +33,7 @@ import Testing
 
     /// Each version with rows migrates to the next, in place and by a copy, to the same store.
     @Test(arguments: CoreDataModels.realBundles)
-    func everyVersionMigratesToTheNext(bundle: String) throws {
+    func `every version migrates to the next`(bundle: String) throws {
         let versions = try ObjectModel.loadVersions(path: bundle)
         for (old, new) in zip(versions, versions.dropFirst()) {
             let label = "\(bundle): \(old.version) → \(new.version)"
