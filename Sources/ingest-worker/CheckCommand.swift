@@ -11,7 +11,9 @@ struct CheckCommand: ParsableCommand {
         discussion: """
             With --sample it prints the effect of each record of a file, or why the record would become a dead letter.
             Example: ingest-worker check --offline
+            It counts for every path of the routes in how many records it was found.
             Example: ingest-worker check --sample samples/chat-events.jsonl --json
+            Example: ingest-worker check --sample samples/chat-events.jsonl --expect expected.jsonl
             """)
 
     @OptionGroup var options: SharedOptions
@@ -31,9 +33,17 @@ struct CheckCommand: ParsableCommand {
     @Flag(help: "With --sample: prints one JSON object per record.")
     var json = false
 
+    @Option(help: "With --sample: compares each outcome with this file's, and exits with 65 where one differs.")
+    var expect: String?
+
+    @Option(help: "With --sample: writes the outcomes to this file, for --expect.")
+    var record: String?
+
     func run() throws {
         if let sample { return try show(sample) }
-        if json || topic != nil { throw ValidationError("--json and --topic are for --sample FILE") }
+        if json || topic != nil || expect != nil || record != nil {
+            throw ValidationError("--json, --topic, --expect and --record are for --sample FILE")
+        }
         let loaded = try options.load()
         let configuration = loaded.configuration
         let logger = options.logger(configuration)
@@ -69,14 +79,45 @@ struct CheckCommand: ParsableCommand {
         }
         let model = try ObjectModel.load(path: configuration.model)
         let sample = try RecordSample(configuration: configuration, model: model)
+        var expectation = try expect.map { try SampleExpectation(try Self.content(of: $0)) }
+        var recorded = ""
         let counts = try sample.read(path: path, topic: topic) { place, outcome in
             Console.print(json ? sample.json(place, outcome) : sample.text(place, outcome))
+            let kept = sample.json(place, outcome, hasReason: false)
+            expectation?.compare(kept)
+            if record != nil { recorded += kept + "\n" }
+        }
+        for (index, report) in sample.routes.enumerated() {
+            Console.print(json ? report.json(number: index + 1) : report.text(number: index + 1))
         }
         if !json {
             Console.print(
                 "\(counts.events) events, \(counts.filtered) filtered, \(counts.deadLetters) dead letters; "
                     + "nothing was written")
         }
+        if let record { try recorded.write(toFile: record, atomically: true, encoding: .utf8) }
+        expectation?.finish()
+        if let differences = expectation?.differences, !differences.isEmpty { throw Self.error(of: differences) }
+    }
+
+    private static func content(of path: String) throws -> String {
+        do {
+            return try String(contentsOfFile: path, encoding: .utf8)
+        } catch {
+            throw CommandError(
+                code: ExitStatus.badData,
+                description: "The expectations cannot be read from \(path). Make them with --record")
+        }
+    }
+
+    private static func error(of differences: [SampleExpectation.Difference]) -> CommandError {
+        let shown = differences.prefix(10).map { difference in
+            "line \(difference.line)\n  expected  \(difference.expected ?? "nothing")\n  found     \(difference.found ?? "nothing")"
+        }
+        return CommandError(
+            code: ExitStatus.badData,
+            description: "\(differences.count) of the outcomes are not the expected ones:\n"
+                + shown.joined(separator: "\n") + "\nCorrect the routes, or record the outcomes again with --record")
     }
 
     private func checkStore(_ configuration: WorkerConfiguration, _ model: ObjectModel) throws {

@@ -51,6 +51,9 @@ extension ConfigurationKey {
         .integer(
             "limits.maxRecordBytes", \.limits.maxRecordBytes, 1...largest, "A larger record becomes a dead letter."),
         .integer("limits.maxDepth", \.limits.maxDepth, 1...1_024, "A record nested deeper becomes a dead letter."),
+        .integer(
+            "limits.maxElements", \.limits.maxElements, 1...10_000_000,
+            "A record that routes split into more objects becomes a dead letter."),
     ]
 
     private static let outputs: [ConfigurationKey] = [

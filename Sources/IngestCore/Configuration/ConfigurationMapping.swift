@@ -67,14 +67,16 @@ extension ConfigurationNode {
         }
         guard
             let mapping = ConfigurationMapping(
-                self, what: "a topic", keys: ["name", "format", "routes"], problems: &problems)
+                self, what: "a topic", keys: ["name", "format", "routes", "nullValues"], problems: &problems)
         else { return nil }
         let name = mapping.required("name", what: "a topic", problems: &problems)
         let format = mapping["format"]?.choice(EventFormat.self, name: "format", problems: &problems)
         let routes = mapping["routes"]?.routes(problems: &problems)
+        let nulls = mapping["nullValues"]?.nullValues(problems: &problems) ?? []
         return name.map {
             var topic = TopicConfiguration(name: $0, format: format ?? .byDefault, routes: routes ?? [])
             topic.place = ConfigurationPlace(origin)
+            topic.nullValues = nulls
             return topic
         }
     }
@@ -92,15 +94,56 @@ extension ConfigurationNode {
     private func file(problems: inout ConfigurationProblems) -> FileConfiguration? {
         guard
             let mapping = ConfigurationMapping(
-                self, what: "a file mapping", keys: ["match", "format", "routes"], problems: &problems)
+                self, what: "a file mapping", keys: ["match", "format", "routes", "nullValues", "delimiter", "quote"],
+                problems: &problems)
         else { return nil }
         let match = mapping.required("match", what: "a file mapping", problems: &problems)
         let format = mapping["format"]?.choice(EventFormat.self, name: "format", problems: &problems)
         let routes = mapping["routes"]?.routes(problems: &problems)
+        let nulls = mapping["nullValues"]?.nullValues(problems: &problems) ?? []
+        let delimiter = mapping["delimiter"]?.delimiter(problems: &problems)
+        let quote = mapping["quote"]?.quote(problems: &problems)
         return match.map {
             var file = FileConfiguration(match: $0, format: format ?? .byDefault, routes: routes ?? [])
             file.place = ConfigurationPlace(origin)
+            (file.nullValues, file.delimiter, file.quote) = (nulls, delimiter, quote ?? .double)
             return file
+        }
+    }
+
+    /// Reads texts that stand for null; an empty one may be among them.
+    private func nullValues(problems: inout ConfigurationProblems) -> [String] {
+        guard case .sequence(let sequence) = node else {
+            problems.wrongValue(self, name: "nullValues", expected: "a list of texts, such as [\"NA\", \"\"]")
+            return []
+        }
+        return sequence.compactMap { item in
+            if let text = child(item).text { return text }
+            problems.wrongValue(child(item), name: "nullValues", expected: "a list of texts")
+            return nil
+        }
+    }
+
+    private func delimiter(problems: inout ConfigurationProblems) -> CSVDelimiter? {
+        switch text {
+        case ",", "comma": return .comma
+        case ";", "semicolon": return .semicolon
+        case "\t", "tab": return .tab
+        case "|", "pipe": return .pipe
+        default:
+            problems.wrongValue(self, name: "delimiter", expected: "one of \",\", \";\", \"|\" and tab")
+            return nil
+        }
+    }
+
+    private func quote(problems: inout ConfigurationProblems) -> CSVQuote? {
+        switch text {
+        case "\"": return .double
+        case "'": return .single
+        case "none": return CSVQuote.none
+        default:
+            problems.wrongValue(self, name: "quote", expected: "one of '\"', \"'\" and none")
+            return nil
         }
     }
 

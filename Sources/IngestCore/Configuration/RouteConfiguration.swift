@@ -21,6 +21,8 @@ public struct TopicConfiguration: Sendable, Equatable {
     public var format: EventFormat
     /// How events become operations; empty when the convention is enough.
     public var routes: [RouteConfiguration]
+    /// The texts that stand for null.
+    public var nullValues: [String] = []
     /// Where it is written.
     public var place = ConfigurationPlace()
 
@@ -34,12 +36,18 @@ public struct TopicConfiguration: Sendable, Equatable {
 
 /// Describes how replayed files with a matching name are read.
 public struct FileConfiguration: Sendable, Equatable {
-    /// The file's name, or a pattern with `*` and `?`.
+    /// The file's name, or a pattern with `*` and `?`; folders before the name where it has some: `general/*.json`.
     public var match: String
     /// The form of its records.
     public var format: EventFormat
     /// How records become operations.
     public var routes: [RouteConfiguration]
+    /// The texts that stand for null.
+    public var nullValues: [String] = []
+    /// The character between the fields of a CSV row, or nil to recognise it.
+    public var delimiter: CSVDelimiter?
+    /// The character around CSV fields that hold delimiters; nil for none.
+    public var quote: CSVQuote = .double
     /// Where it is written.
     public var place = ConfigurationPlace()
 
@@ -65,7 +73,7 @@ public struct RouteConfiguration: Sendable, Equatable {
 
     /// Where the object's identity is found.
     public enum Identity: Sendable, Equatable {
-        /// A field of the record, as a dotted path.
+        /// A field of the record, as a dotted path, a variable such as `$key`, or a template such as `{site}-{number}`.
         case field(String)
         /// The record's number (`$row`), for files without identities.
         case row
@@ -125,6 +133,8 @@ public struct RouteConfiguration: Sendable, Equatable {
     public var identity: Identity?
     /// Text put before the identity.
     public var identityPrefix: String?
+    /// The relationships whose identities get the prefix too; `*` for all.
+    public var prefixReferences: [String] = []
     /// The dotted path of the object that holds the properties, or nil for the record itself.
     public var data: String?
     /// The field that holds the event's type.
@@ -137,16 +147,28 @@ public struct RouteConfiguration: Sendable, Equatable {
     public var constants: [String: ConfigurationScalar] = [:]
     /// Values by the property that gets them where the record has none.
     public var defaults: [String: ConfigurationScalar] = [:]
-    /// Properties with the path of their value from the record's root.
+    /// Properties with the path of their value from the record's root, or an expression.
     public var fields: [String: String] = [:]
+    /// Relationships to many with the expression of an identity that is added.
+    public var add: [String: String] = [:]
+    /// Relationships to many with the expression of an identity that is removed.
+    public var remove: [String: String] = [:]
     /// How values are written, by property.
     public var types: [String: ValueForm] = [:]
+    /// The forms of dates, by property.
+    public var typePatterns: [String: String] = [:]
     /// Arrays whose elements become objects of their own.
     public var splits: [SplitConfiguration] = []
     /// Fields that are not properties; `*` stands for all that are none.
     public var ignore: [String] = []
     /// How dates are written.
     public var dates = DateFormat.iso8601
+    /// The form of dates that are texts, such as `dd.MM.yyyy HH:mm`, or nil for that of `dates`.
+    public var datePattern: String?
+    /// The zone of dates without an offset, such as `Europe/Berlin`, or nil for UTC.
+    public var zone: String?
+    /// Routes that make further objects of the record.
+    public var also: [RouteConfiguration] = []
     /// Where it is written.
     public var place = ConfigurationPlace()
 
@@ -158,12 +180,18 @@ public struct RouteConfiguration: Sendable, Equatable {
 
 /// Describes how the elements of an array become objects that belong to the record's own.
 public struct SplitConfiguration: Sendable, Equatable {
-    /// The field that holds the array.
+    /// The path of the array, the object or the map, from the record or the element around it.
     public var field: String
     /// The entity of the elements.
     public var entity: String
-    /// The relationship of that entity that leads to the record's object.
+    /// The relationship of that entity that leads to the record's object; empty where `relationship` is given.
     public var parent: String
+    /// The relationship of the record's object that leads to the elements, instead of `parent`.
+    public var relationship: String?
+    /// Whether an object's members are the elements, so that each one's key is `$name`.
+    public var isMap = false
+    /// The condition on an element's fields without which it is left out, or nil.
+    public var filter: String?
     /// The identity of an element, or nil for the model's identity attribute; `row` counts from 1 in each array.
     public var identity: RouteConfiguration.Identity?
     /// Text put before the identity; `$parent` in it stands for the identity of the record's object.
@@ -176,8 +204,14 @@ public struct SplitConfiguration: Sendable, Equatable {
     public var constants: [String: ConfigurationScalar] = [:]
     /// Values by the property that gets them where the element has none.
     public var defaults: [String: ConfigurationScalar] = [:]
+    /// Properties with the path of their value from the element, or an expression.
+    public var fields: [String: String] = [:]
     /// How values are written, by property.
     public var types: [String: RouteConfiguration.ValueForm] = [:]
+    /// The forms of dates, by property.
+    public var typePatterns: [String: String] = [:]
+    /// Arrays inside the elements whose elements become objects of their own.
+    public var splits: [SplitConfiguration] = []
     /// Fields that are not properties; `*` stands for all that are none.
     public var ignore: [String] = []
     /// Where it is written.

@@ -214,6 +214,8 @@ public struct LimitConfiguration: Sendable, Equatable {
     public var maxRecordBytes = 16_777_216
     /// The nesting above which a record is a dead letter.
     public var maxDepth = 64
+    /// The number of elements above which a record that routes split is a dead letter.
+    public var maxElements = 100_000
 
     /// Creates the defaults.
     public init() {}

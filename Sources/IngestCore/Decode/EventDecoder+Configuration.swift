@@ -7,7 +7,7 @@ extension WorkerConfiguration {
     public func decoder(of topic: TopicConfiguration, model: ObjectModel) throws -> EventDecoder {
         try EventDecoder(
             model: model, format: topic.format, routes: topic.routes + routes, place: "topic \(topic.name)",
-            position: topic.place, limits: limits)
+            position: topic.place, limits: limits, nullValues: topic.nullValues)
     }
 
     /// Makes the decoder of a file's records; a file without a mapping holds CloudEvents.
@@ -16,6 +16,7 @@ extension WorkerConfiguration {
     public func decoder(of mapping: FileConfiguration?, place: String, model: ObjectModel) throws -> EventDecoder {
         try EventDecoder(
             model: model, format: mapping?.format ?? .byDefault, routes: (mapping?.routes ?? []) + routes,
-            place: "file \(place)", position: mapping?.place ?? ConfigurationPlace(), limits: limits)
+            place: "file \(place)", position: mapping?.place ?? ConfigurationPlace(), limits: limits,
+            nullValues: mapping?.nullValues ?? [])
     }
 }

@@ -54,7 +54,7 @@ extension EventDecoder {
         _ payload: JSONValue, _ route: Route?, _ table: ObjectDecoder.PropertyTable
     ) -> JSONValue? {
         guard payload.kind == .object else { return payload }
-        if let path = route?.identityPath, !path.isEmpty, let value = payload.member(at: path) { return value }
+        if let path = route?.identity?.path, let value = payload.member(at: path) { return value }
         var only: JSONValue?
         for (key, value) in payload.members {
             if case .identity? = table.properties[utf8: key] { return value }

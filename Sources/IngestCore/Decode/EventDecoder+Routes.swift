@@ -5,21 +5,29 @@ extension EventDecoder {
     func decodeRouted(
         _ root: JSONValue, _ record: SourceRecord, schema: JSONValue? = nil
     ) throws(DecodeError) -> ChangeSet {
+        let scope = RouteScope(record, root: root, keys: keys)
         for route in routes {
-            let type = route.typeField.isEmpty ? nil : root.member(at: route.typeField)?.string
+            let type = try route.type(in: scope)
             guard route.takes(type: type), route.takes(record, fields: root) else { continue }
-            if route.isDrop { return skipped(.drop) }
-            // Without a field for it the event has no time: when a record was sent says nothing of its object.
-            let time = try time(of: root, route)
-            guard let data = root.member(at: route.data) else {
-                throw DecodeError(
-                    code: "decode.envelope",
-                    "The record has no '\(route.data.joined(separator: "."))', where its route looks for the data")
-            }
-            return try decode(
-                data, route, type: type, time: time, record, root: root, schema: route.data.isEmpty ? schema : nil)
+            usage?.count(route, scope, fields: scope, data: root.member(at: route.data))
+            return try decodeRouted(root, route, type: type, record, schema: schema)
         }
         throw DecodeError(code: "decode.no_route", "No route takes this record. Add a route for its type")
+    }
+
+    /// Decodes a record that a route takes.
+    private func decodeRouted(
+        _ root: JSONValue, _ route: Route, type: String?, _ record: SourceRecord, schema: JSONValue?
+    ) throws(DecodeError) -> ChangeSet {
+        if route.isDrop { return skipped(.drop) }
+        // Without a field for it the event has no time: when a record was sent says nothing of its object.
+        let time = try time(of: root, route, record)
+        guard let data = root.member(at: route.data) else {
+            throw DecodeError(
+                code: "decode.envelope", "The record has no '\(route.data.text)', where its route looks for the data")
+        }
+        return try decode(
+            data, route, type: type, time: time, record, root: root, schema: route.data.isEmpty ? schema : nil)
     }
 
     /// Takes the schema wrapper of Kafka Connect's JSON converter off, where there is one.
@@ -31,15 +39,30 @@ extension EventDecoder {
     }
 
     /// The time that a route finds in a record, or nil where it names no field or the field is null.
-    func time(of root: JSONValue, _ route: Route) throws(DecodeError) -> Int64? {
-        guard !route.timeField.isEmpty, let value = root.member(at: route.timeField), !value.isNull else { return nil }
-        guard let stored = route.values.value(value, for: .date) else {
-            throw DecodeError(
-                code: "decode.type",
-                "The event's time, \(route.timeField.joined(separator: ".")), has to be "
-                    + route.values.expectation(.date))
+    func time(of root: JSONValue, _ route: Route, _ record: SourceRecord) throws(DecodeError) -> Int64? {
+        guard let field = route.timeField else { return nil }
+        let stored: Value?
+        let shown: String
+        if let path = field.path {
+            guard let value = root.member(at: path), !route.values.isNull(value) else { return nil }
+            stored = route.values.value(value, for: .date)
+            shown = ObjectDecoder.shown(value)
+        } else if field.variable == .timestamp {
+            return record.timestampMilliseconds.flatMap { TimeUnit.milliseconds.microseconds($0) }
+        } else {
+            guard case .text(let text) = try field.text(in: RouteScope(record, root: root, keys: keys)) else {
+                return nil
+            }
+            stored = route.values.value(text: text, for: .date)
+            shown = DecodeError.shownValue(text)
         }
-        return stored.integer
+        if let stored { return stored.integer }
+        let keys = field.paths.flatMap(\.steps)
+        let isSecret = route.entity.attributes.contains { $0.isSecret && keys.contains(.key(Array($0.name.utf8))) }
+        throw DecodeError(
+            code: "decode.type",
+            "The event's time, \(field.source), has to be \(route.values.expectation(.date))"
+                + (isSecret ? "" : ", not \(shown)"))
     }
 
     /// Decodes the data of a record that a route takes.
@@ -48,125 +71,150 @@ extension EventDecoder {
         subject: String? = nil, schema: JSONValue? = nil
     ) throws(DecodeError) -> ChangeSet {
         if route.isDrop { return skipped(.drop) }
-        if let filter = route.filter, !filter.holds(for: root ?? data) { return skipped(.filter) }
+        let root = root ?? data
+        if let filter = route.filter, !filter.holds(for: root) { return skipped(.filter) }
         let verb = route.verb ?? type.flatMap { EventType.verb(of: $0)?.verb } ?? .upsert
         var circumstances = ObjectDecoder.Circumstances(time: time, values: route.values)
-        let identity = try routedIdentity(route, root ?? data, record, subject)
-        if route.isPlain, !format.takesNumbersForTexts {
-            var event = ChangeSet([])
+        let scope = RouteScope(record, root: root, keys: keys)
+        let identity = try routedIdentity(route, scope, subject)
+        var event = ChangeSet([])
+        let takesNumbers = format.takesNumbersForTexts || format.takesColumns
+        if route.isPlain, !takesNumbers {
             _ = try objects.decode(
                 data, entity: route.entity, kind: verb, circumstances, table: route.properties, identity: identity,
                 into: &event.operations)
             complete(&event, route)
-            return event
+        } else {
+            circumstances.takesNumbersForTexts = takesNumbers
+            let row = ObjectDecoder.Row(
+                entity: route.entity, kind: verb, circumstances: circumstances, table: route.properties,
+                schema: SchemaFields(schema))
+            event = try decode(data, row, route, scope, fields: scope, identity: identity)
         }
-        circumstances.takesNumbersForTexts = format.takesNumbersForTexts
-        let row = ObjectDecoder.Row(
-            entity: route.entity, kind: verb, circumstances: circumstances, table: route.properties,
-            schema: SchemaFields(schema))
-        return try decode(data, row, route, root: root ?? data, identity: identity)
+        if !route.also.isEmpty { try decode(route.also, type: type, time: time, scope, into: &event) }
+        return event
+    }
+
+    /// Makes the further objects of a record, before the event's own.
+    func decode(
+        _ routes: [Route], type: String?, time: Int64?, _ scope: RouteScope, into event: inout ChangeSet
+    ) throws(DecodeError) {
+        var further: [ObjectOperation] = []
+        for route in routes {
+            let type = try route.type(in: scope) ?? type
+            guard route.takes(type: type), route.takes(scope.record, fields: scope.root),
+                let data = scope.root.member(at: route.data), !data.isNull
+            else { continue }
+            usage?.count(route, scope, fields: scope, data: data)
+            let time = try self.time(of: scope.root, route, scope.record) ?? time
+            // The verb of a type is about the event's own object.
+            further += try decode(data, route, type: nil, time: time, scope.record, root: scope.root).operations
+        }
+        event.operations.insert(contentsOf: further, at: 0)
+        if !event.operations.isEmpty { skipReason = nil }
     }
 
     /// Decodes a row that a route takes, with all that the route asks for.
+    ///
+    /// - Parameters:
+    ///   - scope: the row, where splits begin.
+    ///   - fields: where the paths of `fields` begin.
     func decode(
-        _ data: JSONValue, _ row: ObjectDecoder.Row, _ route: Route, root: JSONValue, identity: Value
+        _ data: JSONValue, _ row: ObjectDecoder.Row, _ route: Route, _ scope: RouteScope, fields: RouteScope,
+        identity: Value
     ) throws(DecodeError) -> ChangeSet {
         var event = ChangeSet([])
         var (operation, splits) = try objects.read(data, row, connect: connect, into: &event.operations)
         if operation.identity.isNull { operation.identity = identity }
-        for field in route.fields {
-            guard let value = root.member(at: field.path) else { continue }
-            try objects.assign(
-                value, to: field.property, named: field.name, .plain, row, connect, &operation, into: &event.operations)
-        }
-        if operation.kind == .upsert { operation.setMissing(route.defaults) }
-        complete(&operation, route)
+        try setFields(route.made, row, fields, &operation, into: &event.operations)
+        complete(&operation, route, &event.operations)
         try objects.finish(&operation, entity: row.entity, row.circumstances)
-        if operation.kind == .upsert {
-            for split in splits {
-                try decode(split, route.splits[split.index], of: &operation, row, into: &event.operations)
+        if operation.kind == .upsert, !route.splits.isEmpty {
+            for index in route.splits.indices where !splits.contains(where: { $0.index == index }) {
+                let path = route.splits[index].path
+                if route.data.isEmpty, path.onlyKey != nil { continue }
+                guard let array = scope.base.member(at: path) else { continue }
+                splits.append(ObjectDecoder.PendingSplit(index: index, array: array, schema: nil))
             }
+            try decode(splits, route.splits, of: &operation, row.circumstances, scope, into: &event.operations)
         }
         event.operations.append(operation)
         return event
     }
 
-    /// Gives the event's own object the route's constants, and its prefix where the model's attribute identifies it.
+    /// Gives the event's own object what the route gives, and its prefix where the model's attribute identifies it.
     private func complete(_ event: inout ChangeSet, _ route: Route) {
         guard var operation = event.operations.popLast() else { return }
-        complete(&operation, route)
+        complete(&operation, route, &event.operations)
         event.operations.append(operation)
     }
 
-    private func complete(_ operation: inout ObjectOperation, _ route: Route) {
-        if operation.kind == .upsert { operation.attributes += route.constants }
-        if route.identity == nil, route.identityPrefix != nil, !operation.identity.isNull {
+    private func complete(_ operation: inout ObjectOperation, _ route: Route, _ nested: inout [ObjectOperation]) {
+        if operation.kind == .upsert { route.made.complete(&operation) }
+        guard let prefix = route.identityPrefix else { return }
+        if route.identity == nil, !operation.identity.isNull {
             let text = route.entity.identity.type.text(of: operation.identity)
             operation.identity = route.identityValue(text: text, integer: nil) ?? operation.identity
+        }
+        for index in operation.relationships.indices
+        where route.prefixedReferences.contains(operation.relationships[index].relationship) {
+            prefixReferences(&operation.relationships[index], of: route.entity, prefix, &nested)
         }
     }
 
     // MARK: Identities
 
     func routedIdentity(
-        _ route: Route, _ root: JSONValue, _ record: SourceRecord, _ subject: String?
+        _ route: Route, _ scope: RouteScope, _ subject: String?
     ) throws(DecodeError) -> Value {
-        switch route.identity {
-        case .row:
-            // A row that was sent through a topic carries its number; other records count as their place does.
-            let number = root.member(named: RowDecoder.numberMember)?.int64
-            return route.rowIdentity(number ?? record.place.rowNumber) ?? .null
-        case .field(let field):
-            guard let value = root.member(at: route.identityPath) else { return .null }
-            let text = value.string ?? value.int64.map { String($0) }
-            guard let text, let identity = route.identityValue(text: text, integer: value.int64) else {
-                throw DecodeError(
-                    code: "decode.identity",
-                    "'\(field)' names the \(route.entity.name); it has to be \(route.entity.identity.type.expectation)")
-            }
-            return identity
-        case nil: return subject.flatMap { route.entity.identityValue(fromText: $0) } ?? .null
+        guard let identity = route.identity else {
+            return subject.flatMap { route.entity.identityValue(fromText: $0) } ?? .null
         }
-    }
-
-    // MARK: Splits
-
-    /// Makes objects of an array's elements, and links them with the record's object.
-    private func decode(
-        _ pending: ObjectDecoder.PendingSplit, _ split: RouteSplit, of parent: inout ObjectOperation,
-        _ parentRow: ObjectDecoder.Row, into operations: inout [ObjectOperation]
-    ) throws(DecodeError) {
-        guard pending.array.kind == .array || pending.array.isNull else {
+        let text: String?
+        var integer: Int64?
+        if let path = identity.path {
+            guard let value = scope.base.member(at: path), !route.values.isNull(value) else { return .null }
+            integer = value.int64
+            text = value.string ?? integer.map { String($0) }
+        } else if identity.variable == .row {
+            integer = scope.rowNumber
+            text = String(scope.rowNumber)
+        } else {
+            guard case .text(let found) = try identity.text(in: scope) else { return .null }
+            text = found
+        }
+        guard let text, let value = route.identityValue(text: text, integer: integer) else {
             throw DecodeError(
-                code: "decode.relationship",
-                "'\(split.field)' is split into \(split.entity.name) objects; it has to be an array of objects")
+                code: "decode.identity",
+                "'\(identity.source)' names the \(route.entity.name); it has to be "
+                    + route.entity.identity.type.expectation)
         }
-        let parentText = model.entities[parent.entity].identity.type.text(of: parent.identity)
-        let items = SchemaFields(pending.schema?.member("items"))
-        var identities: [Value] = []
-        for element in pending.array.elements {
-            let row = ObjectDecoder.Row(
-                entity: split.entity, kind: .upsert, circumstances: parentRow.circumstances, table: split.table,
-                schema: items)
-            var (operation, _) = try objects.read(element, row, connect: connect, into: &operations)
-            if let identity = try split.identity(of: element, number: identities.count + 1, parent: parentText) {
-                operation.identity = identity
-            } else if split.identityPrefix != nil, !operation.identity.isNull {
-                let text = split.entity.identity.type.text(of: operation.identity)
-                operation.identity = try split.prefixed(text, parent: parentText)
-            }
-            operation.attributes += split.constants
-            operation.setMissing(split.defaults)
-            try objects.finish(&operation, entity: split.entity, row.circumstances)
-            if case .fromElement(let index) = split.link {
-                operation.relationships.append(.init(relationship: index, change: .one(parent.identity)))
-            }
-            identities.append(operation.identity)
-            operations.append(operation)
+        return value
+    }
+}
+
+extension EventDecoder {
+    /// Puts a route's prefix before the identities that a relationship names, and before those of the objects that the
+    /// record nests there.
+    private func prefixReferences(
+        _ link: inout ObjectOperation.RelationshipValue, of entity: Entity, _ prefix: String,
+        _ nested: inout [ObjectOperation]
+    ) {
+        let destination = model.entities[entity.relationships[link.relationship].destinationIndex]
+        func prefixed(_ value: Value) -> Value {
+            if value.isNull { return value }
+            return destination.identityValue(fromText: prefix + destination.identity.type.text(of: value)) ?? value
         }
-        guard case .fromParent(let index) = split.link, split.replaces || !identities.isEmpty else { return }
-        let change: RelationshipChange = split.replaces ? .replace(identities) : .edit(add: identities, remove: [])
-        parent.relationships.append(.init(relationship: index, change: change))
+        let named = Set(link.change.identities)
+        for index in nested.indices
+        where named.contains(nested[index].identity) && model.entities[nested[index].entity].isKind(of: destination) {
+            nested[index].identity = prefixed(nested[index].identity)
+        }
+        switch link.change {
+        case .one(let value): link.change = .one(prefixed(value))
+        case .replace(let values): link.change = .replace(values.map(prefixed))
+        case .edit(let add, let remove): link.change = .edit(add: add.map(prefixed), remove: remove.map(prefixed))
+        }
     }
 }
 

@@ -12,6 +12,8 @@ public final class EventDecoder {
         case drop
         /// A null value behind a deletion that did the work.
         case tombstone
+        /// It says nothing of rows: a transaction's mark, a change of a table, a message.
+        case control
     }
 
     let model: ObjectModel
@@ -20,7 +22,13 @@ public final class EventDecoder {
     let parser: JSONParser
     let objects: ObjectDecoder
     let connect: ConnectValues
+    let keys: RecordKeys
     let maximumRecordBytes: Int
+    let maximumElements: Int
+    /// How values are read that no route takes.
+    let values: ValueDecoding
+    /// Counts what routes find, for samples.
+    var usage: RouteUsage?
     /// How rows are read that no route takes, one for each entity; empty for other formats.
     let columns: [ObjectDecoder.PropertyTable]
     var types: EventTypeResolver
@@ -37,10 +45,12 @@ public final class EventDecoder {
     ///   - place: names the topic or file in errors.
     ///   - position: where the topic or file stands in the configuration.
     ///   - limits: the greatest size and depth of a record.
+    ///   - nullValues: the texts that stand for null.
     /// - Throws: ``RouteError`` where a route does not fit the model.
     public init(
         model: ObjectModel, format: EventFormat, routes: [RouteConfiguration], place: String,
-        position: ConfigurationPlace = ConfigurationPlace(), limits: LimitConfiguration = LimitConfiguration()
+        position: ConfigurationPlace = ConfigurationPlace(), limits: LimitConfiguration = LimitConfiguration(),
+        nullValues: [String] = []
     ) throws {
         let recordFormat = format.recordFormat
         if recordFormat.needsRoutes, routes.isEmpty {
@@ -52,8 +62,15 @@ public final class EventDecoder {
         self.model = model
         self.format = recordFormat
         let takesColumns = recordFormat.takesColumns
-        self.routes = try routes.map { try Route($0, model: model, place: place, takesColumns: takesColumns) }
+        var next = 0
+        let resolved = try routes.map {
+            try Route($0, model: model, place: place, takesColumns: takesColumns, nullValues: nullValues)
+        }
+        self.routes = Route.numbered(resolved, from: &next)
+        values = ValueDecoding(rules: ValueRules(nulls: nullValues, dates: nil))
         maximumRecordBytes = limits.maxRecordBytes
+        maximumElements = limits.maxElements
+        keys = try RecordKeys(depthLimit: limits.maxDepth, maximumBytes: limits.maxRecordBytes)
         parser = try JSONParser(depthLimit: limits.maxDepth, maximumBytes: limits.maxRecordBytes)
         connect = try ConnectValues(depthLimit: limits.maxDepth, maximumBytes: limits.maxRecordBytes)
         objects = ObjectDecoder(model: model)
@@ -131,6 +148,6 @@ public final class EventDecoder {
                 message:
                     "Nothing says which entity the rows of \(path) are. Add an entry to 'files' whose route names it")
         }
-        return try RowDecoder(route: route, model: model, columns: columns, path: path)
+        return try RowDecoder(route: route, decoder: self, columns: columns, path: path)
     }
 }

@@ -35,8 +35,8 @@ extension ObjectDecoder {
         var splits: [PendingSplit] = []
         for (key, value) in json.members {
             let schema = row.schema?.schema(of: key)
-            if !row.table.splits.isEmpty, let index = row.table.splits[JSONValue.text(key)] {
-                splits.append(PendingSplit(index: index, array: value, schema: schema))
+            if !row.table.splits.isEmpty, let indexes = row.table.splits[JSONValue.text(key)] {
+                for index in indexes { splits.append(PendingSplit(index: index, array: value, schema: schema)) }
                 continue
             }
             guard let property = row.table.properties[utf8: key] else {
@@ -75,14 +75,18 @@ extension ObjectDecoder {
         case .attribute(let slot):
             let attribute = entity.attributes[slot]
             guard let stored = value(json, attribute.type, named: name(), logical, row, connect) else {
-                throw wrongType(json, attribute, entity, row.circumstances, name())
+                throw wrongType(
+                    json, attribute, entity, row.circumstances, name(),
+                    expectation: row.table.forms[name()]?.expectation)
             }
             if slot == entity.versionSlot { operation.version = stored }
             if row.kind == .upsert { operation.attributes.append(.init(slot: slot, value: stored)) }
         case .transient(let slot):
             let attribute = entity.transientAttributes[slot]
             guard let stored = value(json, attribute.type, named: name(), logical, row, connect) else {
-                throw wrongType(json, attribute, entity, row.circumstances, name())
+                throw wrongType(
+                    json, attribute, entity, row.circumstances, name(),
+                    expectation: row.table.forms[name()]?.expectation)
             }
             if row.kind == .upsert { operation.transients.append(.init(slot: slot, value: stored)) }
         case .relationship(let index):
@@ -90,7 +94,7 @@ extension ObjectDecoder {
             let relationship = entity.relationships[index]
             let isScalar = ![.object, .array, .null].contains(json.kind)
             let change: RelationshipChange
-            if isScalar, !relationship.isToMany {
+            if isScalar, !relationship.isToMany, !row.circumstances.values.isNull(json) {
                 let destination = model.entities[relationship.destinationIndex]
                 change = .one(try identity(json, entity: destination, named: name(), logical, row, connect))
             } else {
@@ -105,10 +109,14 @@ extension ObjectDecoder {
         _ row: Row,
         _ connect: ConnectValues
     ) -> Value? {
+        if row.circumstances.values.rules != nil, row.circumstances.values.isNull(json) { return .null }
         if !row.table.forms.isEmpty, let form = row.table.forms[name()], let value = form.value(json, for: type) {
             return value
         }
-        if logical == .plain { return row.circumstances.values.value(json, for: type) }
+        if logical == .plain {
+            if let value = row.circumstances.values.value(json, for: type) { return value }
+            return row.circumstances.takesTexts ? Self.textValue(json, for: type) : nil
+        }
         return connect.value(json, logical, for: type, row.circumstances.values)
     }
 
@@ -120,6 +128,16 @@ extension ObjectDecoder {
             return value
         }
         return try identity(json, entity: entity, row.circumstances, name())
+    }
+
+    /// Returns the value that a text of MySQL means, whose dates are of UTC and whose booleans are 0 and 1.
+    private static func textValue(_ json: JSONValue, for type: AttributeType) -> Value? {
+        if type == .date {
+            return json.utf8.flatMap { Timestamp.microseconds(utf8: $0, assumesUTC: true) }.map { .integer($0) }
+        }
+        if type == .boolean, let number = json.int64 { return type.value(fromInteger: number) }
+        if type == .string { return RouteConfiguration.ValueForm.text(ofNumber: json).map { .text($0) } }
+        return json.string.flatMap { $0.utf8.contains(0) ? nil : type.value(fromText: $0) }
     }
 
     // MARK: Unavailable values

@@ -19,9 +19,9 @@ struct ObjectDecoder {
     struct PropertyTable {
         var properties: NameTable<Property>
         /// How values are written, by key.
-        var forms: [String: RouteConfiguration.ValueForm] = [:]
+        var forms: [String: ValueReading] = [:]
         /// The arrays that are taken apart, by key.
-        var splits: [String: Int] = [:]
+        var splits: [String: [Int]] = [:]
         /// Whether keys that mean nothing are passed over.
         var ignoresUnknown = false
 
@@ -36,6 +36,8 @@ struct ObjectDecoder {
         var values = ValueDecoding()
         /// Whether a number may stand where an identity is a text.
         var takesNumbersForTexts = false
+        /// Whether numbers, booleans and dates may be written as MySQL's texts, and booleans as 0 and 1.
+        var takesTexts = false
     }
 
     init(model: ObjectModel) {
@@ -160,12 +162,13 @@ struct ObjectDecoder {
     }
 
     func wrongType(
-        _ json: JSONValue, _ attribute: Attribute, _ entity: Entity, _ circumstances: Circumstances, _ name: String
+        _ json: JSONValue, _ attribute: Attribute, _ entity: Entity, _ circumstances: Circumstances, _ name: String,
+        expectation: String? = nil
     ) -> DecodeError {
         DecodeError(
             code: "decode.type",
-            "\(entity.name).\(name) has to be \(circumstances.values.expectation(attribute.type)), not "
-                + "\(Self.article(json))")
+            "\(entity.name).\(name) has to be \(expectation ?? circumstances.values.expectation(attribute.type)), not "
+                + (attribute.isSecret ? Self.article(json) : Self.shown(json)))
     }
 
     func identity(
@@ -180,7 +183,8 @@ struct ObjectDecoder {
         throw DecodeError(
             code: "decode.identity",
             "\(name()) names a \(entity.name) by its \(entity.identity.name), which has to be "
-                + "\(circumstances.values.expectation(entity.identity.type)), not \(Self.article(json))")
+                + "\(circumstances.values.expectation(entity.identity.type)), not "
+                + (entity.identity.isSecret ? Self.article(json) : Self.shown(json)))
     }
 
     // MARK: Relationships
@@ -191,15 +195,15 @@ struct ObjectDecoder {
     ) throws(DecodeError) -> RelationshipChange {
         let destination = model.entities[relationship.destinationIndex]
         if !relationship.isToMany {
-            if json.isNull { return .one(.null) }
+            if circumstances.values.isNull(json) { return .one(.null) }
             if json.kind == .array {
                 throw DecodeError(
                     code: "decode.relationship", "\(name()) leads to one \(destination.name); send one, not an array")
             }
             return .one(try reference(json, destination, circumstances, name(), into: &operations))
         }
+        if circumstances.values.isNull(json) { return .replace([]) }
         switch json.kind {
-        case .null: return .replace([])
         case .array: return .replace(try references(json, destination, circumstances, name(), into: &operations))
         case .object: return try edit(json, destination, circumstances, name(), into: &operations)
         default:
@@ -265,6 +269,16 @@ struct ObjectDecoder {
             code: "decode.unknown_property",
             "\(entity.name) has no property \(DecodeError.shown(name))\(hint) Correct the event, or give the topic a route "
                 + "with an alias or 'ignore'")
+    }
+
+    /// A value's kind and its beginning, for messages about attributes that are no secrets.
+    static func shown(_ json: JSONValue) -> String {
+        switch json.kind {
+        case .string: "\(article(json)): \(DecodeError.shownValue(json.string ?? ""))"
+        case .integer, .unsignedInteger, .double:
+            "\(article(json)): \(RouteConfiguration.ValueForm.text(ofNumber: json) ?? "")"
+        case .object, .array, .boolean, .null: article(json)
+        }
     }
 
     static func article(_ json: JSONValue) -> String {

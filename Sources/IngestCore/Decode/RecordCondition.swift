@@ -19,7 +19,7 @@ indirect enum RecordCondition: Sendable {
     }
 
     enum Side: Sendable {
-        case path([String])
+        case path(RecordPath)
         case values([Scalar])
     }
 
@@ -39,20 +39,23 @@ indirect enum RecordCondition: Sendable {
     /// - Throws: ``FetchPredicateError``; a description of what this language leaves out comes with `predicate.unsupported`.
     init(_ text: String) throws(ConditionError) {
         do {
-            try self.init(try FetchPredicate.parse(text))
+            let paths = try ConditionPaths(text)
+            try self.init(try FetchPredicate.parse(paths.text), paths)
         } catch let error as ConditionError {
             throw error
+        } catch let error as ExpressionError {
+            throw ConditionError(description: error.message)
         } catch {
             throw ConditionError(description: "\(error)")
         }
     }
 
-    private init(_ predicate: FetchPredicate) throws {
+    private init(_ predicate: FetchPredicate, _ paths: ConditionPaths) throws {
         switch predicate {
         case .constant(let flag): self = .constant(flag)
-        case .and(let parts): self = .and(try parts.map { try RecordCondition($0) })
-        case .or(let parts): self = .or(try parts.map { try RecordCondition($0) })
-        case .not(let part): self = .not(try RecordCondition(part))
+        case .and(let parts): self = .and(try parts.map { try RecordCondition($0, paths) })
+        case .or(let parts): self = .or(try parts.map { try RecordCondition($0, paths) })
+        case .not(let part): self = .not(try RecordCondition(part, paths))
         case .comparison(let comparison):
             if let quantifier = comparison.quantifier {
                 throw Self.unsupported(quantifier.rawValue.uppercased())
@@ -61,8 +64,8 @@ indirect enum RecordCondition: Sendable {
             if comparison.options.contains(.diacriticInsensitive) { throw Self.unsupported("[d]") }
             self = .comparison(
                 Comparison(
-                    left: try Self.side(comparison.left), relation: comparison.relation,
-                    right: try Self.side(comparison.right),
+                    left: try Self.side(comparison.left, paths), relation: comparison.relation,
+                    right: try Self.side(comparison.right, paths),
                     isCaseInsensitive: comparison.options.contains(.caseInsensitive)))
         }
     }
@@ -71,12 +74,12 @@ indirect enum RecordCondition: Sendable {
         ConditionError(description: "\(what) is not for records. Compare one field with values")
     }
 
-    private static func side(_ expression: FetchPredicate.Expression) throws -> Side {
+    private static func side(_ expression: FetchPredicate.Expression, _ paths: ConditionPaths) throws -> Side {
         switch expression {
         case .path(let path):
             if let function = path.function { throw unsupported("@\(function)") }
             if let root = path.root { throw unsupported("$\(root)") }
-            return .path(path.names)
+            return .path(paths.path(of: path.names))
         case .literal(let literal): return .values([try scalar(literal)])
         case .list(let expressions): return .values(try expressions.map(value))
         case .negated: return .values([try value(expression)])

@@ -22,6 +22,9 @@ package final class RecordSample {
         package var deadLetters = 0
     }
 
+    /// The reports of the routes about the records that were read last.
+    package private(set) var routes: [RouteUsage.Report] = []
+
     private let configuration: WorkerConfiguration
     private let model: ObjectModel
 
@@ -46,8 +49,12 @@ package final class RecordSample {
     ///   - body: called for each record with its number and line.
     /// - Throws: ``RecordFileError``, ``RouteError``.
     package func read(path: String, topic: String?, _ body: (RecordPlace, Outcome) -> Void) throws -> Counts {
-        let reader = try RecordFileReader(path: path, maximumRecordBytes: configuration.limits.maxRecordBytes)
+        let mapping = configuration.fileMapping(for: path)
+        let reader = try configuration.reader(of: path, mapping)
         let decoder = try decoder(path: path, topic: topic)
+        let usage = RouteUsage(decoder.routes)
+        decoder.usage = usage
+        defer { routes = usage.reports }
         let rows = reader.format == .csv ? try decoder.rowDecoder(columns: reader.columns, path: path) : nil
         let name = topic ?? ReplayEngine.topic(path)
         var counts = Counts()
@@ -82,7 +89,7 @@ package final class RecordSample {
             let event: ChangeSet
             if let rows {
                 if let fault = record.fault { throw fault }
-                event = try rows.decode(file)
+                event = try rows.decode(file, record)
             } else if record.fault == nil, DeadLetterLine.matches(file.value) {
                 let letter = try DeadLetterLine.letter(file.value, parser: letterParser)
                 event = try letter.withRecord { record throws(DecodeError) in try decoders.decode(record) }
@@ -119,15 +126,17 @@ package final class RecordSample {
     }
 
     /// Returns an outcome as a JSON object on one line.
-    package func json(_ place: RecordPlace, _ outcome: Outcome) -> String {
+    ///
+    /// - Parameter hasReason: whether a dead letter's reason is part of it, whose wording may change between versions.
+    package func json(_ place: RecordPlace, _ outcome: Outcome, hasReason: Bool = true) -> String {
         let head = "{\"record\":\(place.offset),\"line\":\(place.line.map { "\($0)" } ?? "null"),\"outcome\":"
         switch outcome {
         case .event(let event):
             return head + "\"event\",\"operations\":[\(event.operations.map(json).joined(separator: ","))]}"
         case .skipped(let reason): return head + "\"filtered\",\"reason\":\(JSONText.string(reason.rawValue))}"
         case .failed(let error):
-            return head + "\"deadLetter\",\"code\":\(JSONText.string(error.code)),"
-                + "\"reason\":\(JSONText.string(error.description))}"
+            let reason = hasReason ? ",\"reason\":\(JSONText.string(error.description))" : ""
+            return head + "\"deadLetter\",\"code\":\(JSONText.string(error.code))\(reason)}"
         }
     }
 

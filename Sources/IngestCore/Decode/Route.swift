@@ -22,38 +22,40 @@ struct Route {
     let isDrop: Bool
     let entity: Entity
     let verb: ObjectOperation.Kind?
-    let identity: RouteConfiguration.Identity?
-    let identityPath: [String]
+    /// The expression of the identity, or nil for the model's identity attribute.
+    let identity: RouteExpression?
     let identityPrefix: String?
-    let data: [String]
-    let typeField: [String]
-    let timeField: [String]
+    /// The relationships whose identities get the prefix, by index.
+    let prefixedReferences: Set<Int>
+    let data: RecordPath
+    let typeField: RouteExpression?
+    let timeField: RouteExpression?
     let properties: ObjectDecoder.PropertyTable
-    let constants: [ObjectOperation.AttributeValue]
-    let defaults: [ObjectOperation.AttributeValue]
-    let fields: [Field]
+    let made: RouteValues
     let splits: [RouteSplit]
     let values: ValueDecoding
+    /// Routes that make further objects of the record.
+    private(set) var also: [Route]
+    /// The place among all routes of a decoder, those of `also` behind their own.
+    private(set) var position = 0
     /// Whether the properties' keys and the constants say it all.
     let isPlain: Bool
-
-    /// A property whose value stands at a path of the record.
-    struct Field {
-        let name: String
-        let path: [String]
-        let property: ObjectDecoder.Property
-    }
+    /// The configuration, for reports.
+    let configuration: RouteConfiguration
 
     /// Resolves a route.
     ///
     /// - Parameters:
     ///   - place: names the topic or file in errors, as in "topic chat-events".
     ///   - takesColumns: whether columns of tables stand for properties, in the spellings of databases.
+    ///   - nullValues: the texts that stand for null.
     /// - Throws: ``RouteError``.
     init(
-        _ route: RouteConfiguration, model: ObjectModel, place: String, takesColumns: Bool = false
+        _ route: RouteConfiguration, model: ObjectModel, place: String, takesColumns: Bool = false,
+        nullValues: [String] = []
     ) throws(RouteError) {
         let resolver = RouteResolver(place: place, at: route.place)
+        configuration = route
         isDrop = route.verb == .drop
         // A dropped record has no entity; any stands in for it.
         entity = isDrop && route.entity.isEmpty ? model.entities[0] : try resolver.entity(route.entity, model)
@@ -64,39 +66,54 @@ struct Route {
         condition = try resolver.condition(route.condition, named: "where")
         filter = try resolver.condition(route.filter, named: "filter")
         verb = route.verb.flatMap { $0 == .delete ? .delete : $0 == .upsert ? .upsert : nil }
-        identity = route.identity
-        identityPath = if case .field(let field)? = route.identity { Self.path(field) } else { [] }
+        identity = try resolver.identity(route.identity)
         identityPrefix = route.identityPrefix
-        data = Self.path(route.data)
-        typeField = Self.path(route.typeField)
-        timeField = Self.path(route.timeField)
-        values = ValueDecoding(dates: route.dates)
-        constants = try resolver.values(route.constants, entity, what: "constant")
-        defaults = try resolver.values(route.defaults, entity, what: "default")
-        try resolver.check(aliases: route.aliases, entity)
-        var properties = Self.properties(route, entity, identityPath, takesColumns: takesColumns)
-        properties.forms = try resolver.forms(route.types, entity, model, names: properties)
-        splits = try route.splits.map { [entity] split throws(RouteError) in
-            try RouteSplit(split, parent: entity, model: model, place: place)
+        prefixedReferences = try resolver.references(route.prefixReferences, entity)
+        data = try resolver.path(route.data, for: "data")
+        typeField = try route.typeField.map { text throws(RouteError) in try resolver.expression(text, for: "typeField")
         }
-        for (index, split) in splits.enumerated() { properties.splits[split.field] = index }
+        timeField = try route.timeField.map { text throws(RouteError) in try resolver.expression(text, for: "timeField")
+        }
+        let pattern = try resolver.pattern(route.datePattern, zone: route.zone, for: "dates")
+        values = ValueDecoding(dates: route.dates, rules: ValueRules(nulls: nullValues, dates: pattern))
+        made = try resolver.values(
+            constants: route.constants, defaults: route.defaults, fields: route.fields, add: route.add,
+            remove: route.remove, entity, model)
+        try resolver.check(aliases: route.aliases, entity)
+        splits = try route.splits.map { [entity] split throws(RouteError) in
+            try RouteSplit(split, parent: entity, model: model, place: place, zone: route.zone)
+        }
+        let expressions = [identity, typeField, timeField].compactMap { $0 } + made.expressions
+        let used = expressions.flatMap(\.paths) + splits.map(\.path)
+        let keys = used.compactMap { [data] in data.isEmpty ? $0.firstKey : $0.relative(to: data)?.firstKey }
+        var properties = Self.properties(route, entity, used: keys, takesColumns: takesColumns)
+        for name in made.givenNames { properties.properties[name] = .ignored }
+        properties.forms = try resolver.forms(
+            route.types, patterns: route.typePatterns, zone: route.zone, entity, model, names: properties)
+        for (index, split) in splits.enumerated() {
+            // A key of the data, from the record's root or, as it once was read, from the data itself.
+            let inside = data.isEmpty ? split.path : split.path.relative(to: data) ?? split.path
+            if let key = inside.onlyKey { properties.splits[key, default: []].append(index) }
+        }
         self.properties = properties
-        fields = try resolver.fields(route.fields, entity)
-        isPlain = properties.isPlain && defaults.isEmpty && fields.isEmpty
+        also = try route.also.map { further throws(RouteError) in
+            try Route(further, model: model, place: place, takesColumns: takesColumns, nullValues: nullValues)
+        }
+        isPlain = properties.isPlain && made.isPlain && splits.isEmpty && prefixedReferences.isEmpty
     }
 
     /// Returns the meaning of each key of the data.
+    ///
+    /// - Parameter used: the first keys of the route's paths.
     private static func properties(
-        _ route: RouteConfiguration, _ entity: Entity, _ identityPath: [String], takesColumns: Bool
+        _ route: RouteConfiguration, _ entity: Entity, used: [String], takesColumns: Bool
     ) -> ObjectDecoder.PropertyTable {
         let ignoresUnknown = route.ignore.contains("*")
         let ignore = route.ignore.filter { $0 != "*" }
         var ignored = ignore
-        if route.data == nil {
-            ignored.append(RowDecoder.numberMember)
-            // The envelope's own members stand beside the properties.
-            ignored += [path(route.typeField).first, path(route.timeField).first, identityPath.first].compactMap { $0 }
-        }
+        if route.data == nil { ignored.append(RowDecoder.numberMember) }
+        // The fields that the route finds by its paths stand beside the properties.
+        ignored += used
         let known = Set(entity.propertyNames).union(route.aliases.keys)
         ignored = ignored.filter { !known.contains($0) } + ignore
         // Where the route says what the identity is, the data does not.
@@ -110,8 +127,23 @@ struct Route {
         return table
     }
 
-    static func path(_ text: String?) -> [String] {
-        text?.split(separator: ".").map { String($0) } ?? []
+    /// Numbers routes in their order.
+    static func numbered(_ routes: [Route], from next: inout Int) -> [Route] {
+        routes.map { route in
+            var route = route
+            route.position = next
+            next += 1
+            route.also = numbered(route.also, from: &next)
+            return route
+        }
+    }
+
+    /// The type that the record states, or nil.
+    func type(in scope: RouteScope) throws(DecodeError) -> String? {
+        guard let typeField else { return nil }
+        if let path = typeField.path { return scope.base.member(at: path)?.string }
+        guard case .text(let text) = try typeField.text(in: scope) else { return nil }
+        return text
     }
 
     /// Tells whether the route takes events of a type.
@@ -127,11 +159,6 @@ struct Route {
         }
         guard let condition else { return true }
         return fields.map { condition.holds(for: $0) } ?? false
-    }
-
-    /// Returns the identity that a record's number gives.
-    func rowIdentity(_ number: Int64) -> Value? {
-        identityValue(text: String(number), integer: number)
     }
 
     /// Puts the prefix before an identity and gives it the identity attribute's form; nil where it does not fit.
@@ -163,17 +190,5 @@ extension ObjectDecoder.PropertyTable {
                 properties[column] = .relationship(relationship.index)
             }
         }
-    }
-}
-
-extension JSONValue {
-    /// Follows a path of keys; nil where a step is missing.
-    func member(at path: [String]) -> JSONValue? {
-        var value = self
-        for key in path {
-            guard let next = value.member(named: key) else { return nil }
-            value = next
-        }
-        return value
     }
 }

@@ -28,11 +28,21 @@ struct RouteResolver {
         }
     }
 
-    /// Compiles constants or defaults.
+    /// Compiles constants or defaults: of attributes, and of relationships to one.
     func values(
-        _ scalars: [String: ConfigurationScalar], _ entity: Entity, what: String
-    ) throws(RouteError) -> [ObjectOperation.AttributeValue] {
-        try scalars.sorted { $0.key < $1.key }.map { name, scalar throws(RouteError) in
+        _ scalars: [String: ConfigurationScalar], _ entity: Entity, _ model: ObjectModel, what: String
+    ) throws(RouteError) -> (
+        attributes: [ObjectOperation.AttributeValue], links: [ObjectOperation.RelationshipValue]
+    ) {
+        var attributes: [ObjectOperation.AttributeValue] = []
+        var links: [ObjectOperation.RelationshipValue] = []
+        for (name, scalar) in scalars.sorted(by: { $0.key < $1.key }) {
+            if let relationship = entity.relationship(named: name), !relationship.isToMany {
+                let identity = model.entities[relationship.destinationIndex].identity
+                let value = try checked(scalar, identity.type, "\(entity.name).\(name)", what)
+                links.append(.init(relationship: relationship.index, change: .one(value)))
+                continue
+            }
             guard let attribute = entity.attribute(named: name), !attribute.isDerived else {
                 throw error("A \(what) of \(place) is for '\(name)', which is no stored attribute of \(entity.name).")
             }
@@ -41,12 +51,17 @@ struct RouteResolver {
                     "A \(what) of \(place) is for '\(name)', which tells the objects of \(entity.name) apart. "
                         + "Remove it, or use 'identity'.")
             }
-            guard let value = Self.value(scalar, for: attribute.type) else {
-                throw error(
-                    "The \(what) of \(place) for \(entity.name).\(name) has to be \(attribute.type.expectation).")
-            }
-            return ObjectOperation.AttributeValue(slot: attribute.slot, value: value)
+            let value = try checked(scalar, attribute.type, "\(entity.name).\(name)", what)
+            attributes.append(.init(slot: attribute.slot, value: value))
         }
+        return (attributes, links)
+    }
+
+    private func checked(
+        _ scalar: ConfigurationScalar, _ type: AttributeType, _ name: String, _ what: String
+    ) throws(RouteError) -> Value {
+        if let value = Self.value(scalar, for: type) { return value }
+        throw error("The \(what) of \(place) for \(name) has to be \(type.expectation).")
     }
 
     private static func value(_ scalar: ConfigurationScalar, for type: AttributeType) -> Value? {
@@ -61,11 +76,15 @@ struct RouteResolver {
 
     /// Compiles the forms of values: stated for properties, looked up by the keys that stand for them.
     func forms(
-        _ forms: [String: RouteConfiguration.ValueForm], _ entity: Entity, _ model: ObjectModel,
-        names: ObjectDecoder.PropertyTable
-    ) throws(RouteError) -> [String: RouteConfiguration.ValueForm] {
-        var byKey: [String: RouteConfiguration.ValueForm] = [:]
-        for (name, form) in forms.sorted(by: { $0.key < $1.key }) {
+        _ forms: [String: RouteConfiguration.ValueForm], patterns: [String: String], zone: String?, _ entity: Entity,
+        _ model: ObjectModel, names: ObjectDecoder.PropertyTable
+    ) throws(RouteError) -> [String: ValueReading] {
+        var readings = forms.mapValues { ValueReading.form($0) }
+        for (name, text) in patterns {
+            readings[name] = try pattern(text, zone: zone, for: "type of '\(name)'").map { .pattern($0) }
+        }
+        var byKey: [String: ValueReading] = [:]
+        for (name, form) in readings.sorted(by: { $0.key < $1.key }) {
             let type: AttributeType
             let isMeant: (ObjectDecoder.Property) -> Bool
             if let attribute = entity.attribute(named: name), !attribute.isDerived {
@@ -88,27 +107,12 @@ struct RouteResolver {
             }
             guard form.canBecome(type) else {
                 throw error(
-                    "The type '\(form.rawValue)' of \(place) for \(entity.name).\(name) cannot become "
+                    "The type '\(form.name)' of \(place) for \(entity.name).\(name) cannot become "
                         + "\(type.expectation). Use another one, or leave it out")
             }
             for (key, property) in names.properties.sorted where isMeant(property) { byKey[key] = form }
         }
         return byKey
-    }
-
-    /// Resolves properties whose values stand at paths of the record.
-    func fields(_ paths: [String: String], _ entity: Entity) throws(RouteError) -> [Route.Field] {
-        try paths.sorted { $0.key < $1.key }.map { name, path throws(RouteError) in
-            let property = ObjectDecoder.table(entity).properties[name]
-            switch property {
-            case .attribute?, .relationship?: break
-            default:
-                throw error(
-                    "A field of \(place) is for '\(name)', which \(entity.name) does not store, or which identifies it. "
-                        + "Its properties are: \(entity.propertyNames.joined(separator: ", "))")
-            }
-            return Route.Field(name: name, path: Route.path(path), property: property ?? .ignored)
-        }
     }
 
     func condition(_ text: String?, named key: String) throws(RouteError) -> RecordCondition? {

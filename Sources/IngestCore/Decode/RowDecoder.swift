@@ -16,20 +16,22 @@ package struct RowDecoder {
     private let route: Route
     private let columns: [Column]
     private let names: [String]
+    /// Decodes rows as records of JSON, where a route asks for more than columns.
+    private let decoder: EventDecoder
+    private let readsRecords: Bool
+    /// Whether a field with nothing in it is null, and not absent.
+    private let emptyIsNull: Bool
 
-    init(route: Route, model: ObjectModel, columns names: [String], path: String) throws(RouteError) {
-        guard route.condition == nil, route.filter == nil, route.splits.isEmpty, route.fields.isEmpty, !route.isDrop
-        else {
-            throw RouteError(
-                message:
-                    "The rows of \(path) have a route with 'where', 'filter', 'split', 'fields' or 'verb: drop', which are "
-                    + "for JSON. Leave them out, or turn the file into JSON lines.")
-        }
+    init(route: Route, decoder: EventDecoder, columns names: [String], path: String) throws(RouteError) {
+        let model = decoder.model
+        self.decoder = decoder
+        readsRecords = route.needsRecord || decoder.usage != nil
         self.route = route
+        emptyIsNull = route.values.rules?.nulls.contains([]) ?? false
         self.names = names
         let entity = route.entity
         columns = try names.map { name throws(RouteError) in
-            if route.identity == .field(name) { return .identity }
+            if let key = route.identity?.path?.onlyKey, key == name { return .identity }
             switch route.properties.properties[name] {
             case .ignored: return .ignored
             case .identity: return .identity
@@ -45,7 +47,7 @@ package struct RowDecoder {
                         "The column '\(name)' of \(path) stands for \(entity.name).\(relationship.name), which leads to "
                         + "many: one field cannot hold that. Add it to 'ignore'.")
             case nil:
-                if route.properties.ignoresUnknown { return .ignored }
+                if route.properties.ignoresUnknown || decoder.routes.count > 1 && route.needsRecord { return .ignored }
                 let hint =
                     ClosestName.find(name, among: entity.propertyNames).map { " Did you mean '\($0)'?" } ?? ""
                 throw RouteError(
@@ -59,13 +61,19 @@ package struct RowDecoder {
     /// Decodes a row.
     ///
     /// - Throws: ``DecodeError``.
-    package func decode(_ record: FileRecord) throws(DecodeError) -> ChangeSet {
+    package func decode(_ record: FileRecord, _ source: SourceRecord) throws(DecodeError) -> ChangeSet {
+        if readsRecords {
+            return try decodeRecord(Array(json(record, columns: names).utf8), source)
+        }
         let entity = route.entity
         var operation = ObjectOperation(route.verb ?? .upsert, entity: entity.index, identity: .null)
-        if route.identity == .row { operation.identity = route.rowIdentity(Int64(record.number)) ?? .null }
+        if route.identity?.variable == .row {
+            let number = Int64(record.number)
+            operation.identity = route.identityValue(text: String(number), integer: number) ?? .null
+        }
         for (index, column) in columns.enumerated() where index < record.fields.count {
             let field = record.fields[index]
-            if field.isAbsent { continue }
+            if field.isAbsent, !emptyIsNull { continue }
             guard let text = field.string, !text.utf8.contains(0) else {
                 throw DecodeError(
                     code: "json.utf8", "The field '\(names[index])' is not UTF-8 text. Save the file as UTF-8")
@@ -77,11 +85,16 @@ package struct RowDecoder {
                 code: "decode.missing_identity",
                 "The row has no identity. Give the route 'identity: $row' or the name of a column")
         }
-        if operation.kind == .upsert {
-            operation.attributes += route.constants
-            operation.setMissing(route.defaults)
-        }
+        if operation.kind == .upsert { route.made.complete(&operation) }
         return ChangeSet(operation)
+    }
+
+    /// Decodes a row that is written as JSON; the event copies what it keeps.
+    private func decodeRecord(_ json: [UInt8], _ source: SourceRecord) throws(DecodeError) -> ChangeSet {
+        let result = json.withUnsafeBytes { bytes in
+            Result { () throws(DecodeError) in try decoder.decodeRouted(try decoder.parse(bytes), source) }
+        }
+        return try result.get()
     }
 
     /// Gives the operation the value of one field.
@@ -91,8 +104,9 @@ package struct RowDecoder {
         switch column {
         case .ignored: break
         case .identity:
+            if isNull(text) { return }
             guard let identity = route.identityValue(text: text, integer: Int64(text)) else {
-                throw wrong(name, route.entity.identity)
+                throw wrong(name, route.entity.identity, text)
             }
             operation.identity = identity
         case .attribute(let attribute):
@@ -116,7 +130,7 @@ package struct RowDecoder {
         var output = "{\(JSONText.string(Self.numberMember)):\(record.number)"
         for (index, name) in names.enumerated() where index < record.fields.count {
             let field = record.fields[index]
-            guard !field.isAbsent, let text = field.string else { continue }
+            guard !field.isAbsent || emptyIsNull, let text = field.string else { continue }
             output += ",\(JSONText.string(name)):"
             switch index < columns.count ? columns[index] : .ignored {
             case .attribute(let attribute), .transient(let attribute): append(text, attribute, to: &output)
@@ -133,7 +147,9 @@ package struct RowDecoder {
         let isNumber = attribute.type.isNumeric && attribute.type != .decimal || attribute.type == .boolean
         if text.isEmpty, attribute.type != .string {
             output += "null"
-        } else if attribute.type == .date, route.values.dates != .iso8601, let number = Int64(text) {
+        } else if attribute.type == .date, route.values.dates != .iso8601, route.values.rules?.dates == nil,
+            let number = Int64(text)
+        {
             output += String(number)
         } else if isNumber, let value = attribute.type.value(fromText: text) {
             attribute.type.appendJSON(value, to: &output)
@@ -145,20 +161,34 @@ package struct RowDecoder {
     private func value(_ text: String, _ attribute: Attribute, _ name: String) throws(DecodeError) -> Value {
         if text.isEmpty, attribute.type != .string { return .null }
         if let form = route.properties.forms[name] {
-            guard let value = form.value(text: text, for: attribute.type) else { throw wrong(name, attribute) }
+            if isNull(text) { return .null }
+            guard let value = form.value(text: text, for: attribute.type) else { throw wrong(name, attribute, text) }
             return value
         }
-        if attribute.type == .date, route.values.dates != .iso8601 {
-            // Foreign units are numbers; the JSON rules turn them into instants.
-            guard let number = Int64(text), let value = route.values.date(number) else { throw wrong(name, attribute) }
-            return value
+        guard let value = route.values.value(text: text, for: attribute.type) else {
+            throw wrong(name, attribute, text)
         }
-        guard let value = attribute.type.value(fromText: text) else { throw wrong(name, attribute) }
         return value
     }
 
-    private func wrong(_ name: String, _ attribute: Attribute) -> DecodeError {
-        DecodeError(
-            code: "decode.type", "The field '\(name)' has to be \(route.values.expectation(attribute.type))")
+    private func isNull(_ text: String) -> Bool {
+        guard let rules = route.values.rules else { return false }
+        var text = text
+        return text.withUTF8 { rules.isNull($0) }
+    }
+
+    private func wrong(_ name: String, _ attribute: Attribute, _ text: String) -> DecodeError {
+        let expectation = route.properties.forms[name]?.expectation ?? route.values.expectation(attribute.type)
+        let shown = attribute.isSecret ? "" : ", not \(DecodeError.shownValue(text))"
+        return DecodeError(code: "decode.type", "The field '\(name)' has to be \(expectation)\(shown)")
+    }
+}
+
+extension Route {
+    /// Whether a row of a CSV file has to be read as a record, since the route looks at more than columns.
+    var needsRecord: Bool {
+        isDrop || condition != nil || filter != nil || !splits.isEmpty || !made.fields.isEmpty || !made.edits.isEmpty
+            || !also.isEmpty || !prefixedReferences.isEmpty || timeField != nil
+            || identity.map { $0.path == nil && $0.variable != .row } ?? false
     }
 }

@@ -58,16 +58,17 @@ public struct SourceRecord {
 
 /// Why a record is no event: a stable code and a description with a remedy.
 ///
-/// Names that stand in the record are shown cut short; values never are.
+/// Names that stand in the record are shown cut short. So are values that do not fit, unless the model marks the
+/// attribute as a secret.
 public struct DecodeError: CodedError, Equatable {
     /// The stable code, such as `decode.type`.
     public let code: String
-    /// The fault and its remedy, without any value of the record.
+    /// The fault and its remedy; of a value that does not fit the beginning, unless its attribute is a secret.
     public let message: String
     /// The message, which names the remedy.
     public var description: String { message }
 
-    /// Makes an error; the message must not hold a value of the record.
+    /// Makes an error; the message must not hold a value of an attribute that is a secret.
     public init(code: String, _ message: String) {
         self.code = code
         self.message = message
@@ -77,10 +78,22 @@ public struct DecodeError: CodedError, Equatable {
         self.init(code: error.code, error.description)
     }
 
+    /// Shows the beginning of a value: 24 characters, control characters left out.
+    static func shownValue(_ text: String) -> String {
+        let cleaned = text.unicodeScalars.lazy.filter { $0.value >= 0x20 && $0.value != 0x7f }.prefix(25)
+        let begin = String(String.UnicodeScalarView(cleaned.prefix(24)))
+        return cleaned.count > 24 ? "'\(begin)…'" : "'\(begin)'"
+    }
+
     /// Shows a name that a record states: cut to 60 characters, control characters left out.
     static func shown(_ name: String) -> String {
         let cleaned = name.unicodeScalars.filter { $0.value >= 0x20 && $0.value != 0x7f }
         let text = String(String.UnicodeScalarView(cleaned.prefix(60)))
         return cleaned.count > 60 ? "'\(text)…'" : "'\(text)'"
     }
+}
+
+extension Attribute {
+    /// Tells whether messages must not show values: the model's `info` has `secret: "true"`.
+    var isSecret: Bool { info["secret"].map { ["true", "yes", "1"].contains($0.lowercased()) } ?? false }
 }

@@ -4,6 +4,14 @@ import ObjectGraph
 struct ValueDecoding {
     /// The unit in which dates are written.
     var dates = RouteConfiguration.DateFormat.iso8601
+    /// The further rules of a topic, a file or a route; nil in most decoders.
+    var rules: ValueRules?
+
+    /// Tells whether a value is null, or a text that stands for it.
+    func isNull(_ json: JSONValue) -> Bool {
+        if let rules, let text = json.utf8 { return rules.isNull(text) }
+        return json.isNull
+    }
 
     /// Returns the stored form of a value, or nil where it is of the wrong kind.
     func value(_ json: JSONValue, for type: AttributeType) -> Value? {
@@ -19,13 +27,13 @@ struct ValueDecoding {
     }
 
     private func value(utf8 bytes: UnsafeBufferPointer<UInt8>, for type: AttributeType) -> Value? {
+        if let rules, rules.isNull(bytes) { return .null }
         switch type {
         case .string, .uri:
             // NUL ends a text for most readers of a store.
             return UnsafeRawBufferPointer(bytes).hasNUL ? nil : .text(JSONValue.text(bytes))
         case .date:
-            guard dates == .iso8601 else { return nil }
-            return Timestamp.microseconds(utf8: bytes).map { .integer($0) }
+            return instant(utf8: bytes).map { .integer($0) }
         case .uuid: return UUIDText.bytes(utf8: bytes).map { .blob($0) }
         case .decimal: return DecimalText.canonical(JSONValue.text(bytes)).map { .text($0) }
         case .binary: return Base64Text.bytes(JSONValue.text(bytes)).map { .blob($0) }
@@ -54,7 +62,7 @@ struct ValueDecoding {
     private func value(double number: Double, for type: AttributeType) -> Value? {
         switch type {
         case .boolean: nil
-        case .date: Int64(exactly: number).flatMap(date)
+        case .date: dates.unit.flatMap { $0.microseconds(ofNumber: number) }.map { .integer($0) }
         case .transformable: .text("\(number)")
         default: type.value(fromDouble: number)
         }
@@ -70,15 +78,22 @@ struct ValueDecoding {
 
     /// Returns the instant that a number of the unit means, or nil where it does not fit.
     func date(_ number: Int64) -> Value? {
-        let factor: Int64
-        switch dates {
-        case .iso8601: return nil
-        case .seconds: factor = 1_000_000
-        case .milliseconds: factor = 1000
-        case .microseconds: factor = 1
-        }
-        let (microseconds, overflows) = number.multipliedReportingOverflow(by: factor)
-        return overflows ? nil : .integer(microseconds)
+        dates.unit.flatMap { $0.microseconds(number) }.map { .integer($0) }
+    }
+
+    /// Returns the instant that a text means in the form that dates have, or nil where it has another.
+    private func instant(utf8 bytes: UnsafeBufferPointer<UInt8>) -> Int64? {
+        if let pattern = rules?.dates { return pattern.microseconds(utf8: bytes) }
+        if let unit = dates.unit { return unit.microseconds(utf8: bytes) }
+        return Timestamp.microseconds(utf8: bytes)
+    }
+
+    /// Returns the stored form of a text that is not JSON, such as a CSV field; nil where it does not fit.
+    func value(text: String, for type: AttributeType) -> Value? {
+        var text = text
+        if let rules, text.withUTF8({ rules.isNull($0) }) { return .null }
+        guard type == .date, dates != .iso8601 || rules?.dates != nil else { return type.value(fromText: text) }
+        return text.withUTF8 { instant(utf8: $0) }.map { .integer($0) }
     }
 
     private func serialized(_ json: JSONValue) -> Value {
@@ -91,8 +106,21 @@ struct ValueDecoding {
     func expectation(_ type: AttributeType) -> String {
         switch type {
         case .string, .uri: "\(type.expectation) without NUL characters"
+        case .date where rules?.dates != nil: "a date of the form \(rules?.dates?.text ?? "")"
         case .date where dates != .iso8601: "a number of \(dates.rawValue) since 1970"
         default: type.expectation
+        }
+    }
+}
+
+extension RouteConfiguration.DateFormat {
+    /// The unit of dates that are counts, or nil.
+    var unit: TimeUnit? {
+        switch self {
+        case .iso8601: nil
+        case .seconds: .seconds
+        case .milliseconds: .milliseconds
+        case .microseconds: .microseconds
         }
     }
 }

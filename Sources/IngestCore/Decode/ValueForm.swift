@@ -26,7 +26,7 @@ extension RouteConfiguration.ValueForm {
     /// Returns the stored form of a value of this form, or nil where it is of another form or does not fit.
     func value(_ json: JSONValue, for type: AttributeType) -> Value? {
         if let unit {
-            return Self.whole(json).flatMap(unit.microseconds).flatMap { ConnectValues.instant($0, for: type) }
+            return Self.instant(json, unit).flatMap { ConnectValues.instant($0, for: type) }
         }
         switch self {
         case .text: return json.string.flatMap { $0.utf8.contains(0) ? nil : type.value(fromText: $0) }
@@ -45,7 +45,18 @@ extension RouteConfiguration.ValueForm {
     /// Returns the stored form of a CSV field, or nil where it does not fit.
     func value(text: String, for type: AttributeType) -> Value? {
         guard let unit else { return type.value(fromText: text) }
-        return Int64(text).flatMap(unit.microseconds).flatMap { ConnectValues.instant($0, for: type) }
+        var text = text
+        return text.withUTF8 { unit.microseconds(utf8: $0) }.flatMap { ConnectValues.instant($0, for: type) }
+    }
+
+    /// Returns the instant that a count means, written as a number or as text, with a fraction or without.
+    private static func instant(_ json: JSONValue, _ unit: TimeUnit) -> Int64? {
+        switch json.kind {
+        case .integer: json.int64.flatMap { unit.microseconds($0) }
+        case .double: json.double.flatMap { unit.microseconds(ofNumber: $0) }
+        case .string: json.utf8.flatMap { unit.microseconds(utf8: $0) }
+        default: nil
+        }
     }
 
     private static func whole(_ json: JSONValue) -> Int64? {

@@ -14,6 +14,7 @@ struct CSVScanner: RecordScanner {
     }
 
     private let delimiter: UInt8
+    private let quote: UInt8
     /// The number of columns; nil while the header row is read.
     var columnCount: Int?
 
@@ -31,8 +32,9 @@ struct CSVScanner: RecordScanner {
     /// The most columns that a header may have.
     static let maximumColumns = 16_384
 
-    init(delimiter: CSVDelimiter) {
+    init(delimiter: CSVDelimiter, quote: CSVQuote = .double) {
         self.delimiter = delimiter.rawValue
+        self.quote = quote.rawValue
     }
 
     mutating func scan(_ window: ByteWindow) throws(ScanError) -> ScannedRecord? {
@@ -61,7 +63,7 @@ struct CSVScanner: RecordScanner {
         guard record.availableBytes == record.totalBytes else { return .none }
         let row = UnsafePointer(window.base + record.start)
         guard spans.contains(where: \.hasDoubledQuotes) else { return CSVFields(spans: spans, row: row, undone: nil) }
-        return undone.undo(spans, row: row, rowBytes: record.availableBytes)
+        return undone.undo(spans, row: row, rowBytes: record.availableBytes, quote: quote)
     }
 
     /// Forgets the fields of the row before, which had to last until they were asked for.
@@ -80,9 +82,10 @@ struct CSVScanner: RecordScanner {
             let byte = base[cursor]
             switch state {
             case .fieldStart:
-                beginField(at: cursor - window.start, isQuoted: byte == 0x22)
+                let isQuoted = byte == quote && quote != 0
+                beginField(at: cursor - window.start, isQuoted: isQuoted)
                 // An unquoted byte is looked at again in its own state.
-                if byte == 0x22 { cursor += 1 }
+                if isQuoted { cursor += 1 }
                 continue
             case .unquoted:
                 cursor = Self.endOfText(base, cursor, end, delimiter)
@@ -90,7 +93,7 @@ struct CSVScanner: RecordScanner {
                 if base[cursor] == 0x0A { return cursor }
                 endField(window, at: cursor)
             case .quoted:
-                if byte == 0x22 { state = .quote } else if byte == 0x0A { lineBreaksInRow += 1 }
+                if byte == quote { state = .quote } else if byte == 0x0A { lineBreaksInRow += 1 }
             case .quote, .quoteReturn, .afterQuote:
                 if byte == 0x0A { return cursor }
                 stepAfterQuote(byte, window, at: cursor)
@@ -117,7 +120,7 @@ struct CSVScanner: RecordScanner {
 
     private mutating func stepAfterQuote(_ byte: UInt8, _ window: ByteWindow, at index: Int) {
         switch (state, byte) {
-        case (.quote, 0x22):
+        case (.quote, quote):
             field.hasDoubledQuotes = true
             state = .quoted
         case (_, delimiter): endField(window, at: index)

@@ -39,4 +39,13 @@ public enum CSVDelimiter: UInt8, Sendable, CaseIterable {
     case comma = 0x2C
     case semicolon = 0x3B
     case tab = 0x09
+    case pipe = 0x7C
+}
+
+/// The character around the fields of a CSV row that hold delimiters, quotes or line breaks.
+public enum CSVQuote: UInt8, Sendable, CaseIterable {
+    case double = 0x22
+    case single = 0x27
+    /// No character; NUL, which no text holds, stands for it.
+    case none = 0
 }

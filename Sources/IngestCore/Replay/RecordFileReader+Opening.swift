@@ -22,6 +22,27 @@ extension RecordFileReader {
         }
     }
 
+    /// Returns the delimiter that the header row suggests, leaving the window's cursor where it is.
+    static func usualDelimiter(
+        _ window: ByteWindow, _ source: any ByteSource, _ quote: CSVQuote
+    ) throws(RecordFileError) -> CSVDelimiter {
+        let limit = min(sniffedBytes, window.maximumRecordBytes)
+        while true {
+            var isQuoted = false
+            var hasSemicolon = false
+            for index in window.start..<window.end {
+                let byte = window.base[index]
+                if byte == quote.rawValue, quote != .none { isQuoted.toggle() }
+                if isQuoted { continue }
+                if byte == CSVDelimiter.comma.rawValue { return .comma }
+                if byte == CSVDelimiter.semicolon.rawValue { hasSemicolon = true }
+                if byte == 0x0A, index > window.start { return hasSemicolon ? .semicolon : .comma }
+            }
+            if window.isAtEnd || window.end - window.start >= limit { return hasSemicolon ? .semicolon : .comma }
+            try window.fill(from: source)
+        }
+    }
+
     /// Reads the names of the columns out of a header row.
     static func columnNames(
         _ header: ScannedRecord, _ fields: CSVFields, path: String

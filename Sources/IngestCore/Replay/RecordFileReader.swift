@@ -36,13 +36,15 @@ public final class RecordFileReader {
     /// - Parameters:
     ///   - path: the file's path; `-` reads standard input.
     ///   - format: nil tells it by the path's extension, then by the first byte.
-    ///   - delimiter: between CSV fields; nil is a tab for `.tsv` and a comma for all else.
+    ///   - delimiter: between CSV fields; nil is a tab for `.tsv` and a comma for all else. A header row with semicolons
+    ///     and no comma means semicolons.
+    ///   - quote: around CSV fields that hold delimiters.
     ///   - maximumRecordBytes: longer records are delivered cut to 64 KiB and marked; 64 bytes to 1 GiB.
     ///   - bufferBytes: the memory to start with; it grows to the longest record.
     /// - Throws: where the file cannot be read, or its header row cannot be used.
     public init(
         path: String, format: RecordFileFormat? = nil, delimiter: CSVDelimiter? = nil,
-        maximumRecordBytes: Int = 16 << 20, bufferBytes: Int = 256 << 10
+        quote: CSVQuote = .double, maximumRecordBytes: Int = 16 << 20, bufferBytes: Int = 256 << 10
     ) throws(RecordFileError) {
         self.path = path
         file = try FileByteSource(path: path)
@@ -69,8 +71,9 @@ public final class RecordFileReader {
         case .jsonLines: scanner = JSONLinesScanner()
         case .jsonArray: scanner = JSONArrayScanner()
         case .csv:
-            let usual: CSVDelimiter = RecordFileFormat.fileExtension(of: path) == "tsv" ? .tab : .comma
-            scanner = CSVScanner(delimiter: delimiter ?? usual)
+            let isTabbed = RecordFileFormat.fileExtension(of: path) == "tsv"
+            let usual = isTabbed ? .tab : try Self.usualDelimiter(window, source, quote)
+            scanner = CSVScanner(delimiter: delimiter ?? usual, quote: quote)
         }
         if self.format == .csv { try readHeader() }
     }

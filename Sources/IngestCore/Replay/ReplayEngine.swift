@@ -66,9 +66,10 @@ package final class ReplayEngine {
     ///   - restarts: forgets the position: every record is applied again, which changes nothing where nothing changed.
     /// - Throws: ``RecordFileError``, ``RouteError``, `StoreError`, ``IngestPipeline/Halt``.
     package func replay(path: String, mapping: FileConfiguration? = nil, restarts: Bool = false) throws -> FileResult {
-        let reader = try RecordFileReader(path: path, maximumRecordBytes: configuration.limits.maxRecordBytes)
+        let mapping = mapping ?? configuration.fileMapping(for: path)
+        let reader = try configuration.reader(of: path, mapping)
         let topic = Self.topic(path)
-        let decode = try decoder(for: reader, mapping ?? configuration.fileMapping(for: path))
+        let decode = try decoder(for: reader, mapping)
         let known = try pipeline.writer.store.read { try $0.positions() }.first { $0.topic == topic }
         pipeline.begin(topic: topic, partition: 0, at: known?.nextOffset)
         let start = restarts ? 0 : startRecord(reader, known)
@@ -160,7 +161,7 @@ package final class ReplayEngine {
         let rows = try decoder.rowDecoder(columns: reader.columns, path: reader.path)
         return { file, record throws(DecodeError) in
             if let fault = record.fault { throw fault }
-            return try rows.decode(file)
+            return try rows.decode(file, record)
         }
     }
 
@@ -180,9 +181,26 @@ package final class ReplayEngine {
 
 extension WorkerConfiguration {
     /// Returns how the configuration says that a file is read: the first entry of `files` that its name matches.
+    ///
+    /// A pattern with folders is compared with as many folders before the name, and `*` stays within one.
     func fileMapping(for path: String) -> FileConfiguration? {
-        let name = URL(fileURLWithPath: path).lastPathComponent
-        return files.first { NamePattern.matches($0.match, name) }
+        let parts = URL(fileURLWithPath: path).standardizedFileURL.path.split(separator: "/")
+        return files.first { file in
+            let patterns = file.match.split(separator: "/")
+            guard patterns.count <= parts.count else { return false }
+            return zip(patterns, parts.suffix(patterns.count)).allSatisfy {
+                NamePattern.matches(String($0), String($1))
+            }
+        }
+    }
+
+    /// Opens a file as its mapping says.
+    ///
+    /// - Throws: ``RecordFileError``.
+    func reader(of path: String, _ mapping: FileConfiguration?) throws(RecordFileError) -> RecordFileReader {
+        try RecordFileReader(
+            path: path, delimiter: mapping?.delimiter, quote: mapping?.quote ?? .double,
+            maximumRecordBytes: limits.maxRecordBytes)
     }
 }
 

@@ -29,8 +29,9 @@ package final class ReplaySender {
     ///
     /// - Throws: ``RecordFileError``, ``RouteError``, `KafkaError`.
     package func send(path: String) throws -> Int {
-        let reader = try RecordFileReader(path: path, maximumRecordBytes: configuration.limits.maxRecordBytes)
-        let decoder = try configuration.decoder(of: configuration.fileMapping(for: path), place: path, model: model)
+        let mapping = configuration.fileMapping(for: path)
+        let reader = try configuration.reader(of: path, mapping)
+        let decoder = try configuration.decoder(of: mapping, place: path, model: model)
         let rows = reader.format == .csv ? try decoder.rowDecoder(columns: reader.columns, path: path) : nil
         var progress = Recurrence(everySeconds: 0.1)
         var hasMore = true
@@ -45,7 +46,7 @@ package final class ReplaySender {
                         remedy: "Raise the limit, or take the record out")
                 }
                 let source = ReplayEngine.record(file, topic: ReplayEngine.topic(path), isCSV: rows != nil)
-                let event = rows.map { rows in try? rows.decode(file) } ?? (try? decoder.decode(source))
+                let event = rows.map { rows in try? rows.decode(file, source) } ?? (try? decoder.decode(source))
                 let value = rows.map { [UInt8]($0.json(file, columns: reader.columns).utf8) } ?? [UInt8](file.value)
                 let record = ProducerRecord(topic: topic, key: event.flatMap(key), value: value)
                 try producer.enqueue(record, makingRoom: flush)

@@ -13,7 +13,7 @@ final class UndoneQuotes {
     }
 
     /// Returns the row's fields, with each doubled quote as one.
-    func undo(_ spans: [CSVFields.Span], row: UnsafePointer<UInt8>, rowBytes: Int) -> CSVFields {
+    func undo(_ spans: [CSVFields.Span], row: UnsafePointer<UInt8>, rowBytes: Int, quote: UInt8) -> CSVFields {
         if capacity < rowBytes {
             memory.deallocate()
             capacity = max(rowBytes, capacity * 2)
@@ -23,7 +23,7 @@ final class UndoneQuotes {
         var used = 0
         for index in spans.indices where spans[index].hasDoubledQuotes {
             let first = used
-            copy(row + Int(spans[index].offset), Int(spans[index].count), &used)
+            copy(row + Int(spans[index].offset), Int(spans[index].count), quote, &used)
             spans[index].offset = UInt32(truncatingIfNeeded: first)
             spans[index].count = UInt32(truncatingIfNeeded: used - first)
             spans[index].isUndone = true
@@ -31,13 +31,13 @@ final class UndoneQuotes {
         return CSVFields(spans: spans, row: row, undone: memory)
     }
 
-    private func copy(_ text: UnsafePointer<UInt8>, _ count: Int, _ used: inout Int) {
+    private func copy(_ text: UnsafePointer<UInt8>, _ count: Int, _ quote: UInt8, _ used: inout Int) {
         var position = 0
         while position < count {
             let byte = text[position]
             memory[used] = byte
             used += 1
-            position += byte == 0x22 && position + 1 < count && text[position + 1] == 0x22 ? 2 : 1
+            position += byte == quote && position + 1 < count && text[position + 1] == quote ? 2 : 1
         }
     }
 }

@@ -72,7 +72,17 @@ import Testing
         #expect(try decoder(nil, [drop]).event(TestRecord(Records.change("t"))).operations.isEmpty)
         let unknown = Records.change("t", source: Records.source(table: "unheard_of"))
         #expect(try decoder().failure(unknown)?.code == "decode.unknown_entity")
-        #expect(try decoder().failure(Records.change("m"))?.code == "decode.operation")
+        #expect(try decoder().failure(Records.change("x"))?.code == "decode.operation")
+    }
+
+    @Test(arguments: [
+        Records.change("m"), "{\"status\":\"BEGIN\",\"id\":\"571\",\"event_count\":null,\"data_collections\":null}",
+        "{\"status\":\"END\",\"id\":\"571\",\"event_count\":2,\"data_collections\":[]}",
+    ])
+    func `messages and the marks of transactions are passed over`(record: String) throws {
+        let decoder = try decoder()
+        #expect(try decoder.shown(record).isEmpty)
+        #expect(decoder.decoder.skipReason == .control)
     }
 
     @Test func `what is no envelope is refused with a remedy`() throws {

@@ -12,12 +12,16 @@ import Testing
         var shown: [[String]] = []
         while try reader.next({ record in
             do throws(DecodeError) {
-                shown.append(decoder.model.shown(try rows.decode(record)))
+                shown.append(decoder.model.shown(try rows.decode(record, source(record))))
             } catch {
                 shown.append([error.code, error.description])
             }
         }) {}
         return shown
+    }
+
+    private func source(_ record: FileRecord) -> SourceRecord {
+        ReplayEngine.record(record, topic: "file:/data/rows.csv", isCSV: true)
     }
 
     private func open(
@@ -86,7 +90,7 @@ import Testing
             found.map { $0[0] } == [
                 "upsert WorkOrder w1 happenedAt=1970-01-01T00:00:01Z", "decode.type", "decode.type",
             ])
-        #expect(found[1][1] == "The field 'happenedAt' has to be a number of milliseconds since 1970")
+        #expect(found[1][1] == "The field 'happenedAt' has to be a number of milliseconds since 1970, not '2026-01-01'")
     }
 
     @Test(arguments: [
@@ -97,7 +101,8 @@ import Testing
     func `says which field is wrong`(text: String, code: String, part: String) throws {
         let found = try #require(try rows(text).first)
         #expect(found[0] == code)
-        #expect(found[1].contains(part) && !found[1].contains("S3CRET"), "\(found[1])")
+        #expect(found[1].contains(part), "\(found[1])")
+        #expect(found[1].contains("S3CRET") == (code == "decode.type"), "\(found[1])")
     }
 
     @Test(arguments: [
@@ -148,7 +153,7 @@ import Testing
         let (decoder, rows, reader) = try open(folder.write("rows.csv", text), change)
         while try reader.next({ record in
             let json = rows.json(record, columns: reader.columns)
-            let (sent, read) = (try decoder.shown(json), decoder.model.shown(try rows.decode(record)))
+            let (sent, read) = (try decoder.shown(json), decoder.model.shown(try rows.decode(record, source(record))))
             #expect(sent == read, "\(json)")
         }) {}
         #expect(reader.recordNumber > 0)

@@ -36,4 +36,12 @@ import Testing
         #expect(configuration.fileMapping(for: "a.csv")?.match == "a.*")
         #expect(configuration.fileMapping(for: "a/b.csv") == nil)
     }
+
+    @Test func `a pattern with folders looks at as many folders`() {
+        var configuration = WorkerConfiguration()
+        configuration.files = [FileConfiguration(match: "general/*.json"), FileConfiguration(match: "*/x/*.json")]
+        #expect(configuration.fileMapping(for: "/export/general/2026-01-02.json")?.match == "general/*.json")
+        #expect(configuration.fileMapping(for: "/export/x/2026-01-02.json")?.match == "*/x/*.json")
+        #expect(configuration.fileMapping(for: "/export/general/old/2026-01-02.json") == nil)
+    }
 }

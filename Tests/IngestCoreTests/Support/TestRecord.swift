@@ -51,10 +51,11 @@ struct TestDecoder {
 
     init(
         _ model: ObjectModel, format: EventFormat = .cloudevents, routes: [RouteConfiguration] = [],
-        limits: LimitConfiguration = LimitConfiguration()
+        limits: LimitConfiguration = LimitConfiguration(), nullValues: [String] = []
     ) throws {
         self.model = model
-        decoder = try EventDecoder(model: model, format: format, routes: routes, place: "topic events", limits: limits)
+        decoder = try EventDecoder(
+            model: model, format: format, routes: routes, place: "topic events", limits: limits, nullValues: nullValues)
     }
 
     func event(_ record: TestRecord) throws -> ChangeSet { try record.deliver { try decoder.decode($0) } }

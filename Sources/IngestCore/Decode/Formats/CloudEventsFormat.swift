@@ -12,10 +12,43 @@ struct CloudEventsFormat: RecordFormat {
     func decode(
         _ value: UnsafeRawBufferPointer, _ record: SourceRecord, _ decoder: EventDecoder
     ) throws(DecodeError) -> ChangeSet {
-        if let envelope = try binaryEnvelope(record, decoder) {
-            return try decodeData(try decoder.parse(value), envelope, record, decoder)
+        let contentType = Self.contentType(record)
+        if contentType?.hasPrefix("application/cloudevents-batch") ?? false {
+            throw DecodeError(
+                code: "decode.content_type",
+                "A batch of CloudEvents is not supported. Send each event in a record of its own")
+        }
+        // A record whose content is a whole event is structured, whatever its other headers are.
+        if !(contentType?.hasPrefix("application/cloudevents") ?? false),
+            let envelope = try binaryEnvelope(record, decoder)
+        {
+            return try decodeData(try data(value, contentType, decoder), envelope, record, decoder)
         }
         return try decodeStructured(try decoder.object(try decoder.parse(value)), record, decoder)
+    }
+
+    /// The content type that the record's headers state, in lower case and without parameters; nil for JSON and for none.
+    private static func contentType(_ record: SourceRecord) -> String? {
+        if record.headers.isEmpty { return nil }
+        let header = record.headers.last { $0.name == "content-type" || $0.name == "ce_datacontenttype" }
+        guard let value = header?.value, !value.elementsEqual("application/json".utf8) else { return nil }
+        let text = String(decoding: value, as: UTF8.self).lowercased()
+        return text.split(separator: ";").first.map { String($0.filter { !$0.isWhitespace }) }
+    }
+
+    /// Reads the data of the binary mode: JSON by whatever name.
+    private func data(
+        _ value: UnsafeRawBufferPointer, _ contentType: String?, _ decoder: EventDecoder
+    ) throws(DecodeError) -> JSONValue {
+        do throws(DecodeError) {
+            return try decoder.parse(value)
+        } catch {
+            guard let contentType, !contentType.hasSuffix("json") else { throw error }
+            throw DecodeError(
+                code: "decode.content_type",
+                "The event's content type \(DecodeError.shown(contentType)) is not known, and its data is no JSON. Send the "
+                    + "data as application/json")
+        }
     }
 
     /// A CloudEvent says in its data what it deletes.
@@ -126,6 +159,10 @@ struct CloudEventsFormat: RecordFormat {
         if let route = decoder.routes.first(where: {
             $0.takes(type: envelope.type.text) && $0.takes(record, fields: data)
         }) {
+            if let usage = decoder.usage {
+                let scope = RouteScope(record, root: data, keys: decoder.keys)
+                usage.count(route, scope, fields: scope, data: data)
+            }
             return try decoder.decode(
                 data, route, type: envelope.type.text, time: envelope.time, record, subject: envelope.subject)
         }
@@ -135,8 +172,9 @@ struct CloudEventsFormat: RecordFormat {
         let identity = envelope.subject.flatMap { entity.identityValue(fromText: $0) } ?? .null
         var event = ChangeSet([])
         _ = try decoder.objects.decode(
-            data, entity: entity, kind: type.verb, ObjectDecoder.Circumstances(time: envelope.time),
-            identity: identity, into: &event.operations)
+            data, entity: entity, kind: type.verb,
+            ObjectDecoder.Circumstances(time: envelope.time, values: decoder.values), identity: identity,
+            into: &event.operations)
         return event
     }
 }

@@ -11,18 +11,6 @@ extension EventFormat {
 struct DebeziumFormat: RecordFormat {
     let takesColumns = true
 
-    /// The members of an envelope besides its rows, copied out of the parser's memory.
-    private struct Change {
-        var isDeletion: Bool
-        var isTruncation = false
-        var time: Int64?
-        var table: String?
-        /// The table behind its schema's or database's name.
-        var qualifiedTables: [String] = []
-
-        func isOf(_ wanted: String) -> Bool { table == wanted || qualifiedTables.contains(wanted) }
-    }
-
     /// A null value follows a deletion, for compaction alone.
     func decodeTombstone(_ record: SourceRecord, _ decoder: EventDecoder) throws(DecodeError) -> ChangeSet {
         decoder.skipped(.tombstone)
@@ -36,67 +24,19 @@ struct DebeziumFormat: RecordFormat {
         let (envelope, schema) = EventDecoder.unwrapped(try decoder.object(root))
         // A null payload is a null value in the wrapper: the tombstone behind a deletion.
         if envelope.isNull { return decoder.skipped(.tombstone) }
-        var change = try Self.change(envelope)
-        let side: StaticString = change.isDeletion ? "before" : "after"
-        let row = envelope.member(side).flatMap { $0.isNull ? nil : $0 }
-        let fields = row?.kind == .object ? row : nil
-        let route = decoder.routes.first { route in
-            route.table.map(change.isOf) ?? true && route.takes(type: change.table)
-                && route.takes(record, fields: fields)
-        }
-        if let route {
-            if route.isDrop { return decoder.skipped(.drop) }
-            // Of a deleted row the database may tell no more than the key, so a deletion meets no filter.
-            if !change.isDeletion, let filter = route.filter, let fields, !filter.holds(for: fields) {
-                return decoder.skipped(.filter)
-            }
-            if let time = try decoder.time(of: envelope, route) { change.time = time }
-        }
-        if change.isTruncation {
-            var operation = ObjectOperation(
-                .truncate, entity: try entity(of: change, route, decoder).index, identity: .null)
-            operation.time = change.time
-            return ChangeSet(operation)
-        }
-        guard let fields else {
-            guard change.isDeletion, row == nil else { throw Self.noRow(side) }
-            return try decodeDeletionByKey(change, route, record, decoder)
-        }
-        let rowSchema = SchemaFields(SchemaFields.schema(of: side, in: schema))
-        return try decode(fields, change, route, envelope, record, rowSchema, decoder)
-    }
-
-    private func decode(
-        _ fields: JSONValue, _ change: Change, _ route: Route?, _ envelope: JSONValue, _ record: SourceRecord,
-        _ schema: SchemaFields?, _ decoder: EventDecoder
-    ) throws(DecodeError) -> ChangeSet {
-        let entity = try entity(of: change, route, decoder)
-        let circumstances = ObjectDecoder.Circumstances(
-            time: change.time, values: route?.values ?? ValueDecoding(), takesNumbersForTexts: true)
-        let row = ObjectDecoder.Row(
-            entity: entity, kind: change.isDeletion ? .delete : route?.verb ?? .upsert, circumstances: circumstances,
-            table: route?.properties ?? decoder.columns[entity.index], schema: schema, leavesOutUnavailable: true)
-        if let route {
-            let identity = try decoder.routedIdentity(route, fields, record, nil)
-            return try decoder.decode(fields, row, route, root: envelope, identity: identity)
-        }
-        var event = ChangeSet([])
-        var (operation, _) = try decoder.objects.read(fields, row, connect: decoder.connect, into: &event.operations)
-        try decoder.objects.finish(&operation, entity: entity, circumstances)
-        event.operations.append(operation)
-        return event
-    }
-
-    private func entity(
-        of change: Change, _ route: Route?, _ decoder: EventDecoder
-    ) throws(DecodeError) -> Entity {
-        if let route { return route.entity }
-        guard let table = change.table else {
-            throw DecodeError(
-                code: "decode.envelope",
-                "The change event's 'source' names no table and no route takes it. Add a route with 'entity'")
-        }
-        return decoder.model.entities[try decoder.tables.resolve(table)]
+        guard let kind = try Self.kind(envelope) else { return decoder.skipped(.control) }
+        let side: StaticString = kind == .upsert ? "after" : "before"
+        let source = envelope.member("source")
+        var change = RowChange(
+            kind: kind, row: envelope.member(side).flatMap { $0.isNull ? nil : $0 }, envelope: envelope,
+            missingRow: Self.noRow(side))
+        change.time = source.flatMap(Self.time) ?? Self.time(envelope)
+        change.table = source?.member("table")?.string ?? source?.member("collection")?.string
+        change.name(in: source?.member("schema")?.string)
+        change.name(in: source?.member("db")?.string)
+        change.schema = SchemaFields(SchemaFields.schema(of: side, in: schema))
+        change.leavesOutUnavailable = true
+        return try decoder.decode(change, record)
     }
 
     private static func noRow(_ side: StaticString) -> DecodeError {
@@ -108,34 +48,32 @@ struct DebeziumFormat: RecordFormat {
 
     // MARK: Envelopes
 
-    private static func change(_ envelope: JSONValue) throws(DecodeError) -> Change {
+    /// Returns the effect of an envelope on its row.
+    ///
+    /// It is nil for messages of the database's log and for the marks of transactions, which have no row.
+    private static func kind(_ envelope: JSONValue) throws(DecodeError) -> RowChange.Kind? {
         guard envelope.kind == .object, let text = envelope.member("op")?.string else {
+            if let status = envelope.member("status")?.string, ["BEGIN", "END"].contains(status),
+                envelope.member("id")?.string != nil
+            {
+                return nil
+            }
             throw DecodeError(
                 code: "decode.envelope",
                 "This is no change event of Debezium: it has no text 'op'. For rows that the transform ExtractNewRecordState "
                     + "has taken out of their envelope use 'format: connect'")
         }
-        var change: Change
         switch text {
-        case "c", "u", "r": change = Change(isDeletion: false)
-        case "d": change = Change(isDeletion: true)
-        case "t": change = Change(isDeletion: true, isTruncation: true)
+        case "c", "u", "r": return .upsert
+        case "d": return .delete
+        case "t": return .truncate
+        case "m": return nil
         default:
             throw DecodeError(
                 code: "decode.operation",
-                "The change event's 'op' \(DecodeError.shown(text)) is none of c, r, u, d and t. Let the connector leave "
+                "The change event's 'op' \(DecodeError.shown(text)) is none of c, r, u, d, t and m. Let the connector leave "
                     + "such events out, or add a route with 'verb: drop'")
         }
-        let source = envelope.member("source")
-        change.time = source.flatMap(time) ?? time(envelope)
-        guard let source else { return change }
-        change.table = source.member("table")?.string ?? source.member("collection")?.string
-        if let table = change.table {
-            for name in ["schema", "db"] {
-                if let space = source.member(named: name)?.string { change.qualifiedTables.append("\(space).\(table)") }
-            }
-        }
-        return change
     }
 
     /// The time that a part of an envelope states, in microseconds; a zero of an old connector's snapshot is none.
@@ -143,20 +81,5 @@ struct DebeziumFormat: RecordFormat {
         if let time = part.member("ts_us")?.int64, time > 0 { return time }
         guard let time = part.member("ts_ms")?.int64, time > 0 else { return nil }
         return TimeUnit.milliseconds.microseconds(time)
-    }
-
-    // MARK: Deletions without a row
-
-    /// The key names what a deletion deletes where the event does not hold the row.
-    private func decodeDeletionByKey(
-        _ change: Change, _ route: Route?, _ record: SourceRecord, _ decoder: EventDecoder
-    ) throws(DecodeError) -> ChangeSet {
-        guard let key = record.key, !key.isEmpty else { throw Self.noRow("before") }
-        let entity = try entity(of: change, route, decoder)
-        let identity = try decoder.keyIdentity(key, entity, route, route?.properties ?? decoder.columns[entity.index])
-        var operation = ObjectOperation(.delete, entity: entity.index, identity: identity)
-        operation.time = change.time
-        try decoder.objects.finish(&operation, entity: entity, ObjectDecoder.Circumstances(time: change.time))
-        return ChangeSet(operation)
     }
 }

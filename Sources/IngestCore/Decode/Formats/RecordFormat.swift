@@ -34,7 +34,9 @@ extension RecordFormat {
 /// Names the form of a topic's records or a file's lines.
 public struct EventFormat: RawRepresentable, CaseIterable, Sendable, Equatable {
     /// The one list of formats; the first is that of topics and files that name none.
-    public static let allCases: [EventFormat] = [.cloudevents, .json, .debezium, .connect]
+    public static let allCases: [EventFormat] = [
+        .cloudevents, .json, .debezium, .connect, .maxwell, .canal, .dms,
+    ]
 
     /// The format of topics and files that name none.
     public static let byDefault = allCases[0]

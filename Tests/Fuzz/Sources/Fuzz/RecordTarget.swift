@@ -35,6 +35,30 @@ struct RecordTarget: FuzzTarget {
                 timeField: at
                 split: [{ field: lines, entity: Message, parent: chat, identity: $row, identityPrefix: "$parent-", replace: true }]
               - { entity: Message, data: payload, filter: "live = true", defaults: { seq: 3 }, types: { seq: text } }
+          - { name: maxwell, format: maxwell }
+          - { name: canal, format: canal, nullValues: ["", "NA"] }
+          - { name: dms, format: dms }
+          - name: expressions
+            format: json
+            routes:
+              - entity: Message
+                where: 'body."a.b"[0].c-d != nil'
+                identity: "{$key}-{list[1].id}"
+                timeField: at
+                dates: "dd.MM.yyyy HH:mm"
+                zone: Europe/Berlin
+                fields: { body: "{a.b}/{$topic}", chat: "{chat.id}" }
+                ignore: ["*"]
+              - entity: Chat
+                identity: "{id}"
+                prefixReferences: ["*"]
+                identityPrefix: p-
+                add: { members: joined }
+                ignore: ["*"]
+                split:
+                  - { field: map, map: true, entity: Message, parent: chat, fields: { body: $value } }
+                  - { field: deep.list, entity: Message, relationship: messages, identity: "{$parent}/{$row}", ignore: ["*"] }
+                also: [{ entity: Message, data: message, ignore: ["*"] }]
         """
 
     /// The first byte chooses the format and whether there is a key; a key is what stands before the first NUL.

@@ -1,0 +1,120 @@
+import ObjectGraph
+
+/// A change of one row of a database's table, as a tool for change data capture states it.
+struct RowChange {
+    enum Kind {
+        case upsert, delete, truncate
+    }
+
+    let kind: Kind
+    /// The row: after an upsert, before a deletion; nil where the change does not hold it.
+    let row: JSONValue?
+    /// The record's value, where the paths of `fields` and `timeField` begin.
+    let envelope: JSONValue
+    /// When the database committed the change, in microseconds since 1970 UTC, or nil.
+    var time: Int64?
+    var table: String?
+    /// The table behind its schema's or database's name.
+    var qualifiedTables: [String] = []
+    /// The schemas of the row's fields, where the record brings them.
+    var schema: SchemaFields?
+    /// Whether Debezium's mark of a value that it was not given stands for an absent one.
+    var leavesOutUnavailable = false
+    /// Whether numbers, booleans and dates may be written as MySQL's texts.
+    var takesTexts = false
+    /// Why a change without a row is no event.
+    let missingRow: DecodeError
+
+    /// Names the table behind its schema or database too.
+    mutating func name(in space: String?) {
+        if let space, let table { qualifiedTables.append("\(space).\(table)") }
+    }
+
+    fileprivate func isOf(_ wanted: String) -> Bool { table == wanted || qualifiedTables.contains(wanted) }
+}
+
+/// Changes of rows, whatever envelope they came in.
+extension EventDecoder {
+    /// Decodes a change of a row by the route that takes it, or by the name of its table.
+    func decode(_ change: RowChange, _ record: SourceRecord) throws(DecodeError) -> ChangeSet {
+        var change = change
+        let fields = change.row?.kind == .object ? change.row : nil
+        let route = routes.first { route in
+            route.table.map(change.isOf) ?? true && route.takes(type: change.table)
+                && route.takes(record, fields: fields)
+        }
+        let envelope = RouteScope(record, root: change.envelope, keys: keys)
+        if let route {
+            usage?.count(
+                route, fields.map { RouteScope(record, root: $0, keys: keys) } ?? envelope, fields: envelope,
+                data: fields)
+            if route.isDrop { return skipped(.drop) }
+            // Of a deleted row the database may tell no more than the key, so a deletion meets no filter.
+            if change.kind == .upsert, let filter = route.filter, let fields, !filter.holds(for: fields) {
+                return skipped(.filter)
+            }
+            if let time = try time(of: change.envelope, route, record) { change.time = time }
+        }
+        if change.kind == .truncate {
+            var operation = ObjectOperation(.truncate, entity: try entity(of: change, route).index, identity: .null)
+            operation.time = change.time
+            return ChangeSet(operation)
+        }
+        guard let fields else {
+            guard change.kind == .delete, change.row == nil else { throw change.missingRow }
+            return try decodeDeletionByKey(change, route, record)
+        }
+        return try decode(fields, change, route, envelope)
+    }
+
+    private func decode(
+        _ fields: JSONValue, _ change: RowChange, _ route: Route?, _ envelope: RouteScope
+    ) throws(DecodeError) -> ChangeSet {
+        let entity = try entity(of: change, route)
+        let circumstances = ObjectDecoder.Circumstances(
+            time: change.time, values: route?.values ?? values, takesNumbersForTexts: true,
+            takesTexts: change.takesTexts)
+        let row = ObjectDecoder.Row(
+            entity: entity, kind: change.kind == .delete ? .delete : route?.verb ?? .upsert,
+            circumstances: circumstances,
+            table: route?.properties ?? columns[entity.index], schema: change.schema,
+            leavesOutUnavailable: change.leavesOutUnavailable)
+        if let route {
+            let scope = RouteScope(envelope.record, root: fields, keys: keys)
+            let identity = try routedIdentity(route, scope, nil)
+            var event = try decode(fields, row, route, scope, fields: envelope, identity: identity)
+            if change.kind == .upsert, !route.also.isEmpty {
+                try decode(route.also, type: nil, time: change.time, scope, into: &event)
+            }
+            return event
+        }
+        var event = ChangeSet([])
+        var (operation, _) = try objects.read(fields, row, connect: connect, into: &event.operations)
+        try objects.finish(&operation, entity: entity, circumstances)
+        event.operations.append(operation)
+        return event
+    }
+
+    private func entity(of change: RowChange, _ route: Route?) throws(DecodeError) -> Entity {
+        if let route { return route.entity }
+        guard let table = change.table else {
+            throw DecodeError(
+                code: "decode.envelope",
+                "The change event names no table and no route takes it. Add a route with 'entity'")
+        }
+        return model.entities[try tables.resolve(table)]
+    }
+
+    /// The key names what a deletion deletes where the event does not hold the row.
+    private func decodeDeletionByKey(
+        _ change: RowChange, _ route: Route?, _ record: SourceRecord
+    ) throws(DecodeError) -> ChangeSet {
+        guard let key = record.key, !key.isEmpty else { throw change.missingRow }
+        let entity = try entity(of: change, route)
+        let identity = try keyIdentity(key, entity, route, route?.properties ?? columns[entity.index])
+        var operation = ObjectOperation(.delete, entity: entity.index, identity: identity)
+        operation.time = change.time
+        try objects.finish(&operation, entity: entity, ObjectDecoder.Circumstances(time: change.time))
+        return ChangeSet(operation)
+    }
+}

@@ -1,0 +1,111 @@
+import ObjectGraph
+
+/// Objects inside of records: arrays, maps and single objects that splits make objects of.
+extension EventDecoder {
+    /// Makes the objects of splits, and links them with the object around them.
+    func decode(
+        _ found: [ObjectDecoder.PendingSplit], _ splits: [RouteSplit], of parent: inout ObjectOperation,
+        _ circumstances: ObjectDecoder.Circumstances, _ scope: RouteScope, into operations: inout [ObjectOperation]
+    ) throws(DecodeError) {
+        for pending in found {
+            let split = splits[pending.index]
+            var inner = scope
+            inner.parent = model.entities[parent.entity].identity.type.text(of: parent.identity)
+            let schema = SchemaFields(pending.schema?.member("items"))
+            var identities: [Value] = []
+            func take(_ element: JSONValue) throws(DecodeError) {
+                inner.base = element
+                if let filter = split.filter, !filter.holds(for: element) { return }
+                let identity = try decode(
+                    inner, split, schema, circumstances, of: parent.identity, into: &operations)
+                identities.append(identity)
+            }
+            let value = pending.array
+            try checkCount(operations.count + (value.kind == .object && !split.isMap ? 1 : value.count))
+            switch value.kind {
+            case .null: break
+            case .array where !split.isMap:
+                for (index, element) in value.elements.enumerated() {
+                    inner.number = index + 1
+                    try take(element)
+                }
+            case .object where split.isMap:
+                for (index, (key, element)) in value.members.enumerated() {
+                    (inner.number, inner.name) = (index + 1, key)
+                    try take(element)
+                }
+            case .object:
+                inner.number = 1
+                try take(value)
+            default: throw wrongKind(split, value)
+            }
+            try link(identities, split, to: &parent)
+        }
+    }
+
+    private func wrongKind(_ split: RouteSplit, _ value: JSONValue) -> DecodeError {
+        DecodeError(
+            code: "decode.relationship",
+            "'\(split.field)' is split into \(split.entity.name) objects; it has to be "
+                + "\(split.isMap ? "an object of objects" : "an array of objects"), not \(ObjectDecoder.article(value))"
+        )
+    }
+
+    /// Links the object around the elements with those, where the link is its own.
+    private func link(
+        _ identities: [Value], _ split: RouteSplit, to parent: inout ObjectOperation
+    ) throws(DecodeError) {
+        switch split.link {
+        case .fromParent(let index):
+            guard split.replaces || !identities.isEmpty else { return }
+            let change: RelationshipChange =
+                split.replaces ? .replace(identities) : .edit(add: identities, remove: [])
+            parent.relationships.append(.init(relationship: index, change: change))
+        case .oneFromParent(let index):
+            if identities.count > 1 {
+                throw DecodeError(
+                    code: "decode.relationship",
+                    "'\(split.field)' leads to one \(split.entity.name); send one, not \(identities.count)")
+            }
+            parent.relationships.append(.init(relationship: index, change: .one(identities.first ?? .null)))
+        case .fromElement, .manyFromElement: break
+        }
+    }
+
+    /// Makes the object of one element, and returns its identity.
+    private func decode(
+        _ scope: RouteScope, _ split: RouteSplit, _ schema: SchemaFields?,
+        _ circumstances: ObjectDecoder.Circumstances, of parent: Value, into operations: inout [ObjectOperation]
+    ) throws(DecodeError) -> Value {
+        let row = ObjectDecoder.Row(
+            entity: split.entity, kind: .upsert, circumstances: circumstances, table: split.table, schema: schema)
+        var operation = ObjectOperation(.upsert, entity: split.entity.index, identity: .null)
+        operation.time = circumstances.time
+        var inner: [ObjectDecoder.PendingSplit] = []
+        if scope.base.kind == .object || !split.takesScalars {
+            (operation, inner) = try objects.read(scope.base, row, connect: connect, into: &operations)
+        }
+        try setFields(split.made, row, scope, &operation, into: &operations)
+        if let identity = try split.identity(in: scope) {
+            operation.identity = identity
+        } else if split.identityPrefix != nil, !operation.identity.isNull {
+            let text = split.entity.identity.type.text(of: operation.identity)
+            operation.identity = try split.prefixed(text, parent: scope.parent)
+        }
+        split.made.complete(&operation)
+        try objects.finish(&operation, entity: split.entity, circumstances)
+        switch split.link {
+        case .fromElement(let index): operation.relationships.append(.init(relationship: index, change: .one(parent)))
+        case .manyFromElement(let index):
+            operation.relationships.append(.init(relationship: index, change: .edit(add: [parent], remove: [])))
+        case .fromParent, .oneFromParent: break
+        }
+        for index in split.splits.indices where split.splits[index].path.onlyKey == nil {
+            guard let array = scope.base.member(at: split.splits[index].path) else { continue }
+            inner.append(ObjectDecoder.PendingSplit(index: index, array: array, schema: nil))
+        }
+        if !inner.isEmpty { try decode(inner, split.splits, of: &operation, circumstances, scope, into: &operations) }
+        operations.append(operation)
+        return operation.identity
+    }
+}

@@ -1,0 +1,133 @@
+import KafkaClient
+import ObjectGraph
+
+/// The view that a route's expressions have of one record, or of one element of a split.
+struct RouteScope {
+    let record: SourceRecord
+    /// The record's value.
+    let root: JSONValue
+    /// Where paths begin: the record's value, or an element.
+    var base: JSONValue
+    let keys: RecordKeys
+    /// The identity of the object around an element.
+    var parent = ""
+    /// The element's number in its array, from 1.
+    var number: Int?
+    /// The element's key in a map.
+    var name: UnsafeBufferPointer<UInt8>?
+
+    init(_ record: SourceRecord, root: JSONValue, base: JSONValue? = nil, keys: RecordKeys) {
+        self.record = record
+        self.root = root
+        self.base = base ?? root
+        self.keys = keys
+    }
+
+    /// The number that `$row` stands for.
+    var rowNumber: Int64 {
+        if let number { return Int64(number) }
+        return root.member(named: RowDecoder.numberMember)?.int64 ?? record.place.rowNumber
+    }
+}
+
+/// Reads the keys of records; the record's own parser holds its value meanwhile.
+final class RecordKeys {
+    private let parser: JSONParser
+
+    init(depthLimit: Int, maximumBytes: Int) throws(JSONError) {
+        parser = try JSONParser(depthLimit: depthLimit, maximumBytes: maximumBytes)
+    }
+
+    /// Returns the key as text, or the field of a key that is a JSON object.
+    func text(_ key: UnsafeRawBufferPointer?, at path: RecordPath) throws(DecodeError) -> RouteExpression.Result {
+        guard let key, !key.isEmpty else { return .absent }
+        let content = RegistryFormat.matches(key) ? RegistryFormat.content(key) : key
+        // A key that is a JSON text means its content.
+        if !path.isEmpty || content.first == UInt8(ascii: "\"") {
+            if let root = try? parser.parse(content).root {
+                let payload = EventDecoder.unwrapped(root).payload
+                guard let value = payload.member(at: path) else { return .absent }
+                return try RouteScope.text(of: value, path.isEmpty ? "$key" : "$key.\(path.text)")
+            }
+            if !path.isEmpty { return .absent }
+        }
+        guard let text = String(validating: content, as: UTF8.self) else {
+            throw DecodeError(code: "decode.type", "The record's key has to be UTF-8 text")
+        }
+        return .text(text)
+    }
+}
+
+extension RouteScope {
+    /// The text that a value stands for in an expression.
+    static func text(of json: JSONValue, _ name: @autoclosure () -> String) throws(DecodeError)
+        -> RouteExpression.Result
+    {
+        switch json.kind {
+        case .null: return .null
+        case .string: return .text(json.string ?? "")
+        case .boolean: return .text(json.bool == true ? "true" : "false")
+        case .integer, .unsignedInteger, .double:
+            return RouteConfiguration.ValueForm.text(ofNumber: json).map { .text($0) } ?? .null
+        case .object, .array:
+            throw DecodeError(
+                code: "decode.type",
+                "'\(name())' stands for a text; it has to be a text, a number or a boolean, not \(ObjectDecoder.article(json))"
+            )
+        }
+    }
+
+    func text(of variable: RouteExpression.Variable) throws(DecodeError) -> RouteExpression.Result {
+        switch variable {
+        case .key(let path): return try keys.text(record.key, at: path)
+        case .header(let name):
+            guard let header = record.headers.last(where: { $0.name == name }) else { return .absent }
+            return header.value.map { .text(String(decoding: $0, as: UTF8.self)) } ?? .null
+        case .timestamp:
+            return record.timestampMilliseconds.map { .text(Timestamp.text(milliseconds: $0)) } ?? .absent
+        case .topic: return fileParts.isEmpty ? .text(record.place.topic) : .absent
+        case .file: return fileParts.last.map { .text(String($0)) } ?? .absent
+        case .folder: return fileParts.dropLast().last.map { .text(String($0)) } ?? .absent
+        case .row: return .text(String(rowNumber))
+        case .record(let path):
+            guard let value = root.member(at: path) else { return .absent }
+            return try Self.text(of: value, path.text)
+        case .parent: return .text(parent)
+        case .name: return name.map { .text(JSONValue.text($0)) } ?? .absent
+        case .value: return try Self.text(of: base, "$value")
+        }
+    }
+
+    private var fileParts: [Substring] {
+        ReplayEngine.path(ofTopic: record.place.topic)?.split(separator: "/") ?? []
+    }
+}
+
+extension RouteExpression {
+    /// Evaluates an expression for a record.
+    ///
+    /// - Throws: ``DecodeError`` where an object or an array stands in a text's place.
+    func text(in scope: RouteScope) throws(DecodeError) -> Result {
+        if parts.count == 1 { return try Self.text(of: parts[0], in: scope) }
+        var output = ""
+        var isNull = false
+        for part in parts {
+            switch try Self.text(of: part, in: scope) {
+            case .absent: return .absent
+            case .null: isNull = true
+            case .text(let text): output += text
+            }
+        }
+        return isNull ? .null : .text(output)
+    }
+
+    private static func text(of part: Part, in scope: RouteScope) throws(DecodeError) -> Result {
+        switch part {
+        case .text(let text): return .text(text)
+        case .path(let path):
+            guard let value = scope.base.member(at: path) else { return .absent }
+            return try RouteScope.text(of: value, path.text)
+        case .variable(let variable): return try scope.text(of: variable)
+        }
+    }
+}

@@ -1,0 +1,29 @@
+import ObjectGraph
+
+extension RouteUsage.Report {
+    /// Returns the report as lines of text; what was found in no record says so.
+    ///
+    /// - Parameter number: the route's number, from 1.
+    package func text(number: Int) -> String {
+        let head = "route \(number)  \(entity)\(location.map { "  \($0)" } ?? "")  took \(Self.records(records))"
+        let lines = parts.map { part in
+            "  \(part.name)  \(part.value)  " + (part.records == 0 ? "in no record" : "in \(part.records)")
+        }
+        return ([head] + lines + notices.map { "  notice: \($0)" }).joined(separator: "\n")
+    }
+
+    private static func records(_ count: Int) -> String {
+        count == 0 ? "no record" : "\(count) record\(count == 1 ? "" : "s")"
+    }
+
+    /// Returns the report as a JSON object on one line.
+    package func json(number: Int) -> String {
+        let parts = parts.map { part in
+            "{\"name\":\(JSONText.string(part.name)),\"value\":\(JSONText.string(part.value)),\"records\":\(part.records)}"
+        }
+        return "{\"route\":\(number),\"entity\":\(JSONText.string(entity)),"
+            + "\"location\":\(location.map { JSONText.string($0) } ?? "null"),\"records\":\(records),"
+            + "\"parts\":[\(parts.joined(separator: ","))],"
+            + "\"notices\":[\(notices.map { JSONText.string($0) }.joined(separator: ","))]}"
+    }
+}

@@ -1,0 +1,119 @@
+import ObjectGraph
+import Testing
+
+@testable import IngestCore
+
+/// The envelopes of Maxwell, Canal and AWS DMS around changes of rows.
+@Suite struct RowChangeFormatTests {
+    private func decoder(_ format: EventFormat, _ routes: [RouteConfiguration] = []) throws -> TestDecoder {
+        try TestDecoder(TestModels.kinds(), format: format, routes: routes)
+    }
+
+    private func maxwell(
+        _ type: String, _ data: String = "{\"id\":17,\"is_open\":1,\"happened_at\":\"2026-01-02 03:04:05\"}"
+    ) -> String {
+        "{\"database\":\"shop\",\"table\":\"work_orders\",\"type\":\"\(type)\",\"ts\":1767323045,\"xid\":5,\"commit\":true,"
+            + "\"data\":\(data),\"old\":{\"is_open\":0}}"
+    }
+
+    @Test(arguments: ["insert", "update", "bootstrap-insert"])
+    func `Maxwell's rows are upserted`(type: String) throws {
+        #expect(
+            try decoder(.maxwell).shown(maxwell(type)) == [
+                "upsert WorkOrder 17 version=2026-01-02T03:04:05Z isOpen=true happenedAt=2026-01-02T03:04:05Z"
+            ])
+    }
+
+    @Test func `Maxwell's deletions delete and its other events are passed over`() throws {
+        let decoder = try decoder(.maxwell)
+        #expect(try decoder.shown(maxwell("delete")) == ["delete WorkOrder 17 version=2026-01-02T03:04:05Z"])
+        for type in ["bootstrap-start", "table-alter"] {
+            #expect(try decoder.shown(maxwell(type)).isEmpty)
+            #expect(decoder.decoder.skipReason == .control)
+        }
+        #expect(decoder.failure(maxwell("rename"))?.code == "decode.operation")
+        #expect(decoder.failure(maxwell("insert", "[]"))?.code == "decode.envelope")
+        #expect(decoder.failure("{}")?.code == "decode.envelope")
+    }
+
+    @Test func `a route takes a table behind its database`() throws {
+        var route = RouteConfiguration(entity: "Part")
+        (route.table, route.identity, route.ignore) = ("shop.work_orders", .field("id"), ["*"])
+        #expect(try decoder(.maxwell, [route]).shown(maxwell("insert")) == ["upsert Part 17"])
+    }
+
+    private func canal(_ type: String, _ data: String, isDDL: Bool = false) -> String {
+        "{\"data\":\(data),\"database\":\"shop\",\"es\":1767323045000,\"id\":3,\"isDdl\":\(isDDL),\"old\":null,"
+            + "\"pkNames\":[\"id\"],\"sql\":\"\",\"table\":\"work_orders\",\"ts\":1767323046000,\"type\":\"\(type)\"}"
+    }
+
+    @Test func `Canal's rows of texts become objects, each row one`() throws {
+        let decoder = try decoder(.canal)
+        #expect(
+            try decoder.shown(
+                canal(
+                    "INSERT",
+                    "[{\"id\":\"1\",\"small\":\"7\",\"is_open\":\"0\",\"price\":\"1.50\"},{\"id\":\"2\",\"name\":null}]"
+                )) == [
+                    "upsert WorkOrder 1 version=2026-01-02T03:04:05Z small=7 isOpen=false price=1.5",
+                    "upsert WorkOrder 2 version=2026-01-02T03:04:05Z name=null",
+                ])
+        #expect(
+            try decoder.shown(canal("DELETE", "[{\"id\":\"1\"}]")) == [
+                "delete WorkOrder 1 version=2026-01-02T03:04:05Z"
+            ])
+        #expect(try decoder.shown(canal("ALTER", "null", isDDL: true)).isEmpty)
+        #expect(decoder.decoder.skipReason == .control)
+        #expect(try decoder.event(TestRecord(canal("TRUNCATE", "null", isDDL: true))).operations[0].kind == .truncate)
+        #expect(decoder.failure(canal("INSERT", "null"))?.code == "decode.envelope")
+        #expect(decoder.failure(canal("INSERT", "[1]"))?.code == "decode.envelope")
+        #expect(decoder.failure(canal("MERGE", "[]"))?.code == "decode.operation")
+    }
+
+    private func dms(_ operation: String, _ kind: String = "data", _ data: String = "{\"id\":\"w1\",\"small\":7}")
+        -> String
+    {
+        "{\"data\":\(data),\"metadata\":{\"timestamp\":\"2026-01-02T03:04:06.000000Z\",\"record-type\":\"\(kind)\","
+            + "\"operation\":\"\(operation)\",\"partition-key-type\":\"primary-key\",\"schema-name\":\"shop\","
+            + "\"table-name\":\"work_orders\",\"commit-timestamp\":\"2026-01-02T03:04:05.000000Z\"}}"
+    }
+
+    @Test func `rows of AWS DMS are upserted and deleted, and its control records passed over`() throws {
+        let decoder = try decoder(.dms)
+        for operation in ["load", "insert", "update"] {
+            #expect(
+                try decoder.shown(dms(operation)) == ["upsert WorkOrder w1 version=2026-01-02T03:04:05Z small=7"])
+        }
+        #expect(try decoder.shown(dms("delete")) == ["delete WorkOrder w1 version=2026-01-02T03:04:05Z"])
+        #expect(try decoder.shown(dms("create-table", "control", "null")).isEmpty)
+        #expect(decoder.decoder.skipReason == .control)
+        #expect(decoder.failure(dms("merge"))?.code == "decode.operation")
+        #expect(decoder.failure(dms("insert", "data", "null"))?.code == "decode.envelope")
+        #expect(decoder.failure("{\"data\":{}}")?.code == "decode.envelope")
+    }
+
+    // MARK: CloudEvents
+
+    @Test(arguments: ["application/json", "application/vnd.shop+json; charset=utf-8", "application/octet-stream"])
+    func `binary mode takes JSON by whatever name`(contentType: String) throws {
+        let decoder = try decoder(.cloudevents)
+        let record = TestRecord(
+            "{\"number\":1}", headers: ["ce_type": "part.created", "content-type": contentType])
+        #expect(try decoder.shown(record) == ["upsert Part 1"])
+    }
+
+    @Test func `a content type says what the data is`() throws {
+        let decoder = try decoder(.cloudevents)
+        let whole = TestRecord(
+            "{\"type\":\"part.created\",\"data\":{\"number\":1}}",
+            headers: ["ce_type": "x", "content-type": "application/cloudevents+json; charset=UTF-8"])
+        #expect(try decoder.shown(whole) == ["upsert Part 1"])
+        let batch = TestRecord("[]", headers: ["content-type": "application/cloudevents-batch+json"])
+        #expect(decoder.failure(batch)?.code == "decode.content_type")
+        let xml = TestRecord("<a/>", headers: ["ce_type": "part.created", "content-type": "text/xml"])
+        let failure = try #require(decoder.failure(xml))
+        #expect(failure.code == "decode.content_type" && failure.description.contains("'text/xml'"))
+        let broken = TestRecord("{", headers: ["ce_type": "part.created", "content-type": "application/json"])
+        #expect(decoder.failure(broken)?.code == "json.truncated")
+    }
+}
