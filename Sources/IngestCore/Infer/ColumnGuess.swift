@@ -78,6 +78,10 @@ package struct ColumnGuess: Sendable, Equatable {
         let name = profile.name.lowercased()
         let digits = profile.fractionDigits ?? 0...0
         if profile.counts[.exponent] == nil {
+            if digits == 0...0, profile.maximumLength > 18 {
+                let type: AttributeType = profile.maximumLength > 38 ? .string : .decimal
+                return (type, nil, "\(all) are whole, some with more digits than 64 bits hold: kept exactly")
+            }
             if let word = moneyWords.first(where: name.contains) {
                 return (.decimal, nil, "\(all) are numbers, and '\(word)' in the name speaks of money: kept exactly")
             }

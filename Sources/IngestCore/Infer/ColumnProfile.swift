@@ -53,7 +53,8 @@ package struct ColumnProfile: Sendable {
     }
 
     private mutating func extend(fraction text: String) {
-        let digits = text.utf8.reversed().prefix { $0 != 0x2E }.count
+        // A whole number beyond 64 bits has none.
+        let digits = text.utf8.contains(0x2E) ? text.utf8.reversed().prefix { $0 != 0x2E }.count : 0
         let range = fractionDigits ?? digits...digits
         fractionDigits = min(range.lowerBound, digits)...max(range.upperBound, digits)
     }

@@ -136,20 +136,8 @@ package struct InferredModel: Sendable {
     private mutating func addAttributes(_ number: Int) {
         let entity = entities[number]
         let referring = Set(references.filter { $0.entity == number }.map(\.column))
-        var used: Set<String> = ["_identity", "_entity"]
-        if let column = entity.identityColumn {
-            entities[number].identity = InferredNames.property(entity.profile.columns[column].name, number: column + 1)
-            used.insert(entities[number].identity)
-        } else {
-            let taken = Set(entity.profile.columns.map { InferredNames.property($0.name) })
-            let name = InferredNames.unused(entity.parent == nil ? "row" : "id", taken)
-            let type: AttributeType = entity.parent == nil ? .integer64 : .string
-            entities[number].identity = name
-            used.insert(name)
-            entities[number].attributes = [
-                .init(name: name, guess: ColumnGuess(type: type, reason: entity.identityReason), isOptional: false)
-            ]
-        }
+        nameIdentity(number)
+        var used: Set<String> = ["_identity", "_entity", entities[number].identity]
         for (index, column) in entity.profile.columns.enumerated() where !column.name.isEmpty {
             if referring.contains(index) || entity.profile.children.contains(where: { $0.field == column.name }) {
                 continue
@@ -167,6 +155,22 @@ package struct InferredModel: Sendable {
                     name: name, column: column.name, guess: guess,
                     isOptional: !isIdentity && !(isComplete && entity.profile.isRequired(column))))
         }
+    }
+
+    /// Names the identity attribute after its column, or adds one for the number of the record.
+    private mutating func nameIdentity(_ number: Int) {
+        let entity = entities[number]
+        if let column = entity.identityColumn {
+            entities[number].identity = InferredNames.property(entity.profile.columns[column].name, number: column + 1)
+            return
+        }
+        let taken = Set(entity.profile.columns.map { InferredNames.property($0.name) })
+        let name = InferredNames.unused(entity.parent == nil ? "row" : "id", taken)
+        let type: AttributeType = entity.parent == nil ? .integer64 : .string
+        entities[number].identity = name
+        entities[number].attributes = [
+            .init(name: name, guess: ColumnGuess(type: type, reason: entity.identityReason), isOptional: false)
+        ]
     }
 
     private mutating func add(_ reference: FoundReference) {

@@ -45,6 +45,7 @@ import Testing
         #expect(Self.type(["1", "x"]) == .string)
         #expect(Self.type(["2026-01-02", "2026-01-03"]) == .date)
         #expect(Self.type(["yes", "no"]) == .boolean)
+        #expect(Self.type(["1", "18446744073709551616"]) == .decimal)
         #expect(Self.type([]) == .string)
     }
 
