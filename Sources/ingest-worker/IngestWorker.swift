@@ -15,7 +15,8 @@ struct IngestWorker: AsyncParsableCommand {
             """,
         version: WorkerRuntime.version,
         subcommands: [
-            DemoCommand.self, RunCommand.self, ReplayCommand.self, CheckCommand.self, ModelCommand.self,
+            DemoCommand.self, InitCommand.self, RunCommand.self, ReplayCommand.self, CheckCommand.self,
+            ModelCommand.self,
             MigrateCommand.self,
             FetchCommand.self, HistoryCommand.self, DeadLettersCommand.self, ConflictsCommand.self, VerifyCommand.self,
         ])

@@ -1,0 +1,93 @@
+import ObjectGraph
+
+/// Describes the values of one column or field, gathered in one pass and bounded memory.
+package struct ColumnProfile: Sendable {
+    /// The column's name in the file.
+    package let name: String
+    /// The number of values of each form.
+    package private(set) var counts: [ValueShape: Int] = [:]
+    /// The texts that stand for no value, with their counts.
+    package private(set) var markers: [String: Int] = [:]
+    /// The first distinct values, each cut to 40 characters.
+    package private(set) var examples: [String] = []
+    /// The smallest and the greatest whole number.
+    package private(set) var integerRange: ClosedRange<Int64>?
+    /// The fewest and the most digits behind the point.
+    package private(set) var fractionDigits: ClosedRange<Int>?
+    /// The length of the longest text in characters.
+    package private(set) var maximumLength = 0
+    /// Hashes of the distinct values, up to the bound.
+    package private(set) var hashes: Set<UInt64> = []
+    /// Whether there were more distinct values than the bound.
+    package private(set) var isBeyondLimit = false
+    /// Whether a value came twice.
+    package private(set) var hasRepeats = false
+
+    private let distinctLimit: Int
+    /// The number of examples that are kept: one more than an enumeration has.
+    package static let exampleLimit = 13
+
+    /// Makes an empty profile that remembers at most `distinctLimit` distinct values.
+    package init(name: String, distinctLimit: Int = 200_000) {
+        self.name = name
+        self.distinctLimit = distinctLimit
+    }
+
+    /// Takes a value of the file.
+    package mutating func add(_ text: String, _ shape: ValueShape) {
+        counts[shape, default: 0] += 1
+        switch shape {
+        case .empty, .nested: return
+        case .nullMarker: return markers[text, default: 0] += 1
+        case .integer: if let number = Int64(text) { extend(number) }
+        case .fraction: extend(fraction: text)
+        default: break
+        }
+        maximumLength = max(maximumLength, text.count)
+        remember(text)
+    }
+
+    private mutating func extend(_ number: Int64) {
+        let range = integerRange ?? number...number
+        integerRange = min(range.lowerBound, number)...max(range.upperBound, number)
+    }
+
+    private mutating func extend(fraction text: String) {
+        // A whole number beyond 64 bits has none.
+        let digits = text.utf8.contains(0x2E) ? text.utf8.reversed().prefix { $0 != 0x2E }.count : 0
+        let range = fractionDigits ?? digits...digits
+        fractionDigits = min(range.lowerBound, digits)...max(range.upperBound, digits)
+    }
+
+    private mutating func remember(_ text: String) {
+        let hash = Self.hash(text)
+        if hashes.contains(hash) {
+            hasRepeats = true
+        } else if hashes.count < distinctLimit {
+            hashes.insert(hash)
+            if examples.count < Self.exampleLimit { examples.append(String(text.prefix(40))) }
+        } else {
+            isBeyondLimit = true
+        }
+    }
+
+    /// FNV-1a of 64 bits.
+    private static func hash(_ text: String) -> UInt64 {
+        text.utf8.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
+    }
+
+    /// The number of values that are neither empty nor a null marker.
+    package var valueCount: Int {
+        counts.reduce(0) { $0 + ([.empty, .nullMarker].contains($1.key) ? 0 : $1.value) }
+    }
+
+    /// The forms of those values.
+    package var shapes: Set<ValueShape> { Set(counts.keys).subtracting([.empty, .nullMarker]) }
+
+    /// The values of an enumeration: few, each of them often; nil for other columns.
+    package var enumeration: [String]? {
+        guard examples.count < Self.exampleLimit, hasRepeats, valueCount >= 5 * examples.count, maximumLength <= 40
+        else { return nil }
+        return examples.sorted()
+    }
+}

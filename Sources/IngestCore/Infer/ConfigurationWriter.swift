@@ -1,0 +1,55 @@
+/// Writes the configuration that imports the files of an inferred model.
+package enum ConfigurationWriter {
+    /// Returns the text of the file.
+    package static func text(_ model: InferredModel, modelPath: String, storePath: String) -> String {
+        var lines = [
+            "# Inferred. What is not here has the default of config/worker.yaml; docs/reference/routes.md explains routes.",
+            "model: \(InferredText.scalar(modelPath))", "store: { path: \(InferredText.scalar(storePath)) }",
+            "notifications: { topic: null }", "files:",
+        ]
+        for (number, entity) in model.entities.enumerated() where entity.parent == nil {
+            let file = entity.profile.path.split(separator: "/").last.map(String.init) ?? entity.profile.path
+            lines.append("  - match: \(InferredText.scalar(file))")
+            if !entity.profile.isTable { lines.append("    format: json") }
+            lines += ["    routes:", "      - entity: \(entity.name)", "        verb: upsert"]
+            if entity.identityColumn == nil { lines.append("        identity: $row") }
+            appendColumns(entity, indent: "        ", to: &lines)
+            let children = model.entities.filter { $0.parent == number }
+            if !children.isEmpty { lines.append("        split:") }
+            for child in children { appendSplit(child, to: &lines) }
+        }
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    private static func appendSplit(_ child: InferredModel.Entity, to lines: inout [String]) {
+        let indent = "            "
+        lines.append("          - field: \(InferredText.scalar(child.profile.field ?? ""))")
+        lines.append(indent + "entity: \(child.name)")
+        lines.append(indent + "parent: \(InferredText.scalar(child.parentName ?? ""))")
+        if let column = child.identityColumn {
+            lines.append(indent + "identity: \(InferredText.scalar(child.profile.columns[column].name))")
+        } else {
+            lines += [indent + "identity: $row", indent + "identityPrefix: \"$parent-\""]
+        }
+        lines.append(indent + "replace: true")
+        appendColumns(child, indent: indent, to: &lines)
+    }
+
+    /// Says how the columns are read: by other names, in other forms, or not at all.
+    private static func appendColumns(_ entity: InferredModel.Entity, indent: String, to lines: inout [String]) {
+        let named = entity.attributes.compactMap { attribute in attribute.column.map { ($0, attribute.name) } }
+        let referring = entity.relationships.compactMap { relationship in
+            relationship.column.map { ($0, relationship.name) }
+        }
+        let aliases = (named + referring).filter { $0.0 != $0.1 }
+        if !aliases.isEmpty { lines.append(indent + "aliases:  # column: property") }
+        lines += aliases.map { indent + "  \(InferredText.scalar($0.0)): \(InferredText.scalar($0.1))" }
+        let forms = entity.attributes.filter { $0.guess.form != nil }
+        if !forms.isEmpty { lines.append(indent + "types:") }
+        lines += forms.map { indent + "  \(InferredText.scalar($0.name)): \($0.guess.form ?? "")" }
+        // A column without a name has no other name to be left out by.
+        if entity.profile.columns.contains(where: \.name.isEmpty) {
+            lines.append(indent + "ignore: [\"*\"]  # a column without a name")
+        }
+    }
+}

@@ -1,0 +1,220 @@
+import ObjectGraph
+
+/// A model that was inferred from files.
+package struct InferredModel: Sendable {
+    /// An attribute of an entity.
+    package struct Attribute: Sendable {
+        /// Its name in the model.
+        package var name: String
+        /// The column, or nil for the number of a record.
+        package var column: String?
+        /// The type and the reason.
+        package var guess: ColumnGuess
+        /// Whether it may be null.
+        package var isOptional: Bool
+    }
+
+    /// A relationship of an entity.
+    package struct Relationship: Sendable {
+        /// Its name in the model.
+        package var name: String
+        /// The column with the reference, or nil.
+        package var column: String?
+        /// The entity that it leads to.
+        package var destination: String
+        /// The relationship that leads back.
+        package var inverse: String
+        /// Whether it leads to many.
+        package var isToMany = false
+        /// Whether the destinations are parts, which go with their owner.
+        package var isOwner = false
+        /// The reason, as a comment of the model.
+        package var reason: String
+    }
+
+    /// An entity.
+    package struct Entity: Sendable {
+        /// Its name in the model.
+        package var name: String
+        /// The records that it comes from.
+        package var profile: EntityProfile
+        /// The name of the identity attribute.
+        package var identity = ""
+        /// The reason why that identifies.
+        package var identityReason = ""
+        /// The number of the column with the identity, or nil.
+        package var identityColumn: Int?
+        /// The number of the entity whose records hold the array, or nil.
+        package var parent: Int?
+        /// The relationship that leads there.
+        package var parentName: String?
+        /// Its attributes, the identity first where no column holds it.
+        package var attributes: [Attribute] = []
+        /// Its relationships.
+        package var relationships: [Relationship] = []
+    }
+
+    /// The entities, each before those of its nested arrays.
+    package var entities: [Entity] = []
+    /// The columns that refer to other entities.
+    package var references: [FoundReference] = []
+    /// The points that a person should look at.
+    package var warnings: [String] = []
+
+    private let isComplete: Bool
+
+    /// Infers a model from the profiles of files.
+    ///
+    /// - Parameter isComplete: whether all records were read, so that a value that was never missing is required.
+    package init(_ profiles: [EntityProfile], isComplete: Bool = true) {
+        self.isComplete = isComplete
+        for profile in profiles { append(profile, parent: nil) }
+        for number in entities.indices { identify(number) }
+        references = ReferenceFinder.find(
+            entities.map { .init(name: $0.name, profile: $0.profile, identity: $0.identityColumn) })
+        for number in entities.indices { addAttributes(number) }
+        for reference in references { add(reference) }
+        for number in entities.indices { addParent(number) }
+    }
+
+    private mutating func append(_ profile: EntityProfile, parent: Int?) {
+        let file = profile.path.split(separator: "/").last.map(String.init) ?? "records"
+        let text = profile.field ?? String(file.prefix { $0 != "." })
+        let name = InferredNames.unused(InferredNames.entity(text), Set(entities.map(\.name)))
+        entities.append(Entity(name: name, profile: profile, parent: parent))
+        let number = entities.count - 1
+        for child in profile.children { append(child, parent: number) }
+    }
+
+    // MARK: - Identities
+
+    private mutating func identify(_ number: Int) {
+        let entity = entities[number]
+        let found = entity.profile.columns.indices
+            .map { (column: $0, score: score($0, entity)) }.filter { $0.score > 0 }
+            .max { ($0.score, $1.column) < ($1.score, $0.column) }
+        guard let found else { return numberRecords(number) }
+        let column = entity.profile.columns[found.column]
+        entities[number].identityColumn = found.column
+        entities[number].identityReason = "each of \(column.valueCount) records has another value"
+        if column.isBeyondLimit {
+            warnings.append(
+                "\(entity.name): '\(column.name)' identifies; no repetition was seen, but only the first "
+                    + "\(column.hashes.count) values were compared")
+        }
+    }
+
+    /// Tells how well a column identifies; 0 where it cannot.
+    private func score(_ number: Int, _ entity: Entity) -> Int {
+        let column = entity.profile.columns[number]
+        let type = ColumnGuess(column).type
+        guard entity.profile.isComplete(column), !column.hasRepeats, !column.name.isEmpty, column.maximumLength <= 200,
+            [.string, .integer64, .uuid].contains(type)
+        else { return 0 }
+        let name = InferredNames.folded(column.name)
+        let own = InferredNames.folded(entity.name)
+        if name == "id" || name == own + "id" { return 4 }
+        if ["id", "key", "code", "uuid", "number"].contains(where: name.hasSuffix) || name == own { return 3 }
+        if number == 0, entity.parent == nil, entity.profile.recordCount > 1 { return type == .string ? 2 : 1 }
+        return 0
+    }
+
+    private mutating func numberRecords(_ number: Int) {
+        let entity = entities[number]
+        if entity.parent != nil {
+            entities[number].identityReason = "no field identifies: the parent's identity and the place in the array"
+        } else {
+            entities[number].identityReason = "no column identifies: the record's number in the file"
+            warnings.append(
+                "\(entity.name): no column identifies a record, so its number in the file does; a later file with other "
+                    + "rows in these places changes these objects. A composite identity has to be one column")
+        }
+    }
+
+    // MARK: - Properties
+
+    private mutating func addAttributes(_ number: Int) {
+        let entity = entities[number]
+        let referring = Set(references.filter { $0.entity == number }.map(\.column))
+        nameIdentity(number)
+        var used: Set<String> = ["_identity", "_entity", entities[number].identity]
+        for (index, column) in entity.profile.columns.enumerated() where !column.name.isEmpty {
+            if referring.contains(index) || entity.profile.children.contains(where: { $0.field == column.name }) {
+                continue
+            }
+            let isIdentity = index == entity.identityColumn
+            let name =
+                isIdentity
+                ? entities[number].identity
+                : InferredNames.unused(InferredNames.property(column.name, number: index + 1), used)
+            used.insert(name)
+            let guess = ColumnGuess(column)
+            if let warning = guess.warning { warnings.append("\(entity.name).\(name): \(warning)") }
+            entities[number].attributes.append(
+                .init(
+                    name: name, column: column.name, guess: guess,
+                    isOptional: !isIdentity && !(isComplete && entity.profile.isRequired(column))))
+        }
+    }
+
+    /// Names the identity attribute after its column, or adds one for the number of the record.
+    private mutating func nameIdentity(_ number: Int) {
+        let entity = entities[number]
+        if let column = entity.identityColumn {
+            entities[number].identity = InferredNames.property(entity.profile.columns[column].name, number: column + 1)
+            return
+        }
+        let taken = Set(entity.profile.columns.map { InferredNames.property($0.name) })
+        let name = InferredNames.unused(entity.parent == nil ? "row" : "id", taken)
+        let type: AttributeType = entity.parent == nil ? .integer64 : .string
+        entities[number].identity = name
+        entities[number].attributes = [
+            .init(name: name, guess: ColumnGuess(type: type, reason: entity.identityReason), isOptional: false)
+        ]
+    }
+
+    private mutating func add(_ reference: FoundReference) {
+        let column = entities[reference.entity].profile.columns[reference.column]
+        let destination = entities[reference.destination].name
+        let name = InferredNames.unused(
+            InferredNames.reference(column.name, number: reference.column + 1), usedNames(reference.entity))
+        let rivals = references.filter { $0.entity == reference.entity && $0.destination == reference.destination }
+        var inverse = InferredNames.plural(entities[reference.entity].name)
+        if rivals.count > 1 { inverse += "By" + name.prefix(1).uppercased() + name.dropFirst() }
+        inverse = InferredNames.unused(inverse, usedNames(reference.destination).union([name]))
+        let share = "\(reference.resolved) of \(reference.total) distinct values are identities of \(destination)"
+        entities[reference.entity].relationships.append(
+            .init(name: name, column: column.name, destination: destination, inverse: inverse, reason: share))
+        entities[reference.destination].relationships.append(
+            .init(
+                name: inverse, destination: entities[reference.entity].name, inverse: name, isToMany: true,
+                reason: "leads back from '\(column.name)'"))
+        if reference.resolved < reference.total {
+            warnings.append(
+                "\(entities[reference.entity].name).\(name): \(share); each of the others becomes a placeholder")
+        }
+        if !column.markers.isEmpty {
+            warnings.append(
+                "\(entities[reference.entity].name).\(name): \(column.markers.keys.sorted().joined(separator: ", ")) "
+                    + "stands for no value, and becomes a placeholder of \(destination)")
+        }
+    }
+
+    private mutating func addParent(_ number: Int) {
+        guard let parent = entities[number].parent, let field = entities[number].profile.field else { return }
+        let owner = entities[parent].name
+        let back = InferredNames.unused(owner.prefix(1).lowercased() + owner.dropFirst(), usedNames(number))
+        let name = InferredNames.unused(InferredNames.property(field), usedNames(parent))
+        entities[number].parentName = back
+        entities[number].relationships.append(
+            .init(name: back, destination: owner, inverse: name, reason: "the record that the array stands in"))
+        entities[parent].relationships.append(
+            .init(
+                name: name, destination: entities[number].name, inverse: back, isToMany: true, isOwner: true,
+                reason: "the objects of the array '\(field)'"))
+    }
+
+    private func usedNames(_ number: Int) -> Set<String> {
+        Set(entities[number].attributes.map(\.name)).union(entities[number].relationships.map(\.name))
+    }
+}

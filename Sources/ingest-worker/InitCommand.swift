@@ -1,0 +1,114 @@
+import ArgumentParser
+import Foundation
+import IngestCore
+import ObjectGraph
+
+struct InitCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "init",
+        abstract: "Infers a model and a configuration from files of your own, and says why.",
+        discussion: """
+            It reads CSV, JSON lines and JSON arrays, writes FOLDER/model.yaml and FOLDER/worker.yaml, and tries them.
+            Example: ingest-worker init samples/work-orders.csv --folder data/mine
+            """)
+
+    @Argument(help: "The files; each becomes an entity.")
+    var files: [String]
+
+    @Option(help: "The folder to write to; it is made when it is missing.")
+    var folder = "imported"
+
+    @Option(help: "Reads at most this many records of each file; all when left out.")
+    var sampleRecords: Int?
+
+    @Option(help: "Remembers at most this many distinct values of each column, for identities and references.")
+    var distinctValues = 200_000
+
+    @Flag(help: "Overwrites the files of an earlier run.")
+    var force = false
+
+    func validate() throws {
+        if let sampleRecords, sampleRecords < 1 { throw ValidationError("--sample-records takes a number from 1 up") }
+        if !(1...10_000_000).contains(distinctValues) {
+            throw ValidationError("--distinct-values takes a number from 1 to 10000000")
+        }
+    }
+
+    private var modelPath: String { folder + "/model.yaml" }
+    private var configurationPath: String { folder + "/worker.yaml" }
+
+    func run() throws {
+        try refuseOverwriting()
+        var names: Set<String> = []
+        for path in files {
+            let name = URL(filePath: path).lastPathComponent
+            guard path != "-", names.insert(name).inserted else {
+                throw CommandError(
+                    code: ExitStatus.usage,
+                    description: "\(path): each file needs a name of its own, for its route. Rename it")
+            }
+        }
+        let profiles = try files.map {
+            try FileSurvey.read(path: $0, recordLimit: sampleRecords, distinctLimit: distinctValues)
+        }
+        let model = InferredModel(profiles, isComplete: sampleRecords == nil)
+        try write(model)
+        report(model)
+        try tryOut()
+    }
+
+    private func refuseOverwriting() throws {
+        for path in [modelPath, configurationPath] where !force && FileManager.default.fileExists(atPath: path) {
+            throw CommandError(
+                code: ExitStatus.usage,
+                description: "\(path) exists already. Name another --folder, or overwrite it with --force")
+        }
+    }
+
+    private func write(_ model: InferredModel) throws {
+        let name = URL(filePath: folder).lastPathComponent
+        let configuration = ConfigurationWriter.text(model, modelPath: modelPath, storePath: folder + "/store.sqlite")
+        do {
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+            try ModelWriter.text(model, name: name).write(toFile: modelPath, atomically: true, encoding: .utf8)
+            try configuration.write(toFile: configurationPath, atomically: true, encoding: .utf8)
+        } catch {
+            throw CommandError(
+                code: ExitStatus.unavailable, description: "\(folder) cannot be written. Check the path and its rights")
+        }
+    }
+
+    private func report(_ model: InferredModel) {
+        for entity in model.entities {
+            let place = entity.profile.field.map { "\(entity.profile.path), array '\($0)'" } ?? entity.profile.path
+            Console.print(
+                "\(entity.name): \(entity.profile.recordCount) records, \(entity.attributes.count) attributes, "
+                    + "identity \(entity.identity) (\(entity.identityReason)); \(place)")
+            for relationship in entity.relationships where relationship.column != nil {
+                Console.print("  \(relationship.name) → \(relationship.destination): \(relationship.reason)")
+            }
+            for (fault, count) in entity.profile.faults.sorted(by: { $0.key < $1.key }) {
+                Console.print("  look at: \(count) records are broken (\(fault)); they become dead letters")
+            }
+        }
+        for warning in model.warnings { Console.print("  look at: \(warning)") }
+        Console.print("wrote \(modelPath) and \(configurationPath)")
+    }
+
+    /// Loads what was written as any command does, and reads the files with it.
+    private func tryOut() throws {
+        let configuration = try WorkerConfiguration.load(file: configurationPath).configuration
+        let sample = try RecordSample(
+            configuration: configuration, model: try ObjectModel.load(path: configuration.model))
+        for path in files {
+            var first: String?
+            let counts = try sample.read(path: path, topic: nil) { place, outcome in
+                if case .failed = outcome, first == nil { first = sample.text(place, outcome) }
+            }
+            Console.print("tried \(path): \(counts.events) events, \(counts.deadLetters) dead letters")
+            if let first { Console.print("  the first: \(first)") }
+        }
+        let paths = files.joined(separator: " ")
+        Console.print("next: ingest-worker replay \(paths) --config \(configurationPath)")
+    }
+}

@@ -1,0 +1,105 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `init` writes a model and a configuration that import the files as they are.
+@Suite struct InitCommandTests {
+    private let workspace: Workspace
+
+    init() throws { workspace = try Workspace() }
+
+    private var folder: String { workspace.path("made") }
+
+    /// Runs `init` and `replay`, and gives the output of `init`.
+    private func `import`(_ paths: [String]) throws -> String {
+        let made = try Program.run(["init"] + paths + ["--folder", folder])
+        try #require(made.status == 0, "\(made.errors)")
+        let replayed = try Program.run(["replay"] + paths + ["--config", folder + "/worker.yaml"])
+        try #require(replayed.status == 0, "\(replayed.output)\(replayed.errors)")
+        let verified = try Program.run(["verify", "--config", folder + "/worker.yaml"])
+        #expect(verified.status == 0, "\(verified.output)\(verified.errors)")
+        return made.output
+    }
+
+    private func query(_ statement: String) throws -> String {
+        try Foreign.run("sqlite3", [folder + "/store.sqlite", statement]).trimmingCharacters(
+            in: .whitespacesAndNewlines)
+    }
+
+    @Test func `the sample table comes in with two commands`() throws {
+        let output = try `import`(["samples/work-orders.csv"])
+        #expect(output.contains("WorkOrder: 150 records"))
+        #expect(output.contains("150 events, 0 dead letters"))
+        #expect(try query("SELECT count(*), count(Start) FROM WorkOrder_readable") == "150|142")
+    }
+
+    @Test func `tables refer to each other`() throws {
+        let machines = try workspace.write("code,name\nA,Digger\nB,Truck\nC,Crane\n", to: "machines.csv")
+        let orders = try workspace.write(
+            "\u{FEFF}number,machine,Cost,opened\n1,A,12.50,2026-01-02\n2,B,,2026-01-03\n3,A,7.25,2026-01-04\n4,C,1.00,2026-01-05\n",
+            to: "orders.csv")
+        let output = try `import`([machines, orders])
+        #expect(output.contains("machine → Machine: 3 of 3"))
+        #expect(
+            try query("SELECT count(*) FROM \"Order\" o JOIN Machine m ON m.pk = o.machine WHERE m.name = 'Digger'")
+                == "2")
+    }
+
+    @Test func `nested objects of arrays become children, in lines and in arrays`() throws {
+        let records =
+            #"{"id":"o1","total":3.5,"to":{"city":"Ulm"},"lines":[{"sku":"A","n":1},{"sku":"B","n":2}]}"#
+        let second = #"{"id":"o2","total":1,"tags":["x"],"lines":[{"sku":"A","n":5}]}"#
+        let lines = try workspace.write(records + "\n" + second + "\n", to: "orders.jsonl")
+        let output = try `import`([lines])
+        #expect(output.contains("Line: 3 records"))
+        #expect(try query("SELECT count(*) FROM Line WHERE \"order\" IS NOT NULL") == "3")
+        let array = try workspace.write("[\(records),\(second)]", to: "baskets.json")
+        let other = workspace.path("other")
+        let made = try Program.run(["init", array, "--folder", other])
+        #expect(made.status == 0, "\(made.errors)")
+        #expect(made.output.contains("2 events, 0 dead letters"))
+    }
+
+    @Test func `files that exist stay, unless --force says otherwise`() throws {
+        let path = try workspace.write("id\n1\n", to: "things.csv")
+        #expect(try Program.run(["init", path, "--folder", folder]).status == 0)
+        let again = try Program.run(["init", path, "--folder", folder])
+        #expect(again.status == 64)
+        #expect(again.errors.contains("--force"))
+        #expect(try Program.run(["init", path, "--folder", folder, "--force"]).status == 0)
+    }
+
+    @Test(arguments: [
+        ("", "is empty"), ("a;b\n1;2\n", "semicolons"), ("a,a\n1,2\n", "same name"),
+    ]) func `a file that is no table is refused with its place`(text: String, message: String) throws {
+        let path = try workspace.write(text, to: "bad.csv")
+        let result = try Program.run(["init", path, "--folder", folder])
+        #expect(result.status == 65)
+        #expect(result.errors.contains("bad.csv"))
+        #expect(result.errors.contains(message), "\(result.errors)")
+        #expect(!FileManager.default.fileExists(atPath: folder))
+    }
+
+    @Test func `a header alone, ragged rows and mixed values are told`() throws {
+        let header = try workspace.write("id,name\n", to: "header.csv")
+        #expect(try Program.run(["init", header, "--folder", folder]).status == 0)
+        let ragged = try workspace.write("id,n\n1,2\n2\n3,x\n", to: "ragged.csv")
+        let result = try Program.run(["init", ragged, "--folder", folder, "--force"])
+        #expect(result.status == 0, "\(result.errors)")
+        #expect(result.output.contains("record.fields, first at line 3"))
+        #expect(result.output.contains("mixed values"))
+        #expect(result.output.contains("2 events, 1 dead letters"))
+    }
+
+    @Test func `the commands of the tutorial run`() throws {
+        let url = Program.root.appending(path: "docs/tutorial/your-own-data.md")
+        let lines = try String(contentsOf: url, encoding: .utf8).split(separator: "\n")
+        let commands = lines.filter { $0.hasPrefix("ingest-worker ") || $0.hasPrefix("sqlite3 ") }
+        #expect(commands.count == 4)
+        for command in commands {
+            let text = String(command).replacing("data/mine", with: folder)
+                .replacing(/^ingest-worker/, with: "'\(Program.url.path)'")
+            #expect(try !Foreign.run("sh", ["-c", String(text)]).isEmpty, "\(command)")
+        }
+    }
+}
