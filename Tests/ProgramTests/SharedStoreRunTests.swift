@@ -3,10 +3,11 @@ import KafkaClient
 import TestSupport
 import Testing
 
-/// Four workers of one consumer group that share a store in PostgreSQL, against a real broker and a real server.
+/// Four workers of one consumer group that share a store in a PostgreSQL server.
 @Suite(.serialized, .timeLimit(.minutes(15))) struct SharedStoreRunTests {
     private let server: PostgresServer
-    private let broker: BrokerProcess
+    /// Unlike the broker processes of the tests, it shares partitions out again when a member is gone.
+    private let broker: EmbeddedBroker
     private let workspace: Workspace
     private let schema: String
     private let topic = "events-\(UUID().uuidString.prefix(8))"
@@ -15,11 +16,10 @@ import Testing
     init() throws {
         server = try PostgresServer.shared.get()
         schema = server.newSchema()
-        broker = try BrokerProcess(.noida)
+        broker = try EmbeddedBroker()
         workspace = try Workspace()
-        let admin = try Admin(configuration: ["bootstrap.servers": broker.bootstrapServers])
-        try admin.createTopic(NewTopic(topic, partitions: 8))
-        try admin.createTopic(NewTopic(changes, partitions: 1))
+        try broker.createTopic(topic, partitions: 8)
+        try broker.createTopic(changes, partitions: 1)
     }
 
     private func settings(_ own: [String]) -> [String] {
@@ -60,8 +60,9 @@ import Testing
         }
         switch number % 20 {
         case 0:
+            // In one partition, for the links that an event adds go with its version.
             return event(
-                "chat-\(number)", "chat.upserted", 60,
+                "chat-\(chat)", "chat.upserted", 60,
                 #""id":"\#(chat)","title":"title \#(number)","updatedAt":"2026-01-01T00:00:00.\#(100_000 + number)Z","#
                     + #""members":{"add":["\#(member)"]}"#)
         case 1:
@@ -99,7 +100,7 @@ import Testing
         defer { try? consumer.close() }
         try consumer.assign(adding: [TopicPartition(changes, 0): 0])
         var found: Set<Int> = []
-        try wait(for: "the end of the notifications", everyMilliseconds: 0) {
+        try TestSupport.wait(for: "the end of the notifications", everyMilliseconds: 0) {
             let batch = try consumer.poll(maxRecords: 1000, timeoutMilliseconds: 200)
             for value in batch.map(ReadRecord.init).compactMap(\.value) {
                 let id = try #require(value.firstMatch(of: /"id":"([0-9]+)[0-9.]*","source"/), "\(value)")
@@ -110,17 +111,28 @@ import Testing
         return found
     }
 
+    /// Waits until something holds; where it does not come to it, the workers' logs say why.
+    private func wait(for what: String, _ programs: [Program], until condition: () -> Bool) throws {
+        do {
+            try TestSupport.wait(for: what, limitSeconds: 120, everyMilliseconds: 20, until: condition)
+        } catch {
+            let logs = programs.map { "\($0.isRunning)\n\($0.errors.suffix(2500))" }
+            throw BrokerProcess.Failure(
+                description: "\(error) with \(readCount()) events\n" + logs.joined(separator: "\n"))
+        }
+    }
+
     // MARK: Tests
 
     @Test func `killed, stopped and cut off, four workers leave the store of one`() throws {
         var random = SeededRandom.forTest("SharedStoreRunTests")
-        let (count, rounds) = (6_000, 6)
+        let (count, rounds) = (4_800, 6)
         let deadlocks = query("SELECT sum(deadlocks) FROM pg_stat_database")
         var programs = try (0..<4).map(start)
         for round in 0..<rounds {
             try send(count / rounds * round..<count / rounds * (round + 1))
             let aim = count / rounds * round + random.number(below: count / rounds)
-            try wait(for: "a part", limitSeconds: 180, everyMilliseconds: 20) { readCount() >= aim }
+            try wait(for: "a part", programs) { readCount() >= aim }
             let victim = random.number(below: programs.count)
             switch round % 3 {
             case 0:
@@ -130,7 +142,7 @@ import Testing
                 // Long enough that the group gives its partitions away, and its transaction ends.
                 programs[victim].send(SIGSTOP)
                 let before = readCount()
-                try wait(for: "the others", limitSeconds: 60) {
+                try TestSupport.wait(for: "the others", limitSeconds: 60) {
                     readCount() > before || before >= count / rounds * (round + 1)
                 }
                 usleep(8_000_000)
@@ -140,12 +152,9 @@ import Testing
                     "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name = 'ingest'")
             }
         }
-        try wait(for: "all events", limitSeconds: 240, everyMilliseconds: 50) {
-            readCount() == count || !programs.allSatisfy(\.isRunning)
-        }
-        try #require(readCount() == count, "\(programs.map { $0.errors.suffix(1500) })")
+        try wait(for: "all events", programs) { readCount() == count }
         let tokens = "SELECT count(*) FROM \(schema)._history_transaction"
-        try wait(for: "the end of the notifications", limitSeconds: 60, everyMilliseconds: 50) {
+        try TestSupport.wait(for: "the end of the notifications", limitSeconds: 60, everyMilliseconds: 50) {
             query("SELECT max(token) FROM \(schema)._cursor") == query(tokens)
         }
         for program in programs {
@@ -163,11 +172,16 @@ import Testing
         let one = try Program(["run"] + file)
         try one.wait(for: "the end of the topic") {
             let sql = "SELECT coalesce(sum(nextOffset), 0) FROM _position"
-            return try Foreign.sqlite(workspace.path("one.sqlite"), sql) == "\(count)"
+            return (try? Foreign.sqlite(workspace.path("one.sqlite"), sql)) == "\(count)"
         }
         one.send(SIGTERM)
         #expect(try one.wait().status == 0)
         let (shared, single) = (try dump(sharedStore), try dump(file))
-        #expect(shared == single, "\(shared.count) and \(single.count) characters")
+        #expect(shared.contains("tombstones\n  Chat \"c19\""))
+        // The whole dumps would fill a report.
+        let isSame = shared == single
+        #expect(
+            isSame,
+            "\(Set(shared.split(separator: "\n")).symmetricDifference(single.split(separator: "\n")).prefix(20))")
     }
 }
