@@ -66,7 +66,12 @@ extension PostgresStorage {
             "SELECT relname FROM pg_class WHERE relnamespace = to_regnamespace(quote_ident($1::text)) ORDER BY relname")
         query.bind(address.schema)
         let names = try connection.run(query, "open the store").rows.map { $0.text(0) }
-        if names.contains("_metadata") { return try checkMetadata(connection, adopts: true) }
+        if names.contains("_metadata") {
+            try checkMetadata(connection, adopts: true)
+            if names.contains("_fence") { return }
+            try connection.run(PostgresSchema.sharedTables.map { PostgresStatement($0) }, "extend the store")
+            return
+        }
         if let name = names.first {
             throw StoreError(
                 .corrupt, "The schema of \(address) is no store: it has a table '\(name)' of somebody else",
@@ -86,7 +91,7 @@ extension PostgresStorage {
     /// Checks that the store is of this model.
     ///
     /// - Parameter adopts: whether the store takes over a model that differs in nothing that it holds.
-    private func checkMetadata(_ connection: PostgresConnection, adopts: Bool) throws(StoreError) {
+    func checkMetadata(_ connection: PostgresConnection, adopts: Bool) throws(StoreError) {
         let result = try connection.run(PostgresStatement("SELECT key, value FROM _metadata"), "open the store")
         let metadata = Dictionary(uniqueKeysWithValues: result.rows.map { ($0.text(0), $0.text(1)) })
         guard let format = metadata["formatVersion"].flatMap({ Int($0) }) else {

@@ -4,6 +4,18 @@ public struct PostgresOptions: Sendable {
     public var lockTimeoutMilliseconds = 5000
     /// How many connections read at the same time.
     public var maximumReaderCount = 4
+    /// Whether this writer owns the store, or shares it with others.
+    public var writers = Writers.one
+    /// Faults that tests plant.
+    package var faults: SharingFaults = []
+
+    /// How many write a store at the same time.
+    public enum Writers: String, Sendable, CaseIterable {
+        /// One writer owns the store; a second one is refused.
+        case one
+        /// Several writers share the store; each commit is as if it were alone.
+        case many
+    }
 
     /// Makes options with their defaults.
     public init() {}

@@ -53,7 +53,7 @@ enum ExitStatus {
         switch code {
         case .modelMismatch, .newerFormat, .olderFormat: configuration
         case .historyExpired, .historyForeignToken, .historyTokenAhead, .historyMalformedToken: badData
-        case .busy, .full, .fenced, .positionConflict, .disconnected: tryAgain
+        case .busy, .full, .fenced, .positionConflict, .conflict, .disconnected: tryAgain
         case .tooComplex: usage
         case .leased, .inputOutput, .corrupt, .unavailable: unavailable
         case .constraint, .value, .database: internalError

@@ -78,7 +78,8 @@ struct Saver {
     // MARK: Rows
 
     private func rowChanges(_ links: [Link]) -> RowChanges {
-        var changes = RowChanges(entityCount: registry.model.entities.count)
+        var changes = RowChanges(
+            entityCount: registry.model.entities.count, keepsFormerValues: session.sharesStore)
         for link in links where !link.isLinked { changes.removedLinks.append(link.row) }
         changes.vacated = vacatedUniqueValues()
         for object in registry.listed {

@@ -18,7 +18,7 @@ extension WriterContext {
         }
         try session.write(chunk.ledger(run.outcomes, deadLetter))
         let token = try history.close()
-        if let token { savedToken = token }
+        if let token, isDraft { draftToken = token } else if let token { savedToken = token }
         nextChange = history.nextChange
         uncommittedCount += tally.total + chunk.positions.count
         return ChunkResult(

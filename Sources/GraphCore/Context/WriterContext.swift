@@ -98,6 +98,13 @@ public final class WriterContext: @unchecked Sendable {
     private var lastCommittedToken: Int64?
     private var isClosed = false
     var savedToken: Int64?
+    /// Whether the open transaction is a draft, which may be lost to another writer.
+    var isDraft = false
+    /// The draft's token, counted from the last one before it.
+    var draftToken: Int64?
+    /// Whether the open transaction has a chunk that was to be drafted and took the lock first.
+    var isLockedChunk = false
+    var attempts = CommitAttempts()
     /// Why another save undid applied chunks; the next call throws it to their caller.
     var undoneChunks: StoreError?
 
@@ -160,10 +167,28 @@ public final class WriterContext: @unchecked Sendable {
     public func apply(
         _ chunk: Chunk, deadLetter: (Int, EventFailure) -> DeadLetter? = { _, _ in nil }
     ) throws(StoreError) -> ChunkResult {
+        try apply(chunk, mayConflict: false, deadLetter: deadLetter)
+    }
+
+    /// - Parameter mayConflict: whether the chunk may be drafted where others write the store too. Then this call or the
+    ///   commit may fail with `store.conflict`: apply the chunk again. The token is known after the commit only.
+    package func apply(
+        _ chunk: Chunk, mayConflict: Bool, deadLetter: (Int, EventFailure) -> DeadLetter? = { _, _ in nil }
+    ) throws(StoreError) -> ChunkResult {
+        try noticingConflicts { () throws(StoreError) in
+            try applied(chunk, mayConflict: mayConflict, deadLetter)
+        }
+    }
+
+    private func applied(
+        _ chunk: Chunk, mayConflict: Bool, _ deadLetter: (Int, EventFailure) -> DeadLetter?
+    ) throws(StoreError) -> ChunkResult {
         try undoingOnFailure("save the chunk") {
             try reportUndoneChunks()
+            if isDraft { try commit() }
             let isFirst = !session.isInTransaction
-            try beginIfNeeded()
+            if isFirst, mayConflict { try beginDraft(of: chunk) } else { try beginIfNeeded() }
+            if isDraft { return try save(chunk, deadLetter, isolatesEvents: false) }
             do {
                 // For a savepoint SQLite keeps the former state of every page; the first chunk needs none.
                 if isFirst { return try save(chunk, deadLetter, isolatesEvents: false) }
@@ -187,6 +212,10 @@ public final class WriterContext: @unchecked Sendable {
     ///
     /// - Throws: ``StoreError``; everything since the last commit is undone then.
     public func commit() throws(StoreError) {
+        try noticingConflicts { () throws(StoreError) in try commitOpen() }
+    }
+
+    private func commitOpen() throws(StoreError) {
         try undoingOnFailure("commit") {
             try reportUndoneChunks()
             guard session.isInTransaction else { return }
@@ -195,6 +224,7 @@ public final class WriterContext: @unchecked Sendable {
             if isDue { try session.renewClaim(now: now) }
             try session.commit()
             if isDue { claimRenewed = now }
+            noteCommit()
             if lastCommittedToken != savedToken { store.signal.notify() }
             lastCommittedToken = savedToken
             uncommittedCount = 0
@@ -205,6 +235,7 @@ public final class WriterContext: @unchecked Sendable {
     public func rollback() throws(StoreError) {
         try perform("roll back") {
             undoneChunks = nil
+            isDraft = false
             try session.rollback()
             try restart()
             savedToken = lastCommittedToken
@@ -251,16 +282,22 @@ public final class WriterContext: @unchecked Sendable {
     }
 
     func beginIfNeeded() throws {
-        if !session.isInTransaction { try session.begin() }
+        if isDraft { try commit() }
+        if session.isInTransaction { return }
+        try session.begin()
+        if session.sharesStore { take(try session.counters()) }
+    }
+
+    func take(_ counters: StoreCounters) {
+        registry.take(counters)
+        nextChange = counters.nextChange
     }
 
     /// Forgets what memory holds and reads the counters again.
     package func restart() throws {
         registry.reset()
         applier.notes = []
-        let counters = try session.counters()
-        registry.take(counters)
-        nextChange = counters.nextChange
+        take(try session.counters())
     }
 
     private func perform<Result>(_ action: String, _ body: () throws -> Result) throws(StoreError) -> Result {

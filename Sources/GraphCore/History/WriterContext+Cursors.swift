@@ -11,6 +11,17 @@ extension WriterContext {
         }
     }
 
+    /// Saves the beginning of a reader of the history, unless the store knows the reader, with the next commit.
+    package func startCursor(_ name: String, at token: Int64) throws(StoreError) {
+        try undoingOnFailure("start a cursor") {
+            // Inside the transaction no other writer commits.
+            try beginIfNeeded()
+            if try store.read({ try $0.cursors()[name] }) != nil { return }
+            try session.putCursor(name: name, token: token, time: options.now())
+            uncommittedCount += 1
+        }
+    }
+
     /// Removes a reader's cursor, so that purges no longer wait for it, and commits the applied chunks.
     ///
     /// - Returns: whether there was a cursor of that name.

@@ -17,6 +17,8 @@ package struct RowChanges {
         package var values: [[Value]] = []
         /// The marks of placeholders, one a row.
         package var placeholders: [Bool] = []
+        /// The values that the rows had when they were read, where writers share the store; else empty.
+        package var formerValues: [[Value]] = []
 
         package init(
             root: Int, slots: [Int], setsPlaceholder: Bool, keys: [Int64] = [], values: [[Value]] = [],
@@ -73,8 +75,11 @@ package struct RowChanges {
         let setsPlaceholder: Bool
     }
 
+    private let keepsFormerValues: Bool
+
     /// Makes changes of nothing, in a model with so many entities.
-    init(entityCount: Int) {
+    init(entityCount: Int, keepsFormerValues: Bool = false) {
+        self.keepsFormerValues = keepsFormerValues
         insertionPositions = Array(repeating: nil, count: entityCount)
     }
 
@@ -93,6 +98,7 @@ package struct RowChanges {
         updates[position].keys.append(object.pk)
         updates[position].values.append(object.state.values)
         updates[position].placeholders.append(object.state.isPlaceholder)
+        if keepsFormerValues { updates[position].formerValues.append(object.original) }
     }
 
     /// Adds some slots of a row, given in ascending order.

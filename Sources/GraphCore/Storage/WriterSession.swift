@@ -28,6 +28,31 @@ package protocol WriterSession: RowReader {
     /// Frees what a session holds of its storage. The session is not used afterwards.
     func close()
 
+    // MARK: Other writers
+
+    /// Whether other writers write the store between this one's transactions. Then the counters are read in each one.
+    var sharesStore: Bool { get }
+
+    /// Begins a transaction that holds no other writer up before its commit. The commit fails with `store.conflict` where
+    /// another writer has changed the rows that were read. So does every call that needs more than reads and then writes.
+    ///
+    /// Its tokens count from ``tokenShift``, which the commit finds.
+    ///
+    /// - Parameter keyCount: how many objects of a hierarchy it may make.
+    func beginDraft(keyCount: Int) throws(StoreError)
+
+    /// The last token before the last commit of a draft.
+    var tokenShift: Int64 { get }
+
+    /// Takes partitions over from whichever writer had them, in a transaction of its own: a position that the former
+    /// writer saves afterwards fails with `store.position_conflict`.
+    func claimPartitions(_ partitions: [StorePartition]) throws(StoreError)
+
+    /// Takes or keeps a role that one of several writers has, inside the open transaction.
+    ///
+    /// - Returns: a number that changes with each taking of the role, or nil where another writer has it.
+    func holdRole(_ name: String) throws(StoreError) -> Int64?
+
     // MARK: Transactions
 
     var isInTransaction: Bool { get }
@@ -111,6 +136,30 @@ package protocol WriterSession: RowReader {
 
     /// Work on more objects than memory should hold.
     var sets: any SetOperations { get }
+}
+
+// A session that is the only writer has every role, and nobody to take partitions from.
+extension WriterSession {
+    package var sharesStore: Bool { false }
+
+    package func beginDraft(keyCount: Int) throws(StoreError) { try begin() }
+
+    package var tokenShift: Int64 { 0 }
+
+    package func claimPartitions(_ partitions: [StorePartition]) throws(StoreError) {}
+
+    package func holdRole(_ name: String) throws(StoreError) -> Int64? { 0 }
+}
+
+/// A partition of a topic whose position a store keeps.
+package struct StorePartition: Hashable, Sendable {
+    package let topic: String
+    package let partition: Int32
+
+    package init(topic: String, partition: Int32) {
+        self.topic = topic
+        self.partition = partition
+    }
 }
 
 /// The counters that the writer continues.

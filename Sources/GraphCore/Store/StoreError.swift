@@ -26,6 +26,8 @@ public struct StoreError: CodedError, Equatable {
         case fenced = "store.fenced"
         /// The store's position of a source is not the one that the chunk follows.
         case positionConflict = "store.position_conflict"
+        /// Another writer that shares the store has changed what a chunk has read.
+        case conflict = "store.conflict"
         /// The history after the token was purged.
         case historyExpired = "history.expired"
         /// The token is of another store.
@@ -54,7 +56,7 @@ public struct StoreError: CodedError, Equatable {
     /// Tells whether the same call may succeed later.
     public var isRetriable: Bool {
         switch code {
-        case .busy, .full, .leased, .positionConflict, .disconnected: true
+        case .busy, .full, .leased, .positionConflict, .conflict, .disconnected: true
         case .inputOutput, .corrupt, .unavailable, .constraint, .modelMismatch, .newerFormat, .fenced, .historyExpired,
             .historyForeignToken, .historyTokenAhead, .historyMalformedToken, .olderFormat, .tooComplex, .value,
             .database:

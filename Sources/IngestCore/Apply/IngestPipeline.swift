@@ -37,6 +37,8 @@ package final class IngestPipeline {
         package var chunks = 0
         /// The number of commits.
         package var commits = 0
+        /// The number of chunks that were applied again because another writer had got in the way.
+        package var conflicts = 0
         /// How many objects were inserted, updated and deleted, or nil before the first chunk.
         package internal(set) var changes: ChangeTally?
     }
@@ -189,10 +191,7 @@ package final class IngestPipeline {
     private func commitChunk() throws {
         if chunk.isEmpty { return }
         let positions = ledger.following(chunk.positions)
-        try apply(positions)
-        let rows = writer.uncommittedRows
-        let started = now()
-        try forgettingOnFailure { () throws(StoreError) in try writer.commit() }
+        let (rows, started) = try writer.sharesStore && toleratesErrors ? draft(positions) : save(positions)
         let ended = now()
         policy.committed(rows: rows, at: ended)
         ledger.committed(positions)
@@ -204,11 +203,43 @@ package final class IngestPipeline {
         onCommit(positions)
     }
 
-    private func apply(_ positions: [SourcePosition]) throws {
-        let saved = WriterContext.Chunk(
+    /// Applies and commits the chunk, and returns how many rows that wrote, and when the commit began.
+    private func save(_ positions: [SourcePosition]) throws -> (rows: Int, started: Double) {
+        try apply(positions)
+        let (rows, started) = (writer.uncommittedRows, now())
+        try forgettingOnFailure { () throws(StoreError) in try writer.commit() }
+        return (rows, started)
+    }
+
+    /// Does as ``save(_:)`` beside other writers: a chunk that one of them gets in the way of is applied again.
+    private func draft(_ positions: [SourcePosition]) throws -> (rows: Int, started: Double) {
+        while true {
+            do {
+                let result = try writer.apply(saved(positions), mayConflict: true) {
+                    chunk.deadLetter($0, $1, time: WriterContext.systemTime())
+                }
+                let (rows, started) = (writer.uncommittedRows, now())
+                try writer.commit()
+                try note(result)
+                return (rows, started)
+            } catch let error as StoreError where error.code == .conflict {
+                summary.conflicts += 1
+                metrics?.conflicts.increment()
+            } catch {
+                forget()
+                throw error
+            }
+        }
+    }
+
+    private func saved(_ positions: [SourcePosition]) -> WriterContext.Chunk {
+        WriterContext.Chunk(
             events: chunk.events, source: chunk.source, positions: positions, deadLetters: chunk.deadLetters)
+    }
+
+    private func apply(_ positions: [SourcePosition]) throws {
         let result = try forgettingOnFailure { () throws(StoreError) in
-            try writer.apply(saved) { chunk.deadLetter($0, $1, time: WriterContext.systemTime()) }
+            try writer.apply(saved(positions)) { chunk.deadLetter($0, $1, time: WriterContext.systemTime()) }
         }
         try note(result)
     }
@@ -241,7 +272,8 @@ package final class IngestPipeline {
         metrics?.placeholders.increment(by: result.placeholderCount)
         series?.count(result.changes)
         if summary.changes == nil { summary.changes = result.changes } else { summary.changes?.add(result.changes) }
-        if let token = result.token { metrics?.historyToken.set(token) }
+        // That of a draft is known to its commit.
+        if let token = writer.sharesStore ? writer.committedToken : result.token { metrics?.historyToken.set(token) }
     }
 
     private func noteDeadLetter(_ place: RecordPlace, stage: String, _ code: String, _ reason: String) throws {

@@ -16,6 +16,9 @@ extension ConfigurationKey {
             "store.url", \.store.url, fault: WorkerConfiguration.faultOfStoreURL,
             remedy: "Write it as postgres://USER@HOST:5432/DATABASE?schema=NAME.",
             "The PostgreSQL database that holds the store instead of a file. file:PATH reads the URL from a file."),
+        .choice(
+            "store.writers", \.store.writers,
+            "Whether one worker owns the store, or many of a consumer group share it; many needs store.url."),
         .integer(
             "store.cacheMegabytes", \.store.cacheMegabytes, 1...65_536,
             "The page cache of the writing connection, in megabytes."),

@@ -146,6 +146,12 @@ struct ConfigurationLoader {
             }
             return
         }
+        if configuration.store.writers == .many {
+            problems.add(
+                .conflict, at: origins["store.writers"] ?? .byDefault,
+                "store.writers is many, and a store in a file has one writer",
+                remedy: "Set store.url, or give each worker a store of its own.")
+        }
         let mark = StoreConfiguration.partitionMark
         if configuration.store.path.replacing(mark, with: "").contains(where: { $0 == "{" || $0 == "}" }) {
             problems.add(

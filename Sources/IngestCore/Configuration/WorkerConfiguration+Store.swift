@@ -66,6 +66,7 @@ extension WorkerConfiguration {
     private var postgresOptions: PostgresOptions {
         var options = PostgresOptions()
         options.lockTimeoutMilliseconds = store.busyTimeoutMilliseconds
+        options.writers = store.writers == .many ? .many : .one
         return options
     }
 

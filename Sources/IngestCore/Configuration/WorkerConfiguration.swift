@@ -57,10 +57,20 @@ public struct StoreConfiguration: Sendable, Equatable {
     public var path = "data/ingest.sqlite"
     /// The URL of a PostgreSQL database that holds the store instead of a file, or nil.
     public var url: String?
+    /// How many workers write a store in PostgreSQL at the same time.
+    public var writers = Writers.one
     /// The page cache of the writing connection, in megabytes.
     public var cacheMegabytes = 16
     /// How long to wait for a lock that another process holds, in milliseconds.
     public var busyTimeoutMilliseconds = 5_000
+
+    /// How many workers write a store.
+    public enum Writers: String, Sendable, CaseIterable {
+        /// One worker owns the store.
+        case one
+        /// The workers of a consumer group share the store.
+        case many
+    }
 
     /// Creates the defaults.
     public init() {}

@@ -51,7 +51,7 @@ extension WorkerConfiguration {
     ///
     /// - Throws: ``PartitionError``, `StoreError`.
     package func checkPartitions(of store: Store) throws {
-        guard let partitions = kafka.partitions else { return }
+        guard let partitions = kafka.partitions, self.store.writers == .one else { return }
         let names = Set(topics.map(\.name))
         let foreign = try store.read { try $0.positions() }
             .filter { names.contains($0.topic) && !partitions.contains($0.partition) }

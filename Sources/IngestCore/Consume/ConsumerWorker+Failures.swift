@@ -22,6 +22,8 @@ extension ConsumerWorker {
     func discardIfRefused() throws {
         if !isStoreRefusing { return }
         try pipeline.discard()
+        // Another worker may have claimed some meanwhile. If they are its own by now, the group says so soon.
+        try claim(partitions.states.keys.sorted())
         partitions.goOn(without: .store)
     }
 

@@ -21,14 +21,15 @@ extension ConsumerWorker {
         let time = now()
         let writer = pipeline.writer
         if pipeline.deadline == nil {
-            try saveCursors(writer)
+            if !writer.sharesStore { try saveCursors(writer) }
             try writer.renewLease()
             health.report(.storeOK)
-        } else if schedule.cursorSaves.isDue(at: time) {
-            // While there is backlog nothing is ever idle: the cursors and the purge must not wait for the end of it.
+        }
+        // While there is backlog nothing is ever idle: the cursors and the purge must not wait for the end of it.
+        if pipeline.deadline != nil || writer.sharesStore, schedule.cursorSaves.isDue(at: time) {
             try saveCursors(writer)
         }
-        try purge(writer, at: time)
+        if deliveryRole.isHeld { try purge(writer, at: time) }
         try serveRequests(writer)
         if schedule.offsetCommits.isDue(at: time) { commitOffsets(consumer, asynchronously: true) }
         if schedule.reports.isDue(at: time) { report(consumer) }
@@ -109,7 +110,10 @@ extension ConsumerWorker {
     }
 
     /// Saves how far notifications and dead letters were delivered.
+    ///
+    /// Of workers that share the store, the holder of the role delivers, and saves.
     func saveCursors(_ writer: WriterContext) throws {
+        if writer.sharesStore, try !holdDeliveryRole(writer) { return }
         try deadLetters?.saveCursor(writer)
         try notifications?.saveCursor(writer)
     }

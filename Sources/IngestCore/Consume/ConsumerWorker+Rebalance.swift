@@ -48,6 +48,12 @@ extension ConsumerWorker {
         }
     }
 
+    /// Makes sure that no other worker saves positions of partitions that are read from now on.
+    func claim(_ partitions: some Sequence<TopicPartition>) throws(StoreError) {
+        try pipeline.writer.claimPartitions(
+            partitions.map { StorePartition(topic: $0.topic, partition: $0.partition) })
+    }
+
     /// Takes partitions that are read from now on. Returns where to read them from: the store's positions, and the
     /// beginning of partitions that the store does not know.
     ///
@@ -55,7 +61,10 @@ extension ConsumerWorker {
     /// the store's positions.
     func begin(_ assigned: [TopicPartition]) throws -> [TopicPartition: Int64] {
         var positions: [TopicPartition: SourcePosition] = [:]
-        try attempt { positions = try storedPositions() }
+        try attempt {
+            try claim(assigned)
+            positions = try storedPositions()
+        }
         var starts: [TopicPartition: Int64] = [:]
         var actions: AssignedPartitions.Actions = []
         for partition in assigned {

@@ -47,6 +47,8 @@ package final class ConsumerWorker: @unchecked Sendable {
     var schedule: WorkerSchedule
     /// The purge of the history that is under way.
     var purge: PurgeStep?
+    /// Whether this worker delivers and purges.
+    var deliveryRole: DeliveryRole
     var logGrowth = LogGrowth()
     var backoff = Backoff()
     var retryBudget: RetryBudget
@@ -71,6 +73,7 @@ package final class ConsumerWorker: @unchecked Sendable {
         consumerConfiguration = consumer
         store = writer.store
         readPositions = { [store = writer.store] in try store.read { try $0.positions() } }
+        deliveryRole = DeliveryRole(sharesStore: writer.sharesStore)
         notedToken = try writer.store.read { try $0.lastToken() }
         metrics.historyToken.set(notedToken)
         plan = configuration.kafka.partitions.map { PartitionPlan(selection: $0, topics: topics) }

@@ -8,15 +8,15 @@ extension Outbox {
     /// - Throws: `StoreError`.
     static func deadLetters(
         store: Store, sink: any RecordSink, topic: String, configuration: WorkerConfiguration,
-        metrics: WorkerMetrics? = nil, health: HealthMonitor? = nil, logger: Logger
+        metrics: WorkerMetrics? = nil, health: HealthMonitor? = nil, logger: Logger, isActive: Bool = true
     ) throws -> Outbox {
         let maximum = configuration.deadLetters.maxUnsent
+        let delivery = try DeadLetterDelivery(
+            store: store, sink: sink, topic: topic, configuration: configuration, metrics: metrics, health: health,
+            logger: logger)
         return try Outbox(
-            DeadLetterDelivery(
-                store: store, sink: sink, topic: topic, configuration: configuration, metrics: metrics,
-                health: health, logger: logger),
-            cursor: try store.read { try $0.sentDeadLetter(topic: topic) },
-            limit: BacklogLimit(maximum: maximum, resumesAt: maximum / 2))
+            delivery, cursor: try delivery.storedCursor(),
+            limit: BacklogLimit(maximum: maximum, resumesAt: maximum / 2), isActive: isActive)
     }
 }
 
@@ -61,6 +61,8 @@ final class DeadLetterDelivery: OutboxDelivery {
     }
 
     func waitingCount(after cursor: Int64) throws -> Int { try store.read { try $0.deadLetterCount(after: cursor) } }
+
+    func storedCursor() throws -> Int64 { try store.read { try $0.sentDeadLetter(topic: topic) } }
 
     func save(_ cursor: Int64, _ writer: WriterContext) throws { try writer.putSentDeadLetter(cursor, topic: topic) }
 

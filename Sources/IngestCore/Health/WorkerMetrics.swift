@@ -31,6 +31,8 @@ package final class WorkerMetrics: Sendable {
     package let chunks: Counter
     /// Database commits.
     package let commits: Counter
+    /// Chunks that were applied again because another writer of the store had got in the way.
+    package let conflicts: Counter
     /// The duration of commits.
     package let commitDuration: Histogram
     /// The operations in a chunk.
@@ -98,6 +100,8 @@ package final class WorkerMetrics: Sendable {
             "ingest_objects_deleted_total", "Objects deleted, by events and by delete rules.", labels: ["entity"])
         chunks = registry.counter("ingest_chunks_total", "Chunks saved.")
         commits = registry.counter("ingest_commits_total", "Database commits.")
+        conflicts = registry.counter(
+            "ingest_conflicts_total", "Chunks applied again because another writer of the store was in the way.")
         commitDuration = registry.histogram(
             "ingest_commit_duration_seconds", "Time to write and commit.",
             bounds: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10])

@@ -16,16 +16,14 @@ extension Outbox {
     /// - Throws: `StoreError`.
     static func notifications(
         store: Store, sink: any NotificationSink, configuration: NotificationConfiguration,
-        metrics: WorkerMetrics? = nil, health: HealthMonitor? = nil, logger: Logger
+        metrics: WorkerMetrics? = nil, health: HealthMonitor? = nil, logger: Logger, isActive: Bool = true
     ) throws -> Outbox {
-        let name = configuration.cursorName
-        let cursor = try store.read { try $0.cursors()[name] ?? $0.purgedToken() }
+        let delivery = try NotificationDelivery(
+            store: store, sink: sink, configuration: configuration, metrics: metrics, health: health, logger: logger)
         let maximum = configuration.maxOutboxTransactions
         return try Outbox(
-            NotificationDelivery(
-                store: store, sink: sink, configuration: configuration, metrics: metrics, health: health,
-                logger: logger),
-            cursor: cursor, limit: BacklogLimit(maximum: maximum, resumesAt: maximum - maximum / 10 - 1))
+            delivery, cursor: try delivery.storedCursor(),
+            limit: BacklogLimit(maximum: maximum, resumesAt: maximum - maximum / 10 - 1), isActive: isActive)
     }
 }
 
@@ -146,6 +144,8 @@ final class NotificationDelivery: OutboxDelivery {
     func waitingCount(after cursor: Int64) throws -> Int {
         Int(max(0, try store.read { try $0.lastToken() } - cursor))
     }
+
+    func storedCursor() throws -> Int64 { try store.read { try $0.cursors()[cursorName] ?? $0.purgedToken() } }
 
     func save(_ cursor: Int64, _ writer: WriterContext) throws { try writer.putCursors([cursorName: cursor]) }
 

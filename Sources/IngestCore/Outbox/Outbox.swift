@@ -20,16 +20,21 @@ final class Outbox: Sendable {
         /// How many entries were ever committed while this outbox looked on.
         var committed = 0
         var isFailing = false
+        /// Whether this worker delivers; of workers that share a store, one does.
+        var isActive: Bool
+        /// How often the outbox became active.
+        var activations = 0
     }
 
     /// Makes an outbox that goes on at a cursor.
     ///
+    /// - Parameter isActive: whether it delivers at once; else from ``activate()`` on.
     /// - Throws: `StoreError`.
-    init(_ delivery: any OutboxDelivery, cursor: Int64, limit: BacklogLimit) throws {
+    init(_ delivery: any OutboxDelivery, cursor: Int64, limit: BacklogLimit, isActive: Bool = true) throws {
         self.delivery = delivery
         var limit = limit
         limit.counted(try delivery.waitingCount(after: cursor))
-        state = Mutex(State(cursor: cursor, limit: limit))
+        state = Mutex(State(cursor: cursor, limit: limit, isActive: isActive))
         delivery.report(.waiting(limit.waiting))
     }
 
@@ -52,11 +57,40 @@ final class Outbox: Sendable {
         if count > 0 {
             state.withLock { state in
                 state.committed += count
-                state.limit.added(count)
+                if state.isActive { state.limit.added(count) }
             }
             reportWaiting()
         }
         loop.wake()
+    }
+
+    /// Delivers from now on, and goes on where the store's cursor stands.
+    ///
+    /// - Throws: `StoreError`.
+    func activate() throws {
+        let cursor = try delivery.storedCursor()
+        let count = try delivery.waitingCount(after: cursor)
+        state.withLock { state in
+            (state.cursor, state.unsaved, state.isActive) = (cursor, nil, true)
+            state.activations += 1
+            state.limit.counted(count)
+        }
+        reportWaiting()
+        loop.wake()
+    }
+
+    /// Delivers nothing from now on, since another worker does, and looks how much waits for that one.
+    ///
+    /// - Throws: `StoreError`.
+    func deactivate() throws {
+        state.withLock { ($0.isActive, $0.unsaved) = (false, nil) }
+        let cursor = try delivery.storedCursor()
+        let count = try delivery.waitingCount(after: cursor)
+        state.withLock { state in
+            state.cursor = cursor
+            state.limit.counted(count)
+        }
+        reportWaiting()
     }
 
     /// Saves how far the outbox delivered, in a commit of its own.
@@ -110,7 +144,10 @@ final class Outbox: Sendable {
 
     /// Delivers the next batch, and returns how many entries it had.
     func deliverNext() throws -> Int {
-        let (cursor, committed) = state.withLock { ($0.cursor, $0.committed) }
+        let (cursor, committed, activations, isActive) = state.withLock {
+            ($0.cursor, $0.committed, $0.activations, $0.isActive)
+        }
+        guard isActive else { return 0 }
         guard let batch = try delivery.deliver(after: cursor) else {
             // Entries that were committed since the look are waiting.
             state.withLock { if $0.committed == committed { $0.limit.counted(0) } }
@@ -118,6 +155,8 @@ final class Outbox: Sendable {
             return 0
         }
         state.withLock { state in
+            // Another worker delivers by now, and repeats the batch.
+            guard state.isActive, state.activations == activations else { return }
             (state.cursor, state.unsaved) = (batch.cursor, batch.cursor)
             state.limit.delivered(batch.count)
         }

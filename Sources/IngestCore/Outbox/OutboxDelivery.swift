@@ -13,6 +13,11 @@ protocol OutboxDelivery: Sendable {
     /// - Throws: `StoreError`.
     func waitingCount(after cursor: Int64) throws -> Int
 
+    /// Returns the cursor that the store has.
+    ///
+    /// - Throws: `StoreError`.
+    func storedCursor() throws -> Int64
+
     /// Saves the cursor, with the next commit.
     ///
     /// - Throws: `StoreError`.

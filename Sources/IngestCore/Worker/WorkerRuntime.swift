@@ -279,7 +279,11 @@ extension WorkerConfiguration {
     /// Makes the cursor of the notifications known to the store, so that no purge passes undelivered transactions.
     fileprivate func putCursor(of outbox: Outbox?, _ writer: WriterContext) throws {
         guard let outbox else { return }
-        try writer.putCursors([notifications.cursorName: outbox.cursor])
+        if writer.sharesStore {
+            try writer.startCursor(notifications.cursorName, at: outbox.cursor)
+        } else {
+            try writer.putCursors([notifications.cursorName: outbox.cursor])
+        }
         try writer.commit()
     }
 
@@ -299,7 +303,8 @@ extension WorkerConfiguration {
         _ logger: Logger
     ) throws -> Outbox {
         try .notifications(
-            store: store, sink: sink, configuration: notifications, metrics: metrics, health: health, logger: logger)
+            store: store, sink: sink, configuration: notifications, metrics: metrics, health: health, logger: logger,
+            isActive: self.store.writers == .one)
     }
 
     fileprivate func deadLetterOutbox(
@@ -307,7 +312,8 @@ extension WorkerConfiguration {
     ) throws -> Outbox {
         try .deadLetters(
             store: store, sink: KafkaRecordSink(producer: producer, timeoutMilliseconds: 10_000),
-            topic: deadLetters.topic ?? "", configuration: self, metrics: metrics, health: health, logger: logger)
+            topic: deadLetters.topic ?? "", configuration: self, metrics: metrics, health: health, logger: logger,
+            isActive: self.store.writers == .one)
     }
 
     /// Makes the producer of dead-letter records, or nil where they have no topic.

@@ -8,6 +8,12 @@ struct PostgresStatement {
     /// The places of the values in `bytes`; nil of a null.
     private(set) var places: [Range<Int>?] = []
 
+    /// The places of numbers that count from one which the transaction finds.
+    private var countedPlaces: [(place: Int, base: NumberBase)] = []
+
+    /// The number before the first one of a count.
+    enum NumberBase { case token, change }
+
     init(_ sql: String) { self.sql = sql }
 
     /// Begins a transaction that reads one snapshot.
@@ -56,6 +62,25 @@ struct PostgresStatement {
         let start = bytes.count
         write(&bytes)
         places.append(start..<bytes.count)
+    }
+
+    /// Binds a number that counts from the last token or change, where the transaction is not open yet.
+    mutating func bind(_ number: Int64, countedFrom base: NumberBase) {
+        countedPlaces.append((places.count, base))
+        bind(number)
+    }
+
+    /// Returns the statement with such numbers added to those that the transaction has found.
+    func counted(fromToken token: Int64, change: Int64) -> PostgresStatement {
+        var statement = self
+        for (place, base) in countedPlaces {
+            guard let range = places[place] else { continue }
+            let number = bytes.withUnsafeBytes { UnsafeRawBufferPointer(rebasing: $0[range]).wholeNumber }
+            var sum: [UInt8] = []
+            sum.appendNumber(number + (base == .token ? token : change))
+            statement.bytes.replaceSubrange(range, with: sum)
+        }
+        return statement
     }
 
     // MARK: Lists

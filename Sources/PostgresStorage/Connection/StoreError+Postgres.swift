@@ -5,6 +5,8 @@ extension StoreError {
     init(sqlState: String, action: String, place: String) {
         let suffix = place.isEmpty ? "" : " (\(place))"
         switch (sqlState.prefix(2), sqlState) {
+        // The server has ended a transaction whose client stood still for too long.
+        case (_, "25P03"): self = .disconnected(action)
         case ("23", _):
             self.init(
                 .constraint, "Could not \(action): a rule of the schema was broken\(suffix)",

@@ -14,7 +14,8 @@ struct PostgresSchema {
     /// - Throws: ``StoreError`` with code `store.unavailable` where PostgreSQL would cut a name.
     func statements() throws(StoreError) -> [String] {
         try checkNames()
-        return Self.ownTables + model.rootEntities.flatMap { [table($0)] + PostgresIndexes(model, $0).statements }
+        return Self.ownTables + Self.sharedTables
+            + model.rootEntities.flatMap { [table($0)] + PostgresIndexes(model, $0).statements }
             + model.joinTables.flatMap(joinTable) + model.entities.filter { $0.parentIndex != nil }.map(view)
     }
 
@@ -78,6 +79,25 @@ struct PostgresSchema {
         kind text COLLATE "C" NOT NULL, entity text COLLATE "C" NOT NULL, identity bytea, property text COLLATE "C", \
         local text COLLATE "C", stored text COLLATE "C", policy text COLLATE "C" NOT NULL, \
         decision text COLLATE "C" NOT NULL, source text COLLATE "C")
+        """,
+    ]
+
+    /// Tables of writers that share a store. A store of an earlier version gets them when it is opened.
+    static let sharedTables = [
+        // The writers that are at work.
+        """
+        CREATE TABLE _writer (id bigint PRIMARY KEY, holder text NOT NULL, expires bigint NOT NULL, \
+        backend integer NOT NULL, started timestamptz)
+        """,
+        // How often each partition was claimed: the last claim's owner alone may save its position.
+        """
+        CREATE TABLE _fence (topic text COLLATE "C" NOT NULL, partition integer NOT NULL, epoch bigint NOT NULL, \
+        PRIMARY KEY (topic, partition))
+        """,
+        // The writer that has each role, such as to deliver notifications.
+        """
+        CREATE TABLE _role (name text COLLATE "C" PRIMARY KEY, epoch bigint NOT NULL, writer bigint NOT NULL, \
+        expires bigint NOT NULL)
         """,
     ]
 

@@ -1,7 +1,33 @@
 /// Answers read plans, each in one round trip.
 struct PostgresReadPlan {
+    /// The kind of answer that the statements return.
+    enum Form {
+        case rows
+        /// The rows, with a hash behind each.
+        case hashedRows
+        /// The number of the rows, and one number for all their hashes.
+        case digest
+    }
+
     let model: ObjectModel
     let tables: [PostgresTable]
+    var form = Form.rows
+    /// Needed for hashes.
+    var columns: SharedColumns?
+
+    /// The columns of a statement of the form.
+    private func output(_ selection: String, hash: @autoclosure () -> String) -> String {
+        switch form {
+        case .rows: selection
+        case .hashedRows: "\(selection), \(hash())"
+        case .digest: "count(*), coalesce(bit_xor(\(hash())), 0)"
+        }
+    }
+
+    private func output(_ join: JoinTable) -> String {
+        let names = (["owner", "destination"] + join.positionColumns).map { "j.\(PostgresText.quoted($0))" }
+        return output(join.selection("j"), hash: SharedColumns.hash(names))
+    }
 
     /// Returns one statement for each request.
     func statements(_ plan: [ReadRequest]) throws(StoreError) -> [PostgresStatement] {
@@ -11,7 +37,18 @@ struct PostgresReadPlan {
     }
 
     /// Hands over the answers of the results to a plan's statements.
-    func answer(_ plan: [ReadRequest], _ results: [PostgresResult], each: (Int, ReadAnswer) -> Void) {
+    ///
+    /// - Parameter hash: takes the position of a request in the plan, and the hash of one of its rows.
+    func answer(
+        _ plan: [ReadRequest], _ results: [PostgresResult], each: (Int, ReadAnswer) -> Void,
+        hash: (Int, Int64) -> Void = { _, _ in }
+    ) {
+        if form == .hashedRows {
+            for (position, (request, result)) in zip(plan, results).enumerated() {
+                let last = width(request)
+                for row in result.rows { hash(position, row.integer(last)) }
+            }
+        }
         for (position, (request, result)) in zip(plan, results).enumerated() {
             switch request {
             case .rows(let entity, _, _):
@@ -36,6 +73,16 @@ struct PostgresReadPlan {
         }
     }
 
+    /// The number of columns before the hash.
+    private func width(_ request: ReadRequest) -> Int {
+        switch request {
+        case .rows(let entity, _, _): tables[entity].width
+        case .links(let table, _, _, _), .existingLinks(let table, _): 2 + model.joinTables[table].positionColumns.count
+        case .greatestPlaces: 2
+        case .tombstones: 3
+        }
+    }
+
     private func statement(_ request: ReadRequest) throws(StoreError) -> PostgresStatement {
         switch request {
         case .rows(let entity, let keys, let limit): return try rows(tables[entity], keys, limit)
@@ -44,7 +91,7 @@ struct PostgresReadPlan {
             let column = isOwnerSide ? "owner" : "destination"
             var statement = PostgresStatement(
                 """
-                SELECT \(join.selection("j")) FROM \(join.quotedName) j WHERE j.\(column) = ANY($1::int8[]) \
+                SELECT \(output(join)) FROM \(join.quotedName) j WHERE j.\(column) = ANY($1::int8[]) \
                 LIMIT $2::int8
                 """)
             statement.bind(keys)
@@ -54,7 +101,7 @@ struct PostgresReadPlan {
             let join = model.joinTables[table]
             var statement = PostgresStatement(
                 """
-                SELECT \(join.selection("j")) FROM unnest($1::int8[], $2::int8[]) AS p(o, d) \
+                SELECT \(output(join)) FROM unnest($1::int8[], $2::int8[]) AS p(o, d) \
                 JOIN \(join.quotedName) j ON j.owner = p.o AND j.destination = p.d
                 """)
             statement.bind(pairs.map(\.owner))
@@ -64,7 +111,8 @@ struct PostgresReadPlan {
         case .tombstones(let entity, let identities):
             var statement = PostgresStatement(
                 """
-                SELECT identity, version, time FROM _tombstone \
+                SELECT \(output("identity, version, time", hash: SharedColumns.hash(["identity", "version", "time"]))) \
+                FROM _tombstone \
                 WHERE entity = $1::text AND identity = ANY($2::bytea[])
                 """)
             statement.bind(model.entities[entity].rootName)
@@ -74,7 +122,7 @@ struct PostgresReadPlan {
     }
 
     private func rows(_ table: PostgresTable, _ keys: RowKeys, _ limit: Int?) throws(StoreError) -> PostgresStatement {
-        let head = "SELECT \(table.selection("t")) FROM \(table.name) t"
+        let head = "SELECT \(output(table.selection("t"), hash: columns?.hash(table, "t") ?? "0")) FROM \(table.name) t"
         // Without an order, which would let the server walk the primary keys of the whole table.
         func lookUp(_ column: String, _ kind: ColumnKind) -> PostgresStatement {
             PostgresStatement("\(head) WHERE t.\(column) = ANY(\(kind.comparableList(1))) LIMIT $2::int8")
@@ -133,6 +181,9 @@ struct PostgresReadPlan {
                 SELECT j.\(near), max(j.\(place)) FROM \(join.quotedName) j \
                 WHERE j.\(near) = ANY($1::int8[]) GROUP BY 1
                 """
+        }
+        if form != .rows {
+            sql = "SELECT \(output("a, b", hash: SharedColumns.hash(["a", "b"]))) FROM (\(sql)) AS q(a, b)"
         }
         var statement = PostgresStatement(sql)
         statement.bind(owners)

@@ -9,15 +9,15 @@ extension PostgresWriterSession {
             FROM unnest($3::text[], $4::int8[], $5::bytea[], $6::int8[], $7::text[], $8::text[]) \
             WITH ORDINALITY AS r(entity, object, identity, change, properties, tombstone, n)
             """)
-        statement.bind(entries.firstChange)
-        statement.bind(token)
+        statement.bind(entries.firstChange, countedFrom: .change)
+        statement.bind(token, countedFrom: .token)
         statement.bind(entries.entities.map(\.name))
         statement.bind(entries.keys)
         try statement.bind(entries.identities, as: .anyValue)
         statement.bind(entries.kinds.map { Int64($0.rawValue) })
         statement.bind(entries.properties)
         statement.bind(entries.preservedValues)
-        connection.enqueue(statement)
+        enqueue(statement)
     }
 
     func closeHistory(token: Int64, changeCount: Int64) throws(StoreError) {
@@ -25,9 +25,9 @@ extension PostgresWriterSession {
             changeCount == 0
                 ? "DELETE FROM _history_transaction WHERE token = $1::int8"
                 : "UPDATE _history_transaction SET \"changeCount\" = $2::int8 WHERE token = $1::int8")
-        statement.bind(token)
+        statement.bind(token, countedFrom: .token)
         if changeCount > 0 { statement.bind(changeCount) }
-        connection.enqueue(statement)
+        enqueue(statement)
     }
 
     func write(_ changes: TombstoneChanges) throws(StoreError) {
@@ -44,7 +44,7 @@ extension PostgresWriterSession {
             """)
         statement.bind(changes.removed.map(\.entity.rootName))
         try statement.bind(changes.removed.map(\.identity), as: .anyValue)
-        connection.enqueue(statement)
+        enqueue(statement)
     }
 
     private struct Place: Hashable {
@@ -70,9 +70,14 @@ extension PostgresWriterSession {
         try statement.bind(written.map(\.key.identity), as: .anyValue)
         try statement.bind(written.map(\.value.version), as: .anyValue)
         statement.bind(written.map(\.value.time))
-        statement.bind(changes.token)
+        // A deletion of something unknown is of no transaction.
+        if changes.token == 0 {
+            statement.bind(changes.token)
+        } else {
+            statement.bind(changes.token, countedFrom: .token)
+        }
         statement.bind(changes.time)
-        connection.enqueue(statement)
+        enqueue(statement)
     }
 
     // MARK: Positions
@@ -82,21 +87,31 @@ extension PostgresWriterSession {
         note(ledger.failedAttempts)
         try removeDeadLetters(ledger.removedLetters)
         if ledger.positions.isEmpty { return }
+        if let draft { return draft.positions = ledger.positions }
         // A few at most: the partitions of one chunk.
         let results = try connection.run(ledger.positions.map(put), "save positions")
-        for (position, result) in zip(ledger.positions, results) where result.count == 0 {
-            throw StoreError(
-                .positionConflict,
-                "Somebody else has saved the position of \(position.topic)/\(position.partition) meanwhile",
-                remedy: "Nothing of the chunk was saved; read on from the store's positions")
-        }
+        for (position, result) in zip(ledger.positions, results) where result.count == 0 { throw moved(position) }
     }
 
-    /// A statement that returns a row where the store holds what the position has to follow.
-    private func put(_ position: SourcePosition) -> PostgresStatement {
+    func moved(_ position: SourcePosition) -> StoreError {
+        StoreError(
+            .positionConflict,
+            "Somebody else has claimed \(position.topic)/\(position.partition) or saved its position meanwhile",
+            remedy: "Nothing of the chunk was saved; read on from the store's positions")
+    }
+
+    /// A statement that returns a row where the store holds what the position has to follow, and the partition is this
+    /// writer's.
+    func put(_ position: SourcePosition) -> PostgresStatement {
+        let place = StorePartition(topic: position.topic, partition: position.partition)
+        let fence = share?.faults.contains(.ignoresFences) == true ? nil : share?.fences[place]
+        let isOwn =
+            fence == nil
+            ? ""
+            : " AND EXISTS (SELECT 1 FROM _fence WHERE topic = $1::text AND partition = $2::int8 AND epoch = $5::int8)"
         let insertion = """
             INSERT INTO _position (topic, partition, "nextOffset", detail) \
-            VALUES ($1::text, $2::int8, $3::int8, $4::text) ON CONFLICT (topic, partition)
+            SELECT $1::text, $2::int8, $3::int8, $4::text WHERE true\(isOwn) ON CONFLICT (topic, partition)
             """
         var statement: PostgresStatement
         switch position.predecessor {
@@ -109,14 +124,15 @@ extension PostgresWriterSession {
         case .offset:
             statement = PostgresStatement(
                 """
-                UPDATE _position SET "nextOffset" = $3::int8, detail = $4::text \
-                WHERE topic = $1::text AND partition = $2::int8 AND "nextOffset" = $5::int8 RETURNING 1
+                UPDATE _position SET "nextOffset" = $3::int8, detail = $4::text WHERE topic = $1::text \
+                AND partition = $2::int8 AND "nextOffset" = $\(fence == nil ? 5 : 6)::int8\(isOwn) RETURNING 1
                 """)
         }
         statement.bind(position.topic)
         statement.bind(Int64(position.partition))
         statement.bind(position.nextOffset)
         statement.bind(position.detail)
+        if let fence { statement.bind(fence) }
         if case .offset(let offset) = position.predecessor { statement.bind(offset) }
         return statement
     }
@@ -149,7 +165,7 @@ extension PostgresWriterSession {
         statement.bind(letters.map { Int64($0.valueBytes) })
         statement.bind(letters.map(\.headers))
         statement.bind(letters.map { Int64($0.attempts) })
-        connection.enqueue(statement)
+        enqueue(statement)
         countRepeats(of: Int64(letters.count))
     }
 
@@ -178,8 +194,8 @@ extension PostgresWriterSession {
             """)
         update.bind(count)
         removal.bind(count)
-        connection.enqueue(update)
-        connection.enqueue(removal)
+        enqueue(update)
+        enqueue(removal)
     }
 
     private func note(_ attempts: [FailedAttempt]) {
@@ -196,14 +212,14 @@ extension PostgresWriterSession {
         statement.bind(grouped.map { $0.value.last?.stage ?? "" })
         statement.bind(grouped.map { $0.value.last?.code ?? "" })
         statement.bind(grouped.map { $0.value.last?.reason ?? "" })
-        connection.enqueue(statement)
+        enqueue(statement)
     }
 
     func removeDeadLetters(_ ids: [Int64]) throws(StoreError) {
         if ids.isEmpty { return }
         var statement = PostgresStatement("DELETE FROM _dead_letter WHERE id = ANY($1::int8[])")
         statement.bind(ids)
-        connection.enqueue(statement)
+        enqueue(statement)
     }
 
     /// The key in `_metadata` that tells how far letters were sent to a topic.
@@ -214,12 +230,14 @@ extension PostgresWriterSession {
     }
 
     /// Stores values under their keys with the next round trip.
-    func putMetadata(_ values: [String: String]) { connection.enqueue(.putMetadata(values)) }
+    func putMetadata(_ values: [String: String]) { enqueue(.putMetadata(values)) }
 
     // MARK: Conflicts
 
     func append(_ conflicts: [ConflictNote]) throws(StoreError) {
         if conflicts.isEmpty { return }
+        // Their list has the token in each row.
+        if draft != nil { throw .conflict }
         var statement = PostgresStatement(
             """
             WITH c AS (UPDATE _token SET conflict = conflict + $1::int8 WHERE id = 1 RETURNING conflict) \
@@ -241,7 +259,7 @@ extension PostgresWriterSession {
         statement.bind(conflicts.map(\.policy))
         statement.bind(conflicts.map(\.decision))
         statement.bind(conflicts.map(\.source))
-        connection.enqueue(statement)
+        enqueue(statement)
     }
 
     func removeConflicts(through id: Int64) throws(StoreError) -> Int {
@@ -261,7 +279,7 @@ extension PostgresWriterSession {
         statement.bind(name)
         statement.bind(token)
         statement.bind(time)
-        connection.enqueue(statement)
+        enqueue(statement)
     }
 
     func removeCursor(name: String) throws(StoreError) -> Bool {

@@ -1,7 +1,7 @@
 // Rows and links: one statement for each list.
 extension PostgresWriterSession {
     func write(_ changes: RowChanges) throws(StoreError) {
-        var statements: [PostgresStatement] = [PostgresStatement("SAVEPOINT rows")]
+        var statements: [PostgresStatement] = []
         statements += removals(changes.removedLinks)
         statements += deletions(changes.deletedKeys)
         for rows in changes.vacated { statements.append(try update(rows)) }
@@ -9,13 +9,15 @@ extension PostgresWriterSession {
         statements += entityChanges(changes.entityChanges)
         for rows in changes.insertions { statements.append(try insert(rows)) }
         statements += insertions(changes.links)
-        if statements.count == 1 { return }
+        if statements.isEmpty { return }
+        if let draft { return statements.forEach(draft.append) }
+        let (start, end) = (PostgresStatement("SAVEPOINT rows"), PostgresStatement("RELEASE rows"))
         do throws(StoreError) {
-            try connection.run(statements + [PostgresStatement("RELEASE rows")], "save")
+            try connection.run([start] + statements + [end], "save")
         } catch {
             // A refused row leaves the transaction as it was, and the graph goes on without its event.
             if !connection.isLost {
-                try connection.run([PostgresStatement("ROLLBACK TO rows"), PostgresStatement("RELEASE rows")])
+                try connection.run([PostgresStatement("ROLLBACK TO rows"), end])
             }
             throw error
         }
@@ -57,7 +59,10 @@ extension PostgresWriterSession {
         for slot in rows.slots {
             names.append("c\(slot)")
             lists.append(table.kinds[slot].list(lists.count + 1))
-            settings.append("\(table.columns[slot]) = \(table.kinds[slot].stored("r.c\(slot)"))")
+            let value = table.kinds[slot].stored("r.c\(slot)")
+            settings.append(
+                "\(table.columns[slot]) = \(adds(slot, rows) ? "coalesce(t.\(table.columns[slot]), 0) + " : "")\(value)"
+            )
         }
         if rows.setsPlaceholder {
             names.append("p")
@@ -70,9 +75,29 @@ extension PostgresWriterSession {
             FROM unnest(\(lists.joined(separator: ", "))) AS r(\(names.joined(separator: ", "))) WHERE t.pk = r.k
             """)
         statement.bind(rows.keys)
-        for slot in rows.slots { try statement.bind(rows.values.lazy.map { $0[slot] }, as: table.kinds[slot]) }
+        for slot in rows.slots {
+            if adds(slot, rows) {
+                statement.bind(try differences(slot, rows))
+            } else {
+                try statement.bind(rows.values.lazy.map { $0[slot] }, as: table.kinds[slot])
+            }
+        }
         if rows.setsPlaceholder { statement.bind(rows.placeholders) }
         return settings.isEmpty ? PostgresStatement("SELECT 1") : statement
+    }
+
+    /// Whether a draft adds to the column's values, which other writers may have changed since they were read.
+    private func adds(_ slot: Int, _ rows: RowChanges.Updates) -> Bool {
+        draft != nil && share?.columns.added[rows.root].contains(slot) == true
+    }
+
+    /// The differences that a draft adds to the values of a column.
+    private func differences(_ slot: Int, _ rows: RowChanges.Updates) throws(StoreError) -> [Int64] {
+        guard rows.formerValues.count == rows.values.count else { throw .conflict }
+        let factor: Int64 = share?.faults.contains(.addsTwice) == true ? 2 : 1
+        return zip(rows.values, rows.formerValues).map { values, former in
+            ((values[slot].integer ?? 0) &- (former[slot].integer ?? 0)) &* factor
+        }
     }
 
     private func entityChanges(_ changes: [(key: Int64, entity: Entity)]) -> [PostgresStatement] {

@@ -8,12 +8,18 @@ final class PostgresWriterSession: WriterSession {
     private(set) var connection: PostgresConnection
     let plans: PostgresReadPlan
     /// The number of the claim; nil before it.
-    private var epoch: Int64?
-    private var claimSeconds = 0.0
+    var epoch: Int64?
+    var claimSeconds = 0.0
     private var depth = 0
     private(set) var isInTransaction = false
     /// The last token that was given out.
     private var lastToken: Int64 = 0
+    /// The session's part among several writers; nil where it is the only one.
+    let share: WriterShare?
+    /// The reads and writes of a transaction that begins at its commit.
+    private(set) var draft: WriteDraft?
+    /// The counters as the open transaction found them, until they are asked for.
+    private var foundCounters: StoreCounters?
 
     var tables: [PostgresTable] { storage.tables }
 
@@ -22,14 +28,30 @@ final class PostgresWriterSession: WriterSession {
         model = storage.model
         connection = try storage.connect(.writer)
         plans = PostgresReadPlan(model: storage.model, tables: storage.tables)
+        let sharing = storage.options
+        share = sharing.writers == .many ? WriterShare(storage.model, sharing.faults) : nil
     }
 
     deinit { if isInTransaction { storage.noteTransaction(false) } }
 
     func load(_ plan: [ReadRequest], each: (Int, ReadAnswer) -> Void) throws(StoreError) {
         if plan.isEmpty { return }
+        if let draft { return try load(plan, into: draft, each: each) }
         if !isInTransaction { try reconnectIfLost() }
         plans.answer(plan, try connection.run(try plans.statements(plan), "read the store"), each: each)
+    }
+
+    /// The plan whose answers have hashes, and the one that asks whether they are the same.
+    var digestPlans: PostgresReadPlan { plans(.hashedRows) }
+    var checkPlans: PostgresReadPlan { plans(.digest) }
+
+    private func plans(_ form: PostgresReadPlan.Form) -> PostgresReadPlan {
+        PostgresReadPlan(model: model, tables: tables, form: form, columns: share?.columns)
+    }
+
+    /// Lets a statement of the transaction go out with the next round trip, that of a draft with its commit.
+    func enqueue(_ statement: PostgresStatement) {
+        if let draft { draft.append(statement) } else { connection.enqueue(statement) }
     }
 
     // MARK: Access
@@ -39,21 +61,21 @@ final class PostgresWriterSession: WriterSession {
     func claim(ttlSeconds: Double, now: Int64) throws(StoreError) -> StoreCounters {
         try storage.checkOpen()
         claimSeconds = ttlSeconds
+        if let share { return try join(share, now: now) }
         // A holder whose connection has ended is gone, however long its claim would hold.
-        let query = PostgresStatement(
+        var query = PostgresStatement(
             """
-            SELECT l.epoch, l.holder, l.expires, EXISTS (SELECT 1 FROM pg_stat_activity a WHERE a.pid = l.backend \
-            AND (a.backend_start IS NULL OR a.backend_start = l.started)), l.backend = pg_backend_pid() \
-            FROM _lease l WHERE l.id = 1 FOR UPDATE
+            SELECT l.epoch, l.holder, l.expires, \(WriterShare.isAlive("l")), l.backend = pg_backend_pid(), \
+            (SELECT min(w.holder) FROM _writer w WHERE w.expires > $1::int8 AND \(WriterShare.isAlive("w"))) \
+            FROM _lease l WHERE l.id = 1 FOR UPDATE OF l
             """)
+        query.bind(now)
         do throws(StoreError) {
             let row = try connection.run([PostgresStatement("BEGIN"), query], "claim the store").last?.first
-            guard let row else {
-                throw StoreError(.corrupt, "The store has no row for its writer", remedy: "Restore a copy")
-            }
-            if row.flag(3), !row.flag(4), row.integer(2) > now {
-                throw leased(row.text(1))
-            }
+            guard let row else { throw Self.noLease }
+            if row.flag(3), !row.flag(4), row.integer(2) > now { throw leased(row.text(1)) }
+            // Writers that share the store have it while one of them lives.
+            if let holder = row.optionalText(5) { throw leased(holder) }
             let next = row.integer(0) + 1
             connection.enqueue(lease(epoch: next, now: now))
             let counters = try readCounters()
@@ -68,14 +90,16 @@ final class PostgresWriterSession: WriterSession {
         }
     }
 
-    private func leased(_ holder: String) -> StoreError {
+    static let noLease = StoreError(.corrupt, "The store has no row for its writer", remedy: "Restore a copy")
+
+    func leased(_ holder: String) -> StoreError {
         StoreError(
             .leased, "Another worker writes this store: \(holder)",
             remedy: "Stop it, or give this worker another store")
     }
 
     /// When the connection's own process of the server began.
-    private static let startTime = "(SELECT backend_start FROM pg_stat_activity WHERE pid = pg_backend_pid())"
+    static let startTime = "(SELECT backend_start FROM pg_stat_activity WHERE pid = pg_backend_pid())"
 
     private func lease(epoch: Int64, now: Int64) -> PostgresStatement {
         var statement = PostgresStatement(
@@ -90,10 +114,15 @@ final class PostgresWriterSession: WriterSession {
     }
 
     func renewClaim(now: Int64) throws(StoreError) {
-        if let epoch { connection.enqueue(lease(epoch: epoch, now: now)) }
+        if let share {
+            enqueue(membership(share, now: now))
+        } else if let epoch {
+            connection.enqueue(lease(epoch: epoch, now: now))
+        }
     }
 
     func releaseClaim() throws(StoreError) {
+        if let share { return leave(share) }
         guard let epoch else { return }
         var statement = PostgresStatement("UPDATE _lease SET expires = 0 WHERE id = 1 AND epoch = $1::int8")
         statement.bind(epoch)
@@ -109,17 +138,14 @@ final class PostgresWriterSession: WriterSession {
     func begin() throws(StoreError) {
         try storage.checkOpen()
         try reconnectIfLost()
-        // The locked row keeps every other writer out up to the commit.
-        let query = PostgresStatement(
-            "SELECT l.epoch, t.token FROM _lease l, _token t WHERE l.id = 1 AND t.id = 1 FOR UPDATE OF l")
         do throws(StoreError) {
-            let row = try connection.run([PostgresStatement("BEGIN"), query], "begin a transaction").last?.first
-            guard let row, epoch == nil || row.integer(0) == epoch else {
-                throw StoreError(
-                    .fenced, "Another worker has taken this store over",
-                    remedy: "Nothing was written; stop this worker")
-            }
-            lastToken = row.integer(1)
+            // The locked row keeps every other writer out up to the commit. A statement sees the others' commits
+            // where it begins once the row is locked.
+            let head = [PostgresStatement("BEGIN"), Self.lock, Self.readToken]
+            let results = try connection.run(head + (share == nil ? [] : counterStatements), "begin a transaction")
+            guard let row = results[1].first, epoch == nil || row.integer(0) == epoch else { throw Self.fenced }
+            lastToken = results[2].first?.integer(0) ?? 0
+            if share != nil { foundCounters = counters(results.suffix(2)) }
         } catch {
             connection.undo()
             throw error
@@ -128,11 +154,24 @@ final class PostgresWriterSession: WriterSession {
         storage.noteTransaction(true)
     }
 
+    /// Begins a transaction of which the server knows nothing yet.
+    func open(_ draft: WriteDraft) {
+        self.draft = draft
+        isInTransaction = true
+        storage.noteTransaction(true)
+    }
+
+    static let lock = PostgresStatement("SELECT epoch FROM _lease WHERE id = 1 FOR UPDATE")
+    static let readToken = PostgresStatement("SELECT token FROM _token WHERE id = 1")
+    static let fenced = StoreError(
+        .fenced, "Another worker has taken this store over", remedy: "Nothing was written; stop this worker")
+
     /// Connects again after the connection was lost. The claim stays, because its number decides; the new connection is
     /// what tells others that its holder lives.
-    private func reconnectIfLost() throws(StoreError) {
+    func reconnectIfLost() throws(StoreError) {
         guard connection.isLost else { return }
         connection = try storage.connect(.writer)
+        if let share { return try rejoin(share) }
         guard let epoch else { return }
         var statement = PostgresStatement(
             """
@@ -143,13 +182,15 @@ final class PostgresWriterSession: WriterSession {
     }
 
     func commit() throws(StoreError) {
-        try finish()
+        if let draft, let share { try commit(draft, share) } else { try finish() }
+        draft = nil
         isInTransaction = false
+        foundCounters = nil
         storage.noteTransaction(false)
     }
 
     /// Commits what was begun.
-    private func finish() throws(StoreError) {
+    func finish() throws(StoreError) {
         let result = try connection.run(PostgresStatement("COMMIT"), "commit")
         if result.tag == "COMMIT" { return }
         // A transaction in which a statement has failed ends without effect and without an error.
@@ -160,13 +201,16 @@ final class PostgresWriterSession: WriterSession {
         connection.forget()
         guard isInTransaction else { return }
         isInTransaction = false
+        foundCounters = nil
         storage.noteTransaction(false)
+        if draft != nil { return draft = nil }
         depth = 0
         // The end of a connection undoes its transaction too.
         if !connection.isLost { try connection.run(PostgresStatement("ROLLBACK"), "undo the transaction") }
     }
 
     func undoingOnFailure<Result>(_ body: () throws -> Result) throws -> Result {
+        if draft != nil { throw StoreError.conflict }
         depth += 1
         defer { depth -= 1 }
         let (token, trips, count) = (lastToken, connection.roundTripCount, connection.waiting.count)
@@ -193,11 +237,23 @@ final class PostgresWriterSession: WriterSession {
     // MARK: Counters
 
     func counters() throws(StoreError) -> StoreCounters {
+        if let found = draft?.counters {
+            draft?.counters = nil
+            return found
+        }
+        if let found = foundCounters {
+            foundCounters = nil
+            return found
+        }
         if !isInTransaction { try reconnectIfLost() }
         return try readCounters()
     }
 
-    private func readCounters() throws(StoreError) -> StoreCounters {
+    func readCounters() throws(StoreError) -> StoreCounters {
+        counters(try connection.run(counterStatements, "read the counters")[...])
+    }
+
+    private var counterStatements: [PostgresStatement] {
         let roots = model.rootEntities
         var keys = PostgresStatement(
             roots.enumerated().map { index, root in
@@ -207,27 +263,40 @@ final class PostgresWriterSession: WriterSession {
                 """
             }.joined(separator: " UNION ALL "))
         if roots.isEmpty { keys = PostgresStatement("SELECT 0::int8, 1::int8 WHERE false") }
-        let numbers = PostgresStatement(
+        return [keys, changeStatement]
+    }
+
+    var changeStatement: PostgresStatement {
+        PostgresStatement(
             """
             SELECT greatest((SELECT max(id) + 1 FROM _history_change), (SELECT "firstChange" + "changeCount" \
             FROM _history_transaction ORDER BY token DESC LIMIT 1), \
             (SELECT value::int8 FROM _metadata WHERE key = 'nextChange'), 1), EXISTS (SELECT 1 FROM _tombstone)
             """)
-        let results = try connection.run([keys, numbers], "read the counters")
+    }
+
+    /// Returns the counters that the results of both statements tell.
+    private func counters(_ results: ArraySlice<PostgresResult>) -> StoreCounters {
+        let roots = model.rootEntities
         var next = [Int64](repeating: 1, count: model.entities.count)
-        for row in results[0].rows { next[roots[Int(row.integer(0))].index] = row.integer(1) }
+        for row in results.first?.rows.map({ $0 }) ?? [] { next[roots[Int(row.integer(0))].index] = row.integer(1) }
+        let numbers = results.last?.first
         return StoreCounters(
-            nextKeys: model.entities.map { next[$0.rootIndex] }, nextChange: results[1].first?.integer(0) ?? 1,
-            hasTombstones: results[1].first?.flag(1) ?? false)
+            nextKeys: model.entities.map { next[$0.rootIndex] }, nextChange: numbers?.integer(0) ?? 1,
+            hasTombstones: numbers?.flag(1) ?? false)
     }
 
     func write(nextKeys: [(root: Int, key: Int64)]) throws(StoreError) {
         let keys = Dictionary(nextKeys.map { (model.entities[$0.root].name, $0.key) }) { _, last in last }
         if keys.isEmpty { return }
+        if let draft {
+            for (root, key) in nextKeys { draft.nextKeys[root] = key }
+            return
+        }
         var statement = PostgresStatement(
             """
             INSERT INTO _sequence (entity, next) SELECT * FROM unnest($1::text[], $2::int8[]) \
-            ON CONFLICT (entity) DO UPDATE SET next = excluded.next
+            ON CONFLICT (entity) DO UPDATE SET next = greatest(_sequence.next, excluded.next)
             """)
         statement.bind(Array(keys.keys))
         statement.bind(Array(keys.values))
@@ -237,27 +306,41 @@ final class PostgresWriterSession: WriterSession {
     // MARK: The history
 
     func openHistory(_ header: HistoryHeader) throws(StoreError) -> Int64 {
-        // The locked row of the claim keeps the number this transaction's own.
-        lastToken += 1
-        var counter = PostgresStatement("UPDATE _token SET token = $1::int8 WHERE id = 1")
-        counter.bind(lastToken)
-        connection.enqueue(counter)
+        let token: Int64
+        if let draft {
+            // It counts from the token that the commit finds; the commit's last statement makes it the last one.
+            draft.hasHistory = true
+            token = 1
+        } else {
+            // The locked row of the claim keeps the number this transaction's own.
+            lastToken += 1
+            token = lastToken
+            var counter = PostgresStatement("UPDATE _token SET token = $1::int8 WHERE id = 1")
+            counter.bind(token)
+            enqueue(counter)
+        }
         var statement = PostgresStatement(
             """
             INSERT INTO _history_transaction (token, time, author, context, source, "firstChange", "changeCount") \
             VALUES ($1::int8, $2::int8, $3::text, $4::text, $5::text, $6::int8, 0)
             """)
-        statement.bind(lastToken)
+        statement.bind(token, countedFrom: .token)
         statement.bind(header.time)
         statement.bind(header.author)
         statement.bind(header.context)
         statement.bind(header.source)
-        statement.bind(header.firstChange)
-        connection.enqueue(statement)
-        return lastToken
+        statement.bind(header.firstChange, countedFrom: .change)
+        enqueue(statement)
+        return token
     }
+
+    /// The last token before the last commit of a draft.
+    var tokenShift: Int64 { share?.tokenShift ?? 0 }
 
     // MARK: Sets
 
-    var sets: any SetOperations { RowSetOperations(self, snapshot: PostgresSnapshot(connection, model, tables)) }
+    var sets: any SetOperations {
+        if draft != nil { return NoSetOperations() }
+        return RowSetOperations(self, snapshot: PostgresSnapshot(connection, model, tables))
+    }
 }

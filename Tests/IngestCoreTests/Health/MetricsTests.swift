@@ -101,7 +101,7 @@ struct MetricsTests {
             "ingest_records_total", "ingest_record_bytes_total", "ingest_operations_total", "ingest_stale_total",
             "ingest_dead_letters_total", "ingest_placeholders_total", "ingest_objects_deleted_total",
             "ingest_chunks_total",
-            "ingest_commits_total", "ingest_commit_duration_seconds", "ingest_chunk_operations", "ingest_history_token",
+            "ingest_commits_total", "ingest_conflicts_total", "ingest_commit_duration_seconds", "ingest_chunk_operations", "ingest_history_token",
             "ingest_notification_token", "ingest_notifications_total", "ingest_notification_errors_total",
             "kafka_consumer_lag", "ingest_position", "ingest_fetches_anew_total", "ingest_last_error_timestamp_seconds",
             "ingest_last_commit_timestamp_seconds", "ingest_store_bytes", "ingest_wal_bytes",

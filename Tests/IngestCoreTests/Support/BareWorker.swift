@@ -21,6 +21,7 @@ extension ConsumerWorker {
 struct NoDelivery: OutboxDelivery {
     func deliver(after cursor: Int64) -> DeliveredBatch? { DeliveredBatch(cursor: cursor + 1, count: 1) }
     func waitingCount(after cursor: Int64) -> Int { 0 }
+    func storedCursor() -> Int64 { 0 }
     func save(_ cursor: Int64, _ writer: WriterContext) {}
     func prepareToStop() {}
     func report(_ event: OutboxEvent) {}

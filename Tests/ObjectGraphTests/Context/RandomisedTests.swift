@@ -33,7 +33,7 @@ import Testing
         run("random:\n" + yaml, try ObjectModel.parse(yaml), seed: seed)
     }
 
-    private static func model(_ name: String) throws -> ObjectModel {
+    static func model(_ name: String) throws -> ObjectModel {
         switch name {
         case "rules": try ObjectModel.parse(Models.rules)
         case "people": try ObjectModel.parse(Models.people)

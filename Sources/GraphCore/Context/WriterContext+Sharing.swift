@@ -1,0 +1,73 @@
+// Writers that share a store: docs/explanation/many-writers.md.
+extension WriterContext {
+    /// Whether other writers write the store too.
+    package var sharesStore: Bool { session.sharesStore }
+
+    /// Takes partitions over from whichever writer had them. Read their positions afterwards.
+    ///
+    /// - Throws: ``StoreError``; applied chunks are undone then.
+    package func claimPartitions(_ partitions: [StorePartition]) throws(StoreError) {
+        if partitions.isEmpty || !sharesStore { return }
+        try commit()
+        try undoingOnFailure("claim partitions") { try session.claimPartitions(partitions) }
+    }
+
+    /// Takes or keeps a role that one of several writers has, and commits that with whatever is applied.
+    ///
+    /// - Returns: a number that changes with each taking of the role, or nil where another writer has it.
+    /// - Throws: ``StoreError``.
+    package func holdRole(_ name: String) throws(StoreError) -> Int64? {
+        try change("hold the role '\(name)'") { try $0.holdRole(name) }
+    }
+
+    // MARK: Drafts
+
+    /// Begins the transaction of a chunk: a draft, unless others have got in the way of the last ones.
+    func beginDraft(of chunk: Chunk) throws {
+        // A program's checks may look at sums, which a draft does not compare.
+        guard sharesStore, options.validators.isEmpty else { return try beginIfNeeded() }
+        guard attempts.drafts else {
+            try beginIfNeeded()
+            isLockedChunk = true
+            return
+        }
+        try session.beginDraft(keyCount: chunk.identityCount)
+        isDraft = true
+        take(try session.counters())
+    }
+
+    /// Calls `body`, and reports what made a draft fail as a conflict: with the lock the chunk shows what is the matter.
+    func noticingConflicts<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
+        let wasDraft = exclusively { isDraft }
+        do {
+            return try body()
+        } catch {
+            switch error.code {
+            case .disconnected, .fenced, .positionConflict, .busy: throw error
+            case .conflict: break
+            default: if !wasDraft { throw error }
+            }
+            exclusively { attempts.lost() }
+            throw StoreError(
+                .conflict, "Another writer has got in the way: \(error.message)", remedy: "Apply the chunk again")
+        }
+    }
+
+    /// Takes the end of a transaction.
+    func noteCommit() {
+        if isDraft, let token = draftToken { savedToken = token + session.tokenShift }
+        if isDraft || isLockedChunk { attempts.committed(isDraft: isDraft) }
+        (isDraft, isLockedChunk, draftToken) = (false, false, nil)
+    }
+}
+
+extension WriterContext.Chunk {
+    /// How many objects the events name, which is how many they can make.
+    fileprivate var identityCount: Int {
+        events.reduce(0) { count, event in
+            event.operations.reduce(count) { count, operation in
+                operation.relationships.reduce(count + 1) { $0 + $1.change.identities.count }
+            }
+        }
+    }
+}

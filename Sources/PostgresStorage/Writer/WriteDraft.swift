@@ -1,0 +1,62 @@
+/// The reads of a chunk and its writes to come, while no transaction is open: docs/explanation/many-writers.md.
+final class WriteDraft {
+    /// A request with the digest of its answer.
+    struct Read {
+        let request: ReadRequest
+        let digest: ReadDigest
+    }
+
+    private(set) var reads: [Read] = []
+    /// The statements of the transaction, in their order.
+    private(set) var statements: [PostgresStatement] = []
+    var positions: [SourcePosition] = []
+    /// The next primary keys of hierarchies, by the positions of their roots.
+    var nextKeys: [Int: Int64] = [:]
+    /// Whether the transaction gets a token.
+    var hasHistory = false
+    /// The counters, until they are asked for.
+    var counters: StoreCounters?
+
+    /// Keeps what a plan was answered. An answer that reached its limit says nothing of the rest.
+    ///
+    /// - Throws: ``StoreError`` with code `store.conflict` where the answers cannot be compared later.
+    func note(_ plan: [ReadRequest], _ digests: [ReadDigest]) throws(StoreError) {
+        // A read does not see the chunk's own writes before the commit.
+        if !statements.isEmpty { throw .conflict }
+        for (request, digest) in zip(plan, digests) {
+            switch request {
+            case .rows(_, _, let limit?) where digest.count >= limit: throw .conflict
+            case .links(_, _, _, let limit?) where digest.count >= limit: throw .conflict
+            default: reads.append(Read(request: request, digest: digest))
+            }
+        }
+    }
+
+    func append(_ statement: PostgresStatement) { statements.append(statement) }
+}
+
+/// A number for an answer: equal answers have equal ones, in whatever order their rows come.
+struct ReadDigest: Equatable {
+    private(set) var count = 0
+    private var rows: Int64 = 0
+
+    init() {}
+
+    /// The digest that the server gives of an answer.
+    init(_ row: PostgresRow) {
+        count = Int(row.integer(0))
+        rows = row.integer(1)
+    }
+
+    /// Adds a row by the server's hash of it.
+    mutating func add(_ hash: Int64) {
+        count += 1
+        rows ^= hash
+    }
+}
+
+extension StoreError {
+    /// The error of a chunk that another writer got in the way of.
+    static let conflict = StoreError(
+        .conflict, "Another writer has changed what the chunk has read", remedy: "Apply the chunk again")
+}

@@ -1,0 +1,174 @@
+/// The part of one of several writers that share a store.
+final class WriterShare {
+    /// The writer's own number in `_writer`.
+    let id = Int64.random(in: 1...Int64.max)
+    /// The claims of partitions, by the epoch that each one made.
+    private(set) var fences: [StorePartition: Int64] = [:]
+
+    /// The keys that no other writer gives out, by the positions of roots.
+    var keys: [Int: Range<Int64>] = [:]
+    /// The last token before the last commit of a draft.
+    var tokenShift: Int64 = 0
+    let columns: SharedColumns
+    let faults: SharingFaults
+
+    /// How many keys a writer takes for itself at a time.
+    static let keyBlockLength: Int64 = 10_000
+
+    init(_ model: ObjectModel, _ faults: SharingFaults) {
+        columns = SharedColumns(model)
+        self.faults = faults
+    }
+
+    /// Notes the epochs that this writer's claims have made.
+    func note(_ claims: [StorePartition: Int64]) { fences.merge(claims) { _, new in new } }
+
+    /// The condition that the connection which a row of the table `alias` names is there.
+    static func isAlive(_ alias: String) -> String {
+        """
+        EXISTS (SELECT 1 FROM pg_stat_activity a WHERE a.pid = \(alias).backend \
+        AND (a.backend_start IS NULL OR a.backend_start = \(alias).started))
+        """
+    }
+
+    /// The server's time in microseconds since 1970 UTC.
+    static let serverTime = "(extract(epoch FROM clock_timestamp()) * 1000000)::int8"
+}
+
+extension PostgresWriterSession {
+    var sharesStore: Bool { share != nil }
+
+    // MARK: Membership
+
+    /// Joins the writers of the store, unless one of them has it for itself.
+    ///
+    /// The model is compared here, under the lock that a migration holds too. A migration, a rebuild or a writer that
+    /// wants the store for itself raises the epoch afterwards, and each transaction compares it.
+    func join(_ share: WriterShare, now: Int64) throws(StoreError) -> StoreCounters {
+        let query = PostgresStatement(
+            "SELECT l.epoch, l.holder, l.expires, \(WriterShare.isAlive("l")) FROM _lease l WHERE l.id = 1 FOR UPDATE")
+        do throws(StoreError) {
+            let row = try connection.run([PostgresStatement("BEGIN"), query], "join the store's writers").last?.first
+            guard let row else { throw Self.noLease }
+            if row.flag(3), row.integer(2) > now { throw leased(row.text(1)) }
+            try storage.checkMetadata(connection, adopts: false)
+            connection.enqueue(PostgresStatement("DELETE FROM _writer w WHERE NOT \(WriterShare.isAlive("w"))"))
+            connection.enqueue(membership(share, now: now))
+            connection.enqueue(transactionLimit)
+            let counters = try readCounters()
+            try finish()
+            epoch = row.integer(0)
+            return counters
+        } catch {
+            connection.undo()
+            throw error
+        }
+    }
+
+    /// Ends a transaction whose client has stopped, so that it holds nobody up for longer than a claim holds.
+    private var transactionLimit: PostgresStatement {
+        var statement = PostgresStatement(
+            "SELECT set_config('idle_in_transaction_session_timeout', $1::text, false)")
+        statement.bind("\(max(1, Int(claimSeconds * 1000)))")
+        return statement
+    }
+
+    func membership(_ share: WriterShare, now: Int64) -> PostgresStatement {
+        var statement = PostgresStatement(
+            """
+            INSERT INTO _writer (id, holder, expires, backend, started) \
+            VALUES ($1::int8, $2::text, $3::int8, pg_backend_pid(), \(Self.startTime)) \
+            ON CONFLICT (id) DO UPDATE SET expires = excluded.expires, backend = excluded.backend, \
+            started = excluded.started
+            """)
+        statement.bind(share.id)
+        statement.bind(Holder.text)
+        statement.bind(now + Int64(claimSeconds * 1_000_000))
+        return statement
+    }
+
+    /// Tells others, after a new connection, that the writer lives.
+    func rejoin(_ share: WriterShare) throws(StoreError) {
+        var statement = PostgresStatement(
+            "UPDATE _writer SET backend = pg_backend_pid(), started = \(Self.startTime) WHERE id = $1::int8")
+        statement.bind(share.id)
+        try connection.run([statement, transactionLimit], "connect again")
+    }
+
+    func leave(_ share: WriterShare) {
+        for sql in ["DELETE FROM _role WHERE writer = $1::int8", "DELETE FROM _writer WHERE id = $1::int8"] {
+            var statement = PostgresStatement(sql)
+            statement.bind(share.id)
+            connection.enqueue(statement)
+        }
+    }
+
+    // MARK: Partitions
+
+    func claimPartitions(_ partitions: [StorePartition]) throws(StoreError) {
+        guard let share else { return }
+        try begin()
+        do throws(StoreError) {
+            var statement = PostgresStatement(
+                """
+                INSERT INTO _fence (topic, partition, epoch) SELECT *, 1 FROM unnest($1::text[], $2::int8[]) \
+                ON CONFLICT (topic, partition) DO UPDATE SET epoch = _fence.epoch + 1 RETURNING topic, partition, epoch
+                """)
+            statement.bind(partitions.map(\.topic))
+            statement.bind(partitions.map { Int64($0.partition) })
+            let rows = try connection.run(statement, "claim partitions").rows.map { row in
+                (StorePartition(topic: row.text(0), partition: Int32(row.integer(1))), row.integer(2))
+            }
+            try commit()
+            share.note(Dictionary(rows) { _, last in last })
+        } catch {
+            try? rollback()
+            throw error
+        }
+    }
+
+    // MARK: Roles
+
+    func holdRole(_ name: String) throws(StoreError) -> Int64? {
+        guard let share else { return 0 }
+        // Epochs never repeat, also where the former holder has given the role up.
+        var statement = PostgresStatement(
+            """
+            INSERT INTO _role (name, epoch, writer, expires) \
+            VALUES ($1::text, \(WriterShare.serverTime), $2::int8, \(WriterShare.serverTime) + $3::int8) \
+            ON CONFLICT (name) DO UPDATE SET writer = excluded.writer, expires = excluded.expires, \
+            epoch = CASE WHEN _role.writer = excluded.writer THEN _role.epoch \
+            ELSE greatest(excluded.epoch, _role.epoch + 1) END \
+            WHERE _role.writer = excluded.writer OR _role.expires < \(WriterShare.serverTime) \
+            OR NOT EXISTS (SELECT 1 FROM _writer w WHERE w.id = _role.writer AND \(WriterShare.isAlive("w"))) \
+            RETURNING epoch
+            """)
+        statement.bind(name)
+        statement.bind(share.id)
+        statement.bind(Int64(claimSeconds * 1_000_000))
+        return try connection.run(statement, "hold a role").first?.integer(0)
+    }
+}
+
+/// Faults in the protocol of several writers. Tests plant them, and have to find them.
+package struct SharingFaults: OptionSet, Sendable {
+    package let rawValue: Int
+
+    package init(rawValue: Int) { self.rawValue = rawValue }
+
+    /// A position is saved though another writer has claimed its partition.
+    package static let ignoresFences = SharingFaults(rawValue: 1)
+    /// A draft is compared and written without the lock.
+    package static let takesNoLock = SharingFaults(rawValue: 2)
+    /// Rows, links and places that a draft has read are not compared.
+    package static let trustsRows = SharingFaults(rawValue: 4)
+    /// Tombstones that a draft has read are not compared.
+    package static let trustsTombstones = SharingFaults(rawValue: 8)
+    /// A difference is added to a sum twice.
+    package static let addsTwice = SharingFaults(rawValue: 16)
+    /// A token is left out.
+    package static let skipsTokens = SharingFaults(rawValue: 32)
+
+    /// The difference of the tokens of two commits.
+    var tokenStep: Int { contains(.skipsTokens) ? 2 : 1 }
+}

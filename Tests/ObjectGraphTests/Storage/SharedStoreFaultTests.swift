@@ -1,0 +1,215 @@
+import ObjectGraph
+import TestSupport
+import Testing
+
+@testable import GraphCore
+@testable import PostgresStorage
+
+/// Drafts of writers that share a store: each thing that a commit compares, and a planted fault for each that is found.
+@Suite struct SharedStoreFaultTests {
+    private let model: ObjectModel
+
+    init() throws { model = try configuredModel("chat") }
+
+    private struct Pair {
+        let shared: SharedStore
+        let drafting: WriterContext
+        let other: WriterContext
+
+        init(_ model: ObjectModel, _ fault: SharingFaults) throws {
+            shared = try SharedStore(model) { options in
+                options.faults = fault
+                options.lockTimeoutMilliseconds = 300
+            }
+            drafting = try shared.writer(shared.open())
+            other = try shared.writer(shared.open())
+        }
+
+        func draft(_ operations: ObjectOperation...) throws {
+            let events = operations.map { ChangeSet($0) }
+            _ = try drafting.apply(WriterContext.Chunk(events: events, source: "draft"), mayConflict: true)
+        }
+
+        func commitOther(_ operations: ObjectOperation...) throws {
+            _ = try other.apply(WriterContext.Chunk(events: operations.map { ChangeSet($0) }, source: "other"))
+            try other.commit()
+        }
+
+        /// Commits the draft, and returns the code of what refuses it.
+        func commitDraft() throws -> StoreError.Code? {
+            do {
+                try drafting.commit()
+                return nil
+            } catch {
+                return error.code
+            }
+        }
+
+        func value(_ entity: String, _ identity: String, _ property: String) throws -> Value? {
+            try other.store.read { try $0.fetch(FetchRequest(entity)) }.first { $0["id"] == .text(identity) }?[property]
+        }
+    }
+
+    private func message(_ id: String, chat: String, time: Int64? = nil) -> ObjectOperation {
+        model.upsert("Message", .text(id), [("chat", .value(.text(chat)))], time: time)
+    }
+
+    private func chat(_ id: String, title: String, version: Int64) -> ObjectOperation {
+        var operation = model.upsert("Chat", .text(id), [("title", .value(.text(title)))])
+        operation.version = .integer(version)
+        return operation
+    }
+
+    // MARK: Faults
+
+    @Test(arguments: [SharingFaults.trustsTombstones, .trustsRows, .addsTwice, .skipsTokens, .takesNoLock])
+    func `a planted fault in the commit of drafts is found`(_ fault: SharingFaults) throws {
+        let sound = try problem(fault, [])
+        #expect(sound == nil)
+        #expect(try problem(fault, fault) != nil)
+    }
+
+    /// What goes wrong where `fault` is to be seen, with the faults that are planted; nil for nothing.
+    private func problem(_ fault: SharingFaults, _ planted: SharingFaults) throws -> String? {
+        let pair = try Pair(model, planted)
+        switch fault {
+        case .trustsTombstones:
+            // A chat that nobody has seen is deleted while the other one makes its placeholder.
+            try pair.draft(message("m", chat: "a"))
+            try pair.commitOther(model.delete("Chat", "a"))
+            return try pair.commitDraft() == .conflict ? nil : "the deleted chat is back"
+        case .trustsRows:
+            try pair.commitOther(chat("a", title: "first", version: 1))
+            try pair.draft(chat("a", title: "old", version: 2))
+            try pair.commitOther(chat("a", title: "new", version: 3))
+            return try pair.commitDraft() == .conflict ? nil : "the newer title is lost"
+        case .addsTwice:
+            try pair.commitOther(message("m1", chat: "a"))
+            try pair.draft(message("m2", chat: "a"))
+            try pair.commitOther(message("m3", chat: "a"))
+            if let code = try pair.commitDraft() { return "refused: \(code)" }
+            let count = try pair.value("Chat", "a", "messagesCount")
+            return count == 3 ? nil : "the count is \(String(describing: count))"
+        case .skipsTokens:
+            for number in 0..<3 {
+                try pair.draft(chat("c\(number)", title: "t", version: 1))
+                if let code = try pair.commitDraft() { return "refused: \(code)" }
+            }
+            let tokens = try pair.other.store.read { try $0.history(after: 0) }.map(\.token)
+            return tokens == [1, 2, 3] && pair.drafting.committedToken == 3 ? nil : "the tokens are \(tokens)"
+        default:
+            try pair.draft(chat("a", title: "draft", version: 1))
+            _ = try pair.other.apply(WriterContext.Chunk(events: [ChangeSet(chat("b", title: "open", version: 1))]))
+            // Another transaction is open, whose effect the comparison cannot see.
+            return try pair.commitDraft() == .busy ? nil : "the draft went past an open transaction"
+        }
+    }
+
+    @Test func `a planted fault in the fence is found`() throws {
+        for fault in [SharingFaults.ignoresFences, []] {
+            for drafts in [true, false] {
+                let pair = try Pair(model, fault)
+                let partition = StorePartition(topic: "log", partition: 0)
+                try pair.drafting.claimPartitions([partition])
+                try pair.other.claimPartitions([partition])
+                let chunk = SharedStore.chunk(
+                    SharedStore.Part(log: 0, range: 0..<1), [ChangeSet(chat("a", title: "t", version: 1))])
+                var code: StoreError.Code?
+                do {
+                    _ = try pair.drafting.apply(chunk, mayConflict: drafts)
+                    try pair.drafting.commit()
+                } catch {
+                    code = error.code
+                }
+                #expect(code == (fault == [] ? .positionConflict : nil))
+                #expect(try pair.value("Chat", "a", "title") == (fault == [] ? nil : "t"))
+            }
+        }
+    }
+
+    // MARK: What drafts do not get in the way of
+
+    @Test func `counts of a shared parent do not conflict`() throws {
+        let pair = try Pair(model, [])
+        try pair.commitOther(chat("a", title: "t", version: 1))
+        for number in 0..<5 {
+            try pair.draft(message("d\(number)", chat: "a"))
+            try pair.commitOther(message("o\(number)", chat: "a"))
+            #expect(try pair.commitDraft() == nil)
+        }
+        #expect(try pair.value("Chat", "a", "messagesCount") == 10)
+        let names = try pair.other.store.read { try $0.history(after: 1) }.flatMap(\.changes).filter {
+            $0.entity == "Chat"
+        }
+        #expect(names.count == 10 && names.allSatisfy { $0.properties == ["messagesCount"] })
+    }
+
+    @Test func `a child that comes meanwhile, a unique value and a sum at its bound conflict`() throws {
+        let yaml = """
+            model: bounded
+            entities:
+              Box:
+                identity: id
+                attributes:
+                  id: { type: string }
+                  name: { type: string, optional: true, unique: true }
+                  weight: { type: integer16, derived: items.@sum.weight }
+                relationships:
+                  items: { to: Item, many: true, inverse: box, delete: cascade }
+              Item:
+                identity: id
+                attributes:
+                  id: { type: string }
+                  weight: { type: integer16, default: 0 }
+                relationships:
+                  box: { to: Box, inverse: items, delete: nullify, optional: true }
+            """
+        let model = try ObjectModel.parse(yaml)
+        func item(_ id: String, _ weight: Int64) -> ObjectOperation {
+            model.upsert("Item", .text(id), [("weight", .value(.integer(weight))), ("box", .value("b"))])
+        }
+        let children = try Pair(model, [])
+        try children.commitOther(item("i1", 1))
+        try children.draft(model.delete("Box", "b"))
+        try children.commitOther(item("i2", 1))
+        #expect(try children.commitDraft() == .conflict)
+        let names = try Pair(model, [])
+        try names.draft(model.upsert("Box", "a", [("name", .value("n"))]))
+        try names.commitOther(model.upsert("Box", "b", [("name", .value("n"))]))
+        #expect(try names.commitDraft() == .conflict)
+        // Both sums stay below the bound alone; together they reach it.
+        let sums = try Pair(model, [])
+        try sums.commitOther(item("i1", 20_000))
+        try sums.draft(item("i2", 7_000))
+        try sums.commitOther(item("i3", 8_000))
+        #expect(try sums.commitDraft() == .conflict)
+        #expect(try sums.value("Box", "b", "weight") == 28_000)
+        // With the lock the sum stays at the bound, and items that go bring the true one back.
+        try sums.commitOther(item("i2", 7_000))
+        #expect(try sums.value("Box", "b", "weight") == 32_767)
+        try sums.draft(item("i1", 19_999))
+        #expect(try sums.commitDraft() == .conflict || sums.value("Box", "b", "weight") == 32_767)
+    }
+
+    // MARK: Attempts
+
+    @Test func `a lost draft makes the next chunk take the lock, and losses in a row make the runs longer`() {
+        var attempts = CommitAttempts()
+        var runs: [Int] = []
+        for _ in 0..<8 {
+            #expect(attempts.drafts)
+            attempts.lost()
+            var run = 0
+            while !attempts.drafts {
+                attempts.committed(isDraft: false)
+                run += 1
+            }
+            runs.append(run)
+        }
+        #expect(runs == [1, 2, 4, 8, 16, 32, 32, 32])
+        for _ in 0..<5 { attempts.committed(isDraft: true) }
+        attempts.lost()
+        attempts.committed(isDraft: false)
+        #expect(attempts.drafts)
+    }
+}

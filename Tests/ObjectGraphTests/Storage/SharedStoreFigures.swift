@@ -1,0 +1,112 @@
+import Foundation
+import ObjectGraph
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import GraphCore
+@testable import PostgresStorage
+
+/// Prints what several writers of one store achieve; `Benchmarks/writers` runs it. It asserts no time.
+///
+/// Each chunk waits before it is applied, as for work of the worker's own: `WAIT_MILLISECONDS`.
+@Suite(.serialized, .enabled(if: ProcessInfo.processInfo.environment["INGEST_FIGURES"] != nil))
+struct SharedStoreFigures {
+    private static func number(_ name: String, _ value: Int) -> Int {
+        ProcessInfo.processInfo.environment[name].flatMap { Int($0) } ?? value
+    }
+
+    private let wait = number("WAIT_MILLISECONDS", 400)
+    private let chunkLength = number("CHUNK", 500)
+    private let chunkCount = number("CHUNKS", 12)
+    private let writerCount = number("WRITERS", 8)
+
+    private struct Figure {
+        var eventsPerSecond = 0.0
+        var retries = 0
+        var deadlocks = 0
+    }
+
+    @Test(arguments: ["own chats", "shared chats"])
+    func `several writers against one`(_ kind: String) throws {
+        let one = try measure(writers: 1, sharesChats: kind == "shared chats")
+        let many = try measure(writers: writerCount, sharesChats: kind == "shared chats")
+        let chunks = writerCount * chunkCount
+        let ratio = (many.eventsPerSecond / one.eventsPerSecond * 100).rounded() / 100
+        let share = (Double(many.retries) / Double(chunks) * 1000).rounded() / 10
+        print(
+            """
+            \(kind): \(writerCount) writers \(ratio) times one (\(Int(one.eventsPerSecond)) and \
+            \(Int(many.eventsPerSecond)) events/s), chunks of \(chunkLength) with \(wait) ms outside, \
+            retried \(many.retries) of \(chunks) chunks (\(share) %), deadlocks \(many.deadlocks)
+            """)
+        #expect(many.deadlocks == 0)
+    }
+
+    private func measure(writers count: Int, sharesChats: Bool) throws -> Figure {
+        let model = try configuredModel("chat")
+        let shared = try SharedStore(model)
+        let chats = 200
+        let store = try shared.open()
+        let first = try shared.writer(store)
+        for log in 0..<count {
+            let names = (0..<chats).map { name($0, log, sharesChats) }
+            _ = try first.apply(WriterContext.Chunk(events: names.map { ChangeSet(model.upsert("Chat", $0, [])) }))
+            try first.commit()
+        }
+        try first.close()
+        var figure = Figure()
+        figure.deadlocks = -(try shared.deadlockCount())
+        let retries = Mutex(0)
+        let failures = Mutex<[any Error]>([])
+        let start = ContinuousClock.now
+        DispatchQueue.concurrentPerform(iterations: count) { log in
+            do {
+                let own = try write(log, shared, chats, sharesChats)
+                retries.withLock { $0 += own }
+            } catch {
+                failures.withLock { $0.append(error) }
+            }
+        }
+        if let failure = failures.withLock({ $0.first }) { throw failure }
+        let seconds = (ContinuousClock.now - start) / .seconds(1)
+        figure.eventsPerSecond = Double(count * chunkCount * chunkLength) / seconds
+        figure.retries = retries.withLock { $0 }
+        figure.deadlocks += try shared.deadlockCount()
+        #expect(
+            try store.read { try $0.count(FetchRequest("Message").checked(with: model)) } == count * chunkCount
+                * chunkLength)
+        return figure
+    }
+
+    private func name(_ number: Int, _ log: Int, _ sharesChats: Bool) -> Value {
+        .text(sharesChats ? "c\(number)" : "c\(log)-\(number)")
+    }
+
+    private func write(_ log: Int, _ shared: SharedStore, _ chats: Int, _ sharesChats: Bool) throws -> Int {
+        let writer = try shared.writer(shared.open())
+        var retries = 0
+        for number in 0..<chunkCount {
+            let events = (0..<chunkLength).map { index in
+                let message = number * chunkLength + index
+                let chat = name((message * 7919) % chats, log, sharesChats)
+                return ChangeSet(
+                    shared.model.upsert(
+                        "Message", .text("m\(log)-\(message)"), [("chat", .value(chat)), ("body", .value("text"))]))
+            }
+            Thread.sleep(forTimeInterval: Double(wait) / 1000)
+            while true {
+                do {
+                    _ = try writer.apply(WriterContext.Chunk(events: events), mayConflict: true)
+                    try writer.commit()
+                    break
+                } catch {
+                    guard error.isRetriable else { throw error }
+                    retries += 1
+                }
+            }
+        }
+        try writer.close()
+        return retries
+    }
+}
