@@ -81,6 +81,17 @@ extension PostgresStorage {
             (key: "storeID", value: UUID().uuidString.lowercased()),
         ]
         try connection.run(.putMetadata(own + StoredModel.metadata(model)), "open the store")
+        try makeViews(connection, known: nil)
+    }
+
+    /// Makes views and comments, unless the store has those of this version and model. A store of a version without them
+    /// gets them so.
+    private func makeViews(_ connection: PostgresConnection, known: String?) throws(StoreError) {
+        let statements = PostgresViews(model).statements
+        let fingerprint = String(FetchCursor.fingerprint(statements), radix: 16)
+        if known == fingerprint { return }
+        try connection.run(statements.map { PostgresStatement($0) }, "make the store's views")
+        try connection.run(.putMetadata([(key: "views", value: fingerprint)]), "make the store's views")
     }
 
     /// Checks that the store is of this model.
@@ -104,5 +115,6 @@ extension PostgresStorage {
             if adopts { try connection.run(.putMetadata(StoredModel.metadata(model)), "open the store") }
         case .differs: throw stored.mismatch(model, path: path)
         }
+        if adopts { try makeViews(connection, known: metadata["views"]) }
     }
 }

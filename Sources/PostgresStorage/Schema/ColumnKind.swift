@@ -132,7 +132,7 @@ extension ColumnKind {
 
     // MARK: Values of any form
 
-    private enum Tag {
+    enum Tag {
         static let integer: UInt8 = 0x69, double: UInt8 = 0x6a, text: UInt8 = 0x74, blob: UInt8 = 0x78
     }
 
