@@ -5,12 +5,6 @@ extension SQLiteStorage: StorageAdministration {
     func verify(_ snapshot: ReadContext, progress: (String) -> Void) throws -> VerificationReport {
         try StoreVerifier(snapshot).verify(progress: progress)
     }
-
-    func repair(_ writer: WriterContext, chunkLength: Int, progress: (String) -> Void) throws -> RepairReport {
-        var repair = StoreRepair(writer: writer, chunkLength: chunkLength)
-        try repair.run(progress: progress)
-        return repair.report
-    }
 }
 
 /// Checks a store. It relies on nothing that the writer computes with: counts and sums are its own.
