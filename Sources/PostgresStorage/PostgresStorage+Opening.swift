@@ -6,8 +6,9 @@ extension PostgresStorage {
 
     /// Checks the server, and lays the store out where the schema is empty.
     ///
+    /// - Parameter fill: fills a new store in the same transaction. With it, a store that is there is refused.
     /// - Throws: ``StoreError``.
-    func makeReady() throws(StoreError) {
+    func makeReady(fill: ((PostgresConnection) throws -> Void)? = nil) throws(StoreError) {
         let connection = try connect(.reader)
         try checkServer(connection)
         var lock = PostgresStatement("SELECT pg_advisory_xact_lock(hashtextextended($1::text, 0))")
@@ -15,7 +16,13 @@ extension PostgresStorage {
         // Of several processes that open a new store, one makes it.
         try connection.run([PostgresStatement("BEGIN"), lock], "open the store")
         do throws(StoreError) {
+            if fill != nil, try holdsStore(connection) {
+                throw StoreError(
+                    .unavailable, "There is a store at \(address) already",
+                    remedy: "Name a new schema in store.url, or drop that one")
+            }
             try makeStore(connection)
+            do { try fill?(connection) } catch { throw StoreError(error, action: "fill the store") }
             try connection.run(PostgresStatement("COMMIT"), "open the store")
         } catch {
             connection.undo()
@@ -86,6 +93,17 @@ extension PostgresStorage {
             (key: "storeID", value: UUID().uuidString.lowercased()),
         ]
         try connection.run(.putMetadata(own + StoredModel.metadata(model)), "open the store")
+        try makeViews(connection, known: nil)
+    }
+
+    /// Makes views and comments, unless the store has those of this version and model. A store of a version without them
+    /// gets them so.
+    private func makeViews(_ connection: PostgresConnection, known: String?) throws(StoreError) {
+        let statements = PostgresViews(model).statements
+        let fingerprint = String(FetchCursor.fingerprint(statements), radix: 16)
+        if known == fingerprint { return }
+        try connection.run(statements.map { PostgresStatement($0) }, "make the store's views")
+        try connection.run(.putMetadata([(key: "views", value: fingerprint)]), "make the store's views")
     }
 
     /// Checks that the store is of this model.
@@ -107,7 +125,11 @@ extension PostgresStorage {
         case .same: break
         case .serves:
             if adopts { try connection.run(.putMetadata(StoredModel.metadata(model)), "open the store") }
-        case .differs: throw stored.mismatch(model, path: path)
+        case .differs:
+            throw stored.mismatch(
+                model, path: path, migration: "Replay the topics into a new schema",
+                otherStore: "another schema in store.url")
         }
+        if adopts { try makeViews(connection, known: metadata["views"]) }
     }
 }

@@ -113,6 +113,21 @@ import Testing
         #expect(try first.wait().status == 0)
     }
 
+    @Test func `damage is found, and mended with history`() throws {
+        let file = workspace.path("events.jsonl")
+        try Foreign.generateEvents(2_000, seed: 24, to: file)
+        try #require(try Program.run(["replay", file] + storeURL).status == 0)
+        let sound = try Program.run(["verify"] + storeURL)
+        #expect(sound.status == 0 && sound.output.contains("The store is sound."), "\(sound.output)\(sound.errors)")
+        _ = try server.query("UPDATE \(schema).\"Chat\" SET \"messagesCount\" = \"messagesCount\" + 1")
+        let damaged = try Program.run(["verify"] + storeURL)
+        #expect(damaged.status == 65 && damaged.output.contains("messagesCount"), "\(damaged.output)")
+        let mended = try Program.run(["verify", "--repair"] + storeURL)
+        #expect(mended.status == 0, "\(mended.output)\(mended.errors)")
+        #expect(try server.query("SELECT count(*) > 0 FROM \(schema)._history WHERE author = 'verify'") == "t")
+        #expect(try dump(storeURL) == dump(direct(file)))
+    }
+
     @Test func `a wrong URL ends the program with a remedy and without its password`() throws {
         let password = "hunter2-is-secret"
         let causes: [(String, Int32, String)] = [
@@ -127,7 +142,7 @@ import Testing
         }
         let none = try Program.run(["history", "list"] + storeURL)
         #expect(none.status == 69 && none.errors.contains("There is no store at"), "\(none.errors)")
-        for command in [["migrate", "--dry-run"], ["run", "--rebuild"], ["verify"]] {
+        for command in [["migrate", "--dry-run"], ["run", "--rebuild"]] {
             let refused = try Program.run(command + storeURL)
             #expect(refused.status == 69 && refused.errors.contains("store.unavailable"), "\(refused.errors)")
         }

@@ -60,7 +60,7 @@ package struct StoreSize: Sendable {
     }
 }
 
-/// A storage whose stores can be verified and repaired where they stand.
+/// A storage whose stores can be verified where they stand, and repaired where its writers are ``RepairQueries``.
 package protocol StorageAdministration: Storage {
     /// Checks within one snapshot that the store holds together.
     ///
@@ -68,11 +68,4 @@ package protocol StorageAdministration: Storage {
     ///   - snapshot: a session of this storage.
     ///   - progress: takes the name of each check before it begins.
     func verify(_ snapshot: ReadContext, progress: (String) -> Void) throws -> VerificationReport
-
-    /// Repairs derived values, and removes references and links that lead nowhere, in chunks of `chunkLength` rows.
-    ///
-    /// - Parameters:
-    ///   - writer: the writer of a store in this storage.
-    ///   - progress: takes the name of each step before it begins.
-    func repair(_ writer: WriterContext, chunkLength: Int, progress: (String) -> Void) throws -> RepairReport
 }

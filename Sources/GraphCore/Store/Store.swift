@@ -96,9 +96,6 @@ extension Store {
         storage.noteSound()
     }
 
-    /// Tells whether the storage can verify and repair the store.
-    package var canBeVerified: Bool { storage is any StorageAdministration }
-
     func administration() throws(StoreError) -> any StorageAdministration {
         if let administration = storage as? any StorageAdministration { return administration }
         throw StoreError(

@@ -137,7 +137,7 @@ struct ConfigurationLoader {
 
     /// Puts the partitions into the store's path.
     private mutating func placeStore() {
-        if configuration.store.url != nil {
+        if !configuration.isStoreInFile {
             // A flag or a variable replaces the path of the file.
             if let path = origins["store.path"], path.rank >= (origins["store.url"] ?? .byDefault).rank {
                 problems.add(

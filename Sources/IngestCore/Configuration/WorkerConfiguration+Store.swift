@@ -4,6 +4,29 @@ import PostgresStorage
 
 /// How the configured store is opened, in a file or in PostgreSQL.
 extension WorkerConfiguration {
+    /// The place that keeps a store.
+    package enum StoreKind {
+        /// A file of SQLite.
+        case file(path: String)
+        /// A schema of a PostgreSQL database.
+        case postgres(url: String)
+    }
+
+    /// The place that keeps the store.
+    package var storeKind: StoreKind { store.url.map { .postgres(url: $0) } ?? .file(path: store.path) }
+
+    /// Whether a file of SQLite keeps the store.
+    package var isStoreInFile: Bool { if case .file = storeKind { true } else { false } }
+
+    /// The words for a store that the remedy of an error asks for.
+    static let anotherStore = "another store.path (in PostgreSQL: another schema in store.url)"
+
+    /// The setting that gives each worker's partitions a store of their own.
+    var settingOfOwnStore: String {
+        isStoreInFile
+            ? "store.path: data/ingest-\(StoreConfiguration.partitionMark).sqlite" : "a schema each in store.url"
+    }
+
     /// Opens the store for writing, and makes it where there is none.
     ///
     /// - Throws: `StoreError`.
@@ -13,37 +36,46 @@ extension WorkerConfiguration {
 
     /// - Parameter options: ``storeOptions``, with what a rebuild adds to them.
     func openStore(model: ObjectModel, options: Store.Options) throws(StoreError) -> Store {
-        if let url = store.url { return try Store.postgres(url: url, model: model, options: postgresOptions) }
-        return try Store.open(path: store.path, model: model, options: options)
+        switch storeKind {
+        case .file(let path): try Store.open(path: path, model: model, options: options)
+        case .postgres(let url): try Store.postgres(url: url, model: model, options: postgresOptions)
+        }
     }
 
     /// Opens a store that is there for reading.
     ///
     /// - Throws: `StoreError`.
     package func openStoreForReading(model: ObjectModel) throws(StoreError) -> Store {
-        if let url = store.url {
-            return try Store.postgresForReading(url: url, model: model, options: postgresOptions)
+        switch storeKind {
+        case .file(let path): try Store.openForReading(path: path, model: model, options: storeOptions)
+        case .postgres(let url): try Store.postgresForReading(url: url, model: model, options: postgresOptions)
         }
-        return try Store.openForReading(path: store.path, model: model, options: storeOptions)
     }
 
     /// Tells whether there is a store, of whatever model.
     ///
     /// - Throws: `StoreError` where its server cannot be reached.
     package func hasStore(model: ObjectModel) throws(StoreError) -> Bool {
-        if let url = store.url { return try Store.existsInPostgres(url: url, model: model) }
-        return FileManager.default.fileExists(atPath: store.path)
+        switch storeKind {
+        case .file(let path): FileManager.default.fileExists(atPath: path)
+        case .postgres(let url): try Store.existsInPostgres(url: url, model: model)
+        }
     }
 
     /// The place of the store for people: the file, or the URL without password and parameters.
-    package var storePlace: String { store.url.map { Store.placeOfPostgres(url: $0) } ?? store.path }
+    package var storePlace: String {
+        switch storeKind {
+        case .file(let path): path
+        case .postgres(let url): Store.placeOfPostgres(url: url)
+        }
+    }
 
     /// Refuses work that only files of SQLite have.
     ///
     /// - Parameter action: such as "rebuild the store".
     /// - Throws: `StoreError` with code `store.unavailable`.
     package func checkIsFile(to action: String, remedy: String) throws(StoreError) {
-        if store.url == nil { return }
+        if isStoreInFile { return }
         throw StoreError(.unavailable, "Could not \(action): the store is in PostgreSQL", remedy: remedy)
     }
 
@@ -52,7 +84,7 @@ extension WorkerConfiguration {
     /// It stands beside the file. Of a store in PostgreSQL it stands where the file would be, and the place gives its name.
     /// In a folder for all users, such as `/tmp`, another user could put a socket of that name.
     var controlPath: String {
-        guard store.url != nil else { return ControlSocket.path(ofStore: store.path) }
+        if isStoreInFile { return ControlSocket.path(ofStore: store.path) }
         let folder = URL(fileURLWithPath: store.path).deletingLastPathComponent()
         let name = "postgres-\(String(FetchCursor.fingerprint([storePlace]), radix: 16))"
         return ControlSocket.path(ofStore: folder.appendingPathComponent(name).path)

@@ -63,7 +63,6 @@ extension WorkerConfiguration {
             message: "The store at \(store.path) holds records of \(shown)\(more), which kafka.partitions "
                 + "(\(partitions)) leaves out",
             remedy: "Name those too, or give these partitions a store of their own, as with "
-                + "store.path: data/ingest-\(StoreConfiguration.partitionMark).sqlite; it is made from the beginning "
-                + "of the topics")
+                + "\(settingOfOwnStore); it is made from the beginning of the topics")
     }
 }

@@ -21,8 +21,10 @@ package struct SecretRedactor: Sendable {
 extension WorkerConfiguration {
     /// The values that no log, answer or error may show: those of settings whose name says so, and those read from files.
     package var secretValues: [String] {
-        let password = store.url.flatMap { URLComponents(string: $0)?.password }
-        let values = kafka.properties.secretValues + [http.bearerToken, store.url, password].compactMap { $0 }
+        var values = kafka.properties.secretValues + [http.bearerToken].compactMap { $0 }
+        if case .postgres(let url) = storeKind {
+            values += [url, URLComponents(string: url)?.password].compactMap { $0 }
+        }
         // A file or a variable may hold several lines, such as a key; a text that is escaped shows each for itself.
         let lines = values.flatMap { $0.split(whereSeparator: \.isNewline).map { String($0) } }
         return Set(values + lines.filter { $0.utf8.count >= 8 }).sorted()

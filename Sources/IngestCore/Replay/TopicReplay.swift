@@ -287,7 +287,7 @@ package final class TopicReplay {
             throw TopicReplayError(
                 .gone,
                 "\(partition.topic)/\(partition.partition): \(reason). The topic was made again",
-                remedy: "Name another store.path")
+                remedy: "Name \(WorkerConfiguration.anotherStore)")
         }
         reading.records += 1
         reading.passed = record.offset + 1 - reading.span.start
@@ -311,7 +311,7 @@ package final class TopicReplay {
             "\(partition.topic)/\(partition.partition): \(reason). Nothing was passed over",
             remedy:
                 "Repair the partition on the broker, as from another replica, and run it again. Or end before it with --to-offset, or begin behind "
-                + "it with --from-offset, into another store.path")
+                + "it with --from-offset, into \(WorkerConfiguration.anotherStore)")
     }
 
     private func handle(_ event: ConsumerEvent, _ consumer: Consumer) throws {
@@ -330,7 +330,8 @@ package final class TopicReplay {
                     "The broker does not have \(partition.topic)/\(partition.partition) from offset "
                         + "\(readings[partition]?.progress.start ?? 0) on any more",
                     remedy:
-                        "Begin again, into another store.path, or go on with --from-offset stored where only older records are gone"
+                        "Begin again, into \(WorkerConfiguration.anotherStore), or go on with --from-offset stored where only "
+                        + "older records are gone"
                 )
             }
         }

@@ -115,7 +115,8 @@ struct PartitionSpan: Sendable, Equatable {
         self.asked = asked ?? broker.low
         self.end = min(end ?? broker.high, broker.high)
         let place = "\(partition.topic)/\(partition.partition)"
-        let goesOn = "Name another store.path, or go on from where the store is with --from-offset stored"
+        let goesOn =
+            "Name \(WorkerConfiguration.anotherStore), or go on from where the store is with --from-offset stored"
         if let known, !isResumption, known > self.asked {
             throw TopicReplayError(
                 .positioned,
@@ -138,7 +139,7 @@ struct PartitionSpan: Sendable, Equatable {
             throw TopicReplayError(
                 .gone,
                 "Offset \(start) of \(place) is gone: the broker has \(broker.low) to \(broker.high)",
-                remedy: "Begin with --from-offset \(broker.low), into another store.path")
+                remedy: "Begin with --from-offset \(broker.low), into \(WorkerConfiguration.anotherStore)")
         }
     }
 }

@@ -132,7 +132,18 @@ extension ColumnKind {
 
     // MARK: Values of any form
 
-    private enum Tag {
+    /// A column's value in the form of ``anyValue``, for the kinds of identities.
+    func tagged(_ column: String) -> String {
+        switch self {
+        case .smallint, .integer, .bigint:
+            "'\\x69'::bytea || int8send(\(column)::bigint # (-9223372036854775808))"
+        case .text: "'\\x74'::bytea || convert_to(\(column), 'UTF8')"
+        case .uuid: "'\\x78'::bytea || uuid_send(\(column))"
+        default: "'\\x78'::bytea || \(column)"
+        }
+    }
+
+    enum Tag {
         static let integer: UInt8 = 0x69, double: UInt8 = 0x6a, text: UInt8 = 0x74, blob: UInt8 = 0x78
     }
 

@@ -1,5 +1,3 @@
-import Foundation
-
 // Derived values are computed again: counts and sums of whole numbers in SQL, other sums row by row.
 extension StoreVerifier {
     func checkDerived(_ check: inout VerificationReport.Check) throws(StoreError) {
@@ -46,10 +44,6 @@ extension StoreVerifier {
         "o.\(SQLText.quoted(entity.identity.columnName)), o.\(SQLText.quoted(attribute.columnName))"
     }
 
-    private func mismatch(_ stored: Value, _ expected: String, _ attribute: Attribute) -> String {
-        "is \(attribute.type.text(of: stored)), the rows give \(expected)"
-    }
-
     private func checkCount(
         _ attribute: Attribute, _ entity: Entity, _ relationship: Relationship,
         _ check: inout VerificationReport.Check
@@ -68,7 +62,7 @@ extension StoreVerifier {
         ) { row in
             check.report(
                 entity.name, identity(row.value(0), entity), attribute.name,
-                mismatch(row.value(1), attribute.type.text(of: row.value(2)), attribute))
+                StoreProblem.derived(row.value(1), attribute.type.text(of: row.value(2)), attribute))
         }
     }
 
@@ -98,7 +92,7 @@ extension StoreVerifier {
             if row.value(1) == .integer(expected) { return }
             check.report(
                 entity.name, identity(row.value(0), entity), attribute.name,
-                mismatch(row.value(1), String(expected), attribute))
+                StoreProblem.derived(row.value(1), String(expected), attribute))
         }
     }
 
@@ -113,7 +107,7 @@ extension StoreVerifier {
             if owner.agrees(attribute.type, function) { return }
             check.report(
                 entity.name, identity(owner.identity, entity), attribute.name,
-                mismatch(owner.stored, owner.text(attribute.type, function), attribute))
+                StoreProblem.derived(owner.stored, owner.text(attribute.type, function), attribute))
         }
         try rows(
             """
@@ -167,7 +161,7 @@ extension StoreVerifier {
         ) { row in
             check.report(
                 entity.name, identity(row.value(0), entity), attribute.name,
-                mismatch(row.value(1), attribute.type.text(of: row.value(2)), attribute))
+                StoreProblem.derived(row.value(1), attribute.type.text(of: row.value(2)), attribute))
         }
     }
 
@@ -198,7 +192,7 @@ extension StoreVerifier {
             if row.value(1) == expected { return }
             check.report(
                 entity.name, identity(row.value(0), entity), attribute.name,
-                mismatch(row.value(1), attribute.type.text(of: expected), attribute))
+                StoreProblem.derived(row.value(1), attribute.type.text(of: expected), attribute))
         }
     }
 
@@ -215,62 +209,7 @@ extension StoreVerifier {
             if values[attribute.slot] == expected { return }
             check.report(
                 entity.name, identity(values[entity.identitySlot], entity), attribute.name,
-                mismatch(values[attribute.slot], attribute.type.text(of: expected), attribute))
+                StoreProblem.derived(values[attribute.slot], attribute.type.text(of: expected), attribute))
         }
-    }
-}
-
-/// The sum of an owner's destinations, in decimals and in doubles.
-private struct OwnerSum {
-    let pk: Int64
-    let identity: Value
-    let stored: Value
-    private var decimal = ExactDecimalSum()
-    private var double = 0.0
-    private var count = 0
-
-    init(pk: Int64, identity: Value, stored: Value) {
-        self.pk = pk
-        self.identity = identity
-        self.stored = stored
-    }
-
-    mutating func add(_ value: Value) {
-        switch value {
-        case .integer(let number):
-            decimal.add(number, times: 1)
-            double += Double(number)
-        case .double(let number):
-            decimal.add(DecimalText.canonical("\(number)") ?? "0")
-            double += number
-        case .text(let text):
-            decimal.add(text)
-            double += Double(text) ?? 0
-        case .null, .blob: return
-        }
-        count += 1
-    }
-
-    func agrees(_ type: AttributeType, _ function: AggregateFunction) -> Bool {
-        if function == .average, count == 0 { return stored.isNull }
-        let expected = function == .average ? double / Double(count) : double
-        switch (type, stored) {
-        case (.decimal, .text(let text)): return text == self.text(type, function)
-        // Binary fractions depend on the order in which they are added up.
-        case (.double, .double(let number)): return abs(number - expected) <= 1e-9 * max(1, abs(expected))
-        case (.float, .double(let number)): return abs(number - expected) <= 1e-5 * max(1, abs(expected))
-        case (.integer16, .integer(let number)), (.integer32, .integer(let number)), (.integer64, .integer(let number)):
-            let range = type.integerRange ?? Int64.min...Int64.max
-            let bounded = min(max(expected, Double(range.lowerBound)), Double(range.upperBound))
-            return abs(Double(number) - bounded) <= 0.5 + 1e-9 * abs(bounded)
-        default: return false
-        }
-    }
-
-    func text(_ type: AttributeType, _ function: AggregateFunction) -> String {
-        if function == .average, count == 0 { return "null" }
-        guard type == .decimal else { return "\(function == .average ? double / Double(count) : double)" }
-        if function == .sum { return decimal.text }
-        return DecimalText.text((DecimalText.number(decimal.text) ?? 0) / Decimal(count))
     }
 }

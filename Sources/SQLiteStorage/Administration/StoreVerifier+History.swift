@@ -17,19 +17,19 @@ extension StoreVerifier {
             """
         ) { row in
             transactionCount += 1
-            let (token, first, count, found) = (row.integer(0), row.integer(1), row.integer(2), row.integer(3))
-            func report(_ what: String) { check.report("_history_transaction", String(token), nil, what) }
-            if token <= purgedToken { report("is there although tokens up to \(purgedToken) were purged") }
-            if first != next { report("begins with change \(first), the one before it ends before \(next)") }
-            if count < 1, row.text(4) != HistoryTransaction.migrationAuthor { report("has no changes") }
-            if found != count { report("has \(found) of its \(count) changes") }
-            next = first &+ count
-            last = token
+            let transaction = StoredTransaction(
+                token: row.integer(0), time: 0, author: row.text(4), context: nil, source: nil,
+                firstChange: row.integer(1), changeCount: Int(row.integer(2)))
+            let problems = StoreProblem.ofTransaction(
+                transaction, foundCount: row.integer(3), next: next, purgedToken: purgedToken)
+            for problem in problems { check.report("_history_transaction", String(transaction.token), nil, problem) }
+            next = transaction.firstChange &+ Int64(transaction.changeCount)
+            last = transaction.token
         }
         check.checkedCount = transactionCount
         try checkChanges(next: next, &check)
         try rows("SELECT name, token FROM _cursor WHERE token > ? OR token < 0", [.integer(last)]) { row in
-            check.report("_cursor", row.text(0), nil, "is at token \(row.integer(1)), the history ends at \(last)")
+            check.report("_cursor", row.text(0), nil, StoreProblem.cursorAhead(row.integer(1), end: last))
         }
     }
 
@@ -37,7 +37,7 @@ extension StoreVerifier {
         check.checkedCount += try integer("SELECT count(*) FROM _history_change") ?? 0
         // Changes before the first one wait for their removal: a purge takes a huge transaction's changes in several batches.
         try rows("SELECT id FROM _history_change WHERE id >= ?", [.integer(next)]) { row in
-            check.report("_history_change", String(row.integer(0)), nil, "comes after the last transaction")
+            check.report("_history_change", String(row.integer(0)), nil, StoreProblem.behindTheEnd)
         }
         try checkRanges(next: next, &check)
         // Entities that a migration took out of the model stay in the history.
@@ -52,7 +52,7 @@ extension StoreVerifier {
             OR change NOT IN (0, 1, 2)
             """, names
         ) { row in
-            check.report("_history_change", String(row.integer(0)), nil, "has an unknown entity or kind of change")
+            check.report("_history_change", String(row.integer(0)), nil, StoreProblem.unknownChange)
         }
     }
 
@@ -64,7 +64,7 @@ extension StoreVerifier {
             THEN json_array_length(objects) ELSE 0 END
             """, [.integer(next)]
         ) { row in
-            check.report("_history_range", String(row.integer(0)), nil, "does not hold the objects that it counts")
+            check.report("_history_range", String(row.integer(0)), nil, StoreProblem.wrongRange)
         }
     }
 
@@ -82,13 +82,13 @@ extension StoreVerifier {
                 ON e.\(SQLText.quoted(entity.identity.columnName)) = t.identity WHERE t.entity = ? AND e._placeholder = 0
                 """, [.text(entity.name)]
             ) { row in
-                check.report(entity.name, identity(row.value(0), entity), nil, "is there and has a tombstone")
+                check.report(entity.name, identity(row.value(0), entity), nil, StoreProblem.presentTombstone)
             }
         }
         let names = model.rootEntities.map { Value.text($0.name) }
         try rows("SELECT entity FROM _tombstone WHERE entity NOT IN (\(SQLText.parameters(names.count)))", names) {
             row in
-            check.report("_tombstone", nil, nil, "is of '\(row.text(0))', which is no entity with a table")
+            check.report("_tombstone", nil, nil, StoreProblem.unknownTombstone(row.text(0)))
         }
     }
 
@@ -97,7 +97,8 @@ extension StoreVerifier {
             check.checkedCount += 1
             if row.integer(2) < 0 {
                 check.report(
-                    "_position", "\(row.text(0)) \(row.integer(1))", "nextOffset", "is \(row.integer(2)), below 0")
+                    "_position", "\(row.text(0)) \(row.integer(1))", "nextOffset", StoreProblem.negative(row.integer(2))
+                )
             }
         }
     }
@@ -109,7 +110,7 @@ extension StoreVerifier {
             guard let greatest = try integer("SELECT max(pk) FROM \(table(entity))") else { continue }
             let next = try integer("SELECT next FROM _sequence WHERE entity = ?", [.text(entity.name)]) ?? 1
             if greatest >= next {
-                check.report(entity.name, nil, "pk", "the greatest key is \(greatest), the next to be used is \(next)")
+                check.report(entity.name, nil, "pk", StoreProblem.usedKey(greatest: greatest, next: next))
             }
         }
     }

@@ -16,7 +16,7 @@ extension StoreVerifier {
                     check.checkedCount += 1
                     let value = row.value(position + 1)
                     if !value.isNull, !attribute.type.holds(value) {
-                        report(attribute.name, "is not \(attribute.type.expectation) in stored form")
+                        report(attribute.name, StoreProblem.unstored(attribute.type))
                     } else if row.isMalformedText(position + 1) {
                         report(attribute.name, "is a text that is no UTF-8")
                     }
@@ -43,7 +43,7 @@ extension StoreVerifier {
             try rows("SELECT id, \(column) FROM \(table) WHERE \(column) IS NOT NULL") { row in
                 check.checkedCount += 1
                 if AttributeType.transformable.holds(row.value(1)), !row.isMalformedText(1) { return }
-                check.report(table, String(row.integer(0)), column, "is no JSON")
+                check.report(table, String(row.integer(0)), column, StoreProblem.noJSON)
             }
         }
     }
@@ -70,7 +70,7 @@ extension StoreVerifier {
                     attribute.check(row.value(position + 1), entity: entity.name) { failure in
                         check.report(
                             entity.name, identity(row.value(0), entity), attribute.name,
-                            "\(failure.limit) (\(failure.code))")
+                            StoreProblem.limit(failure))
                     }
                 }
             }
@@ -102,15 +102,9 @@ extension StoreVerifier {
             WHERE \(floor)_number < \(relationship.minimumCount)\(ceiling)
             """
         ) { row in
-            let number = row.integer(1)
-            let isFew = number < relationship.minimumCount
-            let reason: ValidationFailure.Reason = isFew ? .tooFewDestinations : .tooManyDestinations
-            let limit =
-                isFew
-                ? "needs at least \(relationship.minimumCount)" : "may have at most \(relationship.maximumCount ?? 0)"
             check.report(
                 entity.name, identity(row.value(0), entity), relationship.name,
-                "\(limit) objects, this one has \(number) (\(reason.rawValue))")
+                StoreProblem.destinationCount(row.integer(1), relationship))
         }
     }
 }

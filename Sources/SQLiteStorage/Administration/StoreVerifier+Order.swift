@@ -12,7 +12,7 @@ extension StoreVerifier {
                 WHERE _entity NOT IN (\(SQLText.parameters(members.count)))
                 """, members.map { .text($0.name) }
             ) { row in
-                let what = "is a '\(row.text(1))', which is no entity of the hierarchy"
+                let what = StoreProblem.foreignEntity(row.text(1))
                 check.report(root.name, self.identity(row.value(0), root), nil, what)
             }
             for entity in members where entity.isAbstract {
@@ -20,7 +20,7 @@ extension StoreVerifier {
                     "SELECT \(identity) FROM \(table(root)) WHERE _entity = ? AND _placeholder = 0",
                     [.text(entity.name)]
                 ) { row in
-                    let what = "is a \(entity.name), which is abstract, and no placeholder"
+                    let what = StoreProblem.abstractEntity(entity.name)
                     check.report(root.name, self.identity(row.value(0), root), nil, what)
                 }
             }
@@ -44,12 +44,12 @@ extension StoreVerifier {
                     let owner = identity(row.value(0), entity)
                     if placed < count {
                         check.report(
-                            entity.name, owner, relationship.name, "has \(count - placed) objects without a place")
+                            entity.name, owner, relationship.name, StoreProblem.unplaced(count: count - placed))
                     }
                     if distinct < placed {
                         check.report(
                             entity.name, owner, relationship.name,
-                            "has \(placed - distinct) objects at a place of others")
+                            StoreProblem.sharedPlaces(count: placed - distinct))
                     }
                 }
             }

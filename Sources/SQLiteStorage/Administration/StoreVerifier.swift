@@ -5,21 +5,13 @@ extension SQLiteStorage: StorageAdministration {
     func verify(_ snapshot: ReadContext, progress: (String) -> Void) throws -> VerificationReport {
         try StoreVerifier(snapshot).verify(progress: progress)
     }
-
-    func repair(_ writer: WriterContext, chunkLength: Int, progress: (String) -> Void) throws -> RepairReport {
-        var repair = StoreRepair(writer: writer, chunkLength: chunkLength)
-        try repair.run(progress: progress)
-        return repair.report
-    }
 }
 
 /// Checks a store. It relies on nothing that the writer computes with: counts and sums are its own.
-struct StoreVerifier {
+struct StoreVerifier: StoreChecks {
     let model: ObjectModel
     private let connection: OpaquePointer
     private let context: ReadContext
-
-    typealias Check = VerificationReport.Check
 
     init(_ context: ReadContext) throws(StoreError) {
         self.context = context
@@ -27,28 +19,7 @@ struct StoreVerifier {
         connection = try context.connection()
     }
 
-    func verify(progress: (String) -> Void) throws -> VerificationReport {
-        let checks: [(name: String, body: (inout Check) throws -> Void)] = [
-            ("integrity", checkIntegrity), ("foreignKeys", checkForeignKeys), ("identities", checkIdentities),
-            ("values", checkValues), ("required", checkRequired), ("limits", checkLimits), ("counts", checkCounts),
-            ("references", checkReferences), ("links", checkLinks), ("inverses", checkInverses),
-            ("entities", checkEntities), ("order", checkOrder), ("derived", checkDerived), ("history", checkHistory),
-            ("tombstones", checkTombstones), ("positions", checkPositions), ("keys", checkKeys),
-        ]
-        var done: [Check] = []
-        for (name, body) in checks {
-            progress(name)
-            var check = Check(name: name)
-            do {
-                try body(&check)
-            } catch let error as StoreError where [.corrupt, .value, .database].contains(error.code) {
-                // The rest can still tell how far the damage goes.
-                check.report("store", nil, nil, "could not be read: \(error.message)")
-            }
-            done.append(check)
-        }
-        return VerificationReport(checks: done)
-    }
+    func recover() {}
 
     // MARK: Reading
 
@@ -90,7 +61,7 @@ struct StoreVerifier {
 
     // MARK: The file
 
-    private func checkIntegrity(_ check: inout Check) throws(StoreError) {
+    func checkIntegrity(_ check: inout Check) throws(StoreError) {
         check.checkedCount = 1
         // A migration verifies a copy beside which the old store is attached.
         try rows("PRAGMA main.integrity_check(1000)") { row in
@@ -99,23 +70,23 @@ struct StoreVerifier {
         }
     }
 
-    private func checkForeignKeys(_ check: inout Check) throws(StoreError) {
+    func checkForeignKeys(_ check: inout Check) throws(StoreError) {
         for entity in model.rootEntities { check.checkedCount += try rowCount(entity) }
         try rows("PRAGMA foreign_key_check") { row in
             check.report(
-                row.text(0), nil, nil, "row \(row.integer(1)) refers to a row of \(row.text(2)) that is not there")
+                row.text(0), nil, nil, StoreProblem.brokenKey(row: row.integer(1), table: row.text(2)))
         }
     }
 
     // MARK: Objects
 
-    private func checkIdentities(_ check: inout Check) throws(StoreError) {
+    func checkIdentities(_ check: inout Check) throws(StoreError) {
         for entity in model.rootEntities {
             check.checkedCount += try rowCount(entity)
             let column = SQLText.quoted(entity.identity.columnName)
             let name = entity.identity.name
             try rows("SELECT pk FROM \(table(entity)) WHERE \(column) IS NULL") { row in
-                check.report(entity.name, nil, name, "the object with key \(row.integer(0)) has no identity")
+                check.report(entity.name, nil, name, StoreProblem.noIdentity(key: row.integer(0)))
             }
             try rows(
                 """
@@ -124,12 +95,13 @@ struct StoreVerifier {
                 """
             ) { row in
                 check.report(
-                    entity.name, identity(row.value(0), entity), name, "\(row.integer(1)) objects have this identity")
+                    entity.name, identity(row.value(0), entity), name,
+                    StoreProblem.sharedIdentity(count: row.integer(1)))
             }
         }
     }
 
-    private func checkRequired(_ check: inout Check) throws(StoreError) {
+    func checkRequired(_ check: inout Check) throws(StoreError) {
         for entity in model.entities where !entity.requiredSlots.isEmpty {
             check.checkedCount += try rowCount(entity)
             // Inherited properties are checked with the entity that declares them.
@@ -145,7 +117,7 @@ struct StoreVerifier {
             ) { row in
                 for (index, slot) in slots.enumerated() where row.integer(index + 1) != 0 {
                     let name = entity.slotNames[slot]
-                    check.report(entity.name, identity(row.value(0), entity), name, "is required and has no value")
+                    check.report(entity.name, identity(row.value(0), entity), name, StoreProblem.required)
                 }
             }
         }
@@ -154,7 +126,7 @@ struct StoreVerifier {
     // MARK: Relationships
 
     /// To-one columns lead to rows; the model lets those dangle whose inverse has the delete rule 'no action'.
-    private func checkReferences(_ check: inout Check) throws(StoreError) {
+    func checkReferences(_ check: inout Check) throws(StoreError) {
         for entity in model.entities {
             for (relationship, column) in columns(entity) {
                 check.checkedCount += try integer("SELECT count(\(column)) FROM \(table(entity))") ?? 0
@@ -169,14 +141,14 @@ struct StoreVerifier {
                 ) { row in
                     check.report(
                         entity.name, identity(row.value(0), entity), relationship.name,
-                        "leads to a \(destination.name) that is not there")
+                        StoreProblem.dangling(destination.name))
                 }
             }
         }
     }
 
     /// Rows of join tables lead to rows, and those of a relationship that is its own inverse come in both directions.
-    private func checkLinks(_ check: inout Check) throws(StoreError) {
+    func checkLinks(_ check: inout Check) throws(StoreError) {
         for join in model.joinTables {
             let name = SQLText.quoted(join.name)
             check.checkedCount += try integer("SELECT count(*) FROM \(name)") ?? 0
@@ -190,7 +162,8 @@ struct StoreVerifier {
                 ) { row in
                     check.report(
                         join.name, nil, column,
-                        "the link \(row.integer(0))–\(row.integer(1)) leads to a \(entity.name) that is not there")
+                        StoreProblem.danglingLink(Pair(owner: row.integer(0), destination: row.integer(1)), entity.name)
+                    )
                 }
             }
             if join.isOwnInverse { try checkSymmetry(join, &check) }
@@ -209,12 +182,12 @@ struct StoreVerifier {
         ) { row in
             check.report(
                 entity.name, identity(row.value(0), entity), relationship,
-                "a link has no counterpart in the other direction")
+                StoreProblem.oneWayLink)
         }
     }
 
     /// Both ends of a one-to-one relationship lead to each other.
-    private func checkInverses(_ check: inout Check) throws(StoreError) {
+    func checkInverses(_ check: inout Check) throws(StoreError) {
         for entity in model.entities {
             for (relationship, column) in columns(entity) {
                 guard let inverse = inverse(of: relationship), inverse.slot != nil else { continue }
@@ -228,7 +201,7 @@ struct StoreVerifier {
                 ) { row in
                     check.report(
                         entity.name, identity(row.value(0), entity), relationship.name,
-                        "leads to a \(destination.name) whose '\(inverse.name)' does not lead back")
+                        StoreProblem.noWayBack(destination.name, inverse.name))
                 }
             }
         }

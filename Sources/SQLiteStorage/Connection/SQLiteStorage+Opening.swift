@@ -152,7 +152,10 @@ extension SQLiteStorage {
         switch stored.agreement(with: model) {
         case .same: break
         case .serves: if !database.configuration.readonly { try StoredModel.record(model, in: database) }
-        case .differs: throw stored.mismatch(model, path: path)
+        case .differs:
+            throw stored.mismatch(
+                model, path: path, migration: "Run 'ingest-worker migrate' with the new model",
+                otherStore: "another store.path")
         }
         return format
     }

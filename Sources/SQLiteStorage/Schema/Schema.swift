@@ -280,23 +280,15 @@ struct Schema {
     // MARK: Views for people
 
     private func readableView(_ entity: Entity) -> String {
-        var names = StoreNames(besides: StoreNames.ownColumns)
-        func title(_ name: String, _ declaring: Int) -> String {
-            SQLText.quoted(names.takeColumn(name, of: model.entities[declaring].name))
-        }
         var columns = ["e.pk"]
-        // Inherited properties come first, and those of one entity in the order in which their columns are named.
-        let attributes = entity.attributes.map { ($0.name, $0.entityIndex, readable($0)) }
-        let links = entity.relationships.compactMap { link in readable(link).map { (link.name, link.entityIndex, $0) } }
-        let shown = attributes + links
-        func rank(_ index: Int) -> (Int, String) {
-            (model.entities[shown[index].1].ancestorIndexes.count, shown[index].0)
+        for column in ReadableColumn.all(entity, model) {
+            let value =
+                switch column.content {
+                case .attribute(let attribute): readable(attribute)
+                case .relationship(let relationship): readable(relationship)
+                }
+            columns.append("\(value) AS \(SQLText.quoted(column.title))")
         }
-        var titles = [String](repeating: "", count: shown.count)
-        for index in shown.indices.sorted(by: { rank($0) < rank($1) }) {
-            titles[index] = title(shown[index].0, shown[index].1)
-        }
-        columns += shown.indices.map { "\(shown[$0].2) AS \(titles[$0])" }
         if entity.sharesTable { columns.append("e._entity") }
         columns.append("e._placeholder")
         return """
@@ -314,17 +306,14 @@ struct Schema {
         }
     }
 
-    private func readable(_ relationship: Relationship) -> String? {
+    private func readable(_ relationship: Relationship) -> String {
         let destination = model.entities[relationship.destinationIndex]
         let table = SQLText.quoted(destination.viewName)
         let identity = readable(destination.identity, alias: "d")
         switch relationship.storage {
-        case .column:
+        case .column, .inverseColumn:
             let column = SQLText.quoted(relationship.columnName)
             return "(SELECT \(identity) FROM \(table) d WHERE d.pk = e.\(column))"
-        case .inverseColumn:
-            // The destinations show the link; a list here could hold millions.
-            return nil
         case .join(let index, let isOwner):
             let join = SQLText.quoted(model.joinTables[index].name)
             let (near, far) = isOwner ? ("owner", "destination") : ("destination", "owner")

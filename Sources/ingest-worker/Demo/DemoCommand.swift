@@ -71,7 +71,7 @@ struct DemoCommand: AsyncParsableCommand {
             "bootstrap.servers": broker.bootstrapServers, "group.id": "demo", "session.timeout.ms": "30000",
         ])
         configuration.notifications.topic = Self.notificationTopic
-        if !isGiven("store.path"), configuration.store.url == nil {
+        if !isGiven("store.path"), configuration.isStoreInFile {
             let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ingest-worker-demo")
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
             let name = "demo-\(ProcessInfo.processInfo.processIdentifier).sqlite"

@@ -1,4 +1,5 @@
 import ObjectGraph
+import TestSupport
 import Testing
 
 import struct Foundation.URL
@@ -6,6 +7,7 @@ import struct GRDB.Configuration
 import class GRDB.DatabaseQueue
 
 @testable import GraphCore
+@testable import PostgresStorage
 @testable import SQLiteStorage
 
 /// A store filled through the writer, and hands to damage it with.
@@ -34,10 +36,16 @@ struct ReadingFixture {
         try self.init(model: try ObjectModel.parse(yaml), events)
     }
 
-    init(model: ObjectModel, _ events: [ChangeSet] = []) throws {
+    init(model: ObjectModel, _ events: [ChangeSet] = [], storage: TestStorage = .sqlite) throws {
         self.model = model
-        store = try Store.inMemory(model: model)
+        store = try storage.store(model)
         try apply(events)
+    }
+
+    /// Takes a store that is there.
+    init(_ store: Store) {
+        self.store = store
+        model = store.model
     }
 
     func apply(_ events: [ChangeSet], chunkSize: Int = 1000) throws {
@@ -109,6 +117,11 @@ struct ReadingFixture {
 
     /// Runs SQL on a connection of its own, with foreign keys off.
     func damage(_ sql: String) throws {
+        if let postgres = store.storage as? PostgresStorage {
+            let schema = "SET search_path = \(PostgresText.quoted(postgres.address.schema)); "
+            _ = try PostgresServer.shared.get().query(schema + sql)
+            return
+        }
         var configuration = Configuration()
         configuration.foreignKeysEnabled = false
         let queue = try DatabaseQueue(path: store.path, configuration: configuration)

@@ -5,8 +5,8 @@ import Testing
 @testable import SQLiteStorage
 
 @Suite struct StoreRepairTests {
-    private static func graph() throws -> Graph {
-        let graph = try Graph(ObjectModel.parse(Models.derived), clock: Clock(5))
+    static func graph(_ storage: TestStorage = .sqlite) throws -> Graph {
+        let graph = try Graph(ObjectModel.parse(Models.derived), clock: Clock(5), storage: storage)
         var events = [
             graph.upsert("Team", "t", ["name": "T"]), graph.upsert("Tag", "g"),
             graph.upsert("Chat", "c", ["title": "C", "team": "t", "tags": ["g"], "marks": ["g"]]),

@@ -38,7 +38,7 @@ struct StoreVerifierTests {
               owner: { to: Person, inverse: things, delete: nullify, optional: true }
         """
 
-    private static func workOrders() throws -> ReadingFixture {
+    static func workOrders(_ storage: TestStorage = .sqlite) throws -> ReadingFixture {
         let model = try ReadingFixture.model(.workOrders)
         func up(_ entity: String, _ id: String, _ said: [String: ReadingFixture.Said]) -> ChangeSet {
             ReadingFixture.upsert(model, entity, id, said)
@@ -59,10 +59,10 @@ struct StoreVerifierTests {
                     ["workOrder": .one("w\(number % 5 + 1)"), "minutes": .text("\(number)")]))
         }
         events.append(ReadingFixture.delete(model, "WorkOrder", "w3", time: 1))
-        return try ReadingFixture(model: model, events)
+        return try ReadingFixture(model: model, events, storage: storage)
     }
 
-    private static func people() throws -> ReadingFixture {
+    static func people(_ storage: TestStorage = .sqlite) throws -> ReadingFixture {
         let model = try ObjectModel.parse(relations)
         func up(_ entity: String, _ id: String, _ said: [String: ReadingFixture.Said]) -> ChangeSet {
             ReadingFixture.upsert(model, entity, id, said)
@@ -79,7 +79,7 @@ struct StoreVerifierTests {
                 up("Thing", "t2", ["owner": .one("p3"), "weight": .text("0.2"), "age": .text("-7")]),
                 up("Thing", "t3", ["owner": .one("p4"), "weight": .text("5")]),
                 ReadingFixture.delete(model, "Person", "p4"),
-            ])
+            ], storage: storage)
     }
 
     @Test func `finds sound stores sound`() throws {
