@@ -32,7 +32,9 @@ package struct ColumnGuess: Sendable, Equatable {
         } else if profile.shapes == [.foreignDate] {
             warning = "dates such as \(profile.examples.first ?? ""): kept as text; ISO 8601 would make them dates"
         } else if profile.shapes.count > 1, type == .string, !profile.shapes.isSubset(of: [.text, .date, .uuid]) {
-            warning = "mixed values (\(Self.list(profile))): kept as text"
+            let rarest = profile.shapes.min { (profile.counts[$0] ?? 0) < (profile.counts[$1] ?? 0) }
+            let example = rarest.flatMap { profile.firsts[$0] } ?? ""
+            warning = "mixed values (\(Self.list(profile)), such as '\(example)'): kept as text"
         }
     }
 

@@ -16,6 +16,8 @@ package struct ColumnProfile: Sendable {
     package private(set) var fractionDigits: ClosedRange<Int>?
     /// The length of the longest text in characters.
     package private(set) var maximumLength = 0
+    /// The first value of each form, cut to 40 characters.
+    package private(set) var firsts: [ValueShape: String] = [:]
     /// Hashes of the distinct values, up to the bound.
     package private(set) var hashes: Set<UInt64> = []
     /// Whether there were more distinct values than the bound.
@@ -36,6 +38,7 @@ package struct ColumnProfile: Sendable {
     /// Takes a value of the file.
     package mutating func add(_ text: String, _ shape: ValueShape) {
         counts[shape, default: 0] += 1
+        if firsts[shape] == nil { firsts[shape] = String(text.prefix(40)) }
         switch shape {
         case .empty, .nested: return
         case .nullMarker: return markers[text, default: 0] += 1

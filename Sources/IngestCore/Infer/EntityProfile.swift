@@ -17,7 +17,7 @@ package struct EntityProfile: Sendable {
 
     private var numbers: [String: Int] = [:]
     private let distinctLimit: Int
-    /// The most fields that are told apart; further ones are not looked at.
+    /// The most fields of an entity; the profile ignores further ones.
     package static let columnLimit = 2_000
 
     /// Makes an empty profile.
