@@ -20,7 +20,7 @@ import Testing
         _ name: String, _ model: ObjectModel, drafts: Bool = true, length: Int, seed: UInt64
     ) throws {
         let shared = try SharedStore(model, drafts: drafts)
-        let logs = logs(model, count: 3, length: length, seed: seed)
+        let logs = logs(model, count: 4, length: length, seed: seed)
         let refusals = try shared.applyAll(logs, lengths: 1...4, seed: seed)
         print("ManyWritersTests: seed \(seed), \(refusals) chunks applied again")
         if let problem = try shared.problem(logs) { Issue.record("model \(name), seed \(seed):\n\(problem)") }

@@ -99,12 +99,29 @@ final class SharedStore: Sendable {
 
     /// Applies all logs at once, each on a thread of its own, and returns how often the store refused.
     func applyAll(_ logs: [[ChangeSet]], lengths: ClosedRange<Int>, seed: UInt64) throws -> Int {
-        let results = Mutex<[Result<Int, any Error>]>([])
-        DispatchQueue.concurrentPerform(iterations: logs.count) { log in
-            let result = Result { try apply(log, logs[log], lengths: lengths, seed: seed) }
-            results.withLock { $0.append(result) }
+        try Self.atOnce(logs.count) { try self.apply($0, logs[$0], lengths: lengths, seed: seed) }.reduce(0, +)
+    }
+
+    /// Calls `body` with each number on a thread of its own; the machine's cores do not limit how many run.
+    static func atOnce(_ count: Int, _ body: @escaping @Sendable (Int) throws -> Int) throws -> [Int] {
+        let results = Results()
+        for number in 0..<count {
+            results.group.enter()
+            let thread = Thread {
+                let result = Result { try body(number) }
+                results.list.withLock { $0.append(result) }
+                results.group.leave()
+            }
+            thread.stackSize = 8 << 20
+            thread.start()
         }
-        return try results.withLock { $0 }.map { try $0.get() }.reduce(0, +)
+        results.group.wait()
+        return try results.list.withLock { $0 }.map { try $0.get() }
+    }
+
+    private final class Results: Sendable {
+        let group = DispatchGroup()
+        let list = Mutex<[Result<Int, any Error>]>([])
     }
 
     // MARK: What became of them

@@ -1,6 +1,5 @@
 import Foundation
 import ObjectGraph
-import Synchronization
 import TestSupport
 import Testing
 
@@ -9,7 +8,8 @@ import Testing
 
 /// Prints what several writers of one store achieve; `Benchmarks/writers` runs it. It asserts no time.
 ///
-/// Each chunk waits before it is applied, as for work of the worker's own: `WAIT_MILLISECONDS`.
+/// Each chunk waits as for work of the worker's own, `WAIT_MILLISECONDS`: before it is read, or with `WAIT_AFTER_READING`
+/// between its reads and its commit.
 @Suite(.serialized, .enabled(if: ProcessInfo.processInfo.environment["INGEST_FIGURES"] != nil))
 struct SharedStoreFigures {
     private static func number(_ name: String, _ value: Int) -> Int {
@@ -20,6 +20,8 @@ struct SharedStoreFigures {
     private let chunkLength = number("CHUNK", 500)
     private let chunkCount = number("CHUNKS", 12)
     private let writerCount = number("WRITERS", 8)
+
+    private let waitsAfterReading = ProcessInfo.processInfo.environment["WAIT_AFTER_READING"] != nil
 
     private struct Figure {
         var eventsPerSecond = 0.0
@@ -57,21 +59,11 @@ struct SharedStoreFigures {
         try first.close()
         var figure = Figure()
         figure.deadlocks = -(try shared.deadlockCount())
-        let retries = Mutex(0)
-        let failures = Mutex<[any Error]>([])
         let start = ContinuousClock.now
-        DispatchQueue.concurrentPerform(iterations: count) { log in
-            do {
-                let own = try write(log, shared, chats, sharesChats)
-                retries.withLock { $0 += own }
-            } catch {
-                failures.withLock { $0.append(error) }
-            }
-        }
-        if let failure = failures.withLock({ $0.first }) { throw failure }
+        let retries = try SharedStore.atOnce(count) { try write($0, shared, chats, sharesChats) }
         let seconds = (ContinuousClock.now - start) / .seconds(1)
         figure.eventsPerSecond = Double(count * chunkCount * chunkLength) / seconds
-        figure.retries = retries.withLock { $0 }
+        figure.retries = retries.reduce(0, +)
         figure.deadlocks += try shared.deadlockCount()
         #expect(
             try store.read { try $0.count(FetchRequest("Message").checked(with: model)) } == count * chunkCount
@@ -94,10 +86,11 @@ struct SharedStoreFigures {
                     shared.model.upsert(
                         "Message", .text("m\(log)-\(message)"), [("chat", .value(chat)), ("body", .value("text"))]))
             }
-            Thread.sleep(forTimeInterval: Double(wait) / 1000)
+            if !waitsAfterReading { Thread.sleep(forTimeInterval: Double(wait) / 1000) }
             while true {
                 do {
                     _ = try writer.apply(WriterContext.Chunk(events: events), mayConflict: true)
+                    if waitsAfterReading { Thread.sleep(forTimeInterval: Double(wait) / 1000) }
                     try writer.commit()
                     break
                 } catch {
