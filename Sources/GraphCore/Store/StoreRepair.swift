@@ -1,4 +1,4 @@
-/// What a storage finds for a repair, inside the open transaction of its writer.
+/// The questions of a repair to a storage, inside the open transaction of its writer.
 package protocol RepairQueries: WriterSession {
     /// Returns the keys of at most `limit` objects of an entity whose to-one relationship leads to no row.
     func danglingKeys(_ relationship: Relationship, of entity: Entity, limit: Int) throws(StoreError) -> [Int64]

@@ -4,7 +4,7 @@ extension PostgresStorage: StorageAdministration {
     }
 }
 
-// MARK: - What a repair asks
+// MARK: - Answers to a repair
 
 extension PostgresWriterSession: RepairQueries {
     func danglingKeys(_ relationship: Relationship, of entity: Entity, limit: Int) throws(StoreError) -> [Int64] {

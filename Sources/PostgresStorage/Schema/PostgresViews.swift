@@ -1,4 +1,4 @@
-/// What people see of a store with `psql`: the views `_history` and `ENTITY_readable`, and comments.
+/// The part of a store for people with `psql`: the views `_history` and `ENTITY_readable`, and comments.
 ///
 /// Views have the names and columns of SQLite's, and the server's types. One whose name PostgreSQL would cut is left out.
 struct PostgresViews {

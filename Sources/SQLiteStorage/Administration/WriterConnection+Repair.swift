@@ -1,4 +1,4 @@
-// What a repair asks.
+// The answers to a repair.
 extension WriterConnection: RepairQueries {
     func danglingKeys(_ relationship: Relationship, of entity: Entity, limit: Int) throws(StoreError) -> [Int64] {
         let destination = SQLText.quoted(model.entities[relationship.destinationIndex].tableName)
