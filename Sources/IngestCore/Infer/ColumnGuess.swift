@@ -21,13 +21,9 @@ package struct ColumnGuess: Sendable, Equatable {
         let marked = profile.markers.values.reduce(0, +)
         if marked > 0 {
             let markers = profile.markers.keys.sorted().map { "'\($0)'" }.joined(separator: ", ")
-            if type != .string {
-                warning = "\(marked) values are \(markers): kept as text; without them it is \(type.rawValue)"
-                self = ColumnGuess(type: .string, reason: reason, warning: warning)
-            } else {
-                warning = "\(marked) values are \(markers), which stay texts"
-            }
-        } else if profile.shapes == [.localDate] {
+            warning = "\(marked) values are \(markers), and are read as missing (nullValues)"
+        }
+        if profile.shapes == [.localDate] {
             warning = "dates with a time and no offset name no instant: kept as text, which sorts by time"
         } else if profile.shapes == [.foreignDate] {
             warning = "dates such as \(profile.examples.first ?? ""): kept as text; ISO 8601 would make them dates"

@@ -11,6 +11,8 @@ package enum ConfigurationWriter {
             let file = entity.profile.path.split(separator: "/").last.map(String.init) ?? entity.profile.path
             lines.append("  - match: \(InferredText.scalar(file))")
             if !entity.profile.isTable { lines.append("    format: json") }
+            let markers = entity.profile.nullMarkers.sorted().map(InferredText.scalar)
+            if !markers.isEmpty { lines.append("    nullValues: [\(markers.joined(separator: ", "))]") }
             lines += ["    routes:", "      - entity: \(entity.name)", "        verb: upsert"]
             if entity.identityColumn == nil { lines.append("        identity: $row") }
             appendColumns(entity, indent: "        ", to: &lines)

@@ -80,11 +80,11 @@ package struct EntityProfile: Sendable {
         array.count > 0 && array.elements.allSatisfy { $0.kind == .object }
     }
 
-    /// Tells whether a column holds something in every record, a null marker too.
-    package func isRequired(_ column: ColumnProfile) -> Bool {
-        recordCount > 0 && column.valueCount + column.markers.values.reduce(0, +) == recordCount
-    }
-
     /// Tells whether a column has a value in every record.
     package func isComplete(_ column: ColumnProfile) -> Bool { column.valueCount == recordCount && recordCount > 0 }
+
+    /// The texts that stand for a missing value, in its columns and those of the arrays below.
+    package var nullMarkers: Set<String> {
+        children.reduce(Set(columns.flatMap(\.markers.keys))) { $0.union($1.nullMarkers) }
+    }
 }

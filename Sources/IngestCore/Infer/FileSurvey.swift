@@ -58,12 +58,6 @@ package enum FileSurvey {
             throw InferenceError(
                 "init.empty", "\(reader.path) is empty", remedy: "Name a file with a header row, or leave it out.")
         }
-        if reader.columns.count == 1, reader.columns[0].contains(";") {
-            throw InferenceError(
-                "init.delimiter",
-                "\(reader.path), line 1: the columns are separated by semicolons, and the worker reads commas, or tabs "
-                    + "in files named .tsv", remedy: "Write the file with one of these.")
-        }
         for name in reader.columns { profile.column(name) }
     }
 

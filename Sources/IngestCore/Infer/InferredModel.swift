@@ -153,7 +153,7 @@ package struct InferredModel: Sendable {
             entities[number].attributes.append(
                 .init(
                     name: name, column: column.name, guess: guess,
-                    isOptional: !isIdentity && !(isComplete && entity.profile.isRequired(column))))
+                    isOptional: !isIdentity && !(isComplete && entity.profile.isComplete(column))))
         }
     }
 
@@ -192,11 +192,6 @@ package struct InferredModel: Sendable {
         if reference.resolved < reference.total {
             warnings.append(
                 "\(entities[reference.entity].name).\(name): \(share); each of the others becomes a placeholder")
-        }
-        if !column.markers.isEmpty {
-            warnings.append(
-                "\(entities[reference.entity].name).\(name): \(column.markers.keys.sorted().joined(separator: ", ")) "
-                    + "stands for no value, and becomes a placeholder of \(destination)")
         }
     }
 

@@ -53,7 +53,7 @@ package enum ReferenceFinder {
         let target = entities[destination].profile.columns[identity]
         let type = ColumnGuess(target).type
         // A number that is written among texts cannot be an identity of numbers.
-        guard profile.markers.isEmpty || type == .string, ColumnGuess(profile).type == type else { return nil }
+        guard ColumnGuess(profile).type == type else { return nil }
         let resolved = profile.hashes.count { target.hashes.contains($0) }
         let share = Double(resolved) / Double(profile.hashes.count)
         let isNamed = names(profile.name, target.name, entities[destination].name)
