@@ -13,28 +13,47 @@ struct SharedColumns {
         var added = [Set<Int>](repeating: [], count: model.entities.count)
         var unread = added
         var bounds = [[Int: ClosedRange<Int64>]](repeating: [:], count: model.entities.count)
-        for entity in model.entities {
-            for attribute in entity.ownAttributes where Self.isReadByNobody(attribute, entity, model, plan) {
-                switch attribute.derivation {
-                case .count, .aggregate(.sum, _, _):
-                    guard let range = attribute.type.integerRange, Self.addsUpWhole(attribute, entity, model) else {
-                        continue
-                    }
-                    added[entity.rootIndex].insert(attribute.slot)
-                    bounds[entity.rootIndex][attribute.slot] = range
-                case .now: unread[entity.rootIndex].insert(attribute.slot)
-                default: continue
-                }
+        let attributes = model.entities.flatMap { entity in entity.ownAttributes.map { (entity, $0) } }
+        for (entity, attribute) in attributes {
+            switch Self.use(of: attribute, entity, model, plan) {
+            case .added(let range):
+                added[entity.rootIndex].insert(attribute.slot)
+                bounds[entity.rootIndex][attribute.slot] = range
+            case .unread: unread[entity.rootIndex].insert(attribute.slot)
+            case .compared: break
             }
         }
-        // A column that entities beside each other use for two attributes is compared.
-        for entity in model.entities {
-            for attribute in entity.ownAttributes where !attribute.isDerived {
-                added[entity.rootIndex].remove(attribute.slot)
-                unread[entity.rootIndex].remove(attribute.slot)
-            }
+        // Entities beside each other may keep two attributes in one column, and then the stricter use holds.
+        for (entity, attribute) in attributes {
+            let use = Self.use(of: attribute, entity, model, plan)
+            let isSame = use == .added(bounds[entity.rootIndex][attribute.slot] ?? 0...0)
+            if !isSame { added[entity.rootIndex].remove(attribute.slot) }
+            if use != .unread { unread[entity.rootIndex].remove(attribute.slot) }
         }
         (self.added, self.unread, self.bounds) = (added, unread, bounds)
+    }
+
+    private enum Use: Equatable {
+        /// A save adds its difference, as long as the value is within the bounds of its type.
+        case added(ClosedRange<Int64>)
+        /// The last save's value stays.
+        case unread
+        case compared
+    }
+
+    private static func use(
+        of attribute: Attribute, _ entity: Entity, _ model: ObjectModel, _ plan: DerivedPlan
+    ) -> Use {
+        guard isReadByNobody(attribute, entity, model, plan) else { return .compared }
+        switch attribute.derivation {
+        case .count, .aggregate(.sum, _, _):
+            guard let range = attribute.type.integerRange, addsUpWhole(attribute, entity, model) else {
+                return .compared
+            }
+            return .added(range)
+        case .now: return .unread
+        default: return .compared
+        }
     }
 
     /// Whether no derived value, rule or history shows the attribute's value.

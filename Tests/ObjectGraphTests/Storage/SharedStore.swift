@@ -134,9 +134,9 @@ final class SharedStore: Sendable {
         }
     }
 
-    /// The store that one writer makes of the parts, one after the other.
+    /// The store of a writer that has it for itself and applies the parts, one after the other.
     func serial(_ order: [Part], _ logs: [[ChangeSet]]) throws -> Store {
-        let store = Store.inMemoryTables(model: model)
+        let store = try server.store(model)
         let writer = try writer(store)
         for part in order {
             _ = try writer.apply(Self.chunk(part, logs[part.log]))

@@ -191,6 +191,41 @@ import Testing
         #expect(try sums.commitDraft() == .conflict || sums.value("Box", "b", "weight") == 32_767)
     }
 
+    @Test func `drafts add to counts and whole sums only, and compare what anything reads`() throws {
+        let model = try ObjectModel.parse(
+            """
+            model: uses
+            entities:
+              Box:
+                identity: id
+                attributes:
+                  id: { type: string }
+                  size: { type: integer64, derived: items.@count }
+                  weight: { type: integer32, derived: items.@sum.weight }
+                  price: { type: decimal, derived: items.@sum.price }
+                  heaviest: { type: integer32, optional: true, derived: items.@max.weight }
+                  read: { type: integer64, derived: items.@count }
+                  twice: { type: integer64, derived: read * 2 }
+                  kept: { type: integer64, derived: items.@count, preserveAfterDeletion: true }
+                  changed: { type: date, derived: now() }
+                relationships:
+                  items: { to: Item, many: true, inverse: box, delete: cascade }
+              Item:
+                identity: id
+                attributes:
+                  id: { type: string }
+                  weight: { type: integer32, default: 0 }
+                  price: { type: decimal, default: 0 }
+                relationships:
+                  box: { to: Box, inverse: items, delete: nullify, optional: true }
+            """)
+        let columns = SharedColumns(model)
+        let box = try #require(model.entity(named: "Box"))
+        func names(_ slots: [Set<Int>]) -> Set<String> { Set(slots[box.index].map { box.slotNames[$0] }) }
+        #expect(names(columns.added) == ["size", "weight"])
+        #expect(names(columns.unread) == ["changed"])
+    }
+
     // MARK: Attempts
 
     @Test func `a lost draft makes the next chunk take the lock, and losses in a row make the runs longer`() {
