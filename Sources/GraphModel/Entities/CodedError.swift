@@ -1,6 +1,6 @@
 /// The shape of every error of this package: a stable code, a place, a message, a remedy, and whether trying again can help.
 ///
-/// No part holds a value of a row or a record, nor a secret.
+/// No part holds a secret. Only the reason of a value that cannot be decoded shows the beginning of that value.
 public protocol CodedError: Error, Sendable, CustomStringConvertible {
     /// The type of ``code``: a text, or an enumeration of texts.
     associatedtype Code = String

@@ -236,12 +236,12 @@ package final class WorkerRuntime: Sendable {
         let (positions, token, deadLetters) = try store.read {
             (try $0.positions(), try $0.lastToken(), try $0.deadLetterCount())
         }
-        let report = StatusReport(
+        let answer = StatusAnswer(
             version: Self.version, startedAt: startedAt, storePlace: configuration.storePlace,
             modelName: store.model.name, positions: positions, token: token, notifiedToken: deliveredToken,
             deadLetters: deadLetters, checks: health.readiness(), faults: health.partitionFaults(),
             recordsPerSecond: sampler.recordsPerSecond, metrics: metrics)
-        return [UInt8](report.json.utf8)
+        return [UInt8](answer.json.utf8)
     }
 }
 

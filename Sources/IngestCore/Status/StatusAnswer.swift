@@ -1,7 +1,7 @@
 import ObjectGraph
 
 /// The answer to `/status`: the worker at one moment.
-struct StatusReport {
+struct StatusAnswer {
     var version: String
     var startedAt: Int64
     var storePlace: String

@@ -1,0 +1,50 @@
+extension StatusReport {
+    /// The state in one sentence.
+    package var sentence: String { verdict?.sentence ?? "No worker answers; the store was read alone." }
+
+    /// The report for a person: one screen, without colours.
+    package var text: String {
+        var lines = [sentence, ""]
+        lines.append("asked          \(worker ?? "the store: \(withoutWorker ?? "")")")
+        for thing in verdict?.attention ?? [] {
+            lines.append("attention      \(thing.title): \(thing.reason). \(thing.remedy)")
+        }
+        lines.append("store          \(store.path), model \(store.model)\(sizes)")
+        lines.append("history        token \(history.token)\(notified)")
+        lines.append("dead letters   \(deadLetters)")
+        lines.append("")
+        return (lines + table).joined(separator: "\n")
+    }
+
+    private var sizes: String {
+        guard let bytes = store.bytes, let walBytes = store.walBytes else { return "" }
+        return ", \(bytes) bytes and \(walBytes) bytes of log"
+    }
+
+    private var notified: String {
+        history.notified.map { ", notified up to \($0)" } ?? ""
+    }
+
+    private func state(_ position: Position) -> String {
+        guard let state = position.state else { return "" }
+        return position.reason.map { "\(state): \($0)" } ?? state
+    }
+
+    /// The partitions, in columns as wide as their longest cell.
+    private var table: [String] {
+        if positions.isEmpty { return ["No partition has a position yet: the first commit makes it."] }
+        let head = ["topic", "partition", "next offset", "lag", "state"]
+        let rows = positions.map {
+            [$0.topic, "\($0.partition)", "\($0.nextOffset)", $0.lag.map { "\($0)" } ?? "unknown", state($0)]
+        }
+        let widths = head.indices.map { column in ([head] + rows).map { $0[column].count }.max() ?? 0 }
+        return ([head] + rows).map { row in
+            let first = row[0] + String(repeating: " ", count: widths[0] - row[0].count)
+            let numbers = (1...3).map { column in
+                String(repeating: " ", count: widths[column] - row[column].count) + row[column]
+            }
+            let line = ([first] + numbers + [row[4]]).joined(separator: "  ")
+            return row[4].isEmpty ? String(line.dropLast(2)) : line
+        }
+    }
+}

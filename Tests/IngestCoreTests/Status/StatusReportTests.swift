@@ -1,0 +1,73 @@
+import ObjectGraph
+import Testing
+
+@testable import IngestCore
+
+/// What `status` says of fixed answers.
+@Suite struct StatusReportTests {
+    private static func status(attention: String = "", state: String = "running") -> [UInt8] {
+        Array(
+            """
+            {"version":"1","ready":true,"failures":[],
+            "verdict":{"state":"\(state)","sentence":"Running, 30 records behind.","attention":[\(attention)]},
+            "store":{"path":"a.sqlite","model":"Chat","bytes":4096,"walBytes":0},
+            "history":{"token":7,"notified":5},"deadLetters":2,
+            "positions":[{"topic":"chat-events","partition":0,"nextOffset":12,"lag":30,"state":"reading","reason":null},
+            {"topic":"b","partition":11,"nextOffset":3,"lag":null,"state":"halted","reason":"poison"}]}
+            """.utf8)
+    }
+
+    @Test func `a running worker's report is one screen with lag and state of each partition`() throws {
+        let report = try StatusReport(worker: "http://h:1", status: Self.status())
+        #expect(
+            report.text == """
+                Running, 30 records behind.
+
+                asked          http://h:1
+                store          a.sqlite, model Chat, 4096 bytes and 0 bytes of log
+                history        token 7, notified up to 5
+                dead letters   2
+
+                topic        partition  next offset      lag  state
+                chat-events          0           12       30  reading
+                b                   11            3  unknown  halted: poison
+                """)
+        #expect(report.json.contains(#""lag":30"#) && report.json.contains(#""worker":"http://h:1""#))
+    }
+
+    @Test func `each thing that needs a person stands with its remedy`() throws {
+        let thing = #"{"check":"broker","title":"no broker answers","reason":"refused","remedy":"Check the network."}"#
+        let report = try StatusReport(worker: "w", status: Self.status(attention: thing))
+        #expect(report.text.contains("attention      no broker answers: refused. Check the network."))
+    }
+
+    @Test func `the answer of a worker is a report`() throws {
+        let answer = StatusAnswer(
+            version: "1", startedAt: 0, storePlace: "a", modelName: "m",
+            positions: [SourcePosition(topic: "t", partition: 0, nextOffset: 5)], token: 3, notifiedToken: nil,
+            deadLetters: 1, checks: [HealthCheck("store"), HealthCheck("broker", failure: "away")],
+            faults: [], recordsPerSecond: nil, metrics: WorkerMetrics(version: "1", librdkafka: "2", sqlite: "3"))
+        let report = try StatusReport(worker: "w", status: Array(answer.json.utf8))
+        #expect(report.verdict?.state == "stopped" && report.ready == false)
+        #expect(report.verdict?.attention.map(\.check) == ["broker", "deadLettersKept"])
+        #expect(report.positions.map(\.state) == ["unassigned"])
+    }
+
+    @Test func `without a worker the report says so, and why`() {
+        let report = StatusReport(
+            withoutWorker: "nobody answers at x",
+            store: StatusReport.StoreState(path: "a", model: "Chat", bytes: nil, walBytes: nil),
+            history: StatusReport.HistoryState(token: 0, notified: nil), deadLetters: 0, positions: [])
+        #expect(report.sentence == "No worker answers; the store was read alone.")
+        #expect(report.text.contains("asked          the store: nobody answers at x"))
+        #expect(report.text.contains("No partition has a position yet"))
+    }
+
+    @Test func `an answer that is not a worker's is refused`() {
+        #expect(throws: DecodingError.self) { try StatusReport(worker: "w", status: Array("{}".utf8)) }
+        #expect(HTTPGet.parse(Array("SSH-2.0-x\r\n\r\n".utf8)) == nil)
+        #expect(HTTPGet.parse(Array("HTTP/1.1 200 OK".utf8)) == nil)
+        let answer = HTTPGet.parse(Array("HTTP/1.1 401 Unauthorized\r\nA: b\r\n\r\nno".utf8))
+        #expect(answer?.code == 401 && answer?.body == Array("no".utf8))
+    }
+}

@@ -1,0 +1,76 @@
+import Foundation
+import KafkaClient
+import TestSupport
+import Testing
+
+/// `status` asks the running worker, and reads the store alone without one.
+@Suite(.serialized) struct StatusCommandTests {
+    private let workspace: Workspace
+    private let store: String
+
+    init() throws {
+        workspace = try Workspace()
+        store = workspace.path("store.sqlite")
+        let replayed = try Program.run([
+            "replay", "samples/chat-events.jsonl", "--allow-dead-letters", "--set", "store.path=\(store)",
+        ])
+        try #require(replayed.status == 0, "\(replayed.errors)")
+    }
+
+    private func status(_ arguments: [String], _ settings: [String]) throws -> Program.Result {
+        let all = ["store.path=\(store)"] + settings
+        return try Program.run(["status"] + arguments + all.flatMap { ["--set", $0] })
+    }
+
+    @Test func `without a worker the store alone is read`() throws {
+        // Nothing may listen at port 1.
+        let result = try status([], ["http.port=1"])
+        #expect(result.status == 0, "\(result.errors)")
+        #expect(result.output.hasPrefix("No worker answers; the store was read alone.\n"))
+        #expect(result.output.contains("nobody answers at http://127.0.0.1:1"))
+        #expect(result.output.contains("samples/chat-events.jsonl"))
+        let json = try status(["--json"], ["http.enabled=false"])
+        #expect(json.output.contains(#""withoutWorker":"http.enabled is false""#))
+        #expect(json.output.contains(#""nextOffset":"#))
+    }
+
+    @Test func `a running worker answers, behind its token, and only for its own store`() throws {
+        let broker = try BrokerProcess(.noida)
+        let admin = try Admin(configuration: ["bootstrap.servers": broker.bootstrapServers])
+        try admin.createTopic(NewTopic("events", partitions: 1, replicationFactor: 1))
+        let token = "a-token-of-sufficient-length-for-a-test"
+        let settings = [
+            "topics=events", "notifications.topic=null", "http.port=0", "http.bearerToken=\(token)",
+            "kafka.bootstrap.servers=\(broker.bootstrapServers)", "kafka.group.id=status",
+        ]
+        let all = ["store.path=\(store)"] + settings
+        let program = try Program(["run"] + all.flatMap { ["--set", $0] })
+        var ready = false
+        try program.wait(for: "readiness") {
+            ready = try program.get("/readyz")?.status == 200
+            return ready
+        }
+        try #require(ready)
+        let match = try #require(program.errors.matches(of: /http:\/\/127\.0\.0\.1:(\d+)/).last)
+        let port = "http.port=\(match.1)"
+
+        let asked = try status(["--json"], [port, "http.bearerToken=\(token)"])
+        #expect(asked.status == 0, "\(asked.errors)")
+        #expect(asked.output.contains(#""ready":true"#))
+        #expect(asked.output.contains(#""worker":"http://127.0.0.1:\#(match.1)""#))
+        let withoutToken = try status([], [port])
+        #expect(withoutToken.output.contains("answers with 401"), "\(withoutToken.output)")
+
+        let other = workspace.path("other.sqlite")
+        try #require(
+            try Program.run([
+                "replay", "samples/chat-events.jsonl", "--allow-dead-letters", "--set", "store.path=\(other)",
+            ]).status == 0)
+        let ofAnother = try Program.run(
+            ["status"]
+                + ["store.path=\(other)", port, "http.bearerToken=\(token)"].flatMap { ["--set", $0] })
+        #expect(ofAnother.output.contains("writes another store"), "\(ofAnother.output)")
+        program.send(SIGTERM)
+        #expect(try program.wait().status == 0)
+    }
+}
