@@ -11,9 +11,33 @@ extension EventDecoder {
         guard let key = record.key, !key.isEmpty else { throw Self.noKey }
         guard let route = tombstoneRoute(record) else { throw Self.unclearKey }
         if route.isDrop { return skipped(.drop) }
-        let identity = try identity(key, route)
-        return ChangeSet(ObjectOperation(.delete, entity: route.entity.index, identity: identity))
+        let expressed = try expressedIdentity(key, route, record)
+        let found = if let expressed { expressed } else { try identity(key, route) }
+        return ChangeSet(ObjectOperation(.delete, entity: route.entity.index, identity: found))
     }
+
+    /// Returns the identity that a template or a variable gives, whose paths begin at the fields of a key that is JSON.
+    ///
+    /// It is nil where the route's identity is a single path, the record's number or the model's attribute.
+    private func expressedIdentity(
+        _ key: UnsafeRawBufferPointer, _ route: Route, _ record: SourceRecord
+    ) throws(DecodeError) -> Value? {
+        guard let identity = route.identity, identity.path == nil, identity.variable != .row else { return nil }
+        let content = RegistryFormat.matches(key) ? RegistryFormat.content(key) : key
+        let fields = (try? parser.parse(content).root).map { Self.unwrapped($0).payload }
+        let root: JSONValue
+        if let fields, fields.kind == .object {
+            root = fields
+        } else {
+            let result = Self.empty.withUnsafeBytes { bytes in Result { () throws(DecodeError) in try parse(bytes) } }
+            root = try result.get()
+        }
+        let found = try routedIdentity(route, RouteScope(record, root: root, keys: keys), nil)
+        if found.isNull { throw Self.wrongKey(route.entity) }
+        return found
+    }
+
+    private static let empty = Array("{}".utf8)
 
     static let noKey = DecodeError(
         code: "decode.null", "The record has neither a value nor a key, so it says nothing. Check its producer")

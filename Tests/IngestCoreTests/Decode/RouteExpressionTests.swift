@@ -54,6 +54,16 @@ import Testing
         #expect(try decoder.shown(record) == ["upsert WorkOrder general/2026-01-02.json name=general"])
     }
 
+    @Test func `a null value deletes the object that a template makes of the key`() throws {
+        let decoder = try decoder { $0.identity = .field("{site}-{no}") }
+        #expect(try decoder.shown(TestRecord(nil, key: "{\"site\":\"B\",\"no\":17}")) == ["delete WorkOrder B-17"])
+        for key in ["B-17", "{\"site\":\"B\"}"] {
+            #expect(decoder.failure(TestRecord(nil, key: key))?.code == "decode.identity")
+        }
+        let variables = try self.decoder { $0.identity = .field("{$topic}/{$key}") }
+        #expect(try variables.shown(TestRecord(nil, key: "17")) == ["delete WorkOrder events/17"])
+    }
+
     // MARK: Fields
 
     @Test func `templates give fields, references and constants`() throws {
