@@ -16,7 +16,7 @@ struct IngestWorker: AsyncParsableCommand {
         version: WorkerRuntime.version,
         subcommands: [
             DemoCommand.self, RunCommand.self, ReplayCommand.self, CheckCommand.self, ModelCommand.self,
-            MigrateCommand.self,
+            MigrateCommand.self, CopyCommand.self,
             FetchCommand.self, HistoryCommand.self, DeadLettersCommand.self, ConflictsCommand.self, VerifyCommand.self,
         ])
 
