@@ -128,6 +128,142 @@ import Testing
         #expect(try dump(storeURL) == dump(direct(file)))
     }
 
+    @Test func `a copy of a store in SQLite is whole or not there, and goes on where the file was`() throws {
+        let file = workspace.path("events.jsonl")
+        try Foreign.generateEvents(12_000, seed: 25, to: file)
+        let path = workspace.path("direct.sqlite")
+        // A part of the file is read into SQLite, and the rest into the copy.
+        let start = try Program(
+            ["replay", file, "--set", "store.path=\(path)", "--set", "chunk.maxBacklogOperations=1"])
+        let position = "SELECT coalesce(max(nextOffset), 0) FROM _position"
+        try start.wait(for: "a part", limitSeconds: 60) {
+            (try? Foreign.sqlite(path, position)).flatMap { Int($0) } ?? 0 > 4_000
+        }
+        try start.crash()
+        let copy = ["copy", "--from", path] + storeURL
+        let killed = try Program(copy)
+        let isCopying = """
+            SELECT count(*) FROM pg_stat_activity WHERE application_name = 'ingest' AND xact_start IS NOT NULL
+            """
+        try wait(for: "the copy", everyMilliseconds: 2) {
+            (try? server.query(isCopying)) != "0" || !killed.isRunning
+        }
+        try killed.crash()
+        let left = "SELECT count(*) FROM pg_namespace WHERE nspname = '\(schema)'"
+        try wait(for: "the end of its connection") { (try? server.query(isCopying)) == "0" }
+        #expect(try server.query(left) == "0")
+        let whole = try Program.run(copy)
+        #expect(whole.status == 0 && whole.errors.contains("_history_change: "), "\(whole.errors)")
+        let settings = ["--set", "store.path=\(path)"]
+        #expect(try dump(storeURL) == dump(settings))
+        let verified = try Program.run(["verify"] + storeURL)
+        #expect(verified.status == 0, "\(verified.output)\(verified.errors)")
+        let again = try Program.run(copy)
+        #expect(again.status == 69 && again.errors.contains("There is a store at"), "\(again.errors)")
+        #expect(try Program.run(["replay", file] + storeURL).status == 0)
+        #expect(try Program.run(["replay", file] + settings).status == 0)
+        #expect(try dump(storeURL) == dump(settings))
+        let into = try Program.run(["copy", "--from", path] + settings)
+        #expect(into.status == 69 && into.errors.contains("store.url"), "\(into.errors)")
+    }
+
+    @Test func `a backup of pg_dump goes on where it was made`() throws {
+        let (first, second) = (workspace.path("first.jsonl"), workspace.path("backup.sql"))
+        try Foreign.generateEvents(2_000, seed: 26, to: first)
+        try #require(try Program.run(["replay", first] + storeURL).status == 0)
+        let before = try dump(storeURL)
+        try server.backUp(schema, to: second)
+        _ = try server.query("DROP SCHEMA \(schema) CASCADE")
+        try server.restore(from: second)
+        #expect(try dump(storeURL) == before)
+        let verified = try Program.run(["verify"] + storeURL)
+        #expect(verified.status == 0, "\(verified.output)")
+        let more = workspace.path("more.jsonl")
+        try Foreign.generateEvents(1_000, seed: 27, to: more)
+        #expect(try Program.run(["replay", more] + storeURL).status == 0)
+        _ = try direct(first)
+        #expect(try dump(storeURL) == dump(direct(more)))
+    }
+
+    /// What a user may get wrong about the server, its database or its schema.
+    struct Fault: Sendable, CustomTestStringConvertible {
+        let name: String
+        /// Statements for `psql`, one at a time; %S stands for the test's schema.
+        var setup: [String] = []
+        /// Texts of the server's URL and what they become.
+        var change = (old: "", new: "")
+        var settings: [String] = []
+        let status: Int32
+        let message: String
+        let remedy: String
+        var testDescription: String { name }
+    }
+
+    private static let userFaults = [
+        Fault(
+            name: "database", change: ("/postgres?", "/nowhere?"), status: 69, message: "Could not connect to",
+            remedy: "Check that the server runs, and the URL"),
+        Fault(
+            name: "user", setup: ["CREATE ROLE clerk NOLOGIN"], change: ("postgres@", "clerk@"), status: 69,
+            message: "Could not connect to", remedy: "Check that the server runs, and the URL"),
+        Fault(
+            name: "encoding", setup: ["CREATE DATABASE latin ENCODING 'LATIN1' TEMPLATE template0"],
+            change: ("/postgres?", "/latin?"), status: 69, message: "has the encoding LATIN1",
+            remedy: "Use a database with the encoding UTF8"),
+        Fault(
+            name: "rights to make a schema", setup: ["CREATE ROLE guest LOGIN"], change: ("postgres@", "guest@"),
+            status: 69, message: "the server refuses it (code 42501)", remedy: "Check user, password, database, rights"),
+        Fault(
+            name: "a schema of somebody else",
+            setup: ["CREATE SCHEMA %S", "CREATE TABLE %S.theirs (id integer)"], status: 69,
+            message: "it has a table 'theirs' of somebody else", remedy: "Name another schema"),
+    ]
+
+    private static let storeFaults = [
+        Fault(
+            name: "a newer layout",
+            setup: ["UPDATE %S._metadata SET value = '99' WHERE key = 'formatVersion'"], status: 78,
+            message: "was made by a newer version (layout 99)", remedy: "Use that version; the store is unharmed"),
+        Fault(
+            name: "a layout that cannot be read",
+            setup: ["DELETE FROM %S._metadata WHERE key = 'formatVersion'"], status: 69,
+            message: "is no store", remedy: "Name another schema"),
+        Fault(
+            name: "another model", settings: ["model=config/models/work-orders.yaml"], status: 78,
+            message: "was made with the model chat", remedy: "another schema in store.url; the store is unharmed"),
+        Fault(
+            name: "rights to read", setup: ["CREATE ROLE reader LOGIN", "GRANT USAGE ON SCHEMA %S TO reader"],
+            change: ("postgres@", "reader@"), status: 69, message: "the server refuses it (code 42501)",
+            remedy: "Check user, password, database, rights"),
+    ]
+
+    @Test func `what is wrong with a server, a schema or a store has its exit code, place and remedy`() throws {
+        let file = workspace.path("events.jsonl")
+        try Foreign.generateEvents(100, seed: 28, to: file)
+        try expect(Self.userFaults, file) { _ in }
+        try expect(Self.storeFaults, file) { url in
+            let made = try Program.run(["replay", file, "--set", "store.url=\(url)"])
+            try #require(made.status == 0, "\(made.errors)")
+        }
+    }
+
+    private func expect(_ faults: [Fault], _ file: String, prepare: (String) throws -> Void) throws {
+        for fault in faults {
+            let schema = server.newSchema()
+            let url = "\(server.url)&schema=\(schema)"
+            try prepare(url)
+            for statement in fault.setup {
+                _ = try server.query(statement.replacing("%S", with: schema))
+            }
+            let changed = fault.change.old.isEmpty ? url : url.replacing(fault.change.old, with: fault.change.new)
+            let settings = ["store.url=\(changed)"] + fault.settings
+            let result = try Program.run(["replay", file] + settings.flatMap { ["--set", $0] })
+            #expect(result.status == fault.status, "\(fault.name): \(result.errors)")
+            #expect(result.errors.contains(fault.message), "\(fault.name): \(result.errors)")
+            #expect(result.errors.contains(fault.remedy), "\(fault.name): \(result.errors)")
+        }
+    }
+
     @Test func `a wrong URL ends the program with a remedy and without its password`() throws {
         let password = "hunter2-is-secret"
         let causes: [(String, Int32, String)] = [

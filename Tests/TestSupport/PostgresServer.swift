@@ -92,6 +92,18 @@ public final class PostgresServer: Sendable {
         return result.output.trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
+    /// Writes a schema into a file with `pg_dump`.
+    public func backUp(_ schema: String, to path: String) throws {
+        let result = try run("pg_dump", ["-U", "postgres", "--schema=\(schema)", "--file=\(path)"])
+        if result.status != 0 { throw Missing(description: "pg_dump ended with \(result.status)") }
+    }
+
+    /// Runs the statements of a file of ``backUp(_:to:)``.
+    public func restore(from path: String) throws {
+        let result = try run("psql", ["-U", "postgres", "-qX", "-v", "ON_ERROR_STOP=1", "-1", "-f", path])
+        if result.status != 0 { throw Missing(description: "psql ended with \(result.status)") }
+    }
+
     /// Ends the server as a crash does, and starts it again.
     public func crash() throws {
         try input.fileHandleForWriting.write(contentsOf: Data("crash\n".utf8))
