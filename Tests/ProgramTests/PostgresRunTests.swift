@@ -167,6 +167,41 @@ import Testing
         #expect(into.status == 69 && into.errors.contains("store.url"), "\(into.errors)")
     }
 
+    @Test func `a role has the rights that were granted last`() throws {
+        let file = workspace.path("events.jsonl")
+        try Foreign.generateEvents(100, seed: 29, to: file)
+        try #require(try Program.run(["replay", file] + storeURL).status == 0)
+        _ = try server.query("CREATE ROLE analyst LOGIN")
+        let url = server.url.replacing("postgres@", with: "analyst@") + "&schema=\(schema)"
+        let asAnalyst = ["--set", "store.url=\(url)"]
+        func grant(_ rights: String) throws {
+            let result = try Program.run(["grant", rights, "analyst"] + storeURL)
+            #expect(result.status == 0, "\(result.errors)")
+        }
+        func may(_ sql: String) -> Bool { (try? server.query("SET ROLE analyst; \(sql)")) != nil }
+        let records = "SELECT key, value, headers FROM \(schema)._dead_letter"
+        #expect(!may("SELECT * FROM \(schema)._history"))
+        try grant("reader")
+        #expect(may("SELECT * FROM \(schema)._history") && may("SELECT * FROM \(schema).\"Chat_readable\""))
+        #expect(may("SELECT code, reason FROM \(schema)._dead_letter") && !may(records))
+        #expect(!may("DELETE FROM \(schema)._cursor"))
+        #expect(try Program.run(["history", "list"] + asAnalyst).status == 0)
+        let refused = try Program.run(["replay", file, "--restart"] + asAnalyst)
+        #expect(refused.status == 69 && refused.errors.contains("42501"), "\(refused.errors)")
+        try grant("inspector")
+        #expect(may(records) && !may("DELETE FROM \(schema)._cursor"))
+        try grant("writer")
+        let more = workspace.path("more.jsonl")
+        try Foreign.generateEvents(100, seed: 30, to: more)
+        let written = try Program.run(["replay", more] + asAnalyst)
+        #expect(written.status == 0, "\(written.errors)")
+        try grant("reader")
+        #expect(!may(records) && !may("DELETE FROM \(schema)._cursor"))
+        let unknown = try Program.run(["grant", "reader", "nobody-here"] + storeURL)
+        #expect(unknown.status == 69 && unknown.errors.contains("There is no role 'nobody-here'"), "\(unknown.errors)")
+        #expect(try Program.run(["grant", "king", "analyst"] + storeURL).status == 64)
+    }
+
     @Test func `a backup of pg_dump goes on where it was made`() throws {
         let (first, second) = (workspace.path("first.jsonl"), workspace.path("backup.sql"))
         try Foreign.generateEvents(2_000, seed: 26, to: first)

@@ -87,6 +87,20 @@ extension WorkerConfiguration {
         try source.read { try Store.copyToPostgres($0, url: url, options: postgresOptions, progress: progress) }
     }
 
+    /// The names of the rights that ``grant(_:to:model:)`` gives.
+    package static var namesOfRights: [String] { PostgresRights.allCases.map(\.rawValue) }
+
+    /// Gives a role of the server rights on the configured store.
+    ///
+    /// - Throws: `StoreError` with code `store.unavailable` where the store is a file, or the server refuses.
+    package func grant(_ rights: String, to role: String, model: ObjectModel) throws(StoreError) {
+        guard case .postgres(let url) = storeKind, let rights = PostgresRights(rawValue: rights) else {
+            throw StoreError(
+                .unavailable, "Could not grant rights: the store is a file", remedy: "Use the permissions of the file")
+        }
+        try Store.grantInPostgres(rights, to: role, url: url, model: model)
+    }
+
     /// The place of the store for people: the file, or the URL without password and parameters.
     package var storePlace: String {
         switch storeKind {

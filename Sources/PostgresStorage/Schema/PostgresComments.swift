@@ -28,6 +28,12 @@ struct PostgresComments {
         (name: "_tombstone", text: "Deleted identities; late events about them have no effect"),
         (name: "_cursor", text: "The token that each reader of the history has read through"),
         (name: "_conflict", text: "Conflicts that a merge policy resolved"),
+        (name: "_writer", text: "The workers that share the store, where several write it"),
+        (name: "_fence", text: "The epoch of each partition: a worker that lost the partition writes no more of it"),
+        (
+            name: "_role",
+            text: "The worker that delivers notifications and dead letters, and purges, where several write"
+        ),
     ]
 
     private static func comment(_ object: String, _ text: String) -> String {
