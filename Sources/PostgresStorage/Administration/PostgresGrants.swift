@@ -1,4 +1,4 @@
-/// What a role of the server may do with a store.
+/// The rights of a role of the server on a store.
 package enum PostgresRights: String, CaseIterable, Sendable {
     /// Reads objects, history and records, but of dead-letter records neither key, value nor headers.
     case reader
