@@ -24,7 +24,7 @@ if [ -n "$$missing" ]; then \
 fi
 endef
 
-.PHONY: help demo build test console-test manual manifests faults public-data sanitize instructions bench lint format docs libraries \
+.PHONY: help demo build test console-test manual alerts manifests faults public-data sanitize instructions bench lint format docs libraries \
   kubectl test-tools profiler brokers clean
 
 help: ## Shows this.
@@ -52,6 +52,10 @@ manual: libraries ## Writes manual pages and completions into .build/manual, and
 	swift build --product ingest-worker
 	deploy/manual-pages $$(swift build --show-bin-path)/ingest-worker --check
 	deploy/manual-pages $$(swift build --show-bin-path)/ingest-worker .build/manual
+
+alerts: ## Checks the alerts of Prometheus, and lets each fault raise its alert.
+	$(call install,prometheus)
+	cd deploy/prometheus && promtool check rules alerts.yaml && promtool test rules alerts.test.yaml
 
 manifests: ## Checks the Kubernetes manifests against the schema of the API.
 	test -x $(VENV)/bin/python || python3 -m venv $(VENV)

@@ -73,21 +73,11 @@ extension ObjectDecoder {
         case .identity:
             operation.identity = try identity(json, entity: entity, named: name(), logical, row, connect)
         case .attribute(let slot):
-            let attribute = entity.attributes[slot]
-            guard let stored = value(json, attribute.type, named: name(), logical, row, connect) else {
-                throw wrongType(
-                    json, attribute, entity, row.circumstances, name(),
-                    expectation: row.table.forms[name()]?.expectation)
-            }
+            let stored = try value(json, entity.attributes[slot], named: name(), logical, row, connect)
             if slot == entity.versionSlot { operation.version = stored }
             if row.kind == .upsert { operation.attributes.append(.init(slot: slot, value: stored)) }
         case .transient(let slot):
-            let attribute = entity.transientAttributes[slot]
-            guard let stored = value(json, attribute.type, named: name(), logical, row, connect) else {
-                throw wrongType(
-                    json, attribute, entity, row.circumstances, name(),
-                    expectation: row.table.forms[name()]?.expectation)
-            }
+            let stored = try value(json, entity.transientAttributes[slot], named: name(), logical, row, connect)
             if row.kind == .upsert { operation.transients.append(.init(slot: slot, value: stored)) }
         case .relationship(let index):
             if row.kind == .delete { return }
@@ -102,6 +92,16 @@ extension ObjectDecoder {
             }
             operation.relationships.append(.init(relationship: index, change: change))
         }
+    }
+
+    /// - Throws: ``DecodeError`` where the value does not fit the attribute.
+    private func value(
+        _ json: JSONValue, _ attribute: Attribute, named name: @autoclosure () -> String, _ logical: LogicalType,
+        _ row: Row, _ connect: ConnectValues
+    ) throws(DecodeError) -> Value {
+        if let stored = value(json, attribute.type, named: name(), logical, row, connect) { return stored }
+        throw wrongType(
+            json, attribute, row.entity, row.circumstances, name(), expectation: row.table.forms[name()]?.expectation)
     }
 
     private func value(

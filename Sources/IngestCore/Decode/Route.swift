@@ -83,9 +83,24 @@ struct Route {
         splits = try route.splits.map { [entity] split throws(RouteError) in
             try RouteSplit(split, parent: entity, model: model, place: place, zone: route.zone)
         }
-        let expressions = [identity, typeField, timeField].compactMap { $0 } + made.expressions
-        let used = expressions.flatMap(\.paths) + splits.map(\.path)
-        let keys = used.compactMap { [data] in data.isEmpty ? $0.firstKey : $0.relative(to: data)?.firstKey }
+        properties = try Self.properties(
+            route, resolver, entity, model, data: data, made: made, splits: splits,
+            expressions: [identity, typeField, timeField].compactMap { $0 }, takesColumns: takesColumns)
+        also = try route.also.map { further throws(RouteError) in
+            try Route(further, model: model, place: place, takesColumns: takesColumns, nullValues: nullValues)
+        }
+        isPlain = properties.isPlain && made.isPlain && splits.isEmpty && prefixedReferences.isEmpty
+    }
+
+    /// Returns the meaning of each key of the data, with the forms of values and the splits.
+    ///
+    /// - Parameter expressions: those of the identity, the type and the time.
+    private static func properties(
+        _ route: RouteConfiguration, _ resolver: RouteResolver, _ entity: Entity, _ model: ObjectModel,
+        data: RecordPath, made: RouteValues, splits: [RouteSplit], expressions: [RouteExpression], takesColumns: Bool
+    ) throws(RouteError) -> ObjectDecoder.PropertyTable {
+        let used = (expressions + made.expressions).flatMap(\.paths) + splits.map(\.path)
+        let keys = used.compactMap { data.isEmpty ? $0.firstKey : $0.relative(to: data)?.firstKey }
         var properties = Self.properties(route, entity, used: keys, takesColumns: takesColumns)
         for name in made.givenNames { properties.properties[name] = .ignored }
         properties.forms = try resolver.forms(
@@ -95,11 +110,7 @@ struct Route {
             let inside = data.isEmpty ? split.path : split.path.relative(to: data) ?? split.path
             if let key = inside.onlyKey { properties.splits[key, default: []].append(index) }
         }
-        self.properties = properties
-        also = try route.also.map { further throws(RouteError) in
-            try Route(further, model: model, place: place, takesColumns: takesColumns, nullValues: nullValues)
-        }
-        isPlain = properties.isPlain && made.isPlain && splits.isEmpty && prefixedReferences.isEmpty
+        return properties
     }
 
     /// Returns the meaning of each key of the data.

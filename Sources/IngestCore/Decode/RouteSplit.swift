@@ -66,14 +66,24 @@ struct RouteSplit {
         }
         takesScalars = split.isMap || identity?.usesValue ?? false
         try resolver.check(aliases: split.aliases, entity)
+        table = try Self.table(
+            split, resolver, entity, model, zone: zone, made: made, splits: splits, identity: identity,
+            statesIdentity: stated != nil)
+    }
+
+    /// Returns the meaning of each key of an element.
+    private static func table(
+        _ split: SplitConfiguration, _ resolver: RouteResolver, _ entity: Entity, _ model: ObjectModel, zone: String?,
+        made: RouteValues, splits: [RouteSplit], identity: RouteExpression?, statesIdentity: Bool
+    ) throws(RouteError) -> ObjectDecoder.PropertyTable {
         let used = ([identity].compactMap { $0 } + made.expressions).flatMap(\.paths) + splits.map(\.path)
         var ignored = split.ignore.filter { $0 != "*" }
-        if stated != nil { ignored.append(entity.identity.name) }
+        if statesIdentity { ignored.append(entity.identity.name) }
         ignored += used.compactMap(\.firstKey)
         var table = ObjectDecoder.table(entity, aliases: split.aliases, ignored: [])
         for name in ignored
         where table.properties[name] == nil || split.ignore.contains(name)
-            || stated != nil && name == entity.identity.name
+            || statesIdentity && name == entity.identity.name
         {
             table.properties[name] = .ignored
         }
@@ -84,7 +94,7 @@ struct RouteSplit {
         for (index, inner) in splits.enumerated() {
             if let key = inner.path.onlyKey { table.splits[key, default: []].append(index) }
         }
-        self.table = table
+        return table
     }
 
     /// Returns the identity of an element, or nil where the model's attribute says it.

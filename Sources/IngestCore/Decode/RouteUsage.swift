@@ -42,7 +42,7 @@ package final class RouteUsage {
         var report = Report(
             entity: route.isDrop ? "drop" : route.entity.name, location: route.configuration.place.location)
         var probes: [Probe] = []
-        func part(_ name: String, _ value: String, _ find: @escaping (RouteScope, RouteScope, JSONValue?) -> Bool) {
+        func part(_ name: String, _ value: String, _ find: @escaping Finder) {
             report.parts.append(Part(name: name, value: value))
             probes.append(Probe(find: find))
         }
@@ -70,6 +70,17 @@ package final class RouteUsage {
                 fields.has(edit.expression)
             }
         }
+        addTypes(of: route, part)
+        for split in route.splits { addSplit(split, of: route, to: &report, &probes) }
+        reports.append(report)
+        self.probes.append(probes)
+        for further in route.also { add(further) }
+    }
+
+    /// Finds the parts of a route's configuration in records: by the scope, by the scope of fields, and by the data.
+    private typealias Finder = (RouteScope, RouteScope, JSONValue?) -> Bool
+
+    private func addTypes(of route: Route, _ part: (String, String, @escaping Finder) -> Void) {
         let types = route.configuration.types.mapValues(\.rawValue).merging(route.configuration.typePatterns) { $1 }
         for (name, form) in types.sorted(by: { $0.key < $1.key }) {
             let keys = [name] + route.configuration.aliases.filter { $0.value == name }.keys
@@ -83,10 +94,6 @@ package final class RouteUsage {
             if route.made.fields.contains(where: { $0.name == name }) { continue }
             part("constant \(name)", value.text) { _, _, _ in route.verb != .delete }
         }
-        for split in route.splits { addSplit(split, of: route, to: &report, &probes) }
-        reports.append(report)
-        self.probes.append(probes)
-        for further in route.also { add(further) }
     }
 
     /// Counts a record that a route took.

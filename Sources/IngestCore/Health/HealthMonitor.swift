@@ -42,6 +42,14 @@ package final class HealthMonitor: Sendable {
         }
     }
 
+    /// Shows each check of readiness as a gauge, `ingest_check_failed`.
+    package func register(in registry: MetricsRegistry) {
+        registry.computed("ingest_check_failed", "1 while a check of /readyz fails, else 0.", label: "check") {
+            [self] in
+            readiness().map { ($0.name, $0.isOK ? 0 : 1) }
+        }
+    }
+
     /// Lists the partitions that are not read, with their reasons.
     package func partitionFaults() -> [HealthState.PartitionFault] {
         let time = now()

@@ -87,6 +87,18 @@ package final class MetricsRegistry: Sendable {
         }
     }
 
+    /// Registers a gauge with one label whose series are read when the metrics are asked for.
+    package func computed(
+        _ name: String, _ help: String, label: String, read: @escaping @Sendable () -> [(value: String, number: Double)]
+    ) {
+        add(name, help, "gauge") { text in
+            for (value, number) in read() { text.sample(name, [label], [value], PrometheusText.number(number)) }
+        }
+    }
+
+    /// The names of all metrics, in their order.
+    var names: [String] { families.withLock { $0.map(\.name) } }
+
     /// Writes every metric, sorted by name and labels.
     package func render() -> String {
         var text = PrometheusText()

@@ -74,6 +74,7 @@ package final class WorkerRuntime: Sendable {
         self.health = health
         metrics = WorkerMetrics(
             version: Self.version, librdkafka: KafkaLibrary.versionString, sqlite: Store.sqliteVersion)
+        health.register(in: metrics.registry)
         sampler = ConsoleSampler(metrics)
         health.report(.starting(step: "opening the store"))
         if configuration.topics.isEmpty {

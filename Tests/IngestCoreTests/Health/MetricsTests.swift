@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import IngestCore
@@ -91,33 +92,64 @@ struct MetricsTests {
         #expect(registry.render().contains("g{topic=\"t\",partition=\"7\"} 7"))
     }
 
-    @Test
-    func `the standard metrics are all there`() throws {
+    private static func registry() -> MetricsRegistry {
         let metrics = WorkerMetrics(version: "1.2.3", librdkafka: "2.0.2", sqlite: "3.40.1")
+        HealthMonitor().register(in: metrics.registry)
         metrics.operations.with("Message", "upsert").increment(by: 2)
         metrics.consumerLag.with("chat-events", "0").set(12)
-        let text = metrics.registry.render()
-        let names = [
-            "ingest_records_total", "ingest_record_bytes_total", "ingest_operations_total", "ingest_stale_total",
-            "ingest_dead_letters_total", "ingest_placeholders_total", "ingest_objects_deleted_total",
-            "ingest_chunks_total",
-            "ingest_commits_total", "ingest_conflicts_total", "ingest_commit_duration_seconds",
-            "ingest_chunk_operations", "ingest_history_token",
-            "ingest_notification_token", "ingest_notifications_total", "ingest_notification_errors_total",
-            "kafka_consumer_lag", "ingest_position", "ingest_fetches_anew_total", "ingest_last_error_timestamp_seconds",
-            "ingest_last_commit_timestamp_seconds", "ingest_store_bytes", "ingest_wal_bytes",
-            "process_resident_memory_bytes", "process_start_time_seconds", "process_cpu_seconds_total",
-            "ingest_build_info",
-        ]
-        for name in names {
+        return metrics.registry
+    }
+
+    private static func text(_ path: String) throws -> String {
+        let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../..").standardized
+        return try String(contentsOf: root.appending(path: path), encoding: .utf8)
+    }
+
+    @Test func `each metric has a help, a type and its samples`() throws {
+        let registry = Self.registry()
+        let text = registry.render()
+        for name in registry.names {
             #expect(text.contains("# HELP \(name) "))
             #expect(text.split(separator: "\n").filter { $0.hasPrefix("# TYPE \(name) ") }.count == 1)
         }
         #expect(text.contains("ingest_operations_total{entity=\"Message\",verb=\"upsert\"} 2\n"))
         #expect(text.contains("kafka_consumer_lag{topic=\"chat-events\",partition=\"0\"} 12\n"))
+        #expect(text.contains("ingest_check_failed{check=\"store\"} 1\n"))
+        #expect(text.contains("ingest_check_failed{check=\"shutdown\"} 0\n"))
         #expect(text.contains("ingest_build_info{version=\"1.2.3\",librdkafka=\"2.0.2\",sqlite=\"3.40.1\"} 1\n"))
         #expect(try #require(ProcessMetrics.residentMemoryBytes) > 1_000_000)
         #expect(try #require(ProcessMetrics.startTimeSeconds) > 1_600_000_000)
         #expect(try #require(ProcessMetrics.processorSeconds) > 0)
+    }
+
+    @Test func `the page lists each metric and no other`() throws {
+        let page = try Self.text("docs/how-to/operations.md")
+        let section = try #require(page.split(separator: "\n## Metrics\n").last?.split(separator: "\n## ").first)
+        var documented: Set<String> = []
+        for row in section.matches(of: /(?m)^\| (`[^|]+`) \|/) {
+            for name in row.1.matches(of: /`([a-z_]+)/) { documented.insert(String(name.1)) }
+        }
+        #expect(documented == Set(Self.registry().names))
+    }
+
+    @Test(arguments: ["deploy/prometheus/alerts.yaml", "deploy/grafana/dashboard.json"])
+    func `alerts and dashboard name metrics that the worker has`(_ path: String) throws {
+        let names = Set(Self.registry().names)
+        let used = try Self.text(path).matches(of: /\b((?:ingest|kafka|process)_[a-z_]+)\b/).map { String($0.1) }
+        #expect(used.count > 10)
+        for name in used {
+            let family = name.replacing(/_(bucket|sum|count)$/, with: "")
+            #expect(names.contains(name) || names.contains(family), "\(name)")
+        }
+    }
+
+    @Test func `each alert links to a section of the page`() throws {
+        let page = try Self.text("docs/how-to/alerts.md")
+        let sections = Set(page.matches(of: /(?m)^## (Ingest\w+)$/).map { String($0.1) })
+        let alerts = try Self.text("deploy/prometheus/alerts.yaml")
+        let names = alerts.matches(of: /- alert: (\w+)/).map { String($0.1) }
+        #expect(sections == Set(names))
+        let links = alerts.matches(of: /runbook: docs\/how-to\/alerts\.md#(\w+)/).map { String($0.1) }
+        #expect(links == names.map { $0.lowercased() })
     }
 }
