@@ -189,7 +189,7 @@ import Testing
         #expect(text == String(repeating: Self.line + "\n", count: 300))
     }
 
-    @Test func `a stopped broker is reported and comes back with its data`() throws {
+    @Test func `a stopped broker is reported and returns with its data`() throws {
         let broker = try BrokerProcess(.noida)
         try Admin(configuration: configuration(broker)).createTopic(NewTopic("t"))
         let events = Collected<KafkaError>()

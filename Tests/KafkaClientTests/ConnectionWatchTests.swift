@@ -47,7 +47,7 @@ import Testing
     }
 
     /// With librdkafka 2.16.1 the error callback tells nothing while another broker can be reached.
-    @Test func `the loss of one broker of several is told`() throws {
+    @Test func `the loss of one broker of several is reported`() throws {
         let broker = try EmbeddedBroker(brokers: 3)
         try broker.createTopic("t", partitions: 1)
         try broker.setLeader(of: zero, broker: 2)
@@ -60,7 +60,7 @@ import Testing
     }
 
     /// The library's log and its errors leave out what repeats the last error within 30 seconds.
-    @Test func `a connection that breaks again and again is told each time`() throws {
+    @Test func `each break of a connection is reported`() throws {
         let broker = try EmbeddedBroker()
         try broker.createTopic("t", partitions: 1)
         try broker.fill("t", count: 1)

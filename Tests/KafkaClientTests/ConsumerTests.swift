@@ -128,7 +128,7 @@ import Testing
     }
 
     /// A worker takes the end that it is told for as far as it has read.
-    @Test func `the end is told again after going back`() throws {
+    @Test func `the end of a partition is reported again after a seek back`() throws {
         let broker = try brokerWithRecords(20)
         let consumer = try broker.consumer(["t"], ["enable.partition.eof": "true"])
         for _ in 0..<3 {

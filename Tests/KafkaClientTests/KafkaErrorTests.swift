@@ -17,7 +17,7 @@ import Testing
         #expect(KafkaError.Code.closed.number == nil)
     }
 
-    @Test func `a broker's answer is told from none`() {
+    @Test func `a broker's answer differs from no answer`() {
         #expect(KafkaError.Code.unknownMember.isFromBroker && KafkaError.Code.rebalanceInProgress.isFromBroker)
         #expect(!KafkaError.Code.timedOut.isFromBroker && !KafkaError.Code.closed.isFromBroker)
     }

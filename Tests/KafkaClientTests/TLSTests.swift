@@ -56,7 +56,7 @@ import Testing
         try consumer.close()
     }
 
-    @Test func `an expired certificate is told as such`() throws {
+    @Test func `an expired certificate is reported as such`() throws {
         let certificate = try certificates.make("expired", for: "DNS:localhost,IP:127.0.0.1", days: -1)
         let front = try TLSFront(broker, certificate: certificate)
         let error = try failure(configuration(front.port))
@@ -65,14 +65,14 @@ import Testing
         #expect(error.description.contains("Renew the broker's certificate"))
     }
 
-    @Test func `a certificate for another name is told as such`() throws {
+    @Test func `a certificate for another name is reported as such`() throws {
         let front = try TLSFront(broker, certificate: certificates.make("wrong", for: "DNS:broker.example"))
         let error = try failure(configuration(front.port))
         #expect(error.code == .certificateName)
         #expect(error.description.contains("advertised.listeners"))
     }
 
-    @Test func `a certificate of an unknown authority is told as such`() throws {
+    @Test func `a certificate of an unknown authority is reported as such`() throws {
         let front = try good()
         let others = try TestCertificates()
         let error = try failure(configuration(front.port, ["ssl.ca.location": others.authority]))
@@ -81,20 +81,20 @@ import Testing
         #expect(error.description.contains("ssl.ca.location"))
     }
 
-    @Test func `plaintext to a listener with TLS is told as such`() throws {
+    @Test func `plaintext to a listener with TLS is reported as such`() throws {
         let front = try good()
         let error = try failure(configuration(front.port, ["security.protocol": "plaintext"]))
         #expect(error.code == .tlsExpected)
         #expect(error.description.contains("Set security.protocol to ssl or sasl_ssl"))
     }
 
-    @Test func `TLS to a listener without is told as such`() throws {
+    @Test func `TLS to a listener without TLS is reported as such`() throws {
         let error = try failure(configuration(broker.port))
         #expect(error.code == .tlsNotExpected)
         #expect(error.description.contains("Set security.protocol to plaintext"))
     }
 
-    @Test func `a listener that is not there is told with its address`() throws {
+    @Test func `a missing listener is reported with its address`() throws {
         let unused = try ReservedPort()
         let error = try failure(configuration(unused.number, ["security.protocol": "plaintext"]))
         #expect(error.code == .transport)
@@ -102,7 +102,7 @@ import Testing
     }
 
     /// The broker takes any name and password, but cannot do SCRAM: what a login that fails looks like.
-    @Test func `a login that fails is told as such without the password`() throws {
+    @Test func `a failed login is reported without the password`() throws {
         let error = try failure(
             configuration(
                 broker.port,

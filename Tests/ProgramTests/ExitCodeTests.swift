@@ -171,7 +171,7 @@ import Testing
     }
 
     /// A process that may write no further file than a few blocks is one whose disk is full.
-    @Test func `a disk that is full is told with the store's path`() throws {
+    @Test func `a full disk is reported with the store's path`() throws {
         let file = workspace.path("events.jsonl")
         try Foreign.generateEvents(3_000, seed: 5, to: file)
         let store = workspace.path("full.sqlite")

@@ -31,7 +31,7 @@ import Testing
             .split(separator: "\n").compactMap { Int($0) }
     }
 
-    @Test func `what a cursor has not read stays and is said`() throws {
+    @Test func `a purge keeps the history that a cursor has not read, and says so`() throws {
         let purged = try history("purge", "--before", "\(last)")
         #expect(purged.status == 0, "\(purged.errors)")
         #expect(purged.output.contains("1 transactions removed"), "\(purged.output)")
@@ -41,7 +41,7 @@ import Testing
         #expect(try history("list", "--after", "1").status == 0)
     }
 
-    @Test func `passing cursors names who lost something and their readers are told so`() throws {
+    @Test func `a purge that passes cursors names them, and their readers learn of it`() throws {
         let purged = try history("purge", "--before", "\(last)", "--pass-cursors")
         #expect(purged.status == 0, "\(purged.errors)")
         #expect(purged.output.contains("\(last - 1) transactions removed"), "\(purged.output)")

@@ -93,7 +93,7 @@ import Testing
         #expect(missing.output == "1\n")
     }
 
-    @Test func `a header alone, ragged rows and mixed values are told`() throws {
+    @Test func `init names a header alone, ragged rows and mixed values`() throws {
         let header = try workspace.write("id,name\n", to: "header.csv")
         #expect(try Program.run(["init", header, "--folder", folder]).status == 0)
         let ragged = try workspace.write("id,n\n1,2\n2\n3,x\n", to: "ragged.csv")

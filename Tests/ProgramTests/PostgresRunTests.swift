@@ -272,7 +272,7 @@ import Testing
             remedy: "Check user, password, database, rights"),
     ]
 
-    @Test func `what is wrong with a server, a schema or a store has its exit code, place and remedy`() throws {
+    @Test func `a fault of a server, a schema or a store has its exit code, place and remedy`() throws {
         let file = workspace.path("events.jsonl")
         try Foreign.generateEvents(100, seed: 28, to: file)
         try expect(Self.userFaults, file) { _ in }

@@ -227,7 +227,7 @@ import Testing
 
     // MARK: Refusals
 
-    @Test func `what the topics do not hold is asked about`() throws {
+    @Test func `a rebuild asks about records that the topics do not hold`() throws {
         _ = try send(200, seed: 6)
         let file = workspace.path("events-6.jsonl")
         try #require(try Program.run(["replay", file] + arguments()).status == 0)
@@ -329,7 +329,7 @@ import Testing
         #expect(bench.identity(store) == now && exists(".rebuild") && !exists(".swap") && !exists(".before-rebuild"))
     }
 
-    @Test func `what was begun with other settings is not gone on with`() throws {
+    @Test func `a rebuild that was begun with other settings is refused`() throws {
         let count = try bench.send(200, seed: 5)
         let live = try Program(["run"] + bench.arguments())
         try live.wait(for: "the old store") { bench.position(store) == count }

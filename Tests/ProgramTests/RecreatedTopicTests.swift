@@ -97,7 +97,7 @@ import Testing
 
     /// It is back before the group notices, and has more records than the store has read. Without a group nobody notices.
     @Test(arguments: ["null", "0"])
-    func `a broker that comes back with other data is known for another`(_ partitions: String) throws {
+    func `a broker that returns with other data is recognised`(_ partitions: String) throws {
         let first = try BrokerProcess(.noida)
         try make(first)
         try fill(first, 0..<50)

@@ -68,7 +68,7 @@ import Testing
         #expect(try admin.committedOffsets(group: "replayed").isEmpty)
     }
 
-    @Test func `it begins at a time`() throws {
+    @Test func `a replay begins at a time`() throws {
         // A second apart, and young enough for the broker to keep them.
         let first = Date(timeIntervalSince1970: (Date.now.timeIntervalSince1970 - 3_600).rounded())
         let producer = try Producer(configuration: ["bootstrap.servers": broker.bootstrapServers])

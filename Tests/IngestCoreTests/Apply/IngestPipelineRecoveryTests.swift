@@ -63,7 +63,7 @@ import Testing
         #expect(fixture.commits.map { $0.map(\.nextOffset) } == [[500], [7]])
     }
 
-    @Test func `what was not committed is fed again by the next writer`() throws {
+    @Test func `the next writer gets uncommitted records again`() throws {
         var stream = ChatStream(SeededRandom.forTest("whatWasNotCommittedIsFedAgainByTheNextWriter"))
         let records = Events.records(stream.events(300))
         let undisturbed = try PipelineFixture()

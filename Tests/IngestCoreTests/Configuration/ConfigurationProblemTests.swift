@@ -14,7 +14,7 @@ private func problems(
 @Suite("Configuration mistakes")
 struct ConfigurationProblemTests {
     @Test
-    func `every mistake is told at once, each with its place`() {
+    func `every mistake is listed at once, each with its place`() {
         let list = problems(
             "chunk:\n  maxOperation: 5\n  maxBytes: many\nstor: {}\nhttp: { port: 70000 }\n",
             ["http.hots=x", "log.level=loud"], ["INGEST_STORE_PTAH": "x"])
@@ -44,7 +44,7 @@ struct ConfigurationProblemTests {
         ("a: 1\n---\nb: 2\n", 2),
         ("topics: @x\n", 1), ("author: a\u{1}b\n", 1),
     ])
-    func `text that is not YAML is told with its line`(yaml: String, line: Int) {
+    func `a text that is not YAML is refused with its line`(yaml: String, line: Int) {
         let list = problems(yaml)
         #expect(list.first?.code == .syntax)
         guard case .file("w.yaml", let found, _) = list.first?.origin else {

@@ -18,7 +18,7 @@ import Testing
         "", ",", "1,", "a", "-1", "3-1", "1-", "4/4", "5/4", "1/0", "/4", "1/", "1/2/3", "1.5", "+1", "99999999999",
         "0-2000000000", "2147483647",
     ])
-    func `what is no selection is not read`(text: String) {
+    func `a text that is no selection is refused`(text: String) {
         #expect(PartitionSelection(text) == nil)
     }
 
@@ -39,7 +39,7 @@ import Testing
         try WorkerConfiguration.load(yaml: yaml, name: "worker.yaml", settings: settings).configuration
     }
 
-    @Test func `it is read from a file a flag and a variable`() throws {
+    @Test func `a selection is read from a file, a flag and a variable`() throws {
         #expect(try load("kafka: { partitions: \"0-3,7\" }").kafka.partitions == .list([0...3, 7...7]))
         #expect(try load("kafka: { partitions: [0, 1, 4-5] }").kafka.partitions == .list([0...1, 4...5]))
         #expect(try load("kafka: { partitions: 2 }").kafka.partitions == .list([2...2]))
@@ -53,13 +53,13 @@ import Testing
         #expect(loaded.configuration.kafka.properties["partitions"] == nil)
     }
 
-    @Test func `a wrong one is told with its place`() throws {
+    @Test func `a wrong selection is refused with its place`() throws {
         let error = #expect(throws: ConfigurationError.self) { try load("kafka:\n  partitions: \"4/4\"\n") }
         #expect(error?.problems.first?.origin == .file(path: "worker.yaml", line: 2, column: 15))
         #expect(error?.description.contains("index is below the count") == true)
     }
 
-    @Test func `it stands in the store's path`() throws {
+    @Test func `a selection stands in the store's path`() throws {
         let yaml = "store:\n  path: data/{partition}.sqlite\n"
         #expect(throws: ConfigurationError.self) {
             try load("", ["kafka.partitions=1/4", "store.path=data/{partitions}.sqlite"])

@@ -50,7 +50,7 @@ struct SecretConfigurationTests {
     }
 
     @Test
-    func `what was read from a file is secret, whatever its name is; of several lines each`() throws {
+    func `each line of a secret file is redacted, whatever the setting's name`() throws {
         try withFile("-----BEGIN KEY-----\nplanted-line-1\nplanted-line-2\n") { path in
             let loaded = try load("", [], ["INGEST_KAFKA_SSL_CERTIFICATE_PEM_FILE": path])
             #expect(loaded.configuration.kafka.properties["ssl.certificate.pem"]?.hasSuffix("line-2") == true)
@@ -72,7 +72,7 @@ struct SecretConfigurationTests {
     }
 
     @Test
-    func `a file that cannot be read is told with the setting, the path and a remedy`() throws {
+    func `the error of an unreadable file names the setting, the path and a remedy`() throws {
         let error = #expect(throws: ConfigurationError.self) {
             _ = try load("", [], ["INGEST_KAFKA_SASL_PASSWORD_FILE": "/nowhere/secret"])
         }

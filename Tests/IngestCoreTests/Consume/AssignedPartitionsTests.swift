@@ -35,7 +35,7 @@ import Testing
         #expect(partitions.receive(zero, at: 1, actions: &actions) == .skip)
     }
 
-    @Test func `a topic that is not there is told until a partition of it comes`() {
+    @Test func `a missing topic is reported until a partition of it comes`() {
         var partitions = partitions([])
         #expect(reports(partitions.lose(topic, fault)) == ["t[-1] halted"])
         #expect(partitions.lose(topic, fault).isEmpty && partitions.lacksAny)
@@ -45,7 +45,7 @@ import Testing
         #expect(reports(partitions.lose(topic, fault)) == ["t[0] halted"])
     }
 
-    @Test func `a topic that the broker's list lacks is told until the list has it`() {
+    @Test func `a topic that the broker's list lacks is reported until the list has it`() {
         var partitions = partitions([zero, one])
         #expect(reports(partitions.update((topics: ["u": [0]], generation: 1))) == ["t[-1] halted"])
         #expect(partitions.uncompared == [zero, one])
@@ -56,7 +56,7 @@ import Testing
         #expect(reports(news) == ["t[-1] released"] && partitions.topicGeneration == 2)
     }
 
-    @Test func `a wanted partition is told until it is there`() {
+    @Test func `a wanted partition is reported until it is there`() {
         var partitions = partitions([zero])
         let seven = TopicPartition("t", 7)
         #expect(reports(partitions.noteAbsence(of: seven, fault)) == ["t[7] halted"])
@@ -67,7 +67,7 @@ import Testing
         #expect(reports(partitions.noteAbsence(of: zero, fault)) == ["t[0] halted"] && partitions.absent.isEmpty)
     }
 
-    @Test func `a halted partition stays halted when its topic comes back`() {
+    @Test func `a halted partition stays halted when its topic returns`() {
         var partitions = partitions([zero])
         #expect(reports(partitions.handle(.damaged(at: 3, fault), zero)) == ["t[0] halted"])
         #expect(partitions.lose(topic, ReadFault(reason: "gone", remedy: "")).isEmpty)

@@ -27,7 +27,7 @@ import Testing
 }
 
 @Suite struct RecurrenceTests {
-    @Test func `is due at once and then after its time`() {
+    @Test func `the first try is due at once and the next after the delay`() {
         var recurrence = Recurrence(everySeconds: 2)
         let times = [5, 5, 6.5, 7, 8.5, 100, 101]
         let due = times.map { recurrence.isDue(at: $0) }

@@ -11,7 +11,7 @@ import Testing
         return watch.update(end: end, next: next, at: time)
     }
 
-    @Test func `a silent partition is told and fetched again, each time later`() {
+    @Test func `a silent partition is reported and fetched again, each time later`() {
         var watch = FetchWatch(brokerWaitSeconds: 1)
         #expect(update(&watch, end: 5, at: 0) == nil && !watch.isSuspicious)
         #expect(update(&watch, end: 9, at: 100) == nil && watch.isSuspicious)
@@ -26,7 +26,7 @@ import Testing
         #expect(times == [117, 138, 179, 260])
     }
 
-    @Test func `a record ends the silence and the next one begins anew`() {
+    @Test func `a record ends the silence and the next silence begins again`() {
         var watch = FetchWatch(brokerWaitSeconds: 1)
         #expect(update(&watch, end: 9, at: 0) == nil)
         #expect(update(&watch, end: 9, at: 3) == .tell(behind: 4))

@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test func `what was fetched behind another record counts only after a jump`() {
+    @Test func `records that were fetched behind another record count only after a jump`() {
         var progress = PartitionProgress(position(10, last: "nine"))
         _ = progress.received(offset: 9, fingerprint: fingerprint("other"))
         #expect(progress.received(offset: 10, fingerprint: fingerprint("ten")) == .skip)
@@ -104,7 +104,7 @@ import Testing
         for wrong in ["", "x", "1-", "a-1", "1-xyz", "3-100000000"] { #expect(RecordFingerprint(wrong) == nil) }
     }
 
-    @Test func `what stands before damage still counts and nothing behind it`() {
+    @Test func `records before a damaged batch still count, and none behind it`() {
         var progress = PartitionProgress(position(10, last: nil))
         progress.halt(before: 12)
         #expect(progress.received(offset: 10, fingerprint: fingerprint("a")) == .apply)

@@ -90,7 +90,7 @@ import Testing
         #expect(state.receive(9, payload: 9) == .dropped && state.receive(10) == .applied)
     }
 
-    @Test func `a refused seek is asked for again, and one that may never succeed waits for the next record`() {
+    @Test func `a refused seek is repeated, and a hopeless one waits for the next record`() {
         var state = reading()
         _ = state.handle(.seekRefused(isRetriable: true))
         #expect(state.due == [.compareLastRecord])
@@ -123,7 +123,7 @@ import Testing
         #expect(state.handle(.positionRead(PartitionFixture.position(10, last: 9))) == [.seek(9)])
     }
 
-    @Test func `a halt is told for as long as it lasts, whatever comes and goes meanwhile`() {
+    @Test func `a halt is reported for as long as it lasts`() {
         var state = reading()
         #expect(state.handle(.missing(fault)) == [.report(.halted(fault))])
         let damage = ReadFault(reason: "damage", remedy: "mend it")
@@ -133,7 +133,7 @@ import Testing
         #expect(state.condition == .halted(damage) && state.farewell == [.report(.released)])
     }
 
-    @Test func `a topic that comes back leaves the question for its position told`() {
+    @Test func `a topic that returns still waits for its position`() {
         var state = reading()
         _ = state.handle(.offsetOutOfRange)
         #expect(state.handle(.missing(fault)) == [.report(.halted(fault))])
@@ -147,7 +147,7 @@ import Testing
         #expect(state.due == [.pause])
     }
 
-    @Test func `the broker is told what the store has, once`() {
+    @Test func `the broker gets the store's position once`() {
         var state = reading()
         #expect(state.offsetToCommit == nil && state.receive(10) == .applied)
         #expect(state.offsetToCommit == nil, "it is not saved yet")
@@ -160,7 +160,7 @@ import Testing
         #expect(state.offsetToCommit == nil)
     }
 
-    @Test func `a partition that stands still is told and fetched again`() {
+    @Test func `a stalled partition is reported and fetched again`() {
         var state = reading()
         func look(_ time: Double, end: Int64 = 20) -> [PartitionAction] {
             for _ in 0..<FetchWatch.leastPolls { state.polled(isFull: false) }

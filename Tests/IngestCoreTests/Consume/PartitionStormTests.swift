@@ -12,7 +12,7 @@ import Testing
         ProcessInfo.processInfo.environment["INGEST_TEST_RUNS"].flatMap { Int($0) } ?? 60
 
     @Test(arguments: KafkaSettings.OnPositionLost.allCases)
-    func `whatever happens, each record is applied once and in order, and a partition that is not read is told`(
+    func `after random events each record is applied once and in order, and unread partitions are reported`(
         _ policy: KafkaSettings.OnPositionLost
     ) throws {
         var random = SeededRandom.forTest("PartitionStormTests, \(policy)")

@@ -35,7 +35,7 @@ import Testing
         #expect(failure(code, partition: -1) == nil)
     }
 
-    @Test func `what passes by itself is none`() {
+    @Test func `a transient error is no read failure`() {
         for code in ["_TRANSPORT", "_PARTITION_EOF", "NOT_LEADER_FOR_PARTITION", "LEADER_NOT_AVAILABLE"] {
             #expect(failure(code) == nil)
         }

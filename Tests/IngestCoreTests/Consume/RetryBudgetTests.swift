@@ -6,7 +6,7 @@ import Testing
     private func failing(_ name: String) -> [HealthCheck] { [HealthCheck("loop"), HealthCheck(name, failure: "away")] }
 
     @Test(arguments: ["store", "broker", "publisher", "deadLetters"])
-    func `is spent on what fails for that long`(_ name: String) {
+    func `the budget is spent by a failure that lasts for its time`(_ name: String) {
         var budget = RetryBudget(limitSeconds: 10)
         #expect(budget.spent(on: failing(name), at: 100) == nil)
         #expect(budget.spent(on: failing(name), at: 109.9) == nil)
@@ -15,7 +15,7 @@ import Testing
         #expect(spent?.description.contains("errors.retryTimeoutSeconds") == true)
     }
 
-    @Test func `a success between begins it anew`() {
+    @Test func `a success begins the budget again`() {
         var budget = RetryBudget(limitSeconds: 10)
         #expect(budget.spent(on: failing("store"), at: 0) == nil)
         #expect(budget.spent(on: [HealthCheck("store")], at: 9) == nil)
@@ -24,7 +24,7 @@ import Testing
         #expect(budget.spent(on: failing("store"), at: 19.5) != nil)
     }
 
-    @Test func `one after the other is not one for long`() {
+    @Test func `short failures in a row do not spend the budget`() {
         var budget = RetryBudget(limitSeconds: 10)
         #expect(budget.spent(on: failing("store") + [HealthCheck("broker")], at: 0) == nil)
         #expect(budget.spent(on: failing("broker") + [HealthCheck("store")], at: 9) == nil)
@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test(arguments: ["group", "partitions", "outbox", "loop", "shutdown"])
-    func `what is not tried again spends nothing`(_ name: String) {
+    func `a permanent failure spends nothing`(_ name: String) {
         var budget = RetryBudget(limitSeconds: 1)
         #expect(budget.spent(on: failing(name), at: 0) == nil)
         #expect(budget.spent(on: failing(name), at: 1000) == nil)

@@ -4,7 +4,7 @@ import Testing
 
 /// Which topics are not there, and which have come back.
 @Suite struct TopicWatchTests {
-    @Test func `a topic is told when it goes and when it comes back`() {
+    @Test func `the watch reports a topic when it goes and when it returns`() {
         var watch = TopicWatch(["a", "b"])
         func update(_ topics: [String: Set<Int32>]) -> [[String]] {
             let changes = watch.update((topics, watch.generation + 1))
@@ -19,7 +19,7 @@ import Testing
         #expect(watch.generation == 4 && !watch.isGone("b"))
     }
 
-    @Test func `one that was never there is told too`() {
+    @Test func `the watch reports a topic that was never there`() {
         var watch = TopicWatch(["later"])
         #expect(watch.update(([:], 1)).gone == ["later"])
         #expect(watch.update(([:], 2)).gone == [])

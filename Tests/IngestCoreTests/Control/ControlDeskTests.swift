@@ -75,7 +75,7 @@ import Testing
         #expect(try messages() == 3 && letters().isEmpty && !desk.hasWork)
     }
 
-    @Test func `what is open is saved before, with its position`() throws {
+    @Test func `the open chunk is saved before a request, with its position`() throws {
         let place = RecordPlace(topic: "events", partition: 0, offset: 0)
         worker.pipeline.begin(topic: "events", partition: 0, at: nil)
         try worker.pipeline.add(SourceRecord(place: place, key: nil, value: nil), nextOffset: 1) {
@@ -104,7 +104,7 @@ import Testing
             ])
     }
 
-    @Test func `letters that stay are told, and their attempts counted`() throws {
+    @Test func `a retry names the dead letters that stay, and counts their attempts`() throws {
         try worker.pipeline.writer.removeDeadLetters(try letters())
         let bad = DeadLetter(
             time: 0, topic: "events", partition: 0, offset: 9, stage: "decode", code: "old", reason: "r", key: nil,
@@ -119,7 +119,7 @@ import Testing
         #expect(told.count == 3 && told[1] == .note(letter.summary))
     }
 
-    @Test func `who goes away ends the request after its step`() throws {
+    @Test func `a client that goes away ends its request after the step`() throws {
         let ticket = try ask(.retryDeadLetters(DeadLetterSelection()))
         let next = try ask(.removeCursor("none"))
         try turn()
@@ -131,7 +131,7 @@ import Testing
         #expect(!desk.hasWork)
     }
 
-    @Test func `who takes no answers keeps nothing waiting but requests`() throws {
+    @Test func `a client that takes no answers delays only other requests`() throws {
         let ticket = try ask(.retryDeadLetters(DeadLetterSelection()))
         ticket.tell(.note(String(repeating: "x", count: ControlTicket.maximumWaitingBytes)))
         #expect(!desk.hasWork)
@@ -142,7 +142,7 @@ import Testing
         #expect(try letters().count == 1)
     }
 
-    @Test func `the end of the worker is told to those who wait, and to those who come later`() throws {
+    @Test func `waiting and later clients learn of the worker's end`() throws {
         let underway = try ask(.retryDeadLetters(DeadLetterSelection()))
         let waiting = try ask(.removeCursor("a"))
         try turn()
@@ -154,7 +154,7 @@ import Testing
         #expect(try letters().count == 1)
     }
 
-    @Test func `what is wrong with a request is answered, and the worker goes on`() throws {
+    @Test func `a faulty request gets an answer, and the worker goes on`() throws {
         let refused = [
             try ask(.removeCursor("a"), store: "another"), try ask(.putCursor("a", token: 1)),
             try ask(.putCursor("a", token: -1)), try ask(.retryDeadLetters(DeadLetterSelection()), mark: "other"),

@@ -15,7 +15,7 @@ import Testing
         #expect(exchange.ended() == .wait)
     }
 
-    @Test func `who ends without a request is closed`() {
+    @Test func `a client that ends without a request is closed`() {
         var exchange = ControlExchange(at: 0)
         _ = exchange.received(bytes("{"), at: 1)
         #expect(exchange.ended() == .close)
@@ -50,7 +50,7 @@ import Testing
         #expect(error.code == "control.late" && error.isRetriable)
     }
 
-    @Test func `who waits hears something now and then`() {
+    @Test func `a waiting client gets signs of life`() {
         var exchange = ControlExchange(at: 0)
         _ = exchange.received(bytes("{}\n"), at: 1)
         #expect(exchange.passed(at: 5.9) == .wait)
@@ -61,7 +61,7 @@ import Testing
         #expect(exchange.passed(at: 11) == .reassure)
     }
 
-    @Test func `who takes nothing is closed, and who takes slowly is not`() {
+    @Test func `a client that takes nothing is closed, and a slow one is not`() {
         var exchange = ControlExchange(at: 0)
         _ = exchange.received(bytes("{}\n"), at: 0)
         exchange.answer(bytes("123456"), isLast: false, at: 1)

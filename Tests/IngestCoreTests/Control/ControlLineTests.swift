@@ -93,7 +93,7 @@ import Testing
                 "control.malformed"
             ),
         ])
-    func `what is not understood is refused`(_ line: String, _ expected: String) throws {
+    func `a line that cannot be understood is refused`(_ line: String, _ expected: String) throws {
         #expect(code { _ = try read(line) } == expected)
     }
 
@@ -137,7 +137,7 @@ import Testing
         try writer.close()
     }
 
-    @Test func `each code is told in the manual`() throws {
+    @Test func `the page lists each code`() throws {
         let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().deletingLastPathComponent()
         let page = try String(contentsOf: root.appending(path: "docs/how-to/operations.md"), encoding: .utf8)

@@ -124,7 +124,7 @@ import Testing
         #expect(mode(served.socket) == nil)
     }
 
-    @Test func `a name that no address can hold is told`() throws {
+    @Test func `a path too long for a socket is refused`() throws {
         let folder = FileManager.default.temporaryDirectory.path + "/" + String(repeating: "c", count: 120) + ".sqlite"
         #expect {
             _ = try ControlSocket.listen(at: folder)
@@ -156,7 +156,7 @@ import Testing
         #expect(mode(served.socket) == nil)
     }
 
-    @Test func `what is no socket is not touched`() throws {
+    @Test func `a file that is no socket stays untouched`() throws {
         let served = try Served()
         served.server.close()
         let target = served.folder.appending(path: "target").path
@@ -199,7 +199,7 @@ import Testing
         try await away { served.stop() }
     }
 
-    @Test func `clients who say nothing are told to, and the next one too many to come again`() async throws {
+    @Test func `silent clients are closed, and a client too many is sent away`() async throws {
         let served = try Served()
         served.start()
         let silent = try (0..<ControlLimits().clients).map { _ in try connect(served) }
@@ -217,7 +217,7 @@ import Testing
         try await away { served.stop() }
     }
 
-    @Test func `who does not take its answers keeps others waiting for a while only`() async throws {
+    @Test func `a client that takes no answers delays others for a bounded time`() async throws {
         var limits = ControlLimits()
         limits.stallSeconds = 0.5
         let served = try Served(limits: limits)
@@ -246,7 +246,7 @@ import Testing
         #expect(!tried.isEmpty && tried.count < letters.count)
     }
 
-    @Test func `who has said everything may still hear the answer`() async throws {
+    @Test func `a client that has closed its side still gets the answer`() async throws {
         let served = try Served()
         served.start()
         let socket = try connect(served)

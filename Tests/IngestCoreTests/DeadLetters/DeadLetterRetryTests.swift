@@ -92,7 +92,7 @@ import Testing
         #expect(try fixture.identities("Message").isEmpty)
     }
 
-    @Test func `what is kept in part cannot be tried again`() throws {
+    @Test func `a dead letter that is kept in part cannot be retried`() throws {
         let fixture = try PipelineFixture { $0.limits.maxRecordBytes = 100 }
         try fixture.add(TestRecord("{\"id\":\"m0\",\"body\":\"" + String(repeating: "x", count: 17 << 20) + "\"}"))
         try fixture.pipeline.finish()

@@ -5,7 +5,7 @@ import Testing
 @testable import IngestCore
 
 @Suite struct DeadLetterWarningsTests {
-    @Test func `the first of each code and partition is told, the others are counted`() {
+    @Test func `the log warns of the first dead letter of each code and partition and counts the others`() {
         var warnings = DeadLetterWarnings()
         let first = [("a", 0), ("b", 0), ("a", 1)].map { code, partition in
             warnings.note(code, topic: "t", partition: Int32(partition), at: 0)
@@ -19,7 +19,7 @@ import Testing
         #expect(warnings.tick(at: 200) == nil && warnings.flush() == nil)
     }
 
-    @Test func `what is remembered of dead letters is bounded`() {
+    @Test func `the memory of dead letters is bounded`() {
         var warnings = DeadLetterWarnings()
         var codes = DeadLetterCodes()
         let told = (0..<5_000).count { number in

@@ -85,7 +85,7 @@ import Testing
         #expect(decoder.decoder.skipReason == .control)
     }
 
-    @Test func `what is no envelope is refused with a remedy`() throws {
+    @Test func `a record without an envelope is refused with a remedy`() throws {
         let flat = try #require(try decoder().failure(row))
         #expect(flat.code == "decode.envelope" && flat.description.contains("format: connect"))
         // The MongoDB connector writes documents as texts.

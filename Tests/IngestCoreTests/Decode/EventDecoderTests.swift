@@ -203,7 +203,7 @@ import Testing
         "{\"id\":\"m1\",\"chat\":{\"title\":\"S3CRET\"}}", "{\"id\":\"m1\",\"body\":\"S3CRET", "{\"id\":S3CRET}",
         "{\"id\":{\"S3CRET\":1}}",
     ])
-    func `a reason quotes no value but one that does not fit`(data: String) throws {
+    func `a reason quotes only a value that does not fit`(data: String) throws {
         let decoder = try TestDecoder(TestModels.chat())
         let failure = try #require(decoder.failure("message.created", data))
         #expect(!failure.description.contains("S3CRET"), "\(failure)")

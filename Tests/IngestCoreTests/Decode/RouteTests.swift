@@ -256,7 +256,7 @@ import Testing
             ])
     }
 
-    @Test func `what is no property may be passed over`() throws {
+    @Test func `fields without a property may be ignored`() throws {
         let decoder = try decoder(route("WorkOrder") { $0.ignore = ["*", "name"] })
         #expect(
             try decoder.shown("{\"id\":\"w1\",\"x\":1,\"name\":\"N\",\"small\":2}") == ["upsert WorkOrder w1 small=2"])

@@ -53,7 +53,7 @@ struct ChangeFeedTests {
     }
 
     @Test
-    func `only changes of the wanted entities are told, and the rest is passed`() async throws {
+    func `the feed sends only changes of the wanted entities`() async throws {
         let fixture = try FeedFixture()
         try fixture.add(3)
         try await fixture.serve { port in
@@ -84,7 +84,7 @@ struct ChangeFeedTests {
         ("entity=Nobody", "feed.bad_parameter"), ("entity=", "feed.bad_parameter"),
         ("granularity=no", "feed.bad_parameter"), ("afer=1", "feed.bad_parameter"),
     ])
-    func `what cannot be understood is refused with a code`(query: String, code: String) async throws {
+    func `a faulty request is refused with a code`(query: String, code: String) async throws {
         try await FeedFixture().serve { port in
             let answer = try #require(await RawAnswer.get("/changes?\(query)", port: port))
             #expect(answer.status == 400)
@@ -149,7 +149,7 @@ struct ChangeFeedTests {
     }
 
     @Test
-    func `readers beyond the bound are told to come again`() async throws {
+    func `readers beyond the bound get 503`() async throws {
         let fixture = try FeedFixture()
         try await fixture.serve({ $0.maximumLongLivedAnswers = 1 }) { port in
             async let first = FeedAnswer(port, "/changes?wait=60")

@@ -147,7 +147,7 @@ struct HTTPServerLimitTests {
     }
 
     @Test(arguments: ["\u{16}\u{3}\u{1}\u{0}\r\n\r\n", "nonsense\r\n\r\n", "GET\r\n\r\n"])
-    func `what is not HTTP is refused`(text: String) async throws {
+    func `a text that is not HTTP is refused`(text: String) async throws {
         try await withServer { port in
             let connection = try #require(RawConnection(port: port))
             connection.send(text)

@@ -121,7 +121,7 @@ struct HTTPServerTests {
     }
 
     @Test
-    func `a port in use is told with code and remedy`() async throws {
+    func `a port in use is reported with code and remedy`() async throws {
         try await withServer { port in
             let second = HTTPServer(
                 configuration: HTTPServerConfiguration(port: port), routes: [],
@@ -136,7 +136,7 @@ struct HTTPServerTests {
     }
 
     @Test
-    func `an address of another machine is told as such`() async throws {
+    func `an address of another machine is reported as such`() async throws {
         let server = HTTPServer(
             configuration: HTTPServerConfiguration(host: "192.0.2.1", port: 0), routes: [],
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })

@@ -57,7 +57,7 @@ struct HealthStateTests {
     }
 
     @Test
-    func `a partition whose position is in doubt is told within five seconds, and a halted one at once`() {
+    func `health reports a position in doubt within five seconds, and a halted partition at once`() {
         var state = Self.ready()
         func reason(at time: Double) -> String? { Self.failures(state.readiness(at: time))["partitions"] }
         func wait(at time: Double) {
@@ -80,7 +80,7 @@ struct HealthStateTests {
     }
 
     @Test
-    func `a partition that stands still is told until something comes of it`() {
+    func `health reports a stalled partition until something comes of it`() {
         var state = Self.ready()
         func reason(at time: Double) -> String? { Self.failures(state.readiness(at: time))["partitions"] }
         state.apply(.partitionSilent(topic: "t", partition: 3, reason: "4 offsets"), at: 1)
@@ -173,7 +173,7 @@ struct HealthStateTests {
     }
 
     @Test
-    func `what ends the worker is told until the end`() {
+    func `health reports the cause of the worker's end`() {
         var state = Self.ready()
         #expect(!state.readiness(at: 0).contains { $0.name == "halted" })
         state.apply(.halted(reason: "a bad record"), at: 0)

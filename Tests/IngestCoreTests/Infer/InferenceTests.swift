@@ -118,7 +118,7 @@ import Testing
         #expect(model.references.map(\.column) == [2])
     }
 
-    @Test func `what is written loads, whatever the columns are called`() throws {
+    @Test func `inferred files load, whatever the columns are called`() throws {
         let model = InferredModel([
             Self.table(
                 "odd names.csv",

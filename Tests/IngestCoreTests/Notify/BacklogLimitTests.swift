@@ -3,7 +3,7 @@ import Testing
 @testable import IngestCore
 
 @Suite struct BacklogLimitTests {
-    @Test func `reading stops at the limit, and goes on where it is told to`() {
+    @Test func `reading stops at the limit and resumes where the machine says`() {
         var limit = BacklogLimit(maximum: 100, resumesAt: 89)
         limit.counted(99)
         #expect(!limit.isFull)

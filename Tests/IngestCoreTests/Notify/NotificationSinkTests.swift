@@ -31,7 +31,7 @@ import Testing
 
     // MARK: Each by itself
 
-    @Test func `what is underway is waited for and not sent again`() throws {
+    @Test func `the sink waits for notifications in flight and sends none again`() throws {
         let broker = try EmbeddedBroker()
         try broker.createTopic("changes", partitions: 1)
         let sink = try KafkaNotificationSink(

@@ -49,7 +49,7 @@ import Testing
         #expect(try span(asked: 200, known: 100).start == 100)
     }
 
-    @Test func `what retention has taken is told`() throws {
+    @Test func `a replay reports records that retention has removed`() throws {
         let asked = #expect(throws: TopicReplayError.self) { try span(asked: 20, low: 50) }
         #expect(asked?.code == .gone && asked?.description.contains("the broker has 50 to 100") == true)
         let resumed = #expect(throws: TopicReplayError.self) { try span(low: 50, known: 30, isResumption: true) }

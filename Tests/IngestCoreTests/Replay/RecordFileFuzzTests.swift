@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test func `what is between elements is only punctuation`() {
+    @Test func `between elements is only punctuation`() {
         var random = SeededRandom.forTest("whatIsBetweenElementsIsOnlyPunctuation")
         let folder = TestFolder()
         let sample = Array((Self.samples[.jsonArray] ?? "").utf8)

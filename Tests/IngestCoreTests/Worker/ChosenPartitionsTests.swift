@@ -77,7 +77,7 @@ extension WorkerRuntimeTests {
             try await harness.stop()
         }
 
-        @Test func `partitions of a list that are not there are told in readiness`() async throws {
+        @Test func `readiness reports missing partitions of a list`() async throws {
             let harness = try WorkerHarness(partitions: 2)
             harness.configuration.kafka.partitions = PartitionSelection("1,5")
             try fill(harness, partitions: 2)

@@ -46,7 +46,7 @@ import Testing
         #expect(try harness.read { try $0.count(FetchRequest("Message")) } == 1)
     }
 
-    @Test func `a partition that may not be read is told until its records come`() async throws {
+    @Test func `a partition without the right to read is reported until its records come`() async throws {
         let harness = try WorkerHarness()
         let refusal = KafkaError.Code("TOPIC_AUTHORIZATION_FAILED")
         try harness.broker.failNext(.fetch, with: Array(repeating: refusal, count: 1000))
@@ -78,7 +78,7 @@ import Testing
         #expect(worker.partitions[place]?.condition == .reading && reason(health) == nil)
     }
 
-    @Test func `a position in doubt is told within five seconds though the broker says nothing`() throws {
+    @Test func `health reports a position in doubt within five seconds though the broker is silent`() throws {
         let time = Mutex(0.0)
         let health = HealthMonitor(now: { time.withLock { $0 } })
         let worker = try worker(health: health)
@@ -100,7 +100,7 @@ import Testing
         #expect(reason() == nil)
     }
 
-    @Test func `a topic that vanishes under the worker is told and its return too`() throws {
+    @Test func `health reports a topic that vanishes under the worker, and its return`() throws {
         let health = HealthMonitor()
         let directory = TopicDirectory()
         let worker = try worker(health: health, directory: directory)
@@ -144,7 +144,7 @@ import Testing
         #expect(worker.partitions.uncompared.isEmpty)
     }
 
-    @Test func `partitions that are taken back are told until the group answers`() throws {
+    @Test func `health reports revoked partitions until the group answers`() throws {
         let time = Mutex(0.0)
         let health = HealthMonitor(now: { time.withLock { $0 } })
         let worker = try worker(health: health)

@@ -32,7 +32,7 @@ import Testing
         try worker.purge(writer, at: seconds, systemTime: WriterContext.systemTime() + days * Self.day)
     }
 
-    @Test func `it is due once an hour by the worker's clock`() throws {
+    @Test func `a purge is due once an hour by the worker's clock`() throws {
         #expect(try tokens() == [1, 2, 3])
         // The first turn of the loop purges; nothing is old enough.
         try purge(at: 100, daysLater: 6)
@@ -45,7 +45,7 @@ import Testing
         #expect(log.lines.isEmpty)
     }
 
-    @Test func `what a cursor has not read stays and the log names it`() throws {
+    @Test func `a purge keeps the history that a cursor has not read, and the log names the cursor`() throws {
         try writer.putCursors(["notifications:changes": 1])
         try writer.commit()
         try purge(at: 0, daysLater: 8)

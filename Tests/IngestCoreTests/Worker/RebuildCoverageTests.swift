@@ -19,14 +19,14 @@ import Testing
         #expect(RebuildCoverage.missing(old: old, marks: [zero: marks(0), one: marks(0)], read: []).isEmpty)
     }
 
-    @Test func `what retention took is missing unless the rebuild has read it`() {
+    @Test func `records that retention removed are missing unless the rebuild has read them`() {
         let missing = RebuildCoverage.missing(old: [position("t")], marks: [zero: marks(0), one: marks(5)], read: [])
         #expect(missing == ["t/1 begins at offset 5, retention has taken what was before"])
         #expect(
             RebuildCoverage.missing(old: [position("t")], marks: [zero: marks(0), one: marks(5)], read: [one]).isEmpty)
     }
 
-    @Test func `what stands beyond the end of the log is missing`() {
+    @Test func `records beyond the end of the log are missing`() {
         let old = [position("t", 0, 11), position("t", 1, 10)]
         let missing = RebuildCoverage.missing(old: old, marks: [zero: marks(0), one: marks(0)], read: [])
         #expect(

@@ -37,7 +37,7 @@ import Testing
         return Dictionary(uniqueKeysWithValues: all.map { (TopicPartition($0.topic, $0.partition), $0.nextOffset) })
     }
 
-    @Test func `what is revoked is saved first`() throws {
+    @Test func `the worker saves records of a revoked partition first`() throws {
         _ = try worker.rebalance(.revoked([zero]), consumer)
         #expect(try positions() == [zero: 1, one: 1])
         #expect(worker.pipeline.deadline == nil)
@@ -47,7 +47,7 @@ import Testing
         #expect(worker.partitions.offsetsToCommit.keys.allSatisfy { $0 == one })
     }
 
-    @Test func `what is lost is dropped`() throws {
+    @Test func `the worker drops records of a lost partition`() throws {
         _ = try worker.rebalance(.lost([zero, one]), consumer)
         #expect(try positions().isEmpty)
         #expect(worker.pipeline.deadline == nil)
@@ -58,7 +58,7 @@ import Testing
                 == [zero: PartitionProgress.beginning, one: PartitionProgress.beginning])
     }
 
-    @Test func `what is assigned beside is read after the open one is saved`() throws {
+    @Test func `a further partition is read after the open chunk is saved`() throws {
         let two = TopicPartition("t", 2)
         _ = try worker.rebalance(.assigned([two]), consumer)
         #expect(try positions() == [zero: 1, one: 1])
@@ -100,7 +100,7 @@ import Testing
         #expect(throws: StoreError.self) { try worker.rebalance(.assigned([two]), consumer) }
     }
 
-    @Test func `what the store refuses is dropped and the rest read again`() throws {
+    @Test func `the worker drops a chunk that the store refuses and reads the rest again`() throws {
         let lock = try HeldLock(worker.store.path)
         defer { lock.release() }
         try worker.store.sqlite().onWriter { handle in
@@ -141,7 +141,7 @@ extension WorkerRuntimeTests {
             }
         }
 
-        @Test func `what is in flight is saved before another member has the partition`() async throws {
+        @Test func `open records are saved before another member gets the partition`() async throws {
             let harness = try WorkerHarness(partitions: 4)
             // Nothing is saved by itself.
             harness.configuration.chunk.maxOperations = 100_000

@@ -83,7 +83,7 @@ extension WorkerRuntimeTests {
             #expect(try read("a.sqlite") { try $0.count(FetchRequest("Message")) } == 13)
         }
 
-        @Test func `it brings the store of the worker bad records included`() async throws {
+        @Test func `a replay of the topic brings the worker's store, dead letters included`() async throws {
             try fill(60)
             try fill(40, partition: 1)
             try harness.send(["{", "{\"bad\":1}"])
@@ -122,7 +122,7 @@ extension WorkerRuntimeTests {
             #expect(try read("a.sqlite") { try $0.count(FetchRequest("Message")) } == 105)
         }
 
-        @Test func `it ends where it is asked to`() throws {
+        @Test func `a replay ends at the asked offset`() throws {
             try fill(100)
             let part = TopicReplayRequest(topic: "events", start: .offset(20), end: 30)
             #expect(try replay("b.sqlite", part)[0].records == 10)

@@ -8,7 +8,7 @@ import Testing
 
 extension WorkerRuntimeTests {
     /// The client is told behind the worker's back to fetch no more, as if it had forgotten to.
-    @Test func `a partition of which nothing comes is told and fetched again`() async throws {
+    @Test func `a silent partition is reported and fetched again`() async throws {
         let harness = try WorkerHarness(partitions: 2)
         try harness.send(["a", "b", "c"].map { WorkerHarness.message($0) })
         try harness.start()
@@ -36,7 +36,7 @@ extension WorkerRuntimeTests {
     }
 
     /// What the worker says of a partition that is silent, step by step.
-    @Test func `a silent partition is told in health until something comes`() throws {
+    @Test func `health reports a silent partition until something comes`() throws {
         let time = Mutex(0.0)
         let health = HealthMonitor(now: { time.withLock { $0 } })
         let directory = TopicDirectory()

@@ -147,7 +147,7 @@ import Testing
     }
 
     /// The embedded broker makes topics that are asked for, so the event is the client's here.
-    @Test func `a topic that is not there is told until it is`() throws {
+    @Test func `a missing topic is reported until it is there`() throws {
         let health = HealthMonitor(rules: HealthRules())
         let worker = try ConsumerWorker.bare(health: health)
         func reason() -> String? { health.readiness().first { $0.name == "partitions" }?.reason }

@@ -84,7 +84,7 @@ import Testing
         #expect(try counts(graph) == ["a 1", "b 2", "m 1", "n 2"])
     }
 
-    @Test func `what one column reached needs no look for owners by that column`() throws {
+    @Test func `owners are looked up by the other columns only`() throws {
         let model = try ObjectModel.parse(Self.yaml)
         let chat = try #require(model.entity(named: "Chat")?.ownRelationships.first { $0.name == "messages" })
         let sender = try #require(model.entity(named: "Member")?.ownRelationships.first { $0.name == "messages" })

@@ -52,7 +52,7 @@ import Testing
         #expect(try graph.column("SELECT id FROM Party WHERE level = 2") == ["a"])
     }
 
-    @Test func `a deletion takes objects of sub-entities unless it is told not to`() throws {
+    @Test func `a deletion includes objects of sub-entities unless the request says otherwise`() throws {
         let graph = try graph()
         var request = BatchDeleteRequest("Party")
         request.objects.includesSubentities = false
@@ -147,7 +147,7 @@ import Testing
         return graph
     }
 
-    @Test func `what is derived is not counted as updated`() throws {
+    @Test func `derived changes are not counted as updates`() throws {
         let graph = try groups()
         let result = try graph.writer.execute(
             BatchUpdateRequest("Party", where: "id != 'g'", set: ["level": .value(4)]))

@@ -65,7 +65,7 @@ import Testing
         #expect(try graph.identities("Chat") == ["a", "b"])
     }
 
-    @Test func `several broken rules are told at once`() throws {
+    @Test func `a batch request names all broken rules at once`() throws {
         let graph = try Graph(configuredModel("work-orders"))
         try graph.apply([
             graph.upsert("Asset", "a"), graph.upsert("Asset", "b"), graph.upsert("WorkOrder", "v", ["asset": "a"]),

@@ -188,7 +188,7 @@ import Testing
     }
 
     @Test(arguments: ["id", "messagesCount", "nothing", "messages"])
-    func `what cannot be assigned is refused`(_ name: String) throws {
+    func `a batch update refuses values that cannot be assigned`(_ name: String) throws {
         let graph = try chats()
         #expect(throws: (any Error).self) {
             try graph.writer.execute(BatchUpdateRequest("Chat", set: [name: .value("x")]))
@@ -217,7 +217,7 @@ import Testing
         #expect(try graph.store.inSQLite().verify().isSound)
     }
 
-    @Test func `the objects that changed are told on wish`() throws {
+    @Test func `a batch update returns the changed objects on request`() throws {
         let graph = try chats()
         var request = BatchUpdateRequest("Message", where: "seq <= 2", set: ["seq": .value(0)])
         request.resultKind = .objects

@@ -19,7 +19,7 @@ import Testing
         """
 
     /// A sum that leaves 64 bits and comes back is right again, however the events are chunked.
-    @Test(arguments: [true, false]) func `sums come back from beyond their bounds`(isOneChunk: Bool) throws {
+    @Test(arguments: [true, false]) func `sums return from beyond their bounds`(isOneChunk: Bool) throws {
         let graph = try Graph(yaml: Self.sums)
         let numbers: [Int64] = [.max, .max, 5]
         var events = numbers.enumerated().map { index, number in

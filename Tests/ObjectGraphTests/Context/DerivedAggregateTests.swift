@@ -100,7 +100,7 @@ import Testing
         #expect(try graph.value("Box", "b", "price") == "0.00000001")
     }
 
-    @Test func `sum beyond its type stays at the bound and comes back`() throws {
+    @Test func `a sum beyond its type stays at the bound and returns`() throws {
         let graph = try graph([30_000, 30_000])
         #expect(try graph.value("Box", "b", "total") == 32_767)
         try graph.apply(graph.upsert("Item", "i0", ["size": -30_000]))

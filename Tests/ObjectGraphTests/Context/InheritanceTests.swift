@@ -135,7 +135,7 @@ import Testing
         #expect(dumps.count == 1)
     }
 
-    @Test func `what a sub-entity requires is asked once it is one`() throws {
+    @Test func `the rules of a sub-entity hold once an object is one`() throws {
         let yaml = Models.hierarchy.replacingOccurrences(
             of: "size: { type: double, optional: true }", with: "size: { type: double }")
         let graph = try Graph(yaml: yaml)

@@ -61,7 +61,7 @@ import Testing
         #expect(try graph.apply(graph.upsert("Message", "x1", ["body": "hi"])) == ["validation.1570"])
     }
 
-    @Test func `texts are told apart by their bytes`() throws {
+    @Test func `texts are compared by their bytes`() throws {
         // The two spellings of é are equal to Swift, and two identities to SQLite.
         let graph = try Graph(configuredModel("chat"))
         try graph.apply(

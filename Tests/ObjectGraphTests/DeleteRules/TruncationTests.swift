@@ -54,7 +54,7 @@ import Testing
         graph.upsert("Note", .text(id), ["room": .value(.text(room))])
     }
 
-    @Test func `it deletes all objects by their rules between the events around it`() throws {
+    @Test func `a truncation deletes all objects by their rules between the events around it`() throws {
         let before = (0..<5).flatMap { [room("r\($0)"), note("n\($0)", "r\($0)"), note("m\($0)", "r\($0)")] }
         let outcomes = try graph.apply(before + [truncate("Room", time: 100), room("new"), note("late", "r1")])
         #expect(outcomes.outcomes.map(\.word).filter { $0 != "applied" } == [])

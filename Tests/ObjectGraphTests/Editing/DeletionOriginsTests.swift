@@ -22,13 +22,13 @@ import Testing
             ([2, 3, 4], [1, 2, 3, 4, 5]),
             ([1, 2, 3, 4, 5], []),
         ] as [([Int64], [Int64])])
-    func `what something takes along goes`(_ staying: [Int64], _ going: [Int64]) {
+    func `a deletion drops the objects that it cascaded to`(_ staying: [Int64], _ going: [Int64]) {
         let found = Self.diamond.going((1...5).map(Self.key), staying: Set(staying.map(Self.key)))
         // The circle: while 5 goes, it takes along 3, 4 and so 1, though 1 alone was to stay.
         #expect(found == Set(going.map(Self.key)))
     }
 
-    @Test func `what nobody knows the reason of goes by itself`() {
+    @Test func `a deletion without a known origin stands alone`() {
         let found = Self.diamond.going([Self.key(1), Self.key(9)], staying: [Self.key(1), Self.key(5)])
         #expect(found == [Self.key(9)])
     }

@@ -176,7 +176,7 @@ import Testing
         #expect(try chat["title"] == "Theirs" && !chat.isUpdated)
     }
 
-    @Test func `refresh all keeps changes and reads the rest anew`() throws {
+    @Test func `refresh all keeps changes and reads the rest again`() throws {
         try fixture.seed()
         let context = try fixture.context()
         let chat = try context.require("Chat", "c")
@@ -195,7 +195,7 @@ import Testing
         #expect(try context.ids(chat.objects("members")) == ["bob"])
     }
 
-    @Test func `what another context saved is taken up`() throws {
+    @Test func `a context takes up the save of another context`() throws {
         try fixture.seed()
         let (one, two) = (try fixture.context(), try fixture.context())
         let chat = try one.require("Chat", "c")
@@ -208,7 +208,7 @@ import Testing
         #expect(try one.ids(chat.objects("messages")).count == 4)
     }
 
-    @Test func `what a batch request did is taken up`() throws {
+    @Test func `a context takes up the changes of a batch request`() throws {
         try fixture.seed()
         let context = try fixture.context()
         let chat = try context.require("Chat", "c")
@@ -260,7 +260,7 @@ import Testing
         #expect(try second.isDeleted && second["body"] == "hello")
     }
 
-    @Test func `what the history tells of is taken up`() throws {
+    @Test func `a context takes up changes from the history`() throws {
         try fixture.seed()
         let context = try fixture.context()
         let chat = try context.require("Chat", "c")

@@ -37,7 +37,7 @@ import Testing
     }
 
     /// The context did not know of the link; its own save follows it all the same, and its handle says so.
-    @Test func `what a save deletes by a link of others is gone for the context too`() throws {
+    @Test func `a context drops objects that its save deletes through links of others`() throws {
         let context = try fixture.context()
         let late = try context.insert("Message", identity: "late", ["body": "late"])
         try late.setObject("chat", try context.insert("Chat", identity: "other"))

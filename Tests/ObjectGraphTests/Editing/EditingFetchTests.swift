@@ -95,7 +95,7 @@ import Testing
         #expect(try context.ids(try context.fetch(request)) == ["m25", "m3"])
     }
 
-    @Test func `what is undone is not found`() throws {
+    @Test func `a fetch does not find undone changes`() throws {
         _ = try message("m9")
         context.undo()
         context.undo()

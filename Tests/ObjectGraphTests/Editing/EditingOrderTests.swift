@@ -48,7 +48,7 @@ import Testing
         #expect(try graph.damage() == "")
     }
 
-    @Test(arguments: names) func `one that takes the place of another stands before those that stay`(_ name: String)
+    @Test(arguments: names) func `an object that replaces another stands before those that stay`(_ name: String)
         throws
     {
         let (list, objects) = try seeded(name)

@@ -94,7 +94,7 @@ import Testing
         #expect(!isCalled)
     }
 
-    @Test func `what the will save hooks leave is validated too`() throws {
+    @Test func `values that will-save hooks leave are validated too`() throws {
         let context = try fixture.context()
         context.options.hooks.willSave = { try $0.set("title", "much too long") }
         try context.require("Chat", "c").set("title", "short")

@@ -11,7 +11,7 @@ import Testing
 /// The seed is printed with a failure; `INGEST_TEST_SEED=n swift test --filter EditingStormTests` runs that one again, and
 /// `INGEST_TEST_RUNS=n` makes the runs more.
 @Suite struct EditingStormTests {
-    @Test func `whatever contexts do the store stays sound`() throws {
+    @Test func `random edits of several contexts leave the store sound`() throws {
         let environment = ProcessInfo.processInfo.environment
         let seed = environment["INGEST_TEST_SEED"].flatMap { UInt64($0) }
         let count = seed != nil ? 1 : environment["INGEST_TEST_RUNS"].flatMap { UInt64($0) } ?? 25

@@ -48,7 +48,7 @@ import Testing
                 == .unknownProperty)
     }
 
-    @Test func `what was prefetched is not asked of the store again`() throws {
+    @Test func `prefetched objects need no second read`() throws {
         try insertMembers(300)
         try fixture.graph.apply(
             (0..<300).map {

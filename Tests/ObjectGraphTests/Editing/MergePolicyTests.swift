@@ -115,7 +115,7 @@ import Testing
         #expect(try self.chat()[0] == "again")
     }
 
-    @Test func `what a program gives is checked`() throws {
+    @Test func `the values of a program's merge policy are checked`() throws {
         let context = try fixture.context()
         let message = try context.require("Message", "m1")
         try message.set("seq", 1)
@@ -144,7 +144,7 @@ import Testing
         #expect(try chat()[0] == "mine")
     }
 
-    @Test func `what a program throws fails the save`() throws {
+    @Test func `an error of a program's merge policy fails the save`() throws {
         let (context, _) = try conflicting(.custom { _ in throw Missing() })
         #expect(throws: Missing.self) { try context.save() }
         context.options.mergePolicy = .objectTrump
@@ -343,7 +343,7 @@ import Testing
     }
 
     @Test(arguments: ["storeTrump", "rollback", "objectTrump"])
-    func `what somebody changed goes with what takes it along`(_ name: String) throws {
+    func `a changed object is deleted with the object that cascades to it`(_ name: String) throws {
         let context = try fixture.context(try #require(MergePolicy(named: name)))
         try context.delete(context.require("Chat", "c"))
         try context.processPendingChanges()
@@ -356,7 +356,7 @@ import Testing
 
     /// A message that was moved in the context goes for the chat that it was moved to, though the store knows no such link.
     @Test(arguments: ["c", "d"])
-    func `what was moved goes with its new owner`(_ changed: String) throws {
+    func `a moved object is deleted with its new owner`(_ changed: String) throws {
         let before = try fixture.context()
         try before.insert("Chat", identity: "d")
         try before.save()

@@ -147,7 +147,7 @@ import Testing
         }
     }
 
-    @Test func `a wrong type is told with its property and both types`() throws {
+    @Test func `the error of a wrong type names the property and both types`() throws {
         let thing = try context.insert("Thing")
         let refused: [(String, (any PropertyValue)?, String)] = [
             ("at", 3, "Int"), ("key", "secret", "String"), ("short", 1 << 20, "Int"), ("long", UInt64.max, "UInt64"),

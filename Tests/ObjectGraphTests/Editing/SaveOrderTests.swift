@@ -27,7 +27,7 @@ import Testing
         #expect(editingError { try context.save() }?.coreDataCode == 133_020)
     }
 
-    @Test func `what a will-save hook changes takes part in the conflicts`() throws {
+    @Test func `changes of a will-save hook take part in the conflicts`() throws {
         let context = try fixture.context(.objectTrump)
         let chat = try context.require("Chat", "c")
         try chat.set("topic", "mine")

@@ -29,7 +29,7 @@ import Testing
         #expect(!context.canRedo)
     }
 
-    @Test func `what follows an undo within a group is no part of the change before`() throws {
+    @Test func `changes after an undo within a group are a step of their own`() throws {
         let chat = try context.require("Chat", "c")
         try chat.set("title", "a")
         try context.undoGroup {
@@ -56,7 +56,7 @@ import Testing
         #expect(try fixture.value("Chat", "c", "members") == #"["ann","bob","carl"]"#)
     }
 
-    @Test func `an undone insertion is gone and comes back by redo`() throws {
+    @Test func `redo brings an undone insertion back`() throws {
         let member = try context.insert("Member", identity: "x", ["name": "X"])
         context.undo()
         #expect(!member.isInserted && !context.hasChanges)

@@ -155,7 +155,7 @@ import Testing
 
     /// SQLite's parser has a stack of a hundred places; products that are built up from the left fill it.
     @Test(arguments: 1...64)
-    func `a product too long for SQLite is told and others are computed`(_ count: Int) throws {
+    func `a product too long for SQLite is refused and others are computed`(_ count: Int) throws {
         let product = (0..<count).map { $0.isMultiple(of: 2) ? " * 8" : " / 8" }.joined()
         let request = FetchRequest("WorkOrder", where: "title = 'plain' AND NOT priority > 100.5\(product)")
         do {

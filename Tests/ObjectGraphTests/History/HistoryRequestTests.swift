@@ -93,7 +93,7 @@ import class Foundation.ProcessInfo
         #expect(try store.read { try $0.history(byBoth) }.transactions.map(\.token) == [3])
     }
 
-    @Test func `what is asked for is never empty by the form in which it is asked`() throws {
+    @Test func `each form of a history request returns its part`() throws {
         let graph = try Self.graph()
         var request = HistoryRequest()
         request.entity = "Chat"

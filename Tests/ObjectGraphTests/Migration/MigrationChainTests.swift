@@ -212,7 +212,7 @@ import Testing
     }
 
     /// What a run says that finds its stages done is what there is to be known still.
-    @Test func `what is to be known outlives a kill`() throws {
+    @Test func `a migration's notes outlive a kill`() throws {
         let fixture = try filled()
         _ = try interrupt(fixture.path, try stages(), at: "swap")
         let plan = try migrate(fixture.path, try stages()).plan
@@ -243,7 +243,7 @@ import Testing
 
     // MARK: Other copies
 
-    @Test func `copies begin anew where the store was written since`() throws {
+    @Test func `copies begin again where the store was written since`() throws {
         let fixture = try filled()
         _ = try interrupt(fixture.path, try stages(), at: "swap")
         try fixture.use { try $0.apply([$0.upsert("Message", "m0", ["size": 100])]) }
@@ -271,7 +271,7 @@ import Testing
         #expect(try fixture.rows("SELECT title FROM Room WHERE id = 'c0'") == [["T"]])
     }
 
-    @Test func `what other migrations left is removed`() throws {
+    @Test func `a migration removes the files of other migrations`() throws {
         let fixture = try filled()
         for suffix in [".migrating", ".migrating-journal", ".migrating-1", ".migrating-7", ".migrating-7-journal"] {
             try Data("half".utf8).write(to: URL(fileURLWithPath: fixture.path + suffix))
@@ -283,7 +283,7 @@ import Testing
     }
 
     /// Nobody can tell what another program's closures do.
-    @Test func `closures of another program begin anew`() throws {
+    @Test func `a migration with closures of another program begins again`() throws {
         let fixture = try filled()
         func run(_ program: String) throws -> Int64 {
             var copied: Int64 = 0

@@ -47,7 +47,7 @@ import Testing
         #expect(try value("'it''s'") == "it's")
     }
 
-    @Test func `what has no form in the type is no value`() throws {
+    @Test func `a text without a form in the type gives no value`() throws {
         #expect(try value("name", as: .integer64) == nil)
         #expect(try value("price", as: .integer64) == nil)
         #expect(try value("'2026-01-01T00:00:00Z'", as: .date) == .integer(1_767_225_600_000_000))

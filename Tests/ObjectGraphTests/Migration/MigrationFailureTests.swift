@@ -121,7 +121,7 @@ import Testing
 
     // MARK: Leftovers
 
-    @Test func `what a crash left is removed by the next run`() throws {
+    @Test func `the next run removes the files that a crash left`() throws {
         let fixture = try filled(3)
         for suffix in [".before-migration", ".migrating", ".migrating-journal"] {
             try Data("half".utf8).write(to: URL(fileURLWithPath: fixture.path + suffix))
@@ -130,7 +130,7 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: fixture.folderPath).count <= 3)
     }
 
-    @Test func `what is no store is refused`() throws {
+    @Test func `a file that is no store is refused`() throws {
         let folder = try TemporaryFolder()
         let path = folder.path("none.sqlite")
         let model = try ObjectModel.parse(Self.first)

@@ -94,7 +94,7 @@ import Testing
 
     /// Whichever way it goes: what a later stage's models forbid is not found only when rows no longer stand against the
     /// first.
-    @Test(arguments: [0, Int64.max]) func `what any stage's model forbid is said before a row is looked at`(
+    @Test(arguments: [0, Int64.max]) func `refusals by any stage's model come before the first row is read`(
         _ threshold: Int64
     ) throws {
         let versions = try [
@@ -215,7 +215,7 @@ import Testing
         }
     }
 
-    @Test func `what a closure breaks is refused`() throws {
+    @Test func `a migration refuses rows that a closure breaks`() throws {
         let fixture = try people()
         let before = try fixture.dump()
         let bodies: [(String, MigrationStage.Body)] = [

@@ -38,7 +38,7 @@ import Testing
     }()
 
     /// The short way round most values says of each what the attribute's own check says.
-    @Test func `what needs no closer look breaks no limit`() throws {
+    @Test func `the quick check of limits agrees with the full one`() throws {
         var failureCount = 0
         for (type, limits) in Self.limits {
             for limit in limits {
@@ -59,7 +59,7 @@ import Testing
         #expect(failureCount > 100)
     }
 
-    @Test func `nobody sets what is derived`() throws {
+    @Test func `a derived attribute cannot be set`() throws {
         let thing = try Self.thing([
             "name: { type: string, maxLength: 3 }", "upper: { type: string, derived: \"uppercase:(name)\" }",
         ])

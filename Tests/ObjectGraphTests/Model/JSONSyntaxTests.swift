@@ -18,5 +18,5 @@ import Testing
         "truee", "'a'", "\"a", "\"\\x\"", "\"\\u12g4\"", "\"\n\"", "[1] 2", "NaN", "[}", "{]", "\u{FEFF}1",
         String(repeating: "[", count: 1001) + String(repeating: "]", count: 1001),
     ])
-    func `what is no JSON is none`(_ text: String) { #expect(!JSONSyntax.isValid(text)) }
+    func `a text that is no JSON is refused`(_ text: String) { #expect(!JSONSyntax.isValid(text)) }
 }

@@ -59,7 +59,9 @@ import Testing
             "Other: { identity: k, attributes: { k: { type: string }"
         ),
     ])
-    func `what the store is made for is in the hash`(_ name: String, _ old: String, _ new: String) throws {
+    func `the hash covers the parts of a model that the store depends on`(_ name: String, _ old: String, _ new: String)
+        throws
+    {
         let renamed = name == "an inverse"
         let text = renamed ? Self.model.replacingFirst("items: { to", "things: { to") : Self.model
         let other = text.replacingFirst(renamed ? "inverse: items" : old, renamed ? "inverse: things" : new)
@@ -85,7 +87,9 @@ import Testing
         ("limits of values", "name: { type: string,", "name: { maxLength: 9, type: string,"),
         ("the merge policy", "Item:\n    identity: id", "Item:\n    identity: id\n    mergePolicy: rollback"),
     ])
-    func `what the store does not depend on is not in the hash`(_ name: String, _ old: String, _ new: String) throws {
+    func `the hash leaves out the parts of a model that the store does not depend on`(
+        _ name: String, _ old: String, _ new: String
+    ) throws {
         #expect(try isSame(old, new), "\(name)")
     }
 }

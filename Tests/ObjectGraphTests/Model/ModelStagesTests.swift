@@ -14,7 +14,7 @@ import Testing
         }
     }
 
-    @Test func `syntax, references and semantics are told in one round`() {
+    @Test func `problems of syntax, references and semantics are listed at once`() {
         let found = messages(
             """
             entities:
@@ -67,7 +67,7 @@ import Testing
         #expect(found.count == 4, "\(found)")
     }
 
-    @Test func `a Core Data model's mistakes are told in one round too`() {
+    @Test func `all mistakes of a Core Data model are listed at once`() {
         let found = CoreDataModels.problems(
             """
             <entity name="A"><attribute name="x" attributeType="Text"/>

@@ -15,16 +15,16 @@ import Testing
     }
 
     @Test(arguments: [Models.people, Models.rules, Models.strict, Models.awkward])
-    func `own models come back`(yaml: String) throws {
+    func `a model that was written as YAML reads back the same`(yaml: String) throws {
         try expectRoundTrip(try ObjectModel.parse(yaml))
     }
 
     @Test(arguments: ["chat", "work-orders"])
-    func `configured models come back`(name: String) throws {
+    func `configured models read back the same`(name: String) throws {
         try expectRoundTrip(try configuredModel(name))
     }
 
-    @Test func `every option comes back`() throws {
+    @Test func `every option reads back the same`() throws {
         let model = try ObjectModel.parse(
             """
             model: "a: b"

@@ -63,7 +63,7 @@ import Testing
         #expect(try await results.value <= 1)
     }
 
-    @Test func `a purge under a slow reader is told as expired`() async throws {
+    @Test func `a slow reader learns of a purge by an expired token`() async throws {
         let graph = try Graph(configuredModel("chat"))
         try graph.apply(graph.upsert("Chat", "a"))
         var changes = graph.store.changes(options: Self.patient).makeAsyncIterator()

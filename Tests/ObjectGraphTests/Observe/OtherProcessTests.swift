@@ -93,7 +93,7 @@ import Testing
         #expect(next?.difference?.moves == [.init(from: 0, to: 2)])
     }
 
-    @Test func `what does not concern the request gives no element`() async throws {
+    @Test func `changes outside the request give no element`() async throws {
         var results = try results()
         _ = try await results.next()
         try writer.apply(writer.upsert("Member", "m"))

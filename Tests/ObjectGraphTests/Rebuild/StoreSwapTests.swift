@@ -56,7 +56,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: swap.record))
     }
 
-    @Test(arguments: [true, false]) func `it puts the new store in the old one's place`(exchanges: Bool) throws {
+    @Test(arguments: [true, false]) func `a swap puts the new store in the old one's place`(exchanges: Bool) throws {
         let swap = swap(exchanges: exchanges)
         var steps: [StoreSwap.Step] = []
         try swap.perform { steps.append($0) }
@@ -90,7 +90,7 @@ import Testing
     }
 
     /// Without waiting the two would exchange the names twice, and so not at all.
-    @Test func `who opens the store during a swap waits for it`() throws {
+    @Test func `opening a store waits for a swap under way`() throws {
         let swap = swap()
         let done = DispatchSemaphore(value: 0)
         try swap.perform { step in

@@ -74,7 +74,7 @@ import Testing
         ("{ on: [title], where: 'nothing = 3' }", "has no property 'nothing'"),
         ("{ on: [title], where: 'size >' }", "cannot be kept in the store"),
         ("{ name: 'a b', on: [title] }", "cannot be an index's name"), ("{ on: [title], unique: true }", "is no key"),
-    ]) func `what cannot be indexed is refused with its line`(_ index: String, _ message: String) throws {
+    ]) func `an index of an unfit property is refused with its line`(_ index: String, _ message: String) throws {
         do {
             _ = try ObjectModel.parse(Models.indexed(index), file: "m.yaml")
             Issue.record("it was taken")

@@ -122,7 +122,7 @@ import Testing
         "lowercase:(title) = 'kelvin'", "lowercase:(title) = 'über'", "canonical:(title) = 'pump'",
         "title =[c] 'pump'", "lowercase:(title) != 'pump'", "lowercase:(title) IN {'pump', 'kelvin'}",
         "lowercase:(owner.title) = 'pump'", "lowercase:(title) = kind",
-    ]) func `what the index does not hold is read without it`(_ request: String) throws {
+    ]) func `rows outside a partial index are read without it`(_ request: String) throws {
         let graph = try graph("{ name: folded, on: [{ expression: 'lowercase:(title)' }] }")
         #expect(try !plan(graph, request).steps.contains { $0.contains("Chat:folded") })
         let sorted = try graph.store.read { context in

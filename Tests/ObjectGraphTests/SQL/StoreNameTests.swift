@@ -101,7 +101,7 @@ import Testing
         for name in ["Task", "Note"] { #expect(try columns(other, name) == columns(model, name)) }
     }
 
-    @Test func `names that differ by case only, or that others use, load and are told apart`() throws {
+    @Test func `names that differ by case only, or that others use, load and stay distinct`() throws {
         let yaml = """
             entities:
               Chat:

@@ -87,7 +87,7 @@ import Testing
         #expect(changes.contains("update Chat c marks"))
     }
 
-    @Test func `what only a person can decide is left and said`() throws {
+    @Test func `a repair leaves and names the problems that only a person can decide`() throws {
         let graph = try Graph(
             yaml: """
                 entities:

@@ -112,7 +112,7 @@ struct StoreSoundnessTests {
     }
 
     @Test(arguments: 1...4)
-    func `is sound and the same in every way`(_ seed: UInt64) throws {
+    func `random events leave a sound store, the same in every way of chunking`(_ seed: UInt64) throws {
         // No rule deletes an object in passing: such an event is refused where the store deletes by sets.
         let yaml = Self.yaml.replacing("inverse: owner, delete: cascade", with: "inverse: owner, delete: nullify")
         let model = try ObjectModel.parse(yaml)
@@ -125,7 +125,7 @@ struct StoreSoundnessTests {
     }
 
     @Test(arguments: 1...4)
-    func `is sound where events delete in passing`(_ seed: UInt64) throws {
+    func `events that delete in passing leave a sound store`(_ seed: UInt64) throws {
         let model = try ObjectModel.parse(Self.yaml)
         let events = events(model, count: 200, seed: seed)
         let expected = try dump(model, events, chunkSize: 1, setDeletionThreshold: 1000)

@@ -102,7 +102,7 @@ import Testing
         #expect(failure { _ = try shared.writer(store) }?.code == .modelMismatch)
     }
 
-    @Test func `one of the writers has a role, and the next takes it when that one is gone`() throws {
+    @Test func `one writer has the delivery role, and another takes it over`() throws {
         let shared = try SharedStore(configuredModel("chat"))
         let writers = try [shared.writer(shared.open()), shared.writer(shared.open())]
         let first = try #require(try writers[0].holdRole("delivery"))

@@ -88,7 +88,7 @@ import Testing
         #expect(lines(found) == lines(expected))
     }
 
-    @Test func `what has another form in PostgreSQL is found too`() throws {
+    @Test func `the verifier finds faults that only PostgreSQL can have`() throws {
         let damages = [
             ("identities", "DROP INDEX \"WorkOrder_id_idx\"; UPDATE \"WorkOrder\" SET id = 'w1' WHERE id = 'w2'"),
             ("integrity", "UPDATE pg_index SET indisvalid = false WHERE indexrelid = '\"WorkOrder_id_idx\"'::regclass"),

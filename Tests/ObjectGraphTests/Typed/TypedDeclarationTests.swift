@@ -59,7 +59,7 @@ import Testing
         @Derived("nothing.@count") var sum: Int
     }
 
-    @Test func `what a file is refused for a class is refused for with its line`() throws {
+    @Test func `a class is refused for the mistakes of a model file, with its line`() throws {
         let problems = modelProblems { _ = try ObjectModel(name: "x", entities: [Wrong.self]) }
         #expect(problems.contains { $0.line == 56 && $0.message == "Wrong.id cannot be an identity" })
         #expect(problems.contains { $0.line == 57 && $0.message.contains("min above its max") })

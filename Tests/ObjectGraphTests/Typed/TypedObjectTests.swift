@@ -149,7 +149,7 @@ import Testing
 
     // MARK: Refusals
 
-    @Test func `what a property refuses the save throws and saves nothing`() throws {
+    @Test func `a save throws the refusal of a property and saves nothing`() throws {
         let context = try context()
         let member = try context.insert(Typed.Member.self)
         member.name = "ada"

@@ -68,7 +68,7 @@ import Testing
         #expect(try graph.column("SELECT name FROM pragma_table_info('Article') WHERE name = 'draft'") == [])
     }
 
-    @Test func `what a model says of itself is kept`() throws {
+    @Test func `the settings of a model file are kept`() throws {
         let info = try CoreDataModels.readDocument(Self.model).declaration.info
         let kept = [
             "usedWithCloudKit": "YES", "usedWithSwiftData": "NO", "userDefinedModelVersionIdentifier": "two",
@@ -78,7 +78,7 @@ import Testing
         #expect(info["coredata.compositeAttribute.Place"]?.contains("street") == true)
     }
 
-    @Test func `what an attribute says besides is kept`() throws {
+    @Test func `further settings of an attribute are kept`() throws {
         let article = try #require(try CoreDataModels.readDocument(Self.model).entity(named: "Article"))
         #expect(article.className == "ArticleMO" && article.info["owner"] == "desk")
         #expect(article.attribute(named: "colour")?.info["coredata.customClassName"] == "UIColor")

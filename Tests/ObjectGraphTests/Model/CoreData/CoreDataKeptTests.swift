@@ -18,7 +18,7 @@ import Testing
             ("UUID", "minValueString", "3"), ("Boolean", "maxValueString", "1"),
             ("String", "derivationExpression", "now()"),
         ])
-    func `what a type has no use for is kept`(type: String, key: String, value: String) throws {
+    func `settings that a type does not use are kept`(type: String, key: String, value: String) throws {
         let model = try CoreDataModels.read(
             "<entity name=\"Item\"><attribute name=\"x\" attributeType=\"\(type)\" \(key)=\"\(value)\"/></entity>")
         let attribute = try #require(model.entities[0].attribute(named: "x"))
@@ -42,7 +42,7 @@ import Testing
         #expect(model.notes.contains { $0.contains("minDateTimeInterval (1), minValueString (1)") })
     }
 
-    @Test func `what a to-one relationship has no use for is kept`() throws {
+    @Test func `settings that a to-one relationship does not use are kept`() throws {
         let model = try CoreDataModels.read(
             """
             <entity name="Item">
@@ -103,7 +103,7 @@ import Testing
                 "contents:4: An element of the index Item.i has a property and an expression"
             ),
         ])
-    func `what contradicts is refused with its place`(content: String, problem: String) {
+    func `contradicting settings are refused with their place`(content: String, problem: String) {
         let problems = CoreDataModels.problems(
             "<entity name=\"Item\"><attribute name=\"key\" attributeType=\"String\"/>\n\(content)</entity>")
         #expect(problems.contains { $0.contains(problem) }, "\(problems)")

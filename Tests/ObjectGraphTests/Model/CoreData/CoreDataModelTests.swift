@@ -195,7 +195,7 @@ import Testing
 
     // MARK: What has no meaning here
 
-    @Test func `what has no meaning is kept and reported once`() throws {
+    @Test func `elements without a meaning here are kept and reported once`() throws {
         let model = try CoreDataModels.read(
             """
             <entity name="Item" syncable="YES" codeGenerationType="class">

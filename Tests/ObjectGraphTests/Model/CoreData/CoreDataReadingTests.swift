@@ -58,7 +58,7 @@ import Testing
             ("100", "", .null, "read as integer16"), ("", "", .null, "holds JSON"),
             ("Object ID", "", .null, "holds JSON"),
         ])
-    func `what an attribute says beyond its type is read or set aside, with a notice`(
+    func `further settings of an attribute are read or set aside, with a notice`(
         type: String, text: String, value: Value, notice: String
     ) throws {
         let (attribute, notes) = try attribute(text, type)
