@@ -107,6 +107,9 @@ extension ConfigurationKey {
             "errors.retryTimeoutSeconds", \.errors.retryTimeoutSeconds, 0...31_536_000,
             "How long the store, the broker or a delivery may fail before the worker ends with 75; 0 sets no limit."),
         .boolean("http.enabled", \.http.enabled, "Whether there is an HTTP server."),
+        .boolean(
+            "http.console", \.http.console,
+            "Whether the server has the console, which shows objects and the bytes of dead letters."),
         .text("http.host", \.http.host, "The address that the HTTP server listens on."),
         .integer(
             "http.port", \.http.port, 0...65_535, "The port of the HTTP server; 0 takes any free one and prints it."),

@@ -173,6 +173,8 @@ public struct HTTPConfiguration: Sendable, Equatable {
     public var port = 8080
     /// Whether there is an HTTP server.
     public var enabled = true
+    /// Whether the server has the console, which shows objects and the bytes of dead letters.
+    public var console = true
     /// The token that all paths but the probes ask for, or nil where none is asked for.
     public var bearerToken: String?
     /// Whether other machines may be served without a token.

@@ -9,6 +9,7 @@ import ObjectGraph
 final class ConsoleAPI: Sendable {
     private let store: Store
     private let sampler: ConsoleSampler
+    private let hosts: [String]?
     private let queue = DispatchQueue(label: "console")
 
     /// The objects and dead letters of an answer at most.
@@ -16,9 +17,11 @@ final class ConsoleAPI: Sendable {
     /// The changes of one object that its timeline shows at most.
     static let timelineLength = 200
 
-    init(store: Store, sampler: ConsoleSampler) {
+    /// - Parameter hosts: the names by which the server may be asked, beside `localhost` and addresses; nil for any.
+    init(store: Store, sampler: ConsoleSampler, hosts: [String]? = nil) {
         self.store = store
         self.sampler = sampler
+        self.hosts = hosts
     }
 
     var routes: [HTTPRoute] {
@@ -29,8 +32,9 @@ final class ConsoleAPI: Sendable {
                 ModelDescription(store.model).appendJSON(to: &text)
                 return text
             },
-            HTTPRoute("/console/api/model.svg") { [store] _ in
-                .text(ModelDiagram(store.model).svg, type: "image/svg+xml; charset=utf-8")
+            HTTPRoute("/console/api/model.svg") { [self] request in
+                refusal(of: request)
+                    ?? .text(ModelDiagram(store.model).svg, type: "image/svg+xml; charset=utf-8")
             },
             route("objects", objects), route("object", object), route("dead-letters", deadLetters),
         ]
@@ -38,7 +42,8 @@ final class ConsoleAPI: Sendable {
 
     /// Makes a route whose answer is read on the queue; a refused question is answered with its code and place.
     private func route(_ name: String, _ answer: @escaping @Sendable (ConsoleQuestion) throws -> String) -> HTTPRoute {
-        HTTPRoute("/console/api/\(name)") { [queue] request in
+        HTTPRoute("/console/api/\(name)") { [self] request in
+            if let refusal = refusal(of: request) { return refusal }
             do {
                 let question = try ConsoleQuestion(request)
                 return .bytes(try await queue.run { Array(try answer(question).utf8) }, type: "application/json")
@@ -46,6 +51,25 @@ final class ConsoleAPI: Sendable {
                 return .problem(.badRequest, detail: "\(error.message). \(error.remedy)", code: error.stableCode)
             }
         }
+    }
+
+    /// Refuses a request that names the server by a foreign name: a page elsewhere could have led a browser here (DNS
+    /// rebinding), and would read what it gets.
+    private func refusal(of request: Request) -> Response? {
+        guard let hosts, !Self.admits(request.head.authority ?? "", hosts) else { return nil }
+        return .problem(
+            .misdirectedRequest,
+            detail: "The console answers to localhost and to addresses only. Set http.bearerToken.",
+            code: "console.host")
+    }
+
+    static func admits(_ authority: String, _ hosts: [String]) -> Bool {
+        let isBracketed = authority.hasPrefix("[")
+        let host =
+            isBracketed
+            ? String(authority.dropFirst().prefix { $0 != "]" }) : String(authority.prefix { $0 != ":" })
+        if host == "localhost" || hosts.contains(host) { return true }
+        return isBracketed ? host.contains(":") : !host.isEmpty && host.allSatisfy { $0 == "." || $0.isNumber }
     }
 
     // MARK: Objects

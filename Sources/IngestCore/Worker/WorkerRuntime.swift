@@ -184,11 +184,17 @@ package final class WorkerRuntime: Sendable {
         }
     }
 
+    /// With a token a foreign page cannot ask anything; without one the address that it names gives it away.
+    private var consoleAPI: ConsoleAPI {
+        let http = configuration.http
+        return ConsoleAPI(store: store, sampler: sampler, hosts: http.bearerToken == nil ? [http.host] : nil)
+    }
+
     private func httpServer() -> HTTPServer {
         let routes =
-            HTTPRoute.health(health, bearerToken: configuration.http.bearerToken) + ConsolePage.routes
+            HTTPRoute.health(health, bearerToken: configuration.http.bearerToken)
             + [.metrics(metrics.registry), .status { [self] in try await statusQueue.run { try self.statusReport() } }]
-            + ConsoleAPI(store: store, sampler: sampler).routes
+            + (configuration.http.console ? ConsolePage.routes + consoleAPI.routes : [])
             // A store that is not in its place has no feed.
             + (takeover == nil ? [feed.route] : [])
         let host = configuration.http.host

@@ -92,6 +92,26 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        ("localhost:8080", true), ("127.0.0.1:8080", true), ("[::1]:8080", true), ("worker.internal", true),
+        ("evil.example:8080", false), ("127.0.0.1.evil.example", false), ("", false), ("localhost.evil.example", false),
+    ])
+    func `without a token the console answers to its own names only`(_ authority: String, _ isAdmitted: Bool) {
+        #expect(ConsoleAPI.admits(authority, ["worker.internal"]) == isAdmitted)
+    }
+
+    @Test func `a request that names another host is refused`() async throws {
+        let api = ConsoleAPI(
+            store: fixture.store, sampler: ConsoleSampler(fixture.metrics), hosts: ["127.0.0.1"])
+        try await withServer(routes: api.routes) { port in
+            // The requests of these tests name the host x.
+            for route in api.routes {
+                let answer = try #require(await RawAnswer.get(route.path, port: port))
+                #expect(answer.status == 421 && answer.body.contains("console.host"), "\(answer.body)")
+            }
+        }
+    }
+
     @Test func `samples come after the asked time`() async throws {
         #expect((try await ask("samples?after=0")["points"] as? [Any])?.isEmpty == true)
     }
