@@ -53,8 +53,8 @@ final class ConsoleAPI: Sendable {
         }
     }
 
-    /// Refuses a request that names the server by a foreign name: a page elsewhere could have led a browser here (DNS
-    /// rebinding), and would read what it gets.
+    /// Refuses a request that names the server by a foreign name. A page elsewhere may have led a browser here by DNS
+    /// rebinding, and would read the answer.
     private func refusal(of request: Request) -> Response? {
         guard let hosts, !Self.admits(request.head.authority ?? "", hosts) else { return nil }
         return .problem(

@@ -184,7 +184,7 @@ package final class WorkerRuntime: Sendable {
         }
     }
 
-    /// With a token a foreign page cannot ask anything; without one the address that it names gives it away.
+    /// A foreign page has no token. Without one the API recognises such a page by the host that it names.
     private var consoleAPI: ConsoleAPI {
         let http = configuration.http
         return ConsoleAPI(store: store, sampler: sampler, hosts: http.bearerToken == nil ? [http.host] : nil)
