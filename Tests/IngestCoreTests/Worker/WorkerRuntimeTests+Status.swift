@@ -51,4 +51,23 @@ extension WorkerRuntimeTests {
         for report in reports { #expect(await report.readToEnd()?.hasPrefix("HTTP/1.1 200") == true) }
         try await harness.stop()
     }
+
+    @Test(arguments: [true, false]) func `the console is there unless http.console is false`(_ isOn: Bool) async throws
+    {
+        let harness = try WorkerHarness()
+        harness.configuration.http.enabled = true
+        harness.configuration.http.port = 0
+        harness.configuration.http.console = isOn
+        let bound = Mutex(0)
+        var hooks = WorkerRuntime.Hooks()
+        hooks.onHTTPBound = { port in bound.withLock { $0 = port } }
+        try harness.start(hooks: hooks)
+        try await harness.wait(for: "the server") { bound.withLock { $0 } > 0 }
+        let port = bound.withLock { $0 }
+        #expect(await RawAnswer.get("/", port: port)?.status == (isOn ? 200 : 404))
+        // The request names the host x, and there is no token.
+        #expect(await RawAnswer.get("/console/api/model", port: port)?.status == (isOn ? 421 : 404))
+        #expect(await RawAnswer.get("/status", port: port)?.status == 200)
+        try await harness.stop()
+    }
 }
