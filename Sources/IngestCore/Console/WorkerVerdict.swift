@@ -77,12 +77,10 @@ package struct WorkerVerdict: Sendable, Equatable {
     /// A running worker with this rate or more has work to do.
     private static let idleRecordsPerSecond = 0.05
     /// The checks without which nothing is read.
-    private static let stopping: Set = [
-        "store", "loop", "broker", "group", "assignment", "outbox", "halted", "rebuild", "deadLetters",
-    ]
+    private static let stopping: Set = ["store", "loop", "broker", "group", "assignment", "outbox", "halted"]
     private static let deadLettersKept = "deadLettersKept"
     /// The checks that fail for many reasons: the sentence names the one.
-    private static let manifold: Set = ["store", "halted", "rebuild"]
+    private static let manifold: Set = ["store", "halted"]
 
     private static func cause(_ stop: Attention) -> String {
         manifold.contains(stop.check) ? "\(stop.title): \(stop.reason)" : stop.title
@@ -91,7 +89,8 @@ package struct WorkerVerdict: Sendable, Equatable {
     private static func healthy(_ figures: Figures) -> (State, String) {
         let rate = figures.recordsPerSecond ?? 0
         guard rate >= idleRecordsPerSecond || (figures.lag ?? 0) > 0 else {
-            return (.idle, "Running, nothing to read: every record is in the store.")
+            let isComplete = figures.lag == 0
+            return (.idle, "Running, \(isComplete ? "every record is in the store" : "nothing came in the last seconds").")
         }
         let speed = "\(grouped(rate < 10 ? (rate * 10).rounded() / 10 : rate.rounded())) records/s"
         switch figures.lag {

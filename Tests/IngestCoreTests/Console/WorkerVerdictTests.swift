@@ -25,7 +25,9 @@ import Testing
 
     @Test func `a worker that has read everything is idle`() {
         #expect(verdict(rate: 0, lag: 0).state == .idle)
+        #expect(verdict(rate: 0, lag: 0).sentence == "Running, every record is in the store.")
         #expect(verdict().state == .idle)
+        #expect(verdict().sentence == "Running, nothing came in the last seconds.")
         #expect(verdict(rate: 0, lag: 1).state == .running)
     }
 
@@ -46,7 +48,12 @@ import Testing
         #expect(verdict(failing: "broker", "host:1 refused").sentence.hasPrefix("Stopped: no broker answers. "))
     }
 
-    @Test func `a check beside the reading only degrades`() {
+    @Test(arguments: ["partitions", "publisher", "deadLetters", "rebuild"])
+    func `a check beside the reading only degrades`(_ name: String) {
+        #expect(verdict(failing: name).state == .degraded)
+    }
+
+    @Test func `the sentence of a degraded worker names the fault`() {
         let found = verdict(failing: "partitions", "t/0 halted: poison", rate: 10)
         #expect(found.state == .degraded)
         #expect(found.sentence == "Running, but some partitions are not read: t/0 halted: poison.")
