@@ -89,8 +89,8 @@ package struct WorkerVerdict: Sendable, Equatable {
     private static func healthy(_ figures: Figures) -> (State, String) {
         let rate = figures.recordsPerSecond ?? 0
         guard rate >= idleRecordsPerSecond || (figures.lag ?? 0) > 0 else {
-            let isComplete = figures.lag == 0
-            return (.idle, "Running, \(isComplete ? "every record is in the store" : "nothing came in the last seconds").")
+            let reason = figures.lag == 0 ? "every record is in the store" : "nothing came in the last seconds"
+            return (.idle, "Running, \(reason).")
         }
         let speed = "\(grouped(rate < 10 ? (rate * 10).rounded() / 10 : rate.rounded())) records/s"
         switch figures.lag {
