@@ -26,7 +26,8 @@ struct XMLElement {
         return content.isEmpty ? "<\(name)\(attributes)/>" : "<\(name)\(attributes)>\(content)</\(name)>"
     }
 
-    private static func escaped(_ text: String) -> String {
+    /// A text as content or as a quoted attribute of XML.
+    static func escaped(_ text: String) -> String {
         var escaped = ""
         for scalar in text.unicodeScalars {
             switch scalar {

@@ -33,6 +33,18 @@ struct RowChange {
     fileprivate func isOf(_ wanted: String) -> Bool { table == wanted || qualifiedTables.contains(wanted) }
 }
 
+/// A format whose records state changes of rows. Their fields are columns.
+protocol RowChangeFormat: RecordFormat {}
+
+extension RowChangeFormat {
+    var takesColumns: Bool { true }
+
+    /// A null value follows a deletion, for compaction alone.
+    func decodeTombstone(_ record: SourceRecord, _ decoder: EventDecoder) throws(DecodeError) -> ChangeSet {
+        decoder.skipped(.tombstone)
+    }
+}
+
 /// Changes of rows, whatever envelope they came in.
 extension EventDecoder {
     /// Decodes a change of a row by the route that takes it, or by the name of its table.

@@ -6,9 +6,8 @@ import Testing
 @testable import IngestCore
 
 extension WorkerRuntimeTests {
-    /// All of the store's connections are held, and more reports wait for one than there are threads for tasks.
-    @Test func `probes answer while reports wait for the store`() async throws {
-        let harness = try WorkerHarness()
+    /// Starts a worker with an HTTP server on a free port, and returns the port.
+    private func start(_ harness: WorkerHarness) async throws -> Int {
         harness.configuration.http.enabled = true
         harness.configuration.http.port = 0
         let bound = Mutex(0)
@@ -16,7 +15,13 @@ extension WorkerRuntimeTests {
         hooks.onHTTPBound = { port in bound.withLock { $0 = port } }
         try harness.start(hooks: hooks)
         try await harness.wait(for: "the server") { bound.withLock { $0 } > 0 }
-        let port = bound.withLock { $0 }
+        return bound.withLock { $0 }
+    }
+
+    /// All of the store's connections are held, and more reports wait for one than there are threads for tasks.
+    @Test func `probes answer while reports wait for the store`() async throws {
+        let harness = try WorkerHarness()
+        let port = try await start(harness)
         let store = try #require(harness.runtime).store
 
         let held = Atomic<Int>(0)
@@ -55,15 +60,8 @@ extension WorkerRuntimeTests {
     @Test(arguments: [true, false]) func `the console is there unless http.console is false`(_ isOn: Bool) async throws
     {
         let harness = try WorkerHarness()
-        harness.configuration.http.enabled = true
-        harness.configuration.http.port = 0
         harness.configuration.http.console = isOn
-        let bound = Mutex(0)
-        var hooks = WorkerRuntime.Hooks()
-        hooks.onHTTPBound = { port in bound.withLock { $0 = port } }
-        try harness.start(hooks: hooks)
-        try await harness.wait(for: "the server") { bound.withLock { $0 } > 0 }
-        let port = bound.withLock { $0 }
+        let port = try await start(harness)
         #expect(await RawAnswer.get("/", port: port)?.status == (isOn ? 200 : 404))
         // The request names the host x, and there is no token.
         #expect(await RawAnswer.get("/console/api/model", port: port)?.status == (isOn ? 421 : 404))

@@ -8,13 +8,7 @@ extension EventFormat {
 /// Canal's flat messages of MySQL: rows of texts in the array `data`, the operation in `type`.
 ///
 /// Source: Canal's documentation of its Kafka output, `FlatMessage`.
-struct CanalFormat: RecordFormat {
-    let takesColumns = true
-
-    func decodeTombstone(_ record: SourceRecord, _ decoder: EventDecoder) throws(DecodeError) -> ChangeSet {
-        decoder.skipped(.tombstone)
-    }
-
+struct CanalFormat: RowChangeFormat {
     func decode(
         _ value: UnsafeRawBufferPointer, _ record: SourceRecord, _ decoder: EventDecoder
     ) throws(DecodeError) -> ChangeSet {

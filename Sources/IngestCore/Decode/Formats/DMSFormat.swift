@@ -8,13 +8,7 @@ extension EventFormat {
 /// Messages of AWS DMS with a Kafka target: the row in `data`, the operation in `metadata`.
 ///
 /// Source: AWS DMS's user guide, "Using Apache Kafka as a target", message format.
-struct DMSFormat: RecordFormat {
-    let takesColumns = true
-
-    func decodeTombstone(_ record: SourceRecord, _ decoder: EventDecoder) throws(DecodeError) -> ChangeSet {
-        decoder.skipped(.tombstone)
-    }
-
+struct DMSFormat: RowChangeFormat {
     func decode(
         _ value: UnsafeRawBufferPointer, _ record: SourceRecord, _ decoder: EventDecoder
     ) throws(DecodeError) -> ChangeSet {

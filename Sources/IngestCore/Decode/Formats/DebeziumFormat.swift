@@ -8,14 +8,7 @@ extension EventFormat {
 /// Debezium's change events: an envelope with the row before and after, the operation, and where it comes from.
 ///
 /// Source: Debezium's documentation of its connectors, "Data change events".
-struct DebeziumFormat: RecordFormat {
-    let takesColumns = true
-
-    /// A null value follows a deletion, for compaction alone.
-    func decodeTombstone(_ record: SourceRecord, _ decoder: EventDecoder) throws(DecodeError) -> ChangeSet {
-        decoder.skipped(.tombstone)
-    }
-
+struct DebeziumFormat: RowChangeFormat {
     func decode(
         _ value: UnsafeRawBufferPointer, _ record: SourceRecord, _ decoder: EventDecoder
     ) throws(DecodeError) -> ChangeSet {

@@ -8,13 +8,7 @@ extension EventFormat {
 /// Maxwell's change events of MySQL: the row in `data`, the operation in `type`.
 ///
 /// Source: Maxwell's documentation, "Output Format".
-struct MaxwellFormat: RecordFormat {
-    let takesColumns = true
-
-    func decodeTombstone(_ record: SourceRecord, _ decoder: EventDecoder) throws(DecodeError) -> ChangeSet {
-        decoder.skipped(.tombstone)
-    }
-
+struct MaxwellFormat: RowChangeFormat {
     func decode(
         _ value: UnsafeRawBufferPointer, _ record: SourceRecord, _ decoder: EventDecoder
     ) throws(DecodeError) -> ChangeSet {

@@ -1,7 +1,7 @@
 import ObjectGraph
 
 extension RouteUsage.Report {
-    /// Returns the report as lines of text; what was found in no record says so.
+    /// Returns the report as lines of text. A part that no record has is marked.
     ///
     /// - Parameter number: the route's number, from 1.
     package func text(number: Int) -> String {
