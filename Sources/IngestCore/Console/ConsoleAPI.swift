@@ -26,27 +26,34 @@ final class ConsoleAPI: Sendable {
 
     var routes: [HTTPRoute] {
         [
-            route("samples") { [sampler] in sampler.json(after: try $0.time("after")) },
+            route("samples") { [sampler] in
+                .json(sampler.json(after: try $0.time("after")))
+            },
             route("model") { [store] _ in
                 var text = ""
                 ModelDescription(store.model).appendJSON(to: &text)
-                return text
+                return .json(text)
             },
-            HTTPRoute("/console/api/model.svg") { [self] request in
-                refusal(of: request)
-                    ?? .text(ModelDiagram(store.model).svg, type: "image/svg+xml; charset=utf-8")
+            route("model.svg") { [store] _ in
+                .text(ModelDiagram(store.model).svg, type: "image/svg+xml; charset=utf-8")
             },
-            route("objects", objects), route("object", object), route("dead-letters", deadLetters),
+            read("objects", objects), read("object", object), read("dead-letters", deadLetters),
         ]
     }
 
-    /// Makes a route whose answer is read on the queue; a refused question is answered with its code and place.
-    private func route(_ name: String, _ answer: @escaping @Sendable (ConsoleQuestion) throws -> String) -> HTTPRoute {
+    /// Makes a route whose answer is read from the store, on the queue.
+    private func read(_ name: String, _ answer: @escaping @Sendable (ConsoleQuestion) throws -> String) -> HTTPRoute {
+        route(name) { [queue] question in .json(try await queue.run { try answer(question) }) }
+    }
+
+    /// Makes a route for the server's own names; a refused question is answered with its code.
+    private func route(
+        _ name: String, _ answer: @escaping @Sendable (ConsoleQuestion) async throws -> Response
+    ) -> HTTPRoute {
         HTTPRoute("/console/api/\(name)") { [self] request in
             if let refusal = refusal(of: request) { return refusal }
             do {
-                let question = try ConsoleQuestion(request)
-                return .bytes(try await queue.run { Array(try answer(question).utf8) }, type: "application/json")
+                return try await answer(try ConsoleQuestion(request))
             } catch let error as any CodedError {
                 return .problem(.badRequest, detail: "\(error.message). \(error.remedy)", code: error.stableCode)
             }
@@ -142,4 +149,8 @@ final class ConsoleAPI: Sendable {
         return "{\"total\":\(total),\"groups\":[\(kinds.joined(separator: ","))],"
             + "\"letters\":[\(letters.map(DeadLetterLine.text).joined(separator: ","))],\"next\":\(next ?? "null")}"
     }
+}
+
+extension Response {
+    fileprivate static func json(_ text: String) -> Response { bytes(Array(text.utf8), type: "application/json") }
 }
