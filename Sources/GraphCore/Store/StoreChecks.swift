@@ -4,6 +4,8 @@
 package protocol StoreChecks {
     typealias Check = VerificationReport.Check
 
+    var model: ObjectModel { get }
+
     func checkIntegrity(_ check: inout Check) throws(StoreError)
     func checkForeignKeys(_ check: inout Check) throws(StoreError)
     func checkIdentities(_ check: inout Check) throws(StoreError)
@@ -16,11 +18,34 @@ package protocol StoreChecks {
     func checkInverses(_ check: inout Check) throws(StoreError)
     func checkEntities(_ check: inout Check) throws(StoreError)
     func checkOrder(_ check: inout Check) throws(StoreError)
-    func checkDerived(_ check: inout Check) throws(StoreError)
     func checkHistory(_ check: inout Check) throws(StoreError)
     func checkTombstones(_ check: inout Check) throws(StoreError)
     func checkPositions(_ check: inout Check) throws(StoreError)
     func checkKeys(_ check: inout Check) throws(StoreError)
+
+    // The derived values, each kind computed again from the rows.
+    func checkCount(
+        _ attribute: Attribute, _ entity: Entity, _ relationship: Relationship, _ check: inout Check
+    ) throws(StoreError)
+    /// A sum of whole numbers, which stays at its type's bound.
+    func checkWholeSum(
+        _ attribute: Attribute, _ entity: Entity, _ relationship: Relationship, _ summed: Attribute,
+        _ check: inout Check
+    ) throws(StoreError)
+    func checkSum(
+        _ attribute: Attribute, _ entity: Entity, _ relationship: Relationship, _ summed: Attribute,
+        _ function: AggregateFunction, _ check: inout Check
+    ) throws(StoreError)
+    func checkExtreme(
+        _ attribute: Attribute, _ entity: Entity, _ relationship: Relationship, _ source: Attribute,
+        _ function: AggregateFunction, _ check: inout Check
+    ) throws(StoreError)
+    func checkKeyPath(
+        _ attribute: Attribute, _ entity: Entity, _ path: DerivedKeyPath, _ check: inout Check
+    ) throws(StoreError)
+    func checkArithmetic(
+        _ attribute: Attribute, _ entity: Entity, _ expression: ArithmeticExpression, _ check: inout Check
+    ) throws(StoreError)
 
     /// Takes back what a failed check has left on its connection.
     func recover() throws(StoreError)
@@ -52,5 +77,36 @@ extension StoreChecks {
             done.append(check)
         }
         return VerificationReport(checks: done)
+    }
+
+    /// The slots that an entity requires and that no parent does: inherited ones are checked with the parent.
+    package func ownRequiredSlots(_ entity: Entity) -> [Int] {
+        let inherited = entity.parentIndex.map { Set(model.entities[$0].requiredSlots) } ?? []
+        return entity.requiredSlots.filter { !inherited.contains($0) && $0 != entity.identitySlot }
+    }
+
+    /// Checks each derived value by the kind of its derivation.
+    func checkDerived(_ check: inout Check) throws(StoreError) {
+        for entity in model.entities {
+            for attribute in entity.ownAttributes {
+                switch attribute.derivation {
+                case .count(let index): try checkCount(attribute, entity, entity.relationships[index], &check)
+                case .aggregate(let function, let index, let slot):
+                    let relationship = entity.relationships[index]
+                    let source = model.entities[relationship.destinationIndex].attributes[slot]
+                    switch function {
+                    case .sum where attribute.type.integerRange != nil && source.type.integerRange != nil:
+                        try checkWholeSum(attribute, entity, relationship, source, &check)
+                    case .sum, .average: try checkSum(attribute, entity, relationship, source, function, &check)
+                    case .minimum, .maximum:
+                        try checkExtreme(attribute, entity, relationship, source, function, &check)
+                    }
+                case .keyPath(let path): try checkKeyPath(attribute, entity, path, &check)
+                case .arithmetic(let expression): try checkArithmetic(attribute, entity, expression, &check)
+                // When an object last changed nobody can tell from the rows.
+                case .now, nil: break
+                }
+            }
+        }
     }
 }

@@ -1,29 +1,5 @@
 // Derived values are computed again: counts, sums of whole numbers and extremes by the server, the rest row by row.
 extension PostgresVerifier {
-    func checkDerived(_ check: inout Check) throws(StoreError) {
-        for entity in model.entities {
-            for attribute in entity.ownAttributes {
-                switch attribute.derivation {
-                case .count(let index): try checkCount(attribute, entity, entity.relationships[index], &check)
-                case .aggregate(let function, let index, let slot):
-                    let relationship = entity.relationships[index]
-                    let source = model.entities[relationship.destinationIndex].attributes[slot]
-                    switch function {
-                    case .sum where attribute.type.integerRange != nil && source.type.integerRange != nil:
-                        try checkWholeSum(attribute, entity, relationship, source, &check)
-                    case .sum, .average: try checkSum(attribute, entity, relationship, source, function, &check)
-                    case .minimum, .maximum:
-                        try checkExtreme(attribute, entity, relationship, source, function, &check)
-                    }
-                case .keyPath(let path): try checkKeyPath(attribute, entity, path, &check)
-                case .arithmetic(let expression): try checkArithmetic(attribute, entity, expression, &check)
-                // When an object last changed nobody can tell from the rows.
-                case .now, nil: break
-                }
-            }
-        }
-    }
-
     /// The destinations of the row `o`: the end of a FROM clause; `d` are their rows.
     func destinations(_ relationship: Relationship) -> (from: String, condition: String) {
         let destination = model.entities[relationship.destinationIndex]
@@ -61,7 +37,7 @@ extension PostgresVerifier {
         }
     }
 
-    private func checkCount(
+    func checkCount(
         _ attribute: Attribute, _ entity: Entity, _ relationship: Relationship, _ check: inout Check
     ) throws(StoreError) {
         let links = destinations(relationship)
@@ -69,7 +45,7 @@ extension PostgresVerifier {
         try compare(attribute, entity, with: bounded(count, attribute), &check)
     }
 
-    private func checkWholeSum(
+    func checkWholeSum(
         _ attribute: Attribute, _ entity: Entity, _ relationship: Relationship, _ summed: Attribute,
         _ check: inout Check
     ) throws(StoreError) {
@@ -87,7 +63,7 @@ extension PostgresVerifier {
     }
 
     /// Adds decimals and binary fractions up: owners and destinations in the order of the owners' keys, a page at a time.
-    private func checkSum(
+    func checkSum(
         _ attribute: Attribute, _ entity: Entity, _ relationship: Relationship, _ summed: Attribute,
         _ function: AggregateFunction, _ check: inout Check
     ) throws(StoreError) {
@@ -125,7 +101,7 @@ extension PostgresVerifier {
     }
 
     /// Finds the least or greatest value of each owner by the server's order.
-    private func checkExtreme(
+    func checkExtreme(
         _ attribute: Attribute, _ entity: Entity, _ relationship: Relationship, _ source: Attribute,
         _ function: AggregateFunction, _ check: inout Check
     ) throws(StoreError) {
@@ -140,7 +116,7 @@ extension PostgresVerifier {
     }
 
     /// Follows the references of each row.
-    private func checkKeyPath(
+    func checkKeyPath(
         _ attribute: Attribute, _ entity: Entity, _ path: DerivedKeyPath, _ check: inout Check
     ) throws(StoreError) {
         var joins = ""

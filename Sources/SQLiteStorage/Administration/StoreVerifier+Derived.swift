@@ -1,30 +1,5 @@
 // Derived values are computed again: counts and sums of whole numbers in SQL, other sums row by row.
 extension StoreVerifier {
-    func checkDerived(_ check: inout VerificationReport.Check) throws(StoreError) {
-        for entity in model.entities {
-            for attribute in entity.ownAttributes {
-                switch attribute.derivation {
-                case .count(let index): try checkCount(attribute, entity, entity.relationships[index], &check)
-                case .aggregate(let function, let index, let slot):
-                    let relationship = entity.relationships[index]
-                    let source = model.entities[relationship.destinationIndex].attributes[slot]
-                    switch function {
-                    case .sum where attribute.type.integerRange != nil && source.type.integerRange != nil:
-                        try checkWholeSum(attribute, entity, relationship, source, &check)
-                    case .sum, .average: try checkSum(attribute, entity, relationship, source, function, &check)
-                    case .minimum, .maximum:
-                        try checkExtreme(attribute, entity, relationship, source, function, &check)
-                    }
-                case .keyPath(let path): try checkKeyPath(attribute, entity, path, &check)
-                case .arithmetic(let expression): try checkArithmetic(attribute, entity, expression, &check)
-                // When an object last changed nobody can tell from the rows.
-                case .now: break
-                case nil: break
-                }
-            }
-        }
-    }
-
     /// The destinations of the row `o`: the end of a FROM clause; `d` are their rows.
     func destinations(_ relationship: Relationship) -> (from: String, condition: String) {
         let destination = model.entities[relationship.destinationIndex]
@@ -44,7 +19,7 @@ extension StoreVerifier {
         "o.\(SQLText.quoted(entity.identity.columnName)), o.\(SQLText.quoted(attribute.columnName))"
     }
 
-    private func checkCount(
+    func checkCount(
         _ attribute: Attribute, _ entity: Entity, _ relationship: Relationship,
         _ check: inout VerificationReport.Check
     ) throws(StoreError) {
@@ -66,7 +41,7 @@ extension StoreVerifier {
         }
     }
 
-    private func checkWholeSum(
+    func checkWholeSum(
         _ attribute: Attribute, _ entity: Entity, _ relationship: Relationship, _ summed: Attribute,
         _ check: inout VerificationReport.Check
     ) throws(StoreError) {
@@ -97,7 +72,7 @@ extension StoreVerifier {
     }
 
     /// Adds decimals and binary fractions up: one pass over owners and destinations in the order of the owners' keys.
-    private func checkSum(
+    func checkSum(
         _ attribute: Attribute, _ entity: Entity, _ relationship: Relationship, _ summed: Attribute,
         _ function: AggregateFunction, _ check: inout VerificationReport.Check
     ) throws(StoreError) {
@@ -143,7 +118,7 @@ extension StoreVerifier {
     }
 
     /// Finds the least or greatest value of each owner by SQLite's own functions.
-    private func checkExtreme(
+    func checkExtreme(
         _ attribute: Attribute, _ entity: Entity, _ relationship: Relationship, _ source: Attribute,
         _ function: AggregateFunction, _ check: inout VerificationReport.Check
     ) throws(StoreError) {
@@ -166,7 +141,7 @@ extension StoreVerifier {
     }
 
     /// Follows the references of each row.
-    private func checkKeyPath(
+    func checkKeyPath(
         _ attribute: Attribute, _ entity: Entity, _ path: DerivedKeyPath, _ check: inout VerificationReport.Check
     ) throws(StoreError) {
         var from = "\(table(entity)) o"
@@ -197,7 +172,7 @@ extension StoreVerifier {
     }
 
     /// Computes arithmetic from the stored values of the same row.
-    private func checkArithmetic(
+    func checkArithmetic(
         _ attribute: Attribute, _ entity: Entity, _ expression: ArithmeticExpression,
         _ check: inout VerificationReport.Check
     ) throws(StoreError) {

@@ -104,9 +104,7 @@ struct StoreVerifier: StoreChecks {
     func checkRequired(_ check: inout Check) throws(StoreError) {
         for entity in model.entities where !entity.requiredSlots.isEmpty {
             check.checkedCount += try rowCount(entity)
-            // Inherited properties are checked with the entity that declares them.
-            let inherited = entity.parentIndex.map { Set(model.entities[$0].requiredSlots) } ?? []
-            let slots = entity.requiredSlots.filter { !inherited.contains($0) && $0 != entity.identitySlot }
+            let slots = ownRequiredSlots(entity)
             if slots.isEmpty { continue }
             let columns = slots.map { "\(SQLText.quoted(entity.columnNames[$0])) IS NULL" }
             try rows(

@@ -162,8 +162,8 @@ final class SharedStore: Sendable {
         }
     }
 
-    /// What is wrong after the logs were applied, or nil: the store has to equal that of one writer that applied the parts
-    /// in the order of their commits, tokens included.
+    /// Applies the logs, and returns the difference from one writer that applies the parts in the order of their commits.
+    /// Tokens count too; nil where the stores are equal.
     func problem(_ logs: [[ChangeSet]]) throws -> String? {
         let store = try open()
         defer { try? store.close() }

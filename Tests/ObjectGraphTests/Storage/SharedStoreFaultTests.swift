@@ -69,7 +69,7 @@ import Testing
         #expect(try problem(fault, fault) != nil)
     }
 
-    /// What goes wrong where `fault` is to be seen, with the faults that are planted; nil for nothing.
+    /// Returns the damage that `fault` does with the planted faults, or nil where there is none.
     private func problem(_ fault: SharingFaults, _ planted: SharingFaults) throws -> String? {
         let pair = try Pair(model, planted)
         switch fault {
