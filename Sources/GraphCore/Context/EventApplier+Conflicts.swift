@@ -44,9 +44,7 @@ extension EventApplier {
         }
         guard let key = registry.uniqueKey(values, constraint) else { return nil }
         try registry.loadHolders([key])
-        return registry.byUnique[key]?.first {
-            $0.isAlive && $0.identity != operation.identity && registry.uniqueKey($0.state.values, constraint) == key
-        }
+        return registry.holder(of: key, constraint) { $0.identity != operation.identity }
     }
 
     /// The values of an operation's object before the operation: those of the store, and defaults. Defaults fill an object

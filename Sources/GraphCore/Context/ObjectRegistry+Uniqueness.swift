@@ -23,12 +23,26 @@ extension ObjectRegistry {
             if let before, constraint.slots.allSatisfy({ before[$0] == object.state.values[$0] }) { continue }
             guard let key = uniqueKey(object.state.values, constraint) else { continue }
             if !loadedUnique.contains(key) { try loadHolders([key]) }
-            let other = byUnique[key]?.first { other in
-                other !== object && other.isAlive && uniqueKey(other.state.values, constraint) == key
-            }
+            let other = holder(of: key, constraint) { $0 !== object }
             if let other { conflicts.append(UniquenessConflict(constraint: constraint, object: object, other: other)) }
         }
         return conflicts
+    }
+
+    /// Returns a known object that has some unique values now, or nil.
+    ///
+    /// Objects stay noted under former values, and under constraints of an entity that an undone event made them.
+    func holder(
+        of key: Unique, _ constraint: UniquenessConstraint, where isWanted: (ContextObject) -> Bool
+    ) -> ContextObject? {
+        byUnique[key]?.first { object in
+            isWanted(object) && object.isAlive && isUnder(constraint, object)
+                && uniqueKey(object.state.values, constraint) == key
+        }
+    }
+
+    func isUnder(_ constraint: UniquenessConstraint, _ object: ContextObject) -> Bool {
+        object.entity.isKind(of: model.entities[constraint.entityIndex])
     }
 
     /// Returns the values that a constraint is on, or nil where one is null: nulls do not collide.

@@ -104,7 +104,8 @@ extension SaveMerge {
             guard let key = registry.uniqueKey(values, constraint) else { return nil }
             try registry.loadHolders([key])
             let holder = ((registry.byUnique[key] ?? []) + (claimed[key] ?? [])).first {
-                $0 !== own && $0.isAlive && !willBeDeleted($0) && registry.uniqueKey(expected($0), constraint) == key
+                $0 !== own && $0.isAlive && !willBeDeleted($0) && registry.isUnder(constraint, $0)
+                    && registry.uniqueKey(expected($0), constraint) == key
             }
             return holder.map { Collision(holder: $0, slots: constraint.slots) }
         }
