@@ -57,7 +57,7 @@ final class MemoryStorage: Storage {
     /// Returns the tables of the last commit.
     func tables() throws(StoreError) -> MemoryTables {
         let tables = state.withLock { $0.isClosed ? nil : $0.tables }
-        guard let tables else { throw StoreError(.unavailable, "The store is closed", remedy: "Open it again") }
+        guard let tables else { throw StoreError.closed }
         return tables
     }
 

@@ -68,7 +68,7 @@ extension PostgresStorage {
         }
     }
 
-    private func makeStore(_ connection: PostgresConnection) throws(StoreError) {
+    func makeStore(_ connection: PostgresConnection) throws(StoreError) {
         var query = PostgresStatement(
             "SELECT relname FROM pg_class WHERE relnamespace = to_regnamespace(quote_ident($1::text)) ORDER BY relname")
         query.bind(address.schema)
@@ -126,9 +126,7 @@ extension PostgresStorage {
         case .serves:
             if adopts { try connection.run(.putMetadata(StoredModel.metadata(model)), "open the store") }
         case .differs:
-            throw stored.mismatch(
-                model, path: path, migration: "Replay the topics into a new schema",
-                otherStore: "another schema in store.url")
+            throw stored.mismatch(model, path: path, otherStore: "another schema in store.url")
         }
         if adopts { try makeViews(connection, known: metadata["views"]) }
     }

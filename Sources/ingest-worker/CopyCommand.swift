@@ -5,31 +5,41 @@ import ObjectGraph
 struct CopyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "copy",
-        abstract: "Copies a store in a file into a new one in PostgreSQL, with positions, history and cursors.",
+        abstract: "Copies a store from a file into PostgreSQL, or back, with positions, history and cursors.",
         discussion: """
-            store.url names the new store. Stop the worker of the old one first. The copy is made in one transaction: it \
-            is there as a whole, or not at all.
+            store.url names the store in PostgreSQL. Stop the worker of the store that is copied. The copy is made in one \
+            transaction: it is there as a whole, or not at all.
             Example: ingest-worker copy --from data/chat.sqlite --set store.url=postgres://ingest@db/ingest?schema=chat
             """)
 
     @OptionGroup var options: SharedOptions
 
-    @Option(help: "The file of the store that is copied.")
-    var from: String
+    @Option(help: "The file of the store that is copied into a new store at store.url.")
+    var from: String?
+
+    @Option(help: "The new file that the store at store.url is copied into.")
+    var to: String?
+
+    func validate() throws {
+        if (from == nil) == (to == nil) { throw ValidationError("Give either --from or --to.") }
+    }
 
     func run() throws {
         let configuration = try options.load().configuration
         let model = try ObjectModel.load(path: configuration.model)
         var (table, rowCount) = ("", 0)
         func show() { if !table.isEmpty { Console.note("\(table): \(rowCount) rows") } }
-        try configuration.copyStore(from: from, model: model) { name, count in
+        func note(_ name: String, _ count: Int) {
             if name != table {
                 show()
                 table = name
             }
             rowCount = count
         }
+        if let to { try configuration.copyStore(to: to, model: model, progress: note) }
+        if let from { try configuration.copyStore(from: from, model: model, progress: note) }
         show()
-        Console.note("The copy is at \(configuration.storePlace). Do not write \(from) any more")
+        let place = configuration.storePlace
+        Console.note("The copy is at \(to ?? place). Do not write \(from ?? place) any more")
     }
 }

@@ -8,7 +8,8 @@ struct MigrateCommand: ParsableCommand {
         abstract: "Migrates the store to the configured model, or shows the plan.",
         discussion: """
             The store is either migrated as a whole or left as it was. Stop the worker first. A --stages file names \
-            the models to go through, each with a mapping if it needs one. \
+            the models to go through, each with a mapping if it needs one. A store in PostgreSQL is migrated in a temporary \
+            file, and replaced in one transaction. \
             Example: ingest-worker migrate --dry-run --set model=config/models/chat-2.yaml
             """)
 
@@ -26,7 +27,7 @@ struct MigrateCommand: ParsableCommand {
     @Option(help: "The model that the store was made with, for stores that do not contain it.")
     var from: String?
 
-    @Flag(help: "Keeps the copy of the old store beside it.")
+    @Flag(help: "Keeps the old store: beside the file, or in a schema of another name.")
     var keepBackup = false
 
     @Flag(help: "Also migrates back to an earlier model of the store; values that only the newer model has are lost.")
@@ -34,6 +35,9 @@ struct MigrateCommand: ParsableCommand {
 
     @Option(help: "From this number of rows on, the migration writes a new file per stage and can be resumed.")
     var copyFrom: Int64 = 5_000_000
+
+    @Option(help: "The folder of the temporary copy of a store in PostgreSQL; the system's own by default.")
+    var folder: String?
 
     @Flag(help: "Prints JSON.")
     var json = false
@@ -46,17 +50,14 @@ struct MigrateCommand: ParsableCommand {
 
     func run() throws {
         let configuration = try options.load().configuration
-        try configuration.checkIsFile(
-            to: "migrate the store", remedy: "Name a new schema in store.url, and replay the topics into it")
         let model = try ObjectModel.load(path: configuration.model)
         var migration = Migrator.Options()
         migration.sourceModel = try from.map { try ObjectModel.load(path: $0) }
         migration.keepsBackup = keepBackup
         migration.allowsOlderModel = allowOlder
         migration.copyRowThreshold = copyFrom
-        let migrator = Migrator(path: configuration.store.path, options: migration)
-        let stages = try stageList(to: model)
-        let plan = dryRun ? try migrator.plan(through: stages) : try migrator.migrate(through: stages)
+        let plan = try configuration.migrateStore(
+            through: try stageList(to: model), options: migration, isDryRun: dryRun, folder: folder)
         show(plan)
         if !plan.problems.isEmpty {
             throw CommandError(

@@ -10,62 +10,8 @@ import Testing
 
     private func run(_ arguments: [String]) throws -> Program.Result { try Program.run(arguments) }
 
-    /// The models of a small shop: the second renames, widens, adds a derived value and an ordered relationship.
-    private func models() throws -> [String] {
-        let first = """
-            model: shop
-            version: 1
-            entities:
-              Order:
-                identity: id
-                attributes:
-                  id: { type: string }
-                  note: { type: string, optional: true }
-                  total: { type: integer32, default: 0 }
-                relationships:
-                  lines: { to: Line, many: true, inverse: order, delete: cascade }
-              Line:
-                identity: id
-                attributes: { id: { type: string }, priority: { type: string, default: low }, amount: { type: integer64, default: 1 } }
-                relationships: { order: { to: Order, inverse: lines, optional: true } }
-            """
-        let second = """
-            model: shop
-            version: 2
-            entities:
-              Purchase:
-                renamedFrom: Order
-                identity: id
-                attributes:
-                  id: { type: string }
-                  remark: { type: string, default: none, renamedFrom: note }
-                  total: { type: integer64, default: 0 }
-                  linesAmount: { type: integer64, derived: lines.amount.@sum }
-                relationships:
-                  lines: { to: Line, many: true, ordered: true, inverse: order, delete: cascade }
-              Line:
-                identity: id
-                attributes: { id: { type: string }, priority: { type: string, default: low }, amount: { type: integer64, default: 1 } }
-                relationships: { order: { to: Purchase, inverse: lines, optional: true } }
-            """
-        return [
-            try workspace.write(first, to: "shop-1.yaml"), try workspace.write(second, to: "shop-2.yaml"),
-            try workspace.write(
-                second.replacingOccurrences(of: "version: 2", with: "version: 3")
-                    .replacingOccurrences(
-                        of: "priority: { type: string, default: low }", with: "priority: { type: integer16 }"),
-                to: "shop-3.yaml"),
-        ]
-    }
-
     private func store(_ model: String, lines count: Int = 6, name: String = "shop.sqlite") throws -> String {
-        var lines = (0..<max(1, count / 3)).map {
-            #"{"specversion":"1.0","type":"order.upserted","data":{"id":"o\#($0)","total":\#($0)}}"#
-        }
-        lines += (0..<count).map {
-            #"{"specversion":"1.0","type":"line.upserted","data":{"id":"l\#($0)","order":"o\#($0 / 3)","priority":"\#($0 % 2 == 0 ? "low" : "high")"}}"#
-        }
-        let file = try workspace.write(lines.joined(separator: "\n") + "\n", to: "shop.jsonl")
+        let file = try workspace.shopEvents(lines: count)
         let store = workspace.path(name)
         let result = try run(["replay", file, "--set", "model=\(model)", "--set", "store.path=\(store)"])
         try #require(result.status == 0, "\(result.errors)")
@@ -77,7 +23,7 @@ import Testing
     }
 
     @Test func `shows the plan and then migrates`() throws {
-        let models = try models()
+        let models = try workspace.shopModels()
         let store = try store(models[0])
         let before = try run(["verify", "--dump"] + settings(models[0], store)).output
         let refused = try run(["replay", workspace.path("shop.jsonl")] + settings(models[1], store))
@@ -100,7 +46,7 @@ import Testing
     }
 
     @Test func `wrong migrations are refused with place and remedy`() throws {
-        let models = try models()
+        let models = try workspace.shopModels()
         let store = try store(models[0])
         let before = try run(["verify", "--dump"] + settings(models[0], store)).output
         func expectRefusal(_ arguments: [String], _ model: String, _ status: Int32, _ texts: String...) throws {
@@ -125,7 +71,7 @@ import Testing
     }
 
     @Test func `a mapping and stages compute what cannot be inferred`() throws {
-        let models = try models()
+        let models = try workspace.shopModels()
         let priority = "{ from: priority, map: { low: 1, high: 3 } }"
         let mapping = try workspace.write("entities:\n  Line:\n    priority: \(priority)\n", to: "map.yaml")
         let stages = try workspace.write(
@@ -148,7 +94,7 @@ import Testing
     }
 
     @Test func `a newer store is refused unless going back is said`() throws {
-        let models = try models()
+        let models = try workspace.shopModels()
         let store = try store(models[0])
         #expect(try run(["migrate"] + settings(models[1], store)).status == 0)
         let refused = try run(["migrate"] + settings(models[0], store))
@@ -161,7 +107,7 @@ import Testing
     }
 
     @Test func `a store that a worker writes is refused`() throws {
-        let models = try models()
+        let models = try workspace.shopModels()
         let store = try store(models[0])
         let pipe = workspace.path("pipe")
         _ = try Foreign.run("mkfifo", [pipe])
@@ -187,7 +133,7 @@ import Testing
     /// Killed at ever later moments, it leaves the old store or the new one, and in the end it goes through.
     @Test(arguments: [[], ["--copy-from", "0"]], [false, true])
     func `killed again and again the store is old or new`(_ arguments: [String], hasStages: Bool) throws {
-        let models = try models()
+        let models = try workspace.shopModels()
         let store = try store(models[0], lines: 9_000)
         var arguments = arguments
         if hasStages {
@@ -230,7 +176,7 @@ import Testing
     /// A process that may write no further file than a few blocks is one whose disk is full.
     @Test(arguments: [[], ["--copy-from", "0"]])
     func `a disk without room leaves the old store`(_ arguments: [String]) throws {
-        let models = try models()
+        let models = try workspace.shopModels()
         let store = try store(models[0], lines: 3_000)
         let before = try run(["verify", "--dump"] + settings(models[0], store)).output
         let command = (["migrate"] + arguments + settings(models[1], store)).map { "'\($0)'" }.joined(separator: " ")
@@ -244,7 +190,7 @@ import Testing
     }
 
     @Test func `compares models`() throws {
-        let models = try models()
+        let models = try workspace.shopModels()
         let same = try run(["model", "diff", models[0], models[0]])
         #expect(same.status == 0 && same.output == "no difference\n")
         let other = try run(["model", "diff", models[0], models[1]])

@@ -84,6 +84,9 @@ public struct StoreError: CodedError, Equatable {
         self.message = message
         self.remedy = remedy
     }
+
+    /// The store was closed before.
+    package static let closed = StoreError(.unavailable, "The store is closed", remedy: "Open it again")
 }
 
 extension StoreError {

@@ -71,16 +71,12 @@ package struct StoredModel {
 
     /// Refuses another model with words that say what to do.
     ///
-    /// - Parameters:
-    ///   - migration: how the store gets the model, as the beginning of a list of remedies.
-    ///   - otherStore: the setting that names another store.
-    package func mismatch(
-        _ model: ObjectModel, path: String, migration: String, otherStore: String
-    ) -> StoreError {
+    /// - Parameter otherStore: the setting that names another store.
+    package func mismatch(_ model: ObjectModel, path: String, otherStore: String) -> StoreError {
         let remedy =
             isNewer(than: model)
             ? "The store's model is newer: use that one, or \(otherStore); the store is unharmed"
-            : "\(migration), use the model it was made with, or \(otherStore); "
+            : "Run 'ingest-worker migrate' with the new model, use the model it was made with, or \(otherStore); "
                 + "the store is unharmed"
         return StoreError(
             .modelMismatch,

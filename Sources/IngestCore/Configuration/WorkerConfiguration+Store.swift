@@ -62,31 +62,6 @@ extension WorkerConfiguration {
         }
     }
 
-    /// Copies the store in a file into the configured store, which is in PostgreSQL and new.
-    ///
-    /// The file's lease is held meanwhile, so no worker writes it.
-    ///
-    /// - Parameters:
-    ///   - path: the file.
-    ///   - progress: takes the name of a table and the number of its rows that are copied.
-    /// - Throws: `StoreError`.
-    package func copyStore(
-        from path: String, model: ObjectModel, progress: @escaping (_ table: String, _ rowCount: Int) -> Void
-    ) throws {
-        guard case .postgres(let url) = storeKind else {
-            throw StoreError(
-                .unavailable, "Could not copy the store: the configured one is a file",
-                remedy: "Name a PostgreSQL database in store.url, or copy the file itself with VACUUM INTO")
-        }
-        guard FileManager.default.fileExists(atPath: path) else {
-            throw StoreError(.unavailable, "There is no store at \(path)", remedy: "Name the file of a store")
-        }
-        let source = try Store.open(path: path, model: model, options: storeOptions)
-        let writer = try WriterContext(store: source, options: writerOptions)
-        defer { try? writer.close() }
-        try source.read { try Store.copyToPostgres($0, url: url, options: postgresOptions, progress: progress) }
-    }
-
     /// The names of the rights that ``grant(_:to:model:)`` gives.
     package static var namesOfRights: [String] { PostgresRights.allCases.map(\.rawValue) }
 
@@ -134,7 +109,7 @@ extension WorkerConfiguration {
         Store.isPostgres(url: url) ? nil : "is no URL of a PostgreSQL database"
     }
 
-    private var postgresOptions: PostgresOptions {
+    var postgresOptions: PostgresOptions {
         var options = PostgresOptions()
         options.lockTimeoutMilliseconds = store.busyTimeoutMilliseconds
         options.writers = store.writers == .many ? .many : .one

@@ -7,13 +7,6 @@ struct PostgresCopy {
 
     /// So many rows go out with one statement.
     private static let batchSize = 2000
-    /// The keys of `_metadata` that a new store has of its own.
-    private static let ownKeys: Set = ["formatVersion", "views"]
-
-    private struct Table {
-        let name: String
-        let columns: [(name: String, kind: ColumnKind)]
-    }
 
     init(
         _ connection: PostgresConnection, _ model: ObjectModel, _ source: any CopySource,
@@ -27,73 +20,13 @@ struct PostgresCopy {
 
     func run() throws {
         try copyMetadata()
-        for table in model.rootEntities.map(table) + model.joinTables.map(table) + Self.ownTables { try copy(table) }
+        for table in StoreTable.all(model) { try copy(table) }
         try setNumbers()
     }
 
-    // MARK: Tables
-
-    private func table(_ root: Entity) -> Table {
-        let kinds = PostgresSchema.kinds(of: root, model)
-        let head: [(String, ColumnKind)] = [("pk", .bigint), ("_placeholder", .boolean)]
-        let own: [(String, ColumnKind)] = root.sharesTable ? [("_entity", .text)] : []
-        return Table(name: root.tableName, columns: head + own + zip(root.columnNames, kinds))
-    }
-
-    private func table(_ join: JoinTable) -> Table {
-        Table(
-            name: join.name, columns: (["owner", "destination"] + join.positionColumns).map { ($0, .bigint) })
-    }
-
-    private static let ownTables = [
-        Table(name: "_sequence", columns: [("entity", .text), ("next", .bigint)]),
-        Table(
-            name: "_history_transaction",
-            columns: [
-                ("token", .bigint), ("time", .bigint), ("author", .text), ("context", .text), ("source", .text),
-                ("firstChange", .bigint), ("changeCount", .bigint),
-            ]),
-        Table(
-            name: "_history_change",
-            columns: [
-                ("id", .bigint), ("token", .bigint), ("entity", .text), ("object", .bigint), ("identity", .anyValue),
-                ("change", .smallint), ("properties", .text), ("tombstone", .text),
-            ]),
-        Table(
-            name: "_history_range",
-            columns: [
-                ("id", .bigint), ("count", .bigint), ("token", .bigint), ("entity", .text), ("first", .bigint),
-                ("last", .bigint), ("objects", .text), ("change", .smallint), ("properties", .text),
-            ]),
-        Table(
-            name: "_position",
-            columns: [("topic", .text), ("partition", .integer), ("nextOffset", .bigint), ("detail", .text)]),
-        Table(
-            name: "_dead_letter",
-            columns: [
-                ("id", .bigint), ("time", .bigint), ("topic", .text), ("partition", .integer), ("offset", .bigint),
-                ("line", .bigint), ("stage", .text), ("code", .text), ("reason", .text), ("key", .bytea),
-                ("value", .bytea), ("valueBytes", .bigint), ("headers", .text), ("attempts", .bigint),
-            ]),
-        Table(
-            name: "_tombstone",
-            columns: [
-                ("entity", .text), ("identity", .anyValue), ("version", .anyValue), ("time", .bigint),
-                ("token", .bigint), ("saved", .bigint),
-            ]),
-        Table(name: "_cursor", columns: [("name", .text), ("token", .bigint), ("time", .bigint)]),
-        Table(
-            name: "_conflict",
-            columns: [
-                ("id", .bigint), ("token", .bigint), ("time", .bigint), ("kind", .text), ("entity", .text),
-                ("identity", .anyValue), ("property", .text), ("local", .text), ("stored", .text), ("policy", .text),
-                ("decision", .text), ("source", .text),
-            ]),
-    ]
-
     // MARK: Rows
 
-    private func copy(_ table: Table) throws {
+    private func copy(_ table: StoreTable) throws {
         var batch: [[Value]] = []
         var count = 0
         progress(table.name, 0)
@@ -104,15 +37,15 @@ struct PostgresCopy {
             batch.removeAll(keepingCapacity: true)
             progress(table.name, count)
         }
-        try source.rows(of: table.name, table.columns.map(\.name)) { row in
+        try source.rows(of: table) { row in
             batch.append(row)
             if batch.count >= Self.batchSize { try flush() }
         }
         try flush()
     }
 
-    private func insertion(of rows: [[Value]], _ table: Table) throws(StoreError) -> PostgresStatement {
-        let columns = table.columns
+    private func insertion(of rows: [[Value]], _ table: StoreTable) throws(StoreError) -> PostgresStatement {
+        let columns = table.kinds(model)
         let names = columns.map { PostgresText.quoted($0.name) }.joined(separator: ", ")
         let values = columns.enumerated().map { $1.kind.stored("r.c\($0)") }.joined(separator: ", ")
         let lists = columns.enumerated().map { $1.kind.list($0 + 1) }.joined(separator: ", ")
@@ -138,8 +71,8 @@ struct PostgresCopy {
     /// Copies all that the store says of itself. Its identity stays: tokens and cursors of readers go on.
     private func copyMetadata() throws {
         var values: [(key: String, value: String)] = []
-        try source.rows(of: "_metadata", ["key", "value"]) { row in
-            guard let key = row[0].text, let value = row[1].text, !Self.ownKeys.contains(key) else { return }
+        try source.rows(of: .metadata) { row in
+            guard let key = row[0].text, let value = row[1].text, !StoreTable.ownKeys.contains(key) else { return }
             values.append((key, value))
         }
         try connection.run(.putMetadata(values), "copy the store")
@@ -156,10 +89,27 @@ struct PostgresCopy {
             (SELECT max(value::int8) FROM _metadata WHERE key = 'purgedToken')), \
             "deadLetter" = \(last("_dead_letter", "id"))2::int8), conflict = \(last("_conflict", "id"))3::int8)
             """)
-        for table in ["_history_transaction", "_dead_letter", "_conflict"] {
+        for table in StoreTable.numbered {
             statement.bind(try source.lastNumber(of: table))
         }
         try connection.run(statement, "copy the store")
+    }
+}
+
+extension StoreTable {
+    /// The columns with their types in PostgreSQL.
+    func kinds(_ model: ObjectModel) -> [(name: String, kind: ColumnKind)] {
+        let slots = root.map { PostgresSchema.kinds(of: $0, model) } ?? []
+        return columns.map { column in
+            switch column.form {
+            case .integer: (column.name, .bigint)
+            case .text: (column.name, .text)
+            case .bytes: (column.name, .bytea)
+            case .flag: (column.name, .boolean)
+            case .anyValue: (column.name, .anyValue)
+            case .slot(let slot): (column.name, slots[slot])
+            }
+        }
     }
 }
 

@@ -46,6 +46,4 @@ extension StoreError {
             .disconnected, "Could not \(action): the connection to the server was lost",
             remedy: "Read on from the store's positions; the next transaction connects again")
     }
-
-    static let closed = StoreError(.unavailable, "The store is closed", remedy: "Open it again")
 }

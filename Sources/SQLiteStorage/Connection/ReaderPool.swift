@@ -39,7 +39,7 @@ final class ReaderPool: Sendable {
         let reader = try take()
         defer { giveBack(reader) }
         return try reader.queue.unsafeRead { database in
-            guard let connection = database.sqliteConnection else { throw Self.closed }
+            guard let connection = database.sqliteConnection else { throw StoreError.closed }
             let statements = reader.caches.statements
             try Self.run("BEGIN", connection, statements)
             do {
@@ -62,11 +62,9 @@ final class ReaderPool: Sendable {
         try statement.run()
     }
 
-    private static let closed = StoreError(.unavailable, "The store is closed", remedy: "Open it again")
-
     private func take() throws -> Reader {
         let idle = try state.withLock { state in
-            if state.isClosed { throw Self.closed }
+            if state.isClosed { throw StoreError.closed }
             return state.idle.popLast()
         }
         return try idle ?? Reader(open())

@@ -153,9 +153,7 @@ extension SQLiteStorage {
         case .same: break
         case .serves: if !database.configuration.readonly { try StoredModel.record(model, in: database) }
         case .differs:
-            throw stored.mismatch(
-                model, path: path, migration: "Run 'ingest-worker migrate' with the new model",
-                otherStore: "another store.path")
+            throw stored.mismatch(model, path: path, otherStore: "another store.path")
         }
         return format
     }

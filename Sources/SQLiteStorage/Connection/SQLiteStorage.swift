@@ -37,7 +37,7 @@ final class SQLiteStorage: Storage {
     func onWriter<Result>(_ body: (OpaquePointer) throws -> Result) throws -> Result {
         try database.unsafeReentrantWrite { database in
             guard let connection = database.sqliteConnection else {
-                throw StoreError(.unavailable, "The store is closed", remedy: "Open it again")
+                throw StoreError.closed
             }
             return try body(connection)
         }

@@ -147,7 +147,7 @@ struct MigrationFile {
         _ database: Database, _ model: ObjectModel, _ body: (WriterConnection) throws -> Result
     ) throws -> Result {
         guard let connection = database.sqliteConnection else {
-            throw StoreError(.unavailable, "The store is closed", remedy: "Open it again")
+            throw StoreError.closed
         }
         let store = WriterConnection(connection, model: model)
         defer { store.releaseStatements() }

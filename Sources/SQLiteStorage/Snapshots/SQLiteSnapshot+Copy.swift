@@ -1,8 +1,8 @@
 extension SQLiteSnapshot: CopySource {
-    func rows(of table: String, _ columns: [String], each: ([Value]) throws -> Void) throws {
-        let names = columns.map(SQLText.quoted).joined(separator: ", ")
-        try step("SELECT \(names) FROM \(SQLText.quoted(table))", []) { row in
-            try each(columns.indices.map { row.value($0) })
+    func rows(of table: StoreTable, each: ([Value]) throws -> Void) throws {
+        let names = table.columns.map { SQLText.quoted($0.name) }.joined(separator: ", ")
+        try step("SELECT \(names) FROM \(SQLText.quoted(table.name))", []) { row in
+            try each(table.columns.indices.map { row.value($0) })
             return true
         }
     }

@@ -17,7 +17,7 @@ struct SQLiteSnapshot: SnapshotSession {
 
     func connection() throws(StoreError) -> OpaquePointer {
         guard let connection = database.sqliteConnection else {
-            throw StoreError(.unavailable, "The store is closed", remedy: "Open it again")
+            throw StoreError.closed
         }
         return connection
     }

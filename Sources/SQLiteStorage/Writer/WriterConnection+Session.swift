@@ -5,7 +5,7 @@ extension WriterConnection: WriterSession {
 
     func access<Result>(_ body: () throws -> Result) throws -> Result {
         guard let storage else {
-            throw StoreError(.unavailable, "The store is closed", remedy: "Open it again")
+            throw StoreError.closed
         }
         return try storage.onWriter { _ in try body() }
     }

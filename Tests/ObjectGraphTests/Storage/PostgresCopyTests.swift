@@ -75,6 +75,70 @@ import Testing
         }
     }
 
+    @Test func `a copy back into a file is the store that it came from`() throws {
+        try Seeds.forEach(runs: 6) { seed in
+            var random = RandomRequests(seed: seed)
+            let model = try ObjectModel.parse(RandomPredicates.model)
+            let graph = random.predicates.graph()
+            let fixture = try ReadingFixture(model: model, RandomPredicates.events(graph, model))
+            let schema = server.newSchema()
+            try fixture.store.read { try Store.copyToPostgres($0, url: server.url, schema: schema) }
+            let there = try Store.postgres(url: server.url, schema: schema, model: model)
+            let folder = try TemporaryFolder()
+            let path = folder.path("back.sqlite")
+            try there.read { try Store.copyToFile($0, path: path) }
+            let back = try Store.open(path: path, model: model)
+            try expectEqual(there, back)
+            #expect(try back.tables().lines(model) == fixture.store.tables().lines(model))
+        }
+    }
+
+    @Test func `a replaced store keeps the rights of roles and fences its writer`() throws {
+        let fixture = try StoreVerifierTests.workOrders()
+        let there = try copy(fixture.store)
+        let roles = (0..<3).map { "\(schema)_role\($0)" }
+        for role in roles { _ = try server.query("CREATE ROLE \(role)") }
+        try Store.grantInPostgres(.reader, to: roles[0], url: server.url, schema: schema, model: there.model)
+        try Store.grantInPostgres(.writer, to: roles[1], url: server.url, schema: schema, model: there.model)
+        _ = try server.query("GRANT USAGE ON SCHEMA \(schema) TO \(roles[2])")
+        _ = try server.query("GRANT SELECT ON \(schema).\"Asset\" TO \(roles[2])")
+        func may(_ role: Int, _ sql: String) -> Bool {
+            (try? server.query("SET search_path TO \(schema); SET ROLE \(roles[role]); \(sql)")) != nil
+        }
+        let rights = [
+            "SELECT * FROM \"Asset\"", "SELECT * FROM \"WorkOrder\"", "SELECT code FROM _dead_letter",
+            "SELECT value FROM _dead_letter", "UPDATE \"Asset\" SET pk = pk", "SELECT * FROM _history",
+        ]
+        let before = roles.indices.map { role in rights.map { may(role, $0) } }
+        #expect(before[0] == [true, true, true, false, false, true] && before[2].filter { $0 }.count == 1)
+
+        let writer = try WriterContext(store: there)
+        func replace() throws {
+            _ = try Store.replaceInPostgres(url: server.url, schema: schema) { _, replace in
+                try fixture.store.read { try replace($0) }
+            }
+        }
+        do {
+            try replace()
+            Issue.record("the store of a writer was replaced")
+        } catch let error as StoreError {
+            #expect(error.code == .leased, "\(error)")
+        }
+        // A claim that has run out, of a writer that does not know it yet.
+        _ = try server.query("UPDATE \(schema)._lease SET expires = 0")
+        try replace()
+        do {
+            _ = try writer.apply(
+                WriterContext.Chunk(events: [ReadingFixture.upsert(there.model, "Asset", "late", [:])]))
+            try writer.commit()
+            Issue.record("the writer of a replaced store went on")
+        } catch {
+            #expect(error.code == .fenced, "\(error)")
+        }
+        #expect(roles.indices.map { role in rights.map { may(role, $0) } } == before)
+        try expectEqual(try Store.postgres(url: server.url, schema: schema, model: there.model), fixture.store)
+    }
+
     @Test func `a copy that fails leaves nothing`() throws {
         let fixture = try StoreVerifierTests.workOrders()
         try fixture.damage("UPDATE Asset SET name = 'a' || char(0) || 'b'")

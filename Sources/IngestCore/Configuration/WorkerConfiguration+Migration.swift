@@ -1,0 +1,103 @@
+import Foundation
+import ObjectGraph
+import PostgresStorage
+
+/// How the configured store is migrated, and copied from one storage into the other.
+extension WorkerConfiguration {
+    /// Copies the store in a file into the configured store, which is in PostgreSQL and new.
+    ///
+    /// The file's lease is held meanwhile, so no worker writes it.
+    ///
+    /// - Parameters:
+    ///   - path: the file.
+    ///   - progress: takes the name of a table and the number of its rows that are copied.
+    /// - Throws: `StoreError`.
+    package func copyStore(
+        from path: String, model: ObjectModel, progress: @escaping (_ table: String, _ rowCount: Int) -> Void
+    ) throws {
+        let url = try urlForCopy()
+        guard FileManager.default.fileExists(atPath: path) else {
+            throw StoreError(.unavailable, "There is no store at \(path)", remedy: "Name the file of a store")
+        }
+        let source = try Store.open(path: path, model: model, options: storeOptions)
+        let writer = try WriterContext(store: source, options: writerOptions)
+        defer { try? writer.close() }
+        try source.read { try Store.copyToPostgres($0, url: url, options: postgresOptions, progress: progress) }
+    }
+
+    /// Copies the configured store, which is in PostgreSQL, into a new file. No worker writes it meanwhile.
+    ///
+    /// - Parameters: as of ``copyStore(from:model:progress:)``.
+    /// - Throws: `StoreError` with code `store.leased` while a worker has the store.
+    package func copyStore(
+        to path: String, model: ObjectModel, progress: @escaping (_ table: String, _ rowCount: Int) -> Void
+    ) throws {
+        _ = try Store.replaceInPostgres(url: try urlForCopy(), options: postgresOptions, sourceModel: model) {
+            store, _ in
+            try Store.copyToFile(store, path: path, progress: progress)
+        }
+    }
+
+    private func urlForCopy() throws(StoreError) -> String {
+        if case .postgres(let url) = storeKind { return url }
+        throw StoreError(
+            .unavailable, "Could not copy the store: the configured one is a file",
+            remedy: "Name a PostgreSQL database in store.url, or copy the file itself with VACUUM INTO")
+    }
+
+    // MARK: Migration
+
+    /// Migrates the configured store, or plans it.
+    ///
+    /// A store in PostgreSQL is copied into a temporary file, migrated there, and put in the place of the old one in one
+    /// transaction.
+    ///
+    /// - Parameters:
+    ///   - isDryRun: whether nothing is changed.
+    ///   - folder: where the temporary file stands; nil is the system's folder for them.
+    /// - Throws: `StoreError`, `MigrationError`, `ModelError`.
+    package func migrateStore(
+        through stages: [MigrationStage], options: Migrator.Options, isDryRun: Bool, folder: String?
+    ) throws -> MigrationPlan {
+        func migrate(_ path: String, _ options: Migrator.Options) throws -> MigrationPlan {
+            let migrator = Migrator(path: path, options: options)
+            return isDryRun ? try migrator.plan(through: stages) : try migrator.migrate(through: stages)
+        }
+        guard case .postgres(let url) = storeKind else { return try migrate(store.path, options) }
+        let work = try Self.makeFolder(in: folder)
+        defer { try? FileManager.default.removeItem(at: work) }
+        let file = work.appendingPathComponent("store.sqlite").path
+        var plan = MigrationPlan?.none
+        let backup = try Store.replaceInPostgres(
+            url: url, options: postgresOptions, sourceModel: options.sourceModel, keepsOld: options.keepsBackup
+        ) { old, replace in
+            try Store.copyToFile(old, path: file)
+            var own = options
+            own.keepsBackup = false
+            let made = try migrate(file, own)
+            plan = made
+            guard !isDryRun, made.method != .none, let model = stages.last?.target else { return }
+            let migrated = try Store.openForReading(path: file, model: model, options: storeOptions)
+            defer { try? migrated.close() }
+            try migrated.read { try replace($0) }
+        }
+        guard var plan else { throw StoreError.closed }
+        plan.backup = backup.map { "the schema \($0)" }
+        return plan
+    }
+
+    /// Makes a folder that only its owner reads.
+    private static func makeFolder(in folder: String?) throws(StoreError) -> URL {
+        let parent = folder.map { URL(fileURLWithPath: $0) } ?? FileManager.default.temporaryDirectory
+        let made = parent.appendingPathComponent("ingest-migration-\(UUID().uuidString)")
+        do {
+            try FileManager.default.createDirectory(
+                at: made, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+        } catch {
+            throw StoreError(
+                .unavailable, "Could not make a folder in \(parent.path)",
+                remedy: "Name a folder that exists and may be written with --folder")
+        }
+        return made
+    }
+}

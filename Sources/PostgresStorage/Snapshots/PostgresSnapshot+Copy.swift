@@ -1,0 +1,23 @@
+extension PostgresSnapshot: CopySource {
+    /// So many rows come with one round trip.
+    private static let batchSize = 2000
+
+    func rows(of table: StoreTable, each: ([Value]) throws -> Void) throws {
+        let columns = table.kinds(model)
+        let list = columns.map { $0.kind.selected(PostgresText.quoted($0.name)) }.joined(separator: ", ")
+        let cursor = "DECLARE copied NO SCROLL CURSOR FOR SELECT \(list) FROM \(PostgresText.quoted(table.name))"
+        _ = try run(PostgresStatement(cursor))
+        while true {
+            let batch = try run(PostgresStatement("FETCH \(Self.batchSize) FROM copied"))
+            for row in batch.rows { try each(columns.indices.map { row.value($0, columns[$0].kind) }) }
+            if batch.count < Self.batchSize { break }
+        }
+        _ = try run(PostgresStatement("CLOSE copied"))
+    }
+
+    func lastNumber(of table: String) throws -> Int64 {
+        let column = ["_history_transaction": "token", "_dead_letter": "\"deadLetter\"", "_conflict": "conflict"][table]
+        guard let column else { return 0 }
+        return try run(PostgresStatement("SELECT \(column) FROM _token")).first?.integer(0) ?? 0
+    }
+}

@@ -1,0 +1,128 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `migrate` and `copy --to` on a store in a PostgreSQL server: the same contents as on a file, whole or not at all.
+@Suite(.serialized) struct PostgresMigrateTests {
+    private let server: PostgresServer
+    private let workspace: Workspace
+    private let schema: String
+
+    init() throws {
+        server = try PostgresServer.shared.get()
+        workspace = try Workspace()
+        schema = server.newSchema()
+    }
+
+    private func there(_ model: String) -> [String] {
+        ["--set", "model=\(model)", "--set", "store.url=\(server.url)&schema=\(schema)"]
+    }
+
+    private func here(_ model: String, _ name: String = "shop.sqlite") -> [String] {
+        ["--set", "model=\(model)", "--set", "store.path=\(workspace.path(name))"]
+    }
+
+    /// The whole dump of a store, positions and all; it has to be sound.
+    private func dump(_ arguments: [String]) throws -> String {
+        let verified = try Program.run(["verify"] + arguments)
+        #expect(verified.status == 0, "\(verified.output)\(verified.errors)")
+        let result = try Program.run(["verify", "--dump"] + arguments)
+        try #require(result.status == 0 && result.output.count > 500, "\(result.errors)")
+        return result.output
+    }
+
+    private func run(_ arguments: [String], status: Int32 = 0) throws -> Program.Result {
+        let result = try Program.run(arguments)
+        #expect(result.status == status, "\(arguments): \(result.output)\(result.errors)")
+        return result
+    }
+
+    private func schemas() throws -> String {
+        try server.query("SELECT string_agg(nspname, ' ') FROM pg_namespace WHERE nspname LIKE '\(schema)%'")
+    }
+
+    @Test func `a store migrates as a file does and goes on`() throws {
+        let models = try workspace.shopModels()
+        let events = try workspace.shopEvents(lines: 600)
+        for store in [here(models[0]), there(models[0])] { _ = try run(["replay", events] + store) }
+        let before = try dump(there(models[0]))
+        #expect(try before == dump(here(models[0])))
+        let refused = try run(["replay", events] + there(models[1]), status: 78)
+        #expect(refused.errors.contains("ingest-worker migrate"), "\(refused.errors)")
+        let plan = try run(["migrate", "--dry-run"] + there(models[1]))
+        #expect(plan.output.hasPrefix("shop 1 → shop 2: 800 rows, inPlace\n"), "\(plan.output)")
+        #expect(try dump(there(models[0])) == before)
+        for store in [here(models[1]), there(models[1])] { _ = try run(["migrate"] + store) }
+        #expect(try dump(there(models[1])) == dump(here(models[1])))
+        #expect(try schemas() == schema)
+        #expect(try run(["migrate"] + there(models[1])).output.contains("none"))
+        let again = ["replay", "--restart", "--allow-dead-letters", events]
+        for store in [here(models[1]), there(models[1])] { _ = try run(again + store) }
+        #expect(try dump(there(models[1])) == dump(here(models[1])))
+    }
+
+    @Test func `a migration that cannot succeed leaves the store as it was`() throws {
+        let models = try workspace.shopModels()
+        _ = try run(["replay", try workspace.shopEvents(lines: 6)] + there(models[0]))
+        let before = try dump(there(models[0]))
+        let refused = try run(["migrate"] + there(models[2]), status: 65)
+        #expect(refused.errors.contains("Line.priority cannot hold"), "\(refused.errors)")
+        let folder = try run(["migrate", "--folder", workspace.path("none")] + there(models[1]), status: 69)
+        #expect(folder.errors.contains("--folder"), "\(folder.errors)")
+        _ = try server.query("CREATE VIEW \(schema)_lines AS SELECT id FROM \(schema).\"Line\"")
+        let rested = try run(["migrate"] + there(models[1]), status: 69)
+        #expect(rested.errors.contains("--keep-backup"), "\(rested.errors)")
+        #expect(try dump(there(models[0])) == before)
+        let kept = try run(["migrate", "--keep-backup"] + there(models[1]))
+        #expect(kept.errors.contains("The old store is the schema \(schema)_backup_"), "\(kept.errors)")
+        #expect(try server.query("SELECT count(*) FROM \(schema)_lines") == "6")
+        let names = try schemas().split(separator: " ")
+        #expect(names.count == 2)
+    }
+
+    @Test func `killed again and again a migration has happened as a whole or not at all`() throws {
+        let models = try workspace.shopModels()
+        let events = try workspace.shopEvents(lines: 9_000)
+        for store in [here(models[0]), there(models[0])] { _ = try run(["replay", events] + store) }
+        let before = try dump(there(models[0]))
+        var kills = 0
+        for moment in ["copied", "INSERT", "DROP"] {
+            let migration = try Program(["migrate"] + there(models[1]))
+            let isThere = """
+                SELECT count(*) FROM pg_stat_activity WHERE application_name = 'ingest' AND query LIKE '%\(moment)%'
+                """
+            try wait(for: moment, everyMilliseconds: 1) {
+                (try? server.query(isThere)) != "0" || !migration.isRunning
+            }
+            if migration.isRunning { kills += 1 }
+            try migration.crash()
+            let isOver = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'ingest'"
+            try wait(for: "the end of its connection") { (try? server.query(isOver)) == "0" }
+            if try Program.run(["verify"] + there(models[1])).status == 0 { break }
+            #expect(try dump(there(models[0])) == before)
+        }
+        #expect(kills > 0)
+        _ = try run(["migrate"] + here(models[1]))
+        _ = try run(["migrate"] + there(models[1]))
+        #expect(try dump(there(models[1])) == dump(here(models[1])))
+    }
+
+    @Test func `a store that goes back into a file goes on there`() throws {
+        let file = workspace.path("events.jsonl")
+        try Foreign.generateEvents(3_000, seed: 41, to: file)
+        let url = ["--set", "store.url=\(server.url)&schema=\(schema)"]
+        _ = try run(["replay", file] + url)
+        let path = workspace.path("back.sqlite")
+        let copied = try run(["copy", "--to", path] + url)
+        #expect(copied.errors.contains("_history_change: ") && copied.errors.contains("The copy is at \(path)"))
+        let back = ["--set", "store.path=\(path)"]
+        #expect(try dump(back) == dump(url))
+        let more = workspace.path("more.jsonl")
+        try Foreign.generateEvents(3_500, seed: 42, to: more)
+        for store in [back, url] { _ = try run(["replay", more] + store) }
+        #expect(try dump(back) == dump(url))
+        let again = try run(["copy", "--to", path] + url, status: 69)
+        #expect(again.errors.contains("There is a file at"), "\(again.errors)")
+        _ = try run(["copy", "--to", path, "--from", path] + url, status: 64)
+    }
+}
