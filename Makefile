@@ -7,6 +7,7 @@ VENV := $(CURDIR)/.venv
 LIBRARIES := libsqlite3-dev librdkafka-dev libsimdjson-dev zlib1g-dev libpq-dev pkg-config
 TEST_TOOLS := kcat sqlite3 python3-venv stunnel4 openssl postgresql
 PROFILER := valgrind
+PACKAGE_TOOLS := debhelper lintian chrpath
 CONSOLE_TOOLS := playwright==1.65.2 axe-playwright-python==0.1.8
 MANUAL_TOOLS := groff zsh fish
 MANIFEST_TOOLS := kubernetes-validate==1.37.0
@@ -24,7 +25,7 @@ if [ -n "$$missing" ]; then \
 fi
 endef
 
-.PHONY: help demo build test console-test manual alerts manifests faults public-data sanitize instructions bench lint format docs libraries \
+.PHONY: help demo build test console-test manual package package-test alerts manifests faults public-data sanitize instructions bench lint format docs libraries \
   kubectl test-tools profiler brokers clean
 
 help: ## Shows this.
@@ -52,6 +53,16 @@ manual: libraries ## Writes manual pages and completions into .build/manual, and
 	swift build --product ingest-worker
 	deploy/manual-pages $$(swift build --show-bin-path)/ingest-worker --check
 	deploy/manual-pages $$(swift build --show-bin-path)/ingest-worker .build/manual
+
+package: build ## Builds a package for Debian and an archive into .build/package.
+	$(call install,$(PACKAGE_TOOLS))
+	rm -rf .build/package
+	deploy/package $$(swift build -c release --static-swift-stdlib --show-bin-path)/ingest-worker .build/package
+	lintian --fail-on error .build/package/*.deb
+
+package-test: package ## Installs, upgrades and removes the package in a fresh Debian; needs root.
+	$(call install,debootstrap)
+	Tests/Package/run .build/package
 
 alerts: ## Checks the alerts of Prometheus, and lets each fault raise its alert.
 	$(call install,prometheus)

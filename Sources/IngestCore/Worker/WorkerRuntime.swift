@@ -142,6 +142,7 @@ package final class WorkerRuntime: Sendable {
     private func services(_ signals: [UnixSignal], _ control: ControlServer?) -> ServiceGroup {
         var services: [any Service] = []
         if configuration.http.enabled { services += [httpServer(), sampler] }
+        if let notifier { services.append(notifier) }
         if let control {
             services.append(BlockingService(name: "control", body: control.run, stop: control.requestStop))
         }
@@ -160,6 +161,16 @@ package final class WorkerRuntime: Sendable {
             services: services.map { .init(service: $0) }, gracefulShutdownSignals: signals, logger: logger)
         group.maximumGracefulShutdownDuration = .seconds(configuration.shutdown.drainSeconds)
         return ServiceGroup(configuration: group)
+    }
+
+    /// Tells the service manager how the worker is, or nil where none asks.
+    private var notifier: ServiceNotifier? {
+        ServiceNotifier(environment: ProcessInfo.processInfo.environment) { [health] in
+            health.liveness().allSatisfy(\.isOK)
+        } status: { [health, metrics, sampler] in
+            let figures = WorkerVerdict.Figures(recordsPerSecond: sampler.recordsPerSecond, lag: metrics.lag)
+            return WorkerVerdict(health.readiness(), figures).sentence
+        }
     }
 
     /// Listens beside the store for requests to its writer. A store that is not in its place gets no requests. Without

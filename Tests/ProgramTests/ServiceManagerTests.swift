@@ -1,0 +1,59 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The worker under a service manager that listens as systemd does.
+@Suite struct ServiceManagerTests {
+    @Test(arguments: [false, true])
+    func `a worker says when it runs, how it is, that it lives and that it ends`(_ isAbstract: Bool) throws {
+        let workspace = try Workspace()
+        let name = isAbstract ? "@ingest-test-\(UUID().uuidString)" : workspace.path("notify")
+        let manager = try Manager(name)
+        let program = try Program(
+            [
+                "run", "--set", "store.path=\(workspace.path("store.sqlite"))", "--set", "topics=events", "--set",
+                "kafka.bootstrap.servers=127.0.0.1:1", "--set", "http.port=0", "--set", "notifications.topic=null",
+            ], environment: ["NOTIFY_SOCKET": name, "WATCHDOG_USEC": "400000"])
+        try program.wait(for: "signs of life") { manager.heard("WATCHDOG=1") > 3 }
+        // Without a broker the worker runs and waits for it: the manager must not start it again.
+        #expect(manager.lines.first == "READY=1" && manager.heard("READY=1") == 1)
+        #expect(manager.lines.contains { $0.hasPrefix("STATUS=") && $0.count > 20 }, "\(manager.lines)")
+        #expect(manager.heard("STOPPING=1") == 0)
+        program.send(SIGTERM)
+        #expect(try program.wait().status == 0)
+        #expect(manager.heard("STOPPING=1") == 1)
+    }
+
+    /// The manager's end of the socket.
+    private final class Manager {
+        private let descriptor: Int32
+        private var heard: [String] = []
+
+        init(_ name: String) throws {
+            descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
+            var address = sockaddr_un()
+            address.sun_family = sa_family_t(AF_UNIX)
+            let path = name.hasPrefix("@") ? [0] + Array(name.utf8.dropFirst()) : Array(name.utf8)
+            withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path) }
+            let length = socklen_t(MemoryLayout<sa_family_t>.size + path.count)
+            let code = withUnsafePointer(to: &address) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(descriptor, $0, length) }
+            }
+            try #require(code == 0, "\(String(cString: strerror(errno)))")
+        }
+
+        deinit { close(descriptor) }
+
+        /// The notices so far, each one a line.
+        var lines: [String] {
+            var buffer = [UInt8](repeating: 0, count: 4096)
+            while true {
+                let count = recv(descriptor, &buffer, buffer.count, 0)
+                if count < 0 { return heard }
+                heard += String(decoding: buffer[..<count], as: UTF8.self).split(separator: "\n").map { String($0) }
+            }
+        }
+
+        func heard(_ line: String) -> Int { lines.count { $0 == line } }
+    }
+}
