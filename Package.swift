@@ -33,6 +33,7 @@ let package = Package(
         .target(
             name: "CSimdjson",
             linkerSettings: [.linkedLibrary("simdjson")]),
+        .target(name: "CJq", linkerSettings: [.linkedLibrary("jq")]),
         .target(
             name: "GraphModel",
             dependencies: [.product(name: "Yams", package: "Yams")],
@@ -76,7 +77,7 @@ let package = Package(
         .executableTarget(
             name: "ingest-worker",
             dependencies: [
-                "IngestCore", "KafkaClient", "ObjectGraph",
+                "CJq", "IngestCore", "KafkaClient", "ObjectGraph",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CJq
 import Foundation
 import IngestCore
 import ObjectGraph
@@ -21,6 +22,8 @@ struct IngestWorker: AsyncParsableCommand {
         ])
 
     static func main() async {
+        if arguments.first == ProgramProcess.command { runPrograms(arguments.dropFirst()) }
+        ProgramProcess.useThisProgram()
         Store.disableMemoryStatistics()
         do {
             var command = try readCommand()
@@ -48,6 +51,12 @@ struct IngestWorker: AsyncParsableCommand {
             }
             throw error
         }
+    }
+
+    /// Is the child process that runs the jq program of a route.
+    private static func runPrograms(_ arguments: ArraySlice<String>) -> Never {
+        let texts = arguments.map { UnsafePointer(strdup($0)) }
+        jq_child_run(Int32(texts.count), texts)
     }
 
     private static var arguments: [String] { Array(CommandLine.arguments.dropFirst()) }

@@ -10,15 +10,23 @@ struct InitCommand: ParsableCommand {
         discussion: """
             It reads CSV, JSON lines and JSON arrays, writes FOLDER/model.yaml and FOLDER/worker.yaml, and tries them.
             Example: ingest-worker init samples/work-orders.csv --folder data/mine
+            With --topic it copies the topic's first records to FOLDER and infers from them.
+            Example: ingest-worker init --topic work-orders --set kafka.bootstrap.servers=localhost:9092
             """)
 
+    @OptionGroup var options: SharedOptions
+
     @Argument(help: "The files; each becomes an entity.")
-    var files: [String]
+    var files: [String] = []
+
+    @Option(help: "Reads this topic of the configured broker instead of files.")
+    var topic: String?
 
     @Option(help: "The folder to write to; it is made when it is missing.")
     var folder = "imported"
 
-    @Option(help: "Reads at most this many records of each file; all when left out.")
+    @Option(
+        help: "Reads at most this many records of each file, or of the topic; all, or 10000 of a topic, when left out.")
     var sampleRecords: Int?
 
     @Option(help: "Remembers at most this many distinct values of each column, for identities and references.")
@@ -28,6 +36,7 @@ struct InitCommand: ParsableCommand {
     var force = false
 
     func validate() throws {
+        if files.isEmpty == (topic == nil) { throw ValidationError("name files, or a topic with --topic") }
         if let sampleRecords, sampleRecords < 1 { throw ValidationError("--sample-records takes a number from 1 up") }
         if !(1...10_000_000).contains(distinctValues) {
             throw ValidationError("--distinct-values takes a number from 1 to 10000000")
@@ -39,6 +48,7 @@ struct InitCommand: ParsableCommand {
 
     func run() throws {
         try refuseOverwriting()
+        if let topic { return try infer(from: topic) }
         var names: Set<String> = []
         for path in files {
             let name = URL(filePath: path).lastPathComponent
@@ -54,7 +64,44 @@ struct InitCommand: ParsableCommand {
         let model = InferredModel(profiles, isComplete: sampleRecords == nil)
         try write(model)
         report(model)
-        try tryOut()
+        try tryOut(files)
+        Console.print("next: ingest-worker replay \(files.joined(separator: " ")) --config \(configurationPath)")
+    }
+
+    /// Infers from a copy of the topic's first records, which stays for later samples.
+    private func infer(from topic: String) throws {
+        let configuration = try options.load().configuration
+        let path = "\(folder)/\(topic.replacing(".", with: "-")).jsonl"
+        try makeFolder()
+        let sample = try TopicSample.write(
+            topic: topic, to: path, recordLimit: sampleRecords ?? 10_000, kafka: configuration.kafka,
+            logger: options.logger(configuration))
+        let profile = try FileSurvey.read(path: path, recordLimit: nil, distinctLimit: distinctValues)
+        // A later record may lack what each of these has.
+        let model = InferredModel([profile], isComplete: false)
+        let servers = configuration.kafka.properties["bootstrap.servers"] ?? ""
+        try write(model, .init(name: topic, format: sample.format, servers: servers))
+        Console.print(
+            "copied \(sample.records) records of \(topic) to \(path)\(sample.hasMore ? "; the topic has more" : "")")
+        if sample.unreadable > 0 {
+            Console.print("  look at: \(sample.unreadable) records are no JSON objects; they become dead letters")
+        }
+        if sample.deletions > 0 {
+            Console.print(
+                "  look at: \(sample.deletions) records have no value; each deletes the object that its key names")
+        }
+        report(model)
+        try tryOut([path], topic: topic)
+        Console.print("next: ingest-worker replay --topic \(topic) --config \(configurationPath)")
+    }
+
+    private func makeFolder() throws {
+        do {
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        } catch {
+            throw CommandError(
+                code: ExitStatus.unavailable, description: "\(folder) cannot be made. Check the path and its rights")
+        }
     }
 
     private func refuseOverwriting() throws {
@@ -65,11 +112,12 @@ struct InitCommand: ParsableCommand {
         }
     }
 
-    private func write(_ model: InferredModel) throws {
+    private func write(_ model: InferredModel, _ topic: ConfigurationWriter.Topic? = nil) throws {
         let name = URL(filePath: folder).lastPathComponent
-        let configuration = ConfigurationWriter.text(model, modelPath: modelPath, storePath: folder + "/store.sqlite")
+        let configuration = ConfigurationWriter.text(
+            model, modelPath: modelPath, storePath: folder + "/store.sqlite", topic: topic)
+        try makeFolder()
         do {
-            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
             try ModelWriter.text(model, name: name).write(toFile: modelPath, atomically: true, encoding: .utf8)
             try configuration.write(toFile: configurationPath, atomically: true, encoding: .utf8)
         } catch {
@@ -80,7 +128,8 @@ struct InitCommand: ParsableCommand {
 
     private func report(_ model: InferredModel) {
         for entity in model.entities {
-            let place = entity.profile.field.map { "\(entity.profile.path), array '\($0)'" } ?? entity.profile.path
+            let kind = entity.profile.isSingle ? "object" : "array"
+            let place = entity.profile.field.map { "\(entity.profile.path), \(kind) '\($0)'" } ?? entity.profile.path
             Console.print(
                 "\(entity.name): \(entity.profile.recordCount) records, \(entity.attributes.count) attributes, "
                     + "identity \(entity.identity) (\(entity.identityReason)); \(place)")
@@ -96,19 +145,17 @@ struct InitCommand: ParsableCommand {
     }
 
     /// Loads what was written as any command does, and reads the files with it.
-    private func tryOut() throws {
+    private func tryOut(_ paths: [String], topic: String? = nil) throws {
         let configuration = try WorkerConfiguration.load(file: configurationPath).configuration
         let sample = try RecordSample(
             configuration: configuration, model: try ObjectModel.load(path: configuration.model))
-        for path in files {
+        for path in paths {
             var first: String?
-            let counts = try sample.read(path: path, topic: nil) { place, outcome in
+            let counts = try sample.read(path: path, topic: topic) { place, outcome in
                 if case .failed = outcome, first == nil { first = sample.text(place, outcome) }
             }
             Console.print("tried \(path): \(counts.events) events, \(counts.deadLetters) dead letters")
             if let first { Console.print("  the first: \(first)") }
         }
-        let paths = files.joined(separator: " ")
-        Console.print("next: ingest-worker replay \(paths) --config \(configurationPath)")
     }
 }

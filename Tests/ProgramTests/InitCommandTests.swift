@@ -1,4 +1,5 @@
 import Foundation
+import KafkaClient
 import TestSupport
 import Testing
 
@@ -60,6 +61,95 @@ import Testing
         #expect(made.output.contains("2 events, 0 dead letters"))
     }
 
+    @Test func `objects in fields become entities that the record leads to`() throws {
+        let records = [
+            #"{"id":"o1","to":{"city":"Ulm","zip":"01"},"customer":{"id":"c1","name":"Ada"},"sizes":{"1":2,"2":3}}"#,
+            #"{"id":"o2","to":{"city":"Bonn"},"customer":{"id":"c2","name":"Ben"},"mixed":{"a":1}}"#,
+            #"{"id":"o3","to":null,"customer":{"id":"c1","name":"Ada"},"mixed":"none","the place":{"x":1}}"#,
+        ]
+        let path = try workspace.write(records.joined(separator: "\n") + "\n", to: "orders.jsonl")
+        let output = try `import`([path])
+        #expect(output.contains("Customer: 3 records") && output.contains("3 events, 0 dead letters"), "\(output)")
+        #expect(try query("SELECT id || name FROM Customer ORDER BY id") == "c1Ada\nc2Ben")
+        #expect(
+            try query("SELECT count(*) FROM \"Order\" o JOIN Customer c ON c.pk = o.customer WHERE c.id = 'c1'") == "2")
+        #expect(
+            try query("SELECT o.id || t.city FROM \"Order\" o JOIN \"To\" t ON t.pk = o.\"to\" ORDER BY o.id")
+                == "o1Ulm\no2Bonn")
+        #expect(try query("SELECT sizes FROM \"Order\" WHERE id = 'o1'") == #"{"1":2,"2":3}"#)
+        #expect(try query("SELECT mixed FROM \"Order\" WHERE id = 'o2'") == #"{"a":1}"#)
+        #expect(try query("SELECT x FROM ThePlace") == "1")
+        let checked = try Program.run(["check", "--sample", path, "--config", folder + "/worker.yaml"])
+        #expect(checked.output.contains("3 events, 0 filtered, 0 dead letters"), "\(checked.output)")
+        // Nothing of it is new to the store.
+        let again = try Program.run(["replay", path, "--restart", "--json", "--config", folder + "/worker.yaml"])
+        #expect(again.status == 0, "\(again.errors)")
+        #expect(try query("SELECT count(*) FROM \"To\"") == "2")
+    }
+
+    @Test func `columns that identify together become a template`() throws {
+        let rows = ["north,1,Pump,3", "north,2,Belt,3", "south,1,Pump,4", "south,2,Pump,4"]
+        let path = try workspace.write(
+            "siteid,wonum,title,hours\n" + rows.joined(separator: "\n") + "\n", to: "orders.csv")
+        let output = try `import`([path])
+        #expect(output.contains("'siteid', 'wonum' identify together"), "\(output)")
+        #expect(
+            try query("SELECT group_concat(identifier) FROM (SELECT identifier FROM \"Order\" ORDER BY identifier)")
+                == "north-1,north-2,south-1,south-2")
+        // A row that changed is the same object, wherever it stands.
+        let changed = try workspace.write("siteid,wonum,title,hours\nsouth,2,Hose,5\n", to: "later/orders.csv")
+        let replayed = try Program.run(["replay", changed, "--config", folder + "/worker.yaml"])
+        #expect(replayed.status == 0, "\(replayed.errors)")
+        #expect(try query("SELECT title FROM \"Order\" WHERE identifier = 'south-2'") == "Hose")
+        #expect(try query("SELECT count(*) FROM \"Order\"") == "4")
+    }
+
+    @Test func `columns of JSON identify together, with a sign that none of them has`() throws {
+        let records = (0..<24).map { #"{"Line id":"a-\#($0 % 6)","Step no":\#($0 / 6),"value":\#($0 % 2)}"# }
+        let path = try workspace.write(records.joined(separator: "\n") + "\n", to: "steps.jsonl")
+        let output = try `import`([path])
+        #expect(output.contains("24 events, 0 dead letters"), "\(output)")
+        #expect(try query("SELECT count(*), min(identifier) FROM Step") == "24|a-0/0")
+    }
+
+    @Test func `a topic comes in with two commands`() throws {
+        let broker = try EmbeddedBroker()
+        try broker.createTopic("shop.orders", partitions: 2)
+        let producer = try Producer(configuration: ["bootstrap.servers": broker.bootstrapServers])
+        for number in 0..<20 {
+            let value =
+                #"{"schema":{"type":"struct"},"payload":{"id":"o\#(number)","at":"2026-01-02","customer":{"id":"c\#(number % 3)"}}}"#
+            try producer.enqueue(
+                ProducerRecord(topic: "shop.orders", partition: Int32(number % 2), value: [UInt8](value.utf8)))
+        }
+        try producer.enqueue(ProducerRecord(topic: "shop.orders", partition: 0, value: [UInt8]("no JSON".utf8)))
+        try producer.flush(timeoutMilliseconds: 10_000)
+        let server = ["--set", "kafka.bootstrap.servers=\(broker.bootstrapServers)"]
+        let made = try Program.run(["init", "--topic", "shop.orders", "--folder", folder] + server)
+        #expect(made.status == 0, "\(made.errors)")
+        #expect(
+            made.output.contains("copied 20 records of shop.orders") && made.output.contains("1 records are no JSON"))
+        #expect(made.output.contains("20 events, 0 dead letters"), "\(made.output)")
+        let checked = try Program.run([
+            "check", "--sample", folder + "/shop-orders.jsonl", "--topic", "shop.orders", "--config",
+            folder + "/worker.yaml",
+        ])
+        #expect(checked.output.contains("20 events, 0 filtered, 0 dead letters"), "\(checked.output)\(checked.errors)")
+        let replayed = try Program.run([
+            "replay", "--topic", "shop.orders", "--allow-dead-letters", "--config", folder + "/worker.yaml",
+        ])
+        #expect(replayed.status == 0, "\(replayed.errors)")
+        #expect(try query("SELECT count(*) FROM ShopOrder WHERE customer IS NOT NULL") == "20")
+        #expect(try query("SELECT count(*) FROM Customer") == "3")
+        let few = try Program.run(
+            ["init", "--topic", "shop.orders", "--sample-records", "5", "--folder", workspace.path("few")] + server)
+        #expect(few.output.contains("copied 5 records") && few.output.contains("the topic has more"), "\(few.output)")
+        let none = try Program.run(["init", "--topic", "none", "--folder", workspace.path("none")] + server)
+        #expect(none.status == 65 && none.errors.contains("no topic none"), "\(none.errors)")
+        #expect(try Program.run(["init", "--topic", "t", "a.csv"]).status == 64)
+        #expect(try Program.run(["init"]).status == 64)
+    }
+
     @Test func `files that exist stay, unless --force says otherwise`() throws {
         let path = try workspace.write("id\n1\n", to: "things.csv")
         #expect(try Program.run(["init", path, "--folder", folder]).status == 0)
@@ -108,9 +198,17 @@ import Testing
         let url = Program.root.appending(path: "docs/tutorial/your-own-data.md")
         let lines = try String(contentsOf: url, encoding: .utf8).split(separator: "\n")
         let commands = lines.filter { $0.hasPrefix("ingest-worker ") || $0.hasPrefix("sqlite3 ") }
-        #expect(commands.count == 4)
+        #expect(commands.count == 5)
+        let broker = try EmbeddedBroker()
+        try broker.createTopic("work-orders", partitions: 1)
+        let producer = try Producer(configuration: ["bootstrap.servers": broker.bootstrapServers])
+        try producer.enqueue(
+            ProducerRecord(topic: "work-orders", partition: 0, value: [UInt8](#"{"wonum":"1","siteid":"a"}"#.utf8)))
+        try producer.flush(timeoutMilliseconds: 10_000)
         for command in commands {
             let text = String(command).replacing("data/mine", with: folder)
+                .replacing("data/orders", with: workspace.path("orders"))
+                .replacing("localhost:9092", with: broker.bootstrapServers)
                 .replacing(/^ingest-worker/, with: "'\(Program.url.path)'")
             #expect(try !Foreign.run("sh", ["-c", String(text)]).isEmpty, "\(command)")
         }

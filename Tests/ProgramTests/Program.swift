@@ -141,6 +141,8 @@ final class Workspace {
 
     @discardableResult
     func write(_ text: String, to name: String) throws -> String {
+        try FileManager.default.createDirectory(
+            at: URL(filePath: path(name)).deletingLastPathComponent(), withIntermediateDirectories: true)
         try text.write(toFile: path(name), atomically: true, encoding: .utf8)
         return path(name)
     }

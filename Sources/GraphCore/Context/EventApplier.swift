@@ -51,14 +51,8 @@ package final class EventApplier {
     package func apply(_ event: ChangeSet) throws -> EventOutcome {
         begin()
         do {
-            guard let root = event.operations.last else { return .applied }
-            let known = registry.known(root.entity, root.identity)
-            if isStale(root, known) { return .stale }
-            if event.operations.count == 1 {
-                try apply(root, known)
-            } else {
-                try applyAll(event.operations)
-            }
+            let isCurrent = event.eventEnds.isEmpty ? try applyOne(event.operations[...]) : try applySeveral(event)
+            if !isCurrent { return .stale }
             try validateTouched()
             return .applied
         } catch let failure as EventFailure {
@@ -85,7 +79,31 @@ package final class EventApplier {
         failedRules.removeAll()
     }
 
-    private func applyAll(_ operations: [ObjectOperation]) throws {
+    /// Applies the operations of one event; returns false where it is stale.
+    private func applyOne(_ operations: ArraySlice<ObjectOperation>) throws -> Bool {
+        guard let root = operations.last else { return true }
+        let known = registry.known(root.entity, root.identity)
+        if isStale(root, known) { return false }
+        if operations.count == 1 {
+            try apply(root, known)
+        } else {
+            try applyAll(operations)
+        }
+        return true
+    }
+
+    /// Applies each event of a record; returns false where all are stale.
+    private func applySeveral(_ record: ChangeSet) throws -> Bool {
+        var start = 0
+        var isCurrent = false
+        for end in record.eventEnds {
+            if try applyOne(record.operations[start..<end]) { isCurrent = true }
+            start = end
+        }
+        return isCurrent
+    }
+
+    private func applyAll(_ operations: ArraySlice<ObjectOperation>) throws {
         for operation in operations {
             let known = registry.known(operation.entity, operation.identity)
             // A nested object may be older than what is known of it; only the event's own object makes the event stale.

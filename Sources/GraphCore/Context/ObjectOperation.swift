@@ -103,6 +103,10 @@ public enum RelationshipChange: Sendable {
 public struct ChangeSet: Sendable {
     /// The operations; nested objects come first, the object that the event is about last.
     public var operations: [ObjectOperation]
+    /// Where the record holds several events, the number of operations up to the end of each; empty for one event.
+    ///
+    /// Each of several is stale for itself; all of them are applied, or none.
+    public var eventEnds: [Int] = []
 
     /// Makes an event of operations, in the order in which they apply.
     public init(_ operations: [ObjectOperation]) { self.operations = operations }

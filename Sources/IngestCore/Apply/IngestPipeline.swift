@@ -123,7 +123,8 @@ package final class IngestPipeline {
     ///   - detail: what the position keeps besides, such as a file's fingerprint.
     ///   - hasBacklog: whether more records are waiting, so that the chunk may grow.
     ///   - decode: makes the record's event.
-    /// - Throws: `StoreError`: everything since the last commit is undone then; or ``Halt``.
+    /// - Throws: `StoreError`: everything since the last commit is undone then; a ``DecodeError`` that is retriable; or
+    ///   ``Halt``.
     package func add(
         _ record: SourceRecord, at place: RecordPlace? = nil, nextOffset: Int64, detail: String? = nil,
         hasBacklog: Bool = true, decode: (SourceRecord) throws(DecodeError) -> ChangeSet
@@ -144,6 +145,8 @@ package final class IngestPipeline {
                 series?.count(event)
                 chunk.add(event, record)
             }
+        } catch  where error.isRetriable {
+            throw error
         } catch {
             // An earlier record of the chunk may be the first bad one.
             if !toleratesErrors, !chunk.isEmpty { try apply(ledger.following(chunk.positions)) }

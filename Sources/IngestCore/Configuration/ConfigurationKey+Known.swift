@@ -57,6 +57,12 @@ extension ConfigurationKey {
         .integer(
             "limits.maxElements", \.limits.maxElements, 1...10_000_000,
             "A record that routes split into more objects becomes a dead letter."),
+        .integer(
+            "limits.maxProgramMegabytes", \.limits.maxProgramMegabytes, 16...2_048,
+            "The memory for a route's jq program, in megabytes; a record that needs more becomes a dead letter."),
+        .integer(
+            "limits.maxProgramMilliseconds", \.limits.maxProgramMilliseconds, 10...5_000,
+            "The processor time of a jq program for a record; a record that needs more becomes a dead letter."),
     ]
 
     private static let outputs: [ConfigurationKey] = [

@@ -11,7 +11,7 @@ extension ConfigurationNode {
     private static let routeKeys = [
         "topic", "type", "table", "headers", "where", "filter", "entity", "verb", "identity", "identityPrefix",
         "prefixReferences", "data", "typeField", "timeField", "aliases", "constants", "defaults", "fields", "add",
-        "remove", "types", "split", "ignore", "dates", "zone", "also",
+        "remove", "types", "split", "ignore", "dates", "zone", "also", "jq",
     ]
     private static let splitKeys = [
         "field", "map", "entity", "parent", "relationship", "filter", "identity", "identityPrefix", "replace",
@@ -39,8 +39,10 @@ extension ConfigurationNode {
         mapping.readDates(into: &route, problems: &problems)
         route.splits = mapping["split"]?.splits(problems: &problems) ?? []
         route.also = mapping["also"]?.routes(name: "also", problems: &problems) ?? []
-        // A dropped record needs no entity.
-        if route.verb == .drop { return route }
+        route.program = mapping["jq"]?.program(problems: &problems)
+        if mapping["jq"] != nil { mapping.refuseBesideProgram(Self.routeKeys, problems: &problems) }
+        // A dropped record needs no entity, and a program names them itself.
+        if route.verb == .drop || mapping["jq"] != nil { return route }
         guard let entity = mapping.required("entity", what: "a route", problems: &problems) else { return nil }
         route.entity = entity
         return route

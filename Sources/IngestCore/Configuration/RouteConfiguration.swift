@@ -59,6 +59,23 @@ public struct FileConfiguration: Sendable, Equatable {
     }
 }
 
+/// A jq program of a route.
+public struct RouteProgram: Sendable, Equatable {
+    /// The program.
+    public var text: String
+    /// Where it is written.
+    public var place = ConfigurationPlace()
+
+    /// Makes a program.
+    public init(_ text: String) { self.text = text }
+
+    /// The place of a line of the program, counted from 1; nil where there is none.
+    func location(line: Int) -> String? {
+        guard case .file(let path, let first, let column) = place.origin else { return place.location }
+        return "\(ConfigurationOrigin.file(path: path, line: first + line - 1, column: line == 1 ? column : 1))"
+    }
+}
+
 /// Describes how one kind of event becomes an operation on an entity.
 public struct RouteConfiguration: Sendable, Equatable {
     /// The event's effect on the object.
@@ -169,6 +186,8 @@ public struct RouteConfiguration: Sendable, Equatable {
     public var zone: String?
     /// Routes that make further objects of the record.
     public var also: [RouteConfiguration] = []
+    /// The jq program that makes events of the record, instead of all that says what the route makes, or nil.
+    public var program: RouteProgram?
     /// Where it is written.
     public var place = ConfigurationPlace()
 

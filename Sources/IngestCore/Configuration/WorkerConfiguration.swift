@@ -228,6 +228,10 @@ public struct LimitConfiguration: Sendable, Equatable {
     public var maxDepth = 64
     /// The number of elements above which a record that routes split is a dead letter.
     public var maxElements = 100_000
+    /// The memory of the process that runs a route's program, in megabytes.
+    public var maxProgramMegabytes = 256
+    /// The processor time that a route's program has for a record, in milliseconds.
+    public var maxProgramMilliseconds = 1000
 
     /// Creates the defaults.
     public init() {}

@@ -77,10 +77,12 @@ package struct WorkerVerdict: Sendable, Equatable {
     /// A running worker with this rate or more has work to do.
     private static let idleRecordsPerSecond = 0.05
     /// The checks without which nothing is read.
-    private static let stopping: Set = ["store", "loop", "broker", "group", "assignment", "outbox", "halted"]
+    private static let stopping: Set = [
+        "store", "loop", "broker", "group", "assignment", "outbox", "decoding", "halted",
+    ]
     private static let deadLettersKept = "deadLettersKept"
     /// The checks that fail for many reasons: the sentence names the one.
-    private static let manifold: Set = ["store", "halted"]
+    private static let manifold: Set = ["store", "decoding", "halted"]
 
     private static func cause(_ stop: Attention) -> String {
         manifold.contains(stop.check) ? "\(stop.title): \(stop.reason)" : stop.title
@@ -125,6 +127,10 @@ package struct WorkerVerdict: Sendable, Equatable {
         ),
         "loop": (
             "the worker's loop stands still", "If it does not come back within 30 seconds, the process is restarted."
+        ),
+        "decoding": (
+            "records cannot be decoded for now",
+            "The worker tries again by itself. Remove the cause that the reason names."
         ),
         "broker": (
             "no broker answers", "The worker connects by itself. Check the brokers, the network and the credentials."

@@ -51,6 +51,8 @@ package final class ConsumerWorker: @unchecked Sendable {
     var deliveryRole: DeliveryRole
     var logGrowth = LogGrowth()
     var backoff = Backoff()
+    /// Whether the last record could not be decoded, and is read again.
+    var isDecodingFailing = false
     var retryBudget: RetryBudget
 
     /// Makes a worker on a writer that holds the store's lease.
@@ -166,6 +168,8 @@ package final class ConsumerWorker: @unchecked Sendable {
         do {
             try work(consumer)
         } catch let error as StoreError where error.isRetriable {
+            recover(from: error)
+        } catch let error as DecodeError where error.isRetriable {
             recover(from: error)
         }
     }

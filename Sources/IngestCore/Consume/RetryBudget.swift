@@ -23,7 +23,7 @@ package struct RetryBudget: Sendable {
         package var remedy: String { "Nothing is lost: start again, or raise errors.retryTimeoutSeconds" }
     }
 
-    private static let counted: Set = ["store", "broker", "publisher", "deadLetters"]
+    private static let counted: Set = ["store", "decoding", "broker", "publisher", "deadLetters"]
 
     private let limitSeconds: Double?
     private var failingSince: [String: Double] = [:]
@@ -34,6 +34,8 @@ package struct RetryBudget: Sendable {
     /// Takes what the checks say now, and returns the first that has failed for too long, or nil.
     package mutating func spent(on checks: [HealthCheck], at time: Double) -> Spent? {
         guard let limitSeconds else { return nil }
+        // A check that is not among them has nothing to report.
+        for name in Self.counted where !checks.contains(where: { $0.name == name }) { failingSince[name] = nil }
         for check in checks where Self.counted.contains(check.name) {
             guard let reason = check.reason else {
                 failingSince[check.name] = nil

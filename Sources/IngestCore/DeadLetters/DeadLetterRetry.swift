@@ -45,7 +45,7 @@ package final class DeadLetterRetry {
 
     /// Tries the selected letters again.
     ///
-    /// - Throws: `StoreError`; chunks before the fault are committed.
+    /// - Throws: `StoreError`, or a ``DecodeError`` that is retriable; chunks before the fault are committed.
     package func run(_ selection: DeadLetterSelection) throws -> Summary {
         var letters = try LetterBatches(selection, writer.store, limits)
         while let ids = letters.next() { try retry(ids) }
@@ -73,6 +73,8 @@ package final class DeadLetterRetry {
                     chunk.retriedLetters.append(letter.id)
                     decoded.append(letter)
                 }
+            } catch  where error.isRetriable {
+                throw error
             } catch {
                 let failed = letter.failing(stage: "decode", error.code, error.description)
                 chunk.undecodedLetters.append(failed)

@@ -23,6 +23,7 @@ package final class RecordDecoders {
         if let decoder = known[topic] { return try decoder.get().decode(record) }
         let made: Result<EventDecoder, DecodeError>
         do throws(DecodeError) { made = .success(try decoder(for: topic)) } catch { made = .failure(error) }
+        if case .failure(let error) = made, error.isRetriable { throw error }
         known[topic] = made
         return try made.get().decode(record)
     }

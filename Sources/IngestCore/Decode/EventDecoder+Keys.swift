@@ -11,6 +11,7 @@ extension EventDecoder {
         guard let key = record.key, !key.isEmpty else { throw Self.noKey }
         guard let route = tombstoneRoute(record) else { throw Self.unclearKey }
         if route.isDrop { return skipped(.drop) }
+        if let program = route.program { return try decode(nil, by: program, record) }
         let expressed = try expressedIdentity(key, route, record)
         let found = if let expressed { expressed } else { try identity(key, route) }
         return ChangeSet(ObjectOperation(.delete, entity: route.entity.index, identity: found))

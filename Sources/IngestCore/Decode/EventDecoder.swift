@@ -46,7 +46,8 @@ public final class EventDecoder {
     ///   - position: where the topic or file stands in the configuration.
     ///   - limits: the greatest size and depth of a record.
     ///   - nullValues: the texts that stand for null.
-    /// - Throws: ``RouteError`` where a route does not fit the model.
+    /// - Throws: ``RouteError`` where a route does not fit the model, or a ``DecodeError`` that is retriable where the
+    ///   process of a program cannot be started.
     public init(
         model: ObjectModel, format: EventFormat, routes: [RouteConfiguration], place: String,
         position: ConfigurationPlace = ConfigurationPlace(), limits: LimitConfiguration = LimitConfiguration(),
@@ -59,12 +60,18 @@ public final class EventDecoder {
                 message: "The format '\(format.rawValue)' of \(place) needs routes that name the entity. "
                     + "Add 'routes: [{entity: …}]'.")
         }
+        if !recordFormat.needsRoutes, let route = routes.first(where: { $0.program != nil }) {
+            throw RouteError(
+                location: route.place.location,
+                message: "A route of \(place) has a jq program, which takes plain JSON. Give it 'format: json'")
+        }
         self.model = model
         self.format = recordFormat
         let takesColumns = recordFormat.takesColumns
         var next = 0
         let resolved = try routes.map {
-            try Route($0, model: model, place: place, takesColumns: takesColumns, nullValues: nullValues)
+            try Route(
+                $0, model: model, place: place, takesColumns: takesColumns, nullValues: nullValues, limits: limits)
         }
         self.routes = Route.numbered(resolved, from: &next)
         values = ValueDecoding(rules: ValueRules(nulls: nullValues, dates: nil))
@@ -136,6 +143,9 @@ public final class EventDecoder {
         skipReason = reason
         return ChangeSet([])
     }
+
+    /// Whether a record may take as long as the limit of a program.
+    var runsPrograms: Bool { routes.contains { $0.program != nil } }
 
     // MARK: CSV
 

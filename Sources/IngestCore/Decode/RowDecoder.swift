@@ -47,7 +47,11 @@ package struct RowDecoder {
                         "The column '\(name)' of \(path) stands for \(entity.name).\(relationship.name), which leads to "
                         + "many: one field cannot hold that. Add it to 'ignore'.")
             case nil:
-                if route.properties.ignoresUnknown || decoder.routes.count > 1 && route.needsRecord { return .ignored }
+                if route.program != nil || route.properties.ignoresUnknown
+                    || decoder.routes.count > 1 && route.needsRecord
+                {
+                    return .ignored
+                }
                 let hint =
                     ClosestName.find(name, among: entity.propertyNames).map { " Did you mean '\($0)'?" } ?? ""
                 throw RouteError(
@@ -187,7 +191,8 @@ package struct RowDecoder {
 extension Route {
     /// Whether a row of a CSV file has to be read as a record, since the route looks at more than columns.
     var needsRecord: Bool {
-        isDrop || condition != nil || filter != nil || !splits.isEmpty || !made.fields.isEmpty || !made.edits.isEmpty
+        isDrop || program != nil || condition != nil || filter != nil || !splits.isEmpty || !made.fields.isEmpty
+            || !made.edits.isEmpty
             || !also.isEmpty || !prefixedReferences.isEmpty || timeField != nil
             || identity.map { $0.path == nil && $0.variable != .row } ?? false
     }

@@ -65,13 +65,16 @@ public struct DecodeError: CodedError, Equatable {
     public let code: String
     /// The fault and its remedy; of a value that does not fit the beginning, unless its attribute is a secret.
     public let message: String
+    /// Whether the record is not at fault: it can be decoded later, and is no dead letter.
+    public let isRetriable: Bool
     /// The message, which names the remedy.
     public var description: String { message }
 
     /// Makes an error; the message must not hold a value of an attribute that is a secret.
-    public init(code: String, _ message: String) {
+    public init(code: String, _ message: String, isRetriable: Bool = false) {
         self.code = code
         self.message = message
+        self.isRetriable = isRetriable
     }
 
     init(_ error: JSONError) {

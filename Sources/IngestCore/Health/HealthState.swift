@@ -10,6 +10,10 @@ package enum HealthEvent: Sendable, Equatable {
     case storeOK
     /// The store failed.
     case storeFailed(reason: String)
+    /// Records are decoded again.
+    case decodingOK
+    /// Records cannot be decoded for now, whatever they are.
+    case decodingFailed(reason: String)
     /// The worker is a member of its consumer group, or has taken the partitions that the configuration names.
     case groupJoined
     /// The worker is no member any more.
@@ -147,6 +151,7 @@ package struct HealthState: Sendable {
     private var outbox = Condition.ok
     private var deadLetters = Condition.ok
     private var rebuild = "not finished: nothing is read yet"
+    private var decodingFailure: String?
     private var haltReason: String?
     private var halted: [Partition: String] = [:]
     private var waiting: [Partition: (reason: String, since: Double)] = [:]
@@ -172,6 +177,8 @@ package struct HealthState: Sendable {
         case .heartbeat: lastHeartbeat = max(lastHeartbeat, time)
         case .storeOK: store = .ok
         case .storeFailed(let reason): store = .failed(reason)
+        case .decodingOK: decodingFailure = nil
+        case .decodingFailed(let reason): decodingFailure = reason
         case .groupJoined: group = .ok
         case .groupWaiting(let reason): group.wait(reason, since: time)
         case .groupLost(let reason): group = .failed(reason)
@@ -232,6 +239,7 @@ package struct HealthState: Sendable {
             checks.append(HealthCheck("outbox", failure: failure(outbox)))
         }
         if rules.needsDeadLetters { checks.append(HealthCheck("deadLetters", failure: failure(deadLetters))) }
+        if let decodingFailure { checks.append(HealthCheck("decoding", failure: decodingFailure)) }
         if let haltReason { checks.append(HealthCheck("halted", failure: haltReason)) }
         checks.append(HealthCheck("shutdown", failure: isDraining ? "draining" : nil))
         return checks

@@ -1,20 +1,52 @@
-/// Writes the configuration that imports the files of an inferred model.
+import ObjectGraph
+
+/// Writes the configuration that imports the files, or the topic, of an inferred model.
 package enum ConfigurationWriter {
+    /// The topic that the records were read from.
+    package struct Topic: Sendable, Equatable {
+        /// Its name.
+        package var name: String
+        /// The format of its records.
+        package var format: EventFormat
+        /// The brokers.
+        package var servers: String
+
+        /// Names a topic.
+        package init(name: String, format: EventFormat, servers: String) {
+            self.name = name
+            self.format = format
+            self.servers = servers
+        }
+    }
+
     /// Returns the text of the file.
-    package static func text(_ model: InferredModel, modelPath: String, storePath: String) -> String {
+    ///
+    /// - Parameter topic: where the records come from, or nil for files.
+    package static func text(
+        _ model: InferredModel, modelPath: String, storePath: String, topic: Topic? = nil
+    ) -> String {
         var lines = [
             "# Inferred. What is not here has the default of config/worker.yaml; docs/reference/routes.md explains routes.",
             "model: \(InferredText.scalar(modelPath))", "store: { path: \(InferredText.scalar(storePath)) }",
-            "notifications: { topic: null }", "files:",
+            "notifications: { topic: null }",
         ]
+        if let topic {
+            lines.append("# Other settings of the client, such as credentials, are not copied.")
+            lines.append("kafka: { bootstrap.servers: \(JSONText.string(topic.servers)) }")
+        }
+        lines.append(topic == nil ? "files:" : "topics:")
         for (number, entity) in model.entities.enumerated() where entity.parent == nil {
             let file = entity.profile.path.split(separator: "/").last.map(String.init) ?? entity.profile.path
-            lines.append("  - match: \(InferredText.scalar(file))")
-            if !entity.profile.isTable { lines.append("    format: json") }
+            lines.append(
+                topic.map { "  - name: \(InferredText.scalar($0.name))" } ?? "  - match: \(InferredText.scalar(file))")
+            if !entity.profile.isTable { lines.append("    format: \((topic?.format ?? .json).rawValue)") }
             let markers = entity.profile.nullMarkers.sorted().map(InferredText.scalar)
             if !markers.isEmpty { lines.append("    nullValues: [\(markers.joined(separator: ", "))]") }
             lines += ["    routes:", "      - entity: \(entity.name)", "        verb: upsert"]
-            if entity.identityColumn == nil { lines.append("        identity: $row") }
+            if entity.identityColumn == nil {
+                let template = entity.profile.composite.map { JSONText.string($0.template) }
+                lines.append("        identity: \(template ?? "$row")")
+            }
             appendColumns(entity, indent: "        ", to: &lines)
             let children = model.entities.filter { $0.parent == number }
             if !children.isEmpty { lines.append("        split:") }
@@ -25,15 +57,19 @@ package enum ConfigurationWriter {
 
     private static func appendSplit(_ child: InferredModel.Entity, to lines: inout [String]) {
         let indent = "            "
-        lines.append("          - field: \(InferredText.scalar(child.profile.field ?? ""))")
+        let isSingle = child.profile.isSingle
+        lines.append("          - field: \(InferredText.scalar(InferredText.path(child.profile.field ?? "")))")
         lines.append(indent + "entity: \(child.name)")
-        lines.append(indent + "parent: \(InferredText.scalar(child.parentName ?? ""))")
+        lines.append(indent + "\(isSingle ? "relationship" : "parent"): \(InferredText.scalar(child.parentName ?? ""))")
         if let column = child.identityColumn {
-            lines.append(indent + "identity: \(InferredText.scalar(child.profile.columns[column].name))")
+            let path = InferredText.path(child.profile.columns[column].name)
+            lines.append(indent + "identity: \(InferredText.scalar(path))")
+        } else if isSingle {
+            lines.append(indent + "identity: $parent")
         } else {
             lines += [indent + "identity: $row", indent + "identityPrefix: \"$parent-\""]
         }
-        lines.append(indent + "replace: true")
+        if !isSingle { lines.append(indent + "replace: true") }
         appendColumns(child, indent: indent, to: &lines)
     }
 

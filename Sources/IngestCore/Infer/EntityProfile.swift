@@ -1,9 +1,11 @@
-/// Describes the records of one file, or the elements of one nested array.
+/// Describes the records of one file, the elements of one nested array, or the objects in one field.
 package struct EntityProfile: Sendable {
     /// The path of the file.
     package let path: String
-    /// The field of the array that the elements stand in; nil for a file's records.
+    /// The field that the elements or objects stand in; nil for a file's records.
     package let field: String?
+    /// Whether the field holds an object, and never an array.
+    package private(set) var isSingle = false
     /// Whether the records are rows of a table.
     package let isTable: Bool
     /// The number of records.
@@ -12,8 +14,16 @@ package struct EntityProfile: Sendable {
     package var faults: [String: Int] = [:]
     /// The columns in the order in which they came.
     package var columns: [ColumnProfile] = []
-    /// The arrays of objects, by field.
+    /// The arrays of objects and the objects, by field.
     package var children: [EntityProfile] = []
+    /// The columns that identify together where none does alone; none where there are no such.
+    package var composite: CompositeIdentity?
+
+    /// The name that an entity of these records has.
+    var name: String {
+        let file = path.split(separator: "/").last.map(String.init) ?? "records"
+        return InferredNames.entity(field ?? String(file.prefix { $0 != "." }))
+    }
 
     private var numbers: [String: Int] = [:]
     private let distinctLimit: Int
@@ -21,9 +31,12 @@ package struct EntityProfile: Sendable {
     package static let columnLimit = 2_000
 
     /// Makes an empty profile.
-    package init(path: String, field: String? = nil, isTable: Bool, distinctLimit: Int = 200_000) {
+    package init(
+        path: String, field: String? = nil, isSingle: Bool = false, isTable: Bool, distinctLimit: Int = 200_000
+    ) {
         self.path = path
         self.field = field
+        self.isSingle = isSingle
         self.isTable = isTable
         self.distinctLimit = distinctLimit
     }
@@ -44,7 +57,7 @@ package struct EntityProfile: Sendable {
         columns[number].add(text, shape)
     }
 
-    /// Takes the fields of a JSON object; arrays of objects become children, other nested values stay JSON.
+    /// Takes the fields of a JSON object; objects and arrays of them become children, other nested values stay JSON.
     package mutating func add(_ json: JSONValue) {
         recordCount += 1
         for (key, value) in json.members {
@@ -55,7 +68,11 @@ package struct EntityProfile: Sendable {
             case .string:
                 let text = value.string ?? ""
                 add(text, ValueShape(jsonText: text), to: name)
-            case .array where field == nil && Self.holdsObjects(value): addChildren(value, name)
+            case .array where field == nil && Self.holdsObjects(value):
+                addChildren(value.elements, name, isSingle: false)
+            case .object where field == nil:
+                add("", .nested, to: name)
+                addChildren(CollectionOfOne(value), name, isSingle: true)
             case .object, .array: add("", .nested, to: name)
             case .integer, .unsignedInteger, .double:
                 let text = RouteConfiguration.ValueForm.text(ofNumber: value) ?? ""
@@ -65,15 +82,34 @@ package struct EntityProfile: Sendable {
         }
     }
 
-    private mutating func addChildren(_ array: JSONValue, _ name: String) {
+    private mutating func addChildren(_ elements: some Sequence<JSONValue>, _ name: String, isSingle: Bool) {
         let number =
             children.firstIndex { $0.field == name }
             ?? {
                 children.append(
-                    EntityProfile(path: path, field: name, isTable: false, distinctLimit: distinctLimit))
+                    EntityProfile(
+                        path: path, field: name, isSingle: isSingle, isTable: false, distinctLimit: distinctLimit))
                 return children.count - 1
             }()
-        for element in array.elements { children[number].add(element) }
+        if !isSingle { children[number].isSingle = false }
+        for element in elements { children[number].add(element) }
+    }
+
+    /// The children that are entities. Objects whose keys are data, or that stand beside other values, stay JSON.
+    package var entities: [EntityProfile] {
+        children.filter { child in
+            guard child.isSingle, let column = columns.first(where: { $0.name == child.field }) else { return true }
+            return column.shapes == [.nested] && column.valueCount == child.recordCount && child.hasFixedKeys
+        }
+    }
+
+    /// Whether the keys are names of fields: few, each in many of the objects.
+    private var hasFixedKeys: Bool {
+        guard (1...50).contains(columns.count), columns.allSatisfy({ InferredNames.isField($0.name) }) else {
+            return false
+        }
+        let stated = columns.reduce(0) { $0 + $1.counts.values.reduce(0, +) }
+        return columns.count <= 4 || stated * 3 >= recordCount * columns.count
     }
 
     private static func holdsObjects(_ array: JSONValue) -> Bool {

@@ -19,7 +19,7 @@ public struct InferenceError: CodedError, Equatable {
     public var description: String { "\(message). \(remedy)" }
 }
 
-/// Reads a file once and gathers the profile of its records.
+/// Reads a file and gathers the profile of its records; a second time where no column identifies them.
 package enum FileSurvey {
     /// Surveys a file.
     ///
@@ -34,23 +34,54 @@ package enum FileSurvey {
         var profile = EntityProfile(path: path, isTable: isTable, distinctLimit: distinctLimit)
         if isTable { try begin(&profile, reader) }
         let parser = try JSONParser()
-        while recordLimit.map({ reader.recordNumber < $0 }) ?? true,
-            try reader.next({ record in
-                if let fault = record.fault {
-                    profile.faults["\(fault.code), first at line \(record.line)", default: 0] += 1
-                } else if isTable {
-                    add(record, reader.columns, to: &profile)
-                } else {
-                    try add(record, parser, to: &profile)
-                }
-            })
-        {}
+        try each(reader, recordLimit) { record in
+            if let fault = record.fault {
+                profile.faults["\(fault.code), first at line \(record.line)", default: 0] += 1
+            } else if isTable {
+                add(record, reader.columns, to: &profile)
+            } else {
+                try add(record, parser, to: &profile)
+            }
+        }
         guard profile.recordCount > 0 || isTable else {
             throw InferenceError(
                 "init.empty", "\(path) holds no records that can be read",
                 remedy: "Name a file with records, or leave it out.")
         }
+        profile.composite = try composite(profile, recordLimit, distinctLimit, parser)
         return profile
+    }
+
+    private static func each(
+        _ reader: RecordFileReader, _ recordLimit: Int?, _ body: (FileRecord) throws -> Void
+    ) throws {
+        while try recordLimit.map({ reader.recordNumber < $0 }) ?? true && reader.next(body) {}
+    }
+
+    /// Reads the file once more for columns that identify together.
+    private static func composite(
+        _ profile: EntityProfile, _ recordLimit: Int?, _ distinctLimit: Int, _ parser: JSONParser
+    ) throws -> CompositeIdentity? {
+        var finder = CompositeFinder(profile, distinctLimit: distinctLimit)
+        if !finder.isOpen { return nil }
+        let reader = try RecordFileReader(path: profile.path)
+        let places = finder.names.map { reader.columns.firstIndex(of: $0) ?? 0 }
+        try each(reader, recordLimit) { record in
+            guard finder.isOpen, record.fault == nil else { return }
+            if profile.isTable {
+                finder.add(places.map { $0 < record.fields.count ? record.fields[$0].string ?? "" : "" })
+            } else {
+                try? parser.withValue(of: record.value) { json in
+                    if json.kind == .object { finder.add(finder.names.map { text(json.member(named: $0)) }) }
+                }
+            }
+        }
+        return finder.result
+    }
+
+    /// The text that a template makes of a value.
+    private static func text(_ json: JSONValue?) -> String {
+        json.flatMap { $0.string ?? RouteConfiguration.ValueForm.text(ofNumber: $0) } ?? ""
     }
 
     private static func begin(_ profile: inout EntityProfile, _ reader: RecordFileReader) throws {

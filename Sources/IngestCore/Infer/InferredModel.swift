@@ -44,14 +44,46 @@ package struct InferredModel: Sendable {
         package var identityReason = ""
         /// The number of the column with the identity, or nil.
         package var identityColumn: Int?
-        /// The number of the entity whose records hold the array, or nil.
+        /// The number of the entity whose records hold the array or object, or nil.
         package var parent: Int?
-        /// The relationship that leads there.
+        /// The relationship between the two that the split names: its own, or of an object in a field the parent's.
         package var parentName: String?
         /// Its attributes, the identity first where no column holds it.
         package var attributes: [Attribute] = []
         /// Its relationships.
         package var relationships: [Relationship] = []
+
+        /// Whether its objects stand one in a record, and a record's identity is theirs.
+        var isPart: Bool { profile.isSingle && identityColumn == nil }
+
+        init(name: String, profile: EntityProfile, parent: Int? = nil) {
+            self.name = name
+            self.profile = profile
+            self.parent = parent
+        }
+
+        /// The number of the column that identifies best, or nil.
+        var bestIdentity: Int? {
+            profile.columns.indices.map { (column: $0, score: score($0)) }.filter { $0.score > 0 }
+                .max { ($0.score, $1.column) < ($1.score, $0.column) }?.column
+        }
+
+        /// Tells how well a column identifies; 0 where it cannot.
+        private func score(_ number: Int) -> Int {
+            let column = profile.columns[number]
+            let type = ColumnGuess(column).type
+            // An object that several records hold has its identity as often.
+            guard profile.isComplete(column), profile.isSingle || !column.hasRepeats, !column.name.isEmpty,
+                column.maximumLength <= 200, [.string, .integer64, .uuid].contains(type)
+            else { return 0 }
+            let name = InferredNames.folded(column.name)
+            let own = InferredNames.folded(self.name)
+            if ["id", "uuid", own + "id"].contains(name) { return 4 }
+            if profile.isSingle { return 0 }
+            if ["id", "key", "code", "uuid", "number"].contains(where: name.hasSuffix) || name == own { return 3 }
+            if number == 0, profile.field == nil, profile.recordCount > 1 { return type == .string ? 2 : 1 }
+            return 0
+        }
     }
 
     /// The entities, each before those of its nested arrays.
@@ -78,25 +110,26 @@ package struct InferredModel: Sendable {
     }
 
     private mutating func append(_ profile: EntityProfile, parent: Int?) {
-        let file = profile.path.split(separator: "/").last.map(String.init) ?? "records"
-        let text = profile.field ?? String(file.prefix { $0 != "." })
-        let name = InferredNames.unused(InferredNames.entity(text), Set(entities.map(\.name)))
+        let name = InferredNames.unused(profile.name, Set(entities.map(\.name)))
+        let children = profile.entities
+        var profile = profile
+        profile.children = children
         entities.append(Entity(name: name, profile: profile, parent: parent))
         let number = entities.count - 1
-        for child in profile.children { append(child, parent: number) }
+        for child in children { append(child, parent: number) }
     }
 
     // MARK: - Identities
 
     private mutating func identify(_ number: Int) {
         let entity = entities[number]
-        let found = entity.profile.columns.indices
-            .map { (column: $0, score: score($0, entity)) }.filter { $0.score > 0 }
-            .max { ($0.score, $1.column) < ($1.score, $0.column) }
-        guard let found else { return numberRecords(number) }
-        let column = entity.profile.columns[found.column]
-        entities[number].identityColumn = found.column
-        entities[number].identityReason = "each of \(column.valueCount) records has another value"
+        guard let found = entity.bestIdentity else { return identifyWithoutColumn(number) }
+        let column = entity.profile.columns[found]
+        entities[number].identityColumn = found
+        entities[number].identityReason =
+            entity.profile.isSingle
+            ? "the objects' own identity; equal ones are one object"
+            : "each of \(column.valueCount) records has another value"
         if column.isBeyondLimit {
             warnings.append(
                 "\(entity.name): '\(column.name)' identifies; no repetition was seen, but only the first "
@@ -104,30 +137,24 @@ package struct InferredModel: Sendable {
         }
     }
 
-    /// Tells how well a column identifies; 0 where it cannot.
-    private func score(_ number: Int, _ entity: Entity) -> Int {
-        let column = entity.profile.columns[number]
-        let type = ColumnGuess(column).type
-        guard entity.profile.isComplete(column), !column.hasRepeats, !column.name.isEmpty, column.maximumLength <= 200,
-            [.string, .integer64, .uuid].contains(type)
-        else { return 0 }
-        let name = InferredNames.folded(column.name)
-        let own = InferredNames.folded(entity.name)
-        if name == "id" || name == own + "id" { return 4 }
-        if ["id", "key", "code", "uuid", "number"].contains(where: name.hasSuffix) || name == own { return 3 }
-        if number == 0, entity.parent == nil, entity.profile.recordCount > 1 { return type == .string ? 2 : 1 }
-        return 0
-    }
-
-    private mutating func numberRecords(_ number: Int) {
+    private mutating func identifyWithoutColumn(_ number: Int) {
         let entity = entities[number]
-        if entity.parent != nil {
+        if let composite = entity.profile.composite {
+            let names = composite.columns.map { "'\($0)'" }.joined(separator: ", ")
+            entities[number].identityReason = "no column identifies alone; no two records share \(names)"
+            warnings.append(
+                "\(entity.name): \(names) identify together"
+                    + (composite.isCertain ? ", in this file" : "; only the first values were compared")
+                    + ". References to it need the same template")
+        } else if entity.isPart {
+            entities[number].identityReason = "no field identifies: the identity of the record around it"
+        } else if entity.parent != nil {
             entities[number].identityReason = "no field identifies: the parent's identity and the place in the array"
         } else {
             entities[number].identityReason = "no column identifies: the record's number in the file"
             warnings.append(
                 "\(entity.name): no column identifies a record, so its number in the file does; a later file with other "
-                    + "rows in these places changes these objects. A composite identity has to be one column")
+                    + "rows in these places changes these objects")
         }
     }
 
@@ -165,8 +192,9 @@ package struct InferredModel: Sendable {
             return
         }
         let taken = Set(entity.profile.columns.map { InferredNames.property($0.name) })
-        let name = InferredNames.unused(entity.parent == nil ? "row" : "id", taken)
-        let type: AttributeType = entity.parent == nil ? .integer64 : .string
+        let isNumbered = entity.parent == nil && entity.profile.composite == nil
+        let name = InferredNames.unused(isNumbered ? "row" : entity.parent == nil ? "identifier" : "id", taken)
+        let type: AttributeType = isNumbered ? .integer64 : .string
         entities[number].identity = name
         entities[number].attributes = [
             .init(name: name, guess: ColumnGuess(type: type, reason: entity.identityReason), isOptional: false)
@@ -198,15 +226,20 @@ package struct InferredModel: Sendable {
     private mutating func addParent(_ number: Int) {
         guard let parent = entities[number].parent, let field = entities[number].profile.field else { return }
         let owner = entities[parent].name
-        let back = InferredNames.unused(owner.prefix(1).lowercased() + owner.dropFirst(), usedNames(number))
+        let (isSingle, isPart) = (entities[number].profile.isSingle, entities[number].isPart)
+        let isShared = isSingle && !isPart
+        let singular = owner.prefix(1).lowercased() + owner.dropFirst()
+        let back = InferredNames.unused(isShared ? InferredNames.plural(owner) : singular, usedNames(number))
         let name = InferredNames.unused(InferredNames.property(field), usedNames(parent))
-        entities[number].parentName = back
+        entities[number].parentName = isSingle ? name : back
         entities[number].relationships.append(
-            .init(name: back, destination: owner, inverse: name, reason: "the record that the array stands in"))
+            .init(
+                name: back, destination: owner, inverse: name, isToMany: isShared,
+                reason: isShared ? "the records that the object stands in" : "the record around it"))
         entities[parent].relationships.append(
             .init(
-                name: name, destination: entities[number].name, inverse: back, isToMany: true, isOwner: true,
-                reason: "the objects of the array '\(field)'"))
+                name: name, destination: entities[number].name, inverse: back, isToMany: !isSingle, isOwner: !isShared,
+                reason: isSingle ? "the object in '\(field)'" : "the objects of the array '\(field)'"))
     }
 
     private func usedNames(_ number: Int) -> Set<String> {

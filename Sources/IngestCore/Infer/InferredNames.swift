@@ -46,6 +46,12 @@ package enum InferredNames {
     /// Returns a name without case and separators, for comparing.
     package static func folded(_ text: String) -> String { words(text).joined().lowercased() }
 
+    /// Tells whether a key of JSON looks like the name of a field: it begins with a letter and has no quote.
+    static func isField(_ text: String) -> Bool {
+        guard let first = text.first, first.isLetter || first == "_" || first == "@" else { return false }
+        return text.utf8.count <= 100 && !text.contains { $0 == "\"" || $0.isNewline }
+    }
+
     private static func isName(_ text: String) -> Bool {
         guard let first = text.utf8.first, !(0x30...0x39).contains(first), text.utf8.count <= 255 else { return false }
         return text.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "_") }

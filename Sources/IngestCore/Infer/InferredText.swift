@@ -12,6 +12,14 @@ enum InferredText {
         return isPlain ? text : JSONText.string(text)
     }
 
+    /// Returns a key as a path of a route, in quotes where it needs them.
+    static func path(_ key: String) -> String {
+        let isPlain =
+            key.first.map { $0.isASCII && $0.isLetter } == true
+            && key.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "_") }
+        return isPlain ? key : "\"\(key)\""
+    }
+
     /// Returns a text as one line of a comment.
     static func comment(_ text: String) -> String {
         let line = String(text.map { $0.isNewline || $0.asciiValue.map { $0 < 32 } == true ? " " : $0 })

@@ -11,7 +11,8 @@ package enum ModelWriter {
     }
 
     private static func append(_ entity: InferredModel.Entity, to lines: inout [String]) {
-        let place = entity.profile.field.map { "the array '\($0)' of " } ?? ""
+        let place =
+            entity.profile.field.map { "the \(entity.profile.isSingle ? "object" : "array") '\($0)' of " } ?? ""
         lines.append(
             "  " + InferredText.comment("\(entity.profile.recordCount) records of \(place)\(entity.profile.path)"))
         lines.append("  \(entity.name):")

@@ -68,6 +68,31 @@ import Testing
         #expect(Self.profile((0..<30).map { "text \($0)" }).enumeration == nil)
     }
 
+    private static func composite(_ columns: [(String, [String])], limit: Int = 1000) -> CompositeIdentity? {
+        var finder = CompositeFinder(table("t.csv", columns), distinctLimit: limit)
+        let values = finder.names.compactMap { name in columns.first { $0.0 == name }?.1 }
+        for row in columns[0].1.indices { finder.add(values.map { $0[row] }) }
+        return finder.result
+    }
+
+    @Test func `columns that identify together are found by their names, or by many values`() {
+        let site = ("siteid", ["a", "a", "b", "b"])
+        let number = ("wonum", ["1", "2", "1", "2"])
+        #expect(Self.composite([site, number])?.template == "{siteid}-{wonum}")
+        #expect(Self.composite([("x", site.1), ("y", number.1)]) == nil, "four rows are unique by chance")
+        #expect(Self.composite([site, ("wonum", ["1", "1", "2", "2"])]) == nil)
+        #expect(Self.composite([("id", ["1", "2", "3", "4"]), site, number]) == nil, "one column is enough")
+        let hours = ("at", (0..<40).map { "h\($0 % 10)" })
+        let places = ("place", (0..<40).map { "p-\($0 / 10)" })
+        #expect(Self.composite([hours, places])?.template == "{at}/{place}")
+        #expect(Self.composite([hours, places], limit: 10)?.isCertain == false)
+        let half = ("half", (0..<40).map { "\($0 / 20)" })
+        let tens = ("tens", (0..<40).map { "\($0 / 10 % 2)" })
+        #expect(Self.composite([hours, half, tens]) == nil, "three columns are unique by chance")
+        let keys = [("lineId", hours.1), ("siteId", half.1), ("stepNo", tens.1)]
+        #expect(Self.composite(keys)?.template == "{lineId}-{siteId}-{stepNo}")
+    }
+
     @Test func `the memory of a column is bounded`() {
         var profile = ColumnProfile(name: "n", distinctLimit: 10)
         for number in 0..<100 { profile.add("\(number)", .integer) }

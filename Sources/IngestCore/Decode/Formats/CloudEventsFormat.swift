@@ -82,9 +82,33 @@ struct CloudEventsFormat: RecordFormat {
         }
     }
 
+    /// Decodes a whole event by the convention, as a program makes it.
+    static func event(_ root: JSONValue, _ decoder: EventDecoder) throws(DecodeError) -> ChangeSet {
+        let (envelope, data) = try envelope(try decoder.object(root), decoder)
+        var values = decoder.values
+        values.takesIntegerTexts = true
+        if let data { return try decodeByConvention(data, envelope, values, decoder) }
+        if let deletion = try deletion(envelope, decoder) { return deletion }
+        throw noData
+    }
+
     private func decodeStructured(
         _ root: JSONValue, _ record: SourceRecord, _ decoder: EventDecoder
     ) throws(DecodeError) -> ChangeSet {
+        let (envelope, data) = try Self.envelope(root, decoder)
+        if let data { return try decodeData(data, envelope, record, decoder) }
+        // A deletion needs no data where the subject names the object and no route takes the event.
+        let isRouted = decoder.routes.contains { $0.takes(type: envelope.type.text) && $0.takes(record, fields: nil) }
+        if !isRouted, let deletion = try Self.deletion(envelope, decoder) { return deletion }
+        throw Self.noData
+    }
+
+    private static let noData = DecodeError(
+        code: "decode.envelope", "The event has no 'data'; send the object's properties there")
+
+    private static func envelope(
+        _ root: JSONValue, _ decoder: EventDecoder
+    ) throws(DecodeError) -> (Envelope, data: JSONValue?) {
         let members = Members(root)
         guard let type = members.type?.utf8 else {
             throw DecodeError(
@@ -104,20 +128,10 @@ struct CloudEventsFormat: RecordFormat {
             throw DecodeError(
                 code: "decode.envelope", "'data_base64' is not supported; send the data as JSON in 'data'")
         }
-        guard let data = members.data else {
-            if let deletion = try deletion(envelope, record, decoder) { return deletion }
-            throw DecodeError(code: "decode.envelope", "The event has no 'data'; send the object's properties there")
-        }
-        return try decodeData(data, envelope, record, decoder)
+        return (envelope, members.data)
     }
 
-    /// A deletion needs no data where the subject names the object and no route takes the event.
-    private func deletion(
-        _ envelope: Envelope, _ record: SourceRecord, _ decoder: EventDecoder
-    ) throws(DecodeError) -> ChangeSet? {
-        if decoder.routes.contains(where: { $0.takes(type: envelope.type.text) && $0.takes(record, fields: nil) }) {
-            return nil
-        }
+    private static func deletion(_ envelope: Envelope, _ decoder: EventDecoder) throws(DecodeError) -> ChangeSet? {
         let type = try envelope.type.meaning.get()
         let entity = decoder.model.entities[type.entity]
         guard type.verb == .delete, let subject = envelope.subject,
@@ -166,6 +180,12 @@ struct CloudEventsFormat: RecordFormat {
             return try decoder.decode(
                 data, route, type: envelope.type.text, time: envelope.time, record, subject: envelope.subject)
         }
+        return try Self.decodeByConvention(data, envelope, decoder.values, decoder)
+    }
+
+    private static func decodeByConvention(
+        _ data: JSONValue, _ envelope: Envelope, _ values: ValueDecoding, _ decoder: EventDecoder
+    ) throws(DecodeError) -> ChangeSet {
         let type = try envelope.type.meaning.get()
         let entity = decoder.model.entities[type.entity]
         // The subject names the object where the data does not.
@@ -173,7 +193,7 @@ struct CloudEventsFormat: RecordFormat {
         var event = ChangeSet([])
         _ = try decoder.objects.decode(
             data, entity: entity, kind: type.verb,
-            ObjectDecoder.Circumstances(time: envelope.time, values: decoder.values), identity: identity,
+            ObjectDecoder.Circumstances(time: envelope.time, values: values), identity: identity,
             into: &event.operations)
         return event
     }

@@ -1,11 +1,17 @@
 extension JSONValue {
     /// Appends the value as compact JSON text: no white space, members in their order, duplicates kept. Doubles have
     /// the shortest form that reads back as the same number. Text is UTF-8 with only the necessary escapes.
-    package func serialize(into output: inout [UInt8]) {
+    ///
+    /// - Parameter quotesGreatIntegers: writes whole numbers that a double does not hold as texts.
+    package func serialize(into output: inout [UInt8], quotesGreatIntegers: Bool = false) {
         switch kind {
-        case .object: serializeObject(into: &output)
-        case .array: serializeArray(into: &output)
+        case .object: serializeObject(into: &output, quotesGreatIntegers)
+        case .array: serializeArray(into: &output, quotesGreatIntegers)
         case .string: Self.appendString(stringBytes(at: index), to: &output)
+        case .integer where quotesGreatIntegers && isGreatInteger, .unsignedInteger where quotesGreatIntegers:
+            output.append(0x22)
+            serialize(into: &output)
+            output.append(0x22)
         case .integer: output.append(contentsOf: "\(Int64(bitPattern: tape[index + 1]))".utf8)
         case .unsignedInteger: output.append(contentsOf: "\(tape[index + 1])".utf8)
         case .double: output.append(contentsOf: "\(Double(bitPattern: tape[index + 1]))".utf8)
@@ -21,7 +27,12 @@ extension JSONValue {
         return output
     }
 
-    private func serializeObject(into output: inout [UInt8]) {
+    /// Whether the value is a whole number beyond 2^53 on either side, where doubles leave numbers out.
+    private var isGreatInteger: Bool {
+        Int64(bitPattern: tape[index + 1]).magnitude > 1 << 53
+    }
+
+    private func serializeObject(into output: inout [UInt8], _ quotesGreatIntegers: Bool) {
         output.append(0x7B)
         var isFirst = true
         for (key, value) in members {
@@ -29,18 +40,18 @@ extension JSONValue {
             isFirst = false
             Self.appendString(key, to: &output)
             output.append(0x3A)
-            value.serialize(into: &output)
+            value.serialize(into: &output, quotesGreatIntegers: quotesGreatIntegers)
         }
         output.append(0x7D)
     }
 
-    private func serializeArray(into output: inout [UInt8]) {
+    private func serializeArray(into output: inout [UInt8], _ quotesGreatIntegers: Bool) {
         output.append(0x5B)
         var isFirst = true
         for element in elements {
             if !isFirst { output.append(0x2C) }
             isFirst = false
-            element.serialize(into: &output)
+            element.serialize(into: &output, quotesGreatIntegers: quotesGreatIntegers)
         }
         output.append(0x5D)
     }

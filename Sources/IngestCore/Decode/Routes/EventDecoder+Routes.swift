@@ -20,6 +20,10 @@ extension EventDecoder {
         _ root: JSONValue, _ route: Route, type: String?, _ record: SourceRecord, schema: JSONValue?
     ) throws(DecodeError) -> ChangeSet {
         if route.isDrop { return skipped(.drop) }
+        if let program = route.program {
+            if let filter = route.filter, !filter.holds(for: root) { return skipped(.filter) }
+            return try decode(root, by: program, record)
+        }
         // Without a field for it the event has no time: when a record was sent says nothing of its object.
         let time = try time(of: root, route, record)
         guard let data = root.member(at: route.data) else {

@@ -20,6 +20,8 @@ struct Route {
     let filter: RecordCondition?
     /// Whether the records are passed over.
     let isDrop: Bool
+    /// The program that makes events of the records, or nil.
+    let program: RecordProgram?
     let entity: Entity
     let verb: ObjectOperation.Kind?
     /// The expression of the identity, or nil for the model's identity attribute.
@@ -52,13 +54,16 @@ struct Route {
     /// - Throws: ``RouteError``.
     init(
         _ route: RouteConfiguration, model: ObjectModel, place: String, takesColumns: Bool = false,
-        nullValues: [String] = []
-    ) throws(RouteError) {
+        nullValues: [String] = [], limits: LimitConfiguration = LimitConfiguration()
+    ) throws {
         let resolver = RouteResolver(place: place, at: route.place)
         configuration = route
         isDrop = route.verb == .drop
-        // A dropped record has no entity; any stands in for it.
-        entity = isDrop && route.entity.isEmpty ? model.entities[0] : try resolver.entity(route.entity, model)
+        program = try route.program.map { try RecordProgram($0, place: place, limits: limits) }
+        // A dropped record has no entity, and a program names them itself; any stands in for it.
+        entity =
+            (isDrop || program != nil) && route.entity.isEmpty
+            ? model.entities[0] : try resolver.entity(route.entity, model)
         topic = route.topic
         type = route.type
         table = route.table
@@ -86,8 +91,11 @@ struct Route {
         properties = try Self.properties(
             route, resolver, entity, model, data: data, made: made, splits: splits,
             expressions: [identity, typeField, timeField].compactMap { $0 }, takesColumns: takesColumns)
-        also = try route.also.map { further throws(RouteError) in
-            try Route(further, model: model, place: place, takesColumns: takesColumns, nullValues: nullValues)
+        also = try route.also.map { further in
+            if further.program != nil {
+                throw resolver.error("A route of 'also' of \(place) has a program. Let the route itself have it")
+            }
+            return try Route(further, model: model, place: place, takesColumns: takesColumns, nullValues: nullValues)
         }
         isPlain = properties.isPlain && made.isPlain && splits.isEmpty && prefixedReferences.isEmpty
     }

@@ -40,7 +40,8 @@ package final class RouteUsage {
 
     private func add(_ route: Route) {
         var report = Report(
-            entity: route.isDrop ? "drop" : route.entity.name, location: route.configuration.place.location)
+            entity: route.isDrop ? "drop" : route.program == nil ? route.entity.name : "jq",
+            location: route.configuration.place.location)
         var probes: [Probe] = []
         func part(_ name: String, _ value: String, _ find: @escaping Finder) {
             report.parts.append(Part(name: name, value: value))

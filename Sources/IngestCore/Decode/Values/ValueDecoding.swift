@@ -6,6 +6,8 @@ struct ValueDecoding {
     var dates = RouteConfiguration.DateFormat.iso8601
     /// The further rules of a topic, a file or a route; nil in most decoders.
     var rules: ValueRules?
+    /// Whether a text of digits may stand where a whole number is wanted, as programs hand on what a double does not hold.
+    var takesIntegerTexts = false
 
     /// Tells whether a value is null, or a text that stands for it.
     func isNull(_ json: JSONValue) -> Bool {
@@ -38,7 +40,9 @@ struct ValueDecoding {
         case .decimal: return DecimalText.canonical(JSONValue.text(bytes)).map { .text($0) }
         case .binary: return Base64Text.bytes(JSONValue.text(bytes)).map { .blob($0) }
         case .transformable: return .text(JSONText.string(JSONValue.text(bytes)))
-        case .integer16, .integer32, .integer64, .double, .float, .boolean: return nil
+        case .integer16, .integer32, .integer64, .double, .float:
+            return takesIntegerTexts ? Int64(JSONValue.text(bytes)).flatMap { type.value(fromInteger: $0) } : nil
+        case .boolean: return nil
         }
     }
 

@@ -1,0 +1,114 @@
+import ObjectGraph
+
+/// Two or three columns whose values identify a record together.
+package struct CompositeIdentity: Sendable, Equatable {
+    /// The columns' names.
+    package var columns: [String]
+    /// The text between the values.
+    package var separator: String
+    /// Whether all records were compared.
+    package var isCertain: Bool
+
+    /// The template of a route.
+    var template: String { columns.map { "{\(InferredText.path($0))}" }.joined(separator: separator) }
+}
+
+/// Finds the columns that identify a record together, in a second pass over the records.
+///
+/// The memory is bounded: of each combination it remembers no more than the limit of distinct values, and a combination
+/// that comes twice is forgotten.
+package struct CompositeFinder {
+    private struct Combination {
+        let columns: [Int]
+        var hashes: Set<UInt64> = []
+        var isBeyondLimit = false
+        var hasRepeats = false
+    }
+
+    private static let separators = ["-", "/", "|", ":", "~"]
+    private static let candidateLimit = 8
+    /// The fewest records that let values alone suggest a combination.
+    private static let recordsForValues = 20
+    private static let keyWords = ["id", "key", "code", "number", "num", "no", "nr", "line", "seq", "position", "uuid"]
+
+    /// The columns that are compared, the likeliest first.
+    package let names: [String]
+    private let named: Set<String>
+    private let distinctLimit: Int
+    private var combinations: [Combination] = []
+    private var unusable: Set<String> = []
+
+    /// Chooses the columns of a profile; there are none where a column identifies alone.
+    package init(_ profile: EntityProfile, distinctLimit: Int) {
+        self.distinctLimit = distinctLimit
+        let usable = profile.columns.enumerated().filter { _, column in
+            profile.isComplete(column) && InferredNames.isField(column.name) && column.maximumLength <= 60
+                && column.hasRepeats && (column.hashes.count > 1 || column.isBeyondLimit)
+                && [.string, .integer64, .uuid, .date].contains(ColumnGuess(column).type)
+        }
+        let named = Set(usable.map(\.element.name).filter { Self.isNamed($0) })
+        let ranked = usable.sorted { left, right in
+            let (leftNamed, rightNamed) = (named.contains(left.element.name), named.contains(right.element.name))
+            return leftNamed == rightNamed ? left.offset < right.offset : leftNamed
+        }
+        let isAlone = InferredModel.Entity(name: profile.name, profile: profile).bestIdentity != nil
+        let names = isAlone || profile.recordCount < 2 ? [] : ranked.prefix(Self.candidateLimit).map(\.element.name)
+        (self.named, self.names) = (named, names)
+        // Few records, or three columns, are unique by chance: there the names have to speak of keys.
+        let hasManyRecords = profile.recordCount >= Self.recordsForValues
+        combinations = Self.subsets(of: names.indices).filter { columns in
+            hasManyRecords && columns.count == 2 || columns.allSatisfy { named.contains(names[$0]) }
+        }.map { Combination(columns: $0) }
+    }
+
+    /// All pairs and triples.
+    private static func subsets(of numbers: Range<Int>) -> [[Int]] {
+        numbers.flatMap { first in
+            numbers.dropFirst(first + 1).flatMap { second in
+                [[first, second]] + numbers.dropFirst(second + 1).map { [first, second, $0] }
+            }
+        }
+    }
+
+    private static func isNamed(_ name: String) -> Bool {
+        let name = InferredNames.folded(name)
+        return keyWords.contains { name.hasSuffix($0) }
+    }
+
+    /// Whether there is a combination that no two records share.
+    package var isOpen: Bool { !combinations.isEmpty }
+
+    /// Takes a record's values of ``names``.
+    package mutating func add(_ values: [String]) {
+        for value in values {
+            for separator in Self.separators where value.contains(separator) { unusable.insert(separator) }
+        }
+        let hashes = values.map { value in
+            value.utf8.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
+        }
+        for index in combinations.indices {
+            let hash = combinations[index].columns.reduce(0) { ($0 ^ hashes[$1]) &* 0x9E37_79B9_7F4A_7C15 }
+            if combinations[index].hashes.contains(hash) {
+                combinations[index].hasRepeats = true
+            } else if combinations[index].hashes.count < distinctLimit {
+                combinations[index].hashes.insert(hash)
+            } else {
+                combinations[index].isBeyondLimit = true
+            }
+        }
+        combinations.removeAll(where: \.hasRepeats)
+    }
+
+    /// The smallest combination that no two records share, of these the likeliest; nil where there is none.
+    package var result: CompositeIdentity? {
+        guard let separator = Self.separators.first(where: { !unusable.contains($0) }),
+            let found = combinations.min(by: { rank($0.columns) < rank($1.columns) })
+        else { return nil }
+        return CompositeIdentity(
+            columns: found.columns.map { names[$0] }, separator: separator, isCertain: !found.isBeyondLimit)
+    }
+
+    private func rank(_ columns: [Int]) -> (Int, Int, Int) {
+        (columns.count, columns.count { !named.contains(names[$0]) }, columns.reduce(0, +))
+    }
+}
