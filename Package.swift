@@ -57,6 +57,7 @@ let package = Package(
             name: "ObjectGraph",
             dependencies: ["GraphModel", "GraphCore", "SQLiteStorage", "MemoryStorage"],
             swiftSettings: strict),
+        .target(name: "AvroFormat", swiftSettings: strict),
         .target(name: "KafkaClient", dependencies: ["CLibrdkafka"], swiftSettings: strict),
         .target(
             name: "IngestCore",
@@ -83,6 +84,7 @@ let package = Package(
             swiftSettings: strict),
         .target(
             name: "TestSupport", dependencies: ["KafkaClient"], path: "Tests/TestSupport", swiftSettings: strict),
+        .testTarget(name: "AvroFormatTests", dependencies: ["AvroFormat"], swiftSettings: strict),
         .testTarget(name: "KafkaClientTests", dependencies: ["KafkaClient", "TestSupport"], swiftSettings: strict),
         .testTarget(
             name: "IngestCoreTests",
