@@ -58,11 +58,12 @@ let package = Package(
             name: "ObjectGraph",
             dependencies: ["GraphModel", "GraphCore", "SQLiteStorage", "MemoryStorage"],
             swiftSettings: strict),
+        .target(name: "AvroFormat", swiftSettings: strict),
         .target(name: "KafkaClient", dependencies: ["CLibrdkafka"], swiftSettings: strict),
         .target(
             name: "IngestCore",
             dependencies: [
-                "ObjectGraph", "PostgresStorage", "KafkaClient", "CSimdjson", "CZlib",
+                "AvroFormat", "ObjectGraph", "PostgresStorage", "KafkaClient", "CSimdjson", "CZlib",
                 .product(name: "Yams", package: "Yams"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Hummingbird", package: "hummingbird"),
@@ -85,6 +86,7 @@ let package = Package(
             swiftSettings: strict),
         .target(
             name: "TestSupport", dependencies: ["KafkaClient"], path: "Tests/TestSupport", swiftSettings: strict),
+        .testTarget(name: "AvroFormatTests", dependencies: ["AvroFormat"], swiftSettings: strict),
         .testTarget(name: "KafkaClientTests", dependencies: ["KafkaClient", "TestSupport"], swiftSettings: strict),
         .testTarget(
             name: "IngestCoreTests",

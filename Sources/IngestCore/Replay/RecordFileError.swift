@@ -18,6 +18,14 @@ public struct RecordFileError: CodedError, Equatable {
         case gzipCorrupt = "file.gzip.corrupt"
         /// Something that is not gzip follows the compressed data.
         case gzipTrailing = "file.gzip.trailing"
+        /// The container file of Avro ends too early.
+        case avroTruncated = "file.avro.truncated"
+        /// The container file of Avro is damaged.
+        case avroCorrupt = "file.avro.corrupt"
+        /// The blocks of the container file are compressed in a way that is not supported.
+        case avroCodec = "file.avro.codec"
+        /// The schema of the container file cannot be used.
+        case avroSchema = "file.avro.schema"
         /// A JSON array was expected and something else found.
         case notAnArray = "file.array.missing"
         /// The file ends before its JSON array does.
@@ -83,6 +91,10 @@ extension RecordFileError {
         case .gzipTruncated: "the gzip data ends too early"
         case .gzipCorrupt: "the gzip data is damaged"
         case .gzipTrailing: "something that is not gzip follows the gzip data"
+        case .avroTruncated: "the Avro file ends too early"
+        case .avroCorrupt: "the Avro file is damaged"
+        case .avroCodec: "the blocks of the Avro file have a codec other than null and deflate"
+        case .avroSchema: "the schema in the Avro file cannot be used"
         case .notAnArray: "the content does not start with a JSON array"
         case .unclosedArray: "the file ends before its JSON array is closed"
         case .header: "the header row cannot be used"
@@ -99,6 +111,10 @@ extension RecordFileError {
         case .gzipTruncated: "Fetch or write the file again; the records before this place were read."
         case .gzipCorrupt: "Fetch or write the file again; the records before this place may be damaged too."
         case .gzipTrailing: "Cut what follows the gzip data; all records in it were read."
+        case .avroTruncated: "Fetch or write the file again; the records before this place were read."
+        case .avroCorrupt: "Fetch or write the file again; the records of the blocks before this place were read."
+        case .avroCodec: "Write the file with the codec null or deflate."
+        case .avroSchema: "Correct the schema, and write the file again."
         case .notAnArray: "Name the file's format, or give a file that holds one JSON array."
         case .unclosedArray: "Check that the file was written to its end; all records in it were read."
         case .header: "Give the file one row of distinct UTF-8 column names at its top."

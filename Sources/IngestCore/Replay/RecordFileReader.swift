@@ -1,5 +1,6 @@
 /// Reads the records of a file one after the other in bounded memory. The file holds JSON lines, a JSON array, or CSV,
-/// each plain or compressed by gzip (recognised by its content).
+/// each plain or compressed by gzip, or it is a container file of Avro, whose records are read as JSON lines. Gzip and
+/// Avro are recognised by the content.
 ///
 /// Use it from one thread. It delivers every record once, damaged ones included, with numbers from 1 on without gaps.
 /// It throws a fault that ends the reading when its place is reached, after all records before it. For example:
@@ -52,7 +53,11 @@ public final class RecordFileReader {
         prefix = kept ?? []
         fingerprint = kept.map { FileFingerprint($0) }
         let source: any ByteSource
-        if GzipByteSource.recognizes(try file.peek(2)) {
+        var format = format
+        if AvroByteSource.recognizes(try file.peek(4)) {
+            source = try AvroByteSource(file, path: path, maximumRecordBytes: maximumRecordBytes)
+            format = .jsonLines
+        } else if GzipByteSource.recognizes(try file.peek(2)) {
             source = try GzipByteSource(file: file)
         } else {
             source = file

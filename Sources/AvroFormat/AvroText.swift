@@ -1,0 +1,84 @@
+/// The texts of logical types.
+enum AvroText {
+    static func hexDigit(_ value: UInt8) -> UInt8 { value < 10 ? 0x30 + value : 0x57 + value }
+
+    static func uuid(_ bytes: ArraySlice<UInt8>) -> String {
+        var text: [UInt8] = []
+        for (position, byte) in bytes.enumerated() {
+            if [4, 6, 8, 10].contains(position) { text.append(0x2D) }
+            text += [hexDigit(byte >> 4), hexDigit(byte & 15)]
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    /// A number in two's complement, the highest byte first; no bytes stand for zero.
+    static func decimal(_ bytes: ArraySlice<UInt8>, scale: Int) -> String {
+        let isNegative = (bytes.first ?? 0) >= 0x80
+        var magnitude = isNegative ? bytes.map { ~$0 } : Array(bytes)
+        var digits: [UInt8] = []
+        while magnitude.contains(where: { $0 != 0 }) {
+            var rest = 0
+            for position in magnitude.indices {
+                rest = rest << 8 | Int(magnitude[position])
+                magnitude[position] = UInt8(rest / 10)
+                rest %= 10
+            }
+            digits.append(UInt8(rest))
+        }
+        if isNegative { addOne(&digits) }
+        while digits.count <= scale { digits.append(0) }
+        var text = digits.map { $0 + 0x30 }
+        if scale > 0 { text.insert(0x2E, at: scale) }
+        if isNegative { text.append(0x2D) }
+        return String(decoding: text.reversed(), as: UTF8.self)
+    }
+
+    private static func addOne(_ digits: inout [UInt8]) {
+        var position = 0
+        while position < digits.count, digits[position] == 9 {
+            digits[position] = 0
+            position += 1
+        }
+        if position == digits.count { digits.append(1) } else { digits[position] += 1 }
+    }
+
+    /// The date of a day since 1970-01-01 in the proleptic Gregorian calendar.
+    static func date(days: Int64) -> String {
+        let shifted = days + 719_468
+        let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
+        let dayOfEra = shifted - era * 146_097
+        let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let shiftedMonth = (5 * dayOfYear + 2) / 153
+        let day = dayOfYear - (153 * shiftedMonth + 2) / 5 + 1
+        let month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
+        let year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
+        return "\(year < 0 ? "-" : "")\(padded(abs(year), 4))-\(padded(month, 2))-\(padded(day, 2))"
+    }
+
+    static func time(_ value: Int64, digits: Int) -> String? {
+        let unit = scale(digits)
+        guard (0..<86_400 * unit).contains(value) else { return nil }
+        let seconds = value / unit
+        return "\(padded(seconds / 3_600, 2)):\(padded(seconds / 60 % 60, 2)):\(padded(seconds % 60, 2))"
+            + ".\(padded(value % unit, digits))"
+    }
+
+    static func timestamp(_ value: Int64, digits: Int) -> String {
+        let day = 86_400 * scale(digits)
+        var rest = value % day
+        var days = value / day
+        if rest < 0 {
+            rest += day
+            days -= 1
+        }
+        return "\(date(days: days))T\(time(rest, digits: digits) ?? "")"
+    }
+
+    private static func scale(_ digits: Int) -> Int64 { (0..<digits).reduce(1) { unit, _ in unit * 10 } }
+
+    private static func padded(_ value: Int64, _ width: Int) -> String {
+        let text = value.description
+        return String(repeating: "0", count: max(0, width - text.count)) + text
+    }
+}
