@@ -50,13 +50,22 @@ static void append(struct buffer *buffer, const char *bytes, size_t count) {
 }
 
 static void read_fully(void *bytes, size_t count) {
+    static char inbox[1 << 16];
+    static size_t taken, received;
     char *rest = bytes;
     while (count > 0) {
-        ssize_t got = read(STDIN_FILENO, rest, count);
-        if (got < 0 && errno == EINTR) continue;
-        if (got <= 0) _exit(0);
-        rest += got;
-        count -= (size_t)got;
+        if (taken == received) {
+            ssize_t got = read(STDIN_FILENO, inbox, sizeof inbox);
+            if (got < 0 && errno == EINTR) continue;
+            if (got <= 0) _exit(0);
+            taken = 0;
+            received = (size_t)got;
+        }
+        size_t part = received - taken < count ? received - taken : count;
+        memcpy(rest, inbox + taken, part);
+        taken += part;
+        rest += part;
+        count -= part;
     }
 }
 

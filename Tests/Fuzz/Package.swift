@@ -6,13 +6,15 @@ let package = Package(
     name: "fuzz",
     dependencies: [.package(name: "ingest-worker", path: "../..")],
     targets: [
+        .target(name: "CJqOracle", linkerSettings: [.linkedLibrary("jq")]),
         .executableTarget(
             name: "Fuzz",
             dependencies: [
+                "CJqOracle",
                 .product(name: "ObjectGraph", package: "ingest-worker"),
                 .product(name: "IngestCore", package: "ingest-worker"),
                 .product(name: "KafkaClient", package: "ingest-worker"),
-            ])
+            ]),
     ],
     swiftLanguageModes: [.v6]
 )

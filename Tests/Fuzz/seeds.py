@@ -81,6 +81,26 @@ def texts():
                 b"123e4567-e89b-12d3-a456-426614174000", b"123e4567-e89b-12d3-a456-426614174000:42", b"1e-400", b"0.1")
 
 
+def expressions():
+    record = b'{"a":{"b c":[{"x":1},null,"t"]},"m.n":"v","n":12,"f":1.5,"t":true,"z":null,"id":"i-1"}'
+    paths = (b"a", b'a."b c"[0].x', b'"m.n"', b"n", b"a.b-c", b"[0]", b"$key.id", b"$header.h", b"$topic", b"$row", b"$value")
+    for number, path in enumerate(paths):
+        yield b"\x00" + path + b"\x00" + record
+        yield b"\x01" + path + b"\x00" + record
+        yield b"\x05{" + path + b"}-{id}\x00" + record
+    for text in (b"n = 12 AND NOT id BEGINSWITH[c] 'I'", b'a."b c"[0].x >= 1 OR z = nil', b"f BETWEEN {1, 2}", b"id IN {'a', 'i-1'}"):
+        yield b"\x02" + text + b"\x00" + record
+
+
+def programs():
+    text = (root / "Tests/IngestCoreTests/Decode/JQTokenizerTests.swift").read_text()
+    for literal in re.findall(r'"((?:[^"\\\n]|\\.)+)"', text):
+        yield re.sub(r"\\(.)", lambda match: {"n": "\n", "t": "\t"}.get(match[1], match[1]), literal).encode()
+    for path in ("docs/reference/routes.md", "docs/how-to/routes-cookbook.md"):
+        for block in re.findall(r"jq: \|\n((?:[ ]+.*\n)+)", (root / path).read_text()):
+            yield block.encode()
+
+
 for index, content in enumerate(globals()[target]()):
     path = corpus / f"seed-{index:04}"
     if not path.exists():

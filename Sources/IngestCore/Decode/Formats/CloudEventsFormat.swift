@@ -56,11 +56,12 @@ struct CloudEventsFormat: RecordFormat {
         throw record.key?.isEmpty ?? true ? EventDecoder.noKey : EventDecoder.unclearKey
     }
 
-    /// The attributes of a CloudEvent besides its data.
+    /// The attributes of a CloudEvent, and in structured mode its data.
     private struct Envelope {
         var type: EventTypeResolver.Known
         var time: Int64?
         var subject: String?
+        var data: JSONValue?
     }
 
     /// The members of a CloudEvent that say something, found in one pass; of duplicate keys the last wins.
@@ -84,10 +85,10 @@ struct CloudEventsFormat: RecordFormat {
 
     /// Decodes a whole event by the convention, as a program makes it.
     static func event(_ root: JSONValue, _ decoder: EventDecoder) throws(DecodeError) -> ChangeSet {
-        let (envelope, data) = try envelope(try decoder.object(root), decoder)
+        let envelope = try envelope(try decoder.object(root), decoder)
         var values = decoder.values
         values.takesIntegerTexts = true
-        if let data { return try decodeByConvention(data, envelope, values, decoder) }
+        if let data = envelope.data { return try decodeByConvention(data, envelope, values, decoder) }
         if let deletion = try deletion(envelope, decoder) { return deletion }
         throw noData
     }
@@ -95,8 +96,8 @@ struct CloudEventsFormat: RecordFormat {
     private func decodeStructured(
         _ root: JSONValue, _ record: SourceRecord, _ decoder: EventDecoder
     ) throws(DecodeError) -> ChangeSet {
-        let (envelope, data) = try Self.envelope(root, decoder)
-        if let data { return try decodeData(data, envelope, record, decoder) }
+        let envelope = try Self.envelope(root, decoder)
+        if let data = envelope.data { return try decodeData(data, envelope, record, decoder) }
         // A deletion needs no data where the subject names the object and no route takes the event.
         let isRouted = decoder.routes.contains { $0.takes(type: envelope.type.text) && $0.takes(record, fields: nil) }
         if !isRouted, let deletion = try Self.deletion(envelope, decoder) { return deletion }
@@ -106,9 +107,8 @@ struct CloudEventsFormat: RecordFormat {
     private static let noData = DecodeError(
         code: "decode.envelope", "The event has no 'data'; send the object's properties there")
 
-    private static func envelope(
-        _ root: JSONValue, _ decoder: EventDecoder
-    ) throws(DecodeError) -> (Envelope, data: JSONValue?) {
+    @inline(__always)
+    private static func envelope(_ root: JSONValue, _ decoder: EventDecoder) throws(DecodeError) -> Envelope {
         let members = Members(root)
         guard let type = members.type?.utf8 else {
             throw DecodeError(
@@ -128,7 +128,8 @@ struct CloudEventsFormat: RecordFormat {
             throw DecodeError(
                 code: "decode.envelope", "'data_base64' is not supported; send the data as JSON in 'data'")
         }
-        return (envelope, members.data)
+        envelope.data = members.data
+        return envelope
     }
 
     private static func deletion(_ envelope: Envelope, _ decoder: EventDecoder) throws(DecodeError) -> ChangeSet? {

@@ -1,13 +1,13 @@
 /// Reads a jq program by jq's lexical rules, and finds what makes a result depend on more than the record.
 ///
 /// Source: `lexer.l` and `parser.y` of jq 1.6. It refuses no program for its grammar, which is left to jq's compiler.
-package struct JQTokenizer {
+struct JQTokenizer {
     /// Why a program is refused, and where.
-    package struct Refusal: Error, Equatable {
+    struct Refusal: Error, Equatable {
         /// The fault and its remedy.
-        package let message: String
+        let message: String
         /// The line in the program, counted from 1.
-        package let line: Int
+        let line: Int
     }
 
     private enum Token: Equatable {
@@ -15,7 +15,7 @@ package struct JQTokenizer {
     }
 
     /// The functions that look beyond the record, or speak to others than the worker.
-    package static let refusedFunctions: Set<String> = [
+    static let refusedFunctions: Set<String> = [
         "env", "input", "inputs", "input_filename", "input_line_number", "now", "localtime", "strflocaltime", "debug",
         "stderr", "halt", "halt_error", "modulemeta", "get_search_list", "get_prog_origin", "get_jq_origin",
     ]
@@ -32,12 +32,12 @@ package struct JQTokenizer {
     private var pending: (name: String, line: Int)?
     private var hasTokens = false
     /// The texts of the program that hold no interpolation and no escape.
-    package private(set) var literals: Set<String> = []
+    private(set) var literals: Set<String> = []
 
     /// Checks a program.
     ///
     /// - Throws: ``Refusal``.
-    package init(_ program: String) throws(Refusal) {
+    init(_ program: String) throws(Refusal) {
         bytes = Array(program.utf8)
         while position < bytes.count { try next() }
         try settlePending(before: .other)

@@ -31,6 +31,9 @@ package final class ProgramProcess {
     private let limits: LimitConfiguration
     private var process: pid_t = 0
     private var socket: Int32 = -1
+    /// The bytes that were received last; the range is not taken yet. Head and content of an answer come at once.
+    private var inbox = [UInt8](repeating: 0, count: 1 << 16)
+    private var unread = 0..<0
 
     private let path: String
 
@@ -123,7 +126,7 @@ package final class ProgramProcess {
     /// Waits for the process, which has ended or was killed, and returns the reason that it gives.
     private func reap() -> ProgramRun.End {
         close(socket)
-        socket = -1
+        (socket, unread) = (-1, 0..<0)
         var status: Int32 = 0
         while waitpid(process, &status, 0) < 0, errno == EINTR {}
         guard status & 0x7F == 0 else { return .other }
@@ -169,18 +172,19 @@ package final class ProgramProcess {
 
     /// Receives so many bytes; nil with an error number, which is 0 at the stream's end.
     private func receive(_ wanted: Int) -> [UInt8]? {
-        var received = 0
-        let bytes = [UInt8](unsafeUninitializedCapacity: wanted) { buffer, count in
-            while received < wanted {
-                let rest = UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(buffer)[received...])
-                let got = recv(socket, rest.baseAddress, rest.count, 0)
-                if got < 0, errno == EINTR { continue }
-                if got == 0 { errno = 0 }
-                if got <= 0 { break }
-                received += got
+        var bytes: [UInt8] = []
+        while bytes.count < wanted {
+            if unread.isEmpty {
+                let count = inbox.withUnsafeMutableBytes { recv(socket, $0.baseAddress, $0.count, 0) }
+                if count < 0, errno == EINTR { continue }
+                if count == 0 { errno = 0 }
+                if count <= 0 { return nil }
+                unread = 0..<count
             }
-            count = received
+            let part = unread.prefix(wanted - bytes.count)
+            bytes += inbox[part]
+            unread = part.upperBound..<unread.upperBound
         }
-        return received == wanted ? bytes : nil
+        return bytes
     }
 }

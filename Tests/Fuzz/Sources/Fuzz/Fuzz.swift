@@ -15,7 +15,7 @@ struct Broken: Error, CustomStringConvertible {
 private let targets: [String: any FuzzTarget.Type] = [
     "records": RecordTarget.self, "files": FileTarget.self, "models": ModelTarget.self,
     "coredata": CoreDataTarget.self, "predicates": PredicateTarget.self, "configuration": ConfigurationTarget.self,
-    "texts": TextTarget.self,
+    "texts": TextTarget.self, "expressions": ExpressionTarget.self, "programs": ProgramTarget.self,
 ]
 
 // libFuzzer has one thread.
