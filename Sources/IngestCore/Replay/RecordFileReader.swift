@@ -1,6 +1,6 @@
 /// Reads the records of a file one after the other in bounded memory. The file holds JSON lines, a JSON array, or CSV,
-/// each plain or compressed by gzip, or it is a container file of Avro, whose records are read as JSON lines. Gzip and
-/// Avro are recognised by the content.
+/// each plain or compressed by gzip. Or it is a container file of Avro, whose records come as JSON lines. The content tells
+/// gzip and Avro.
 ///
 /// Use it from one thread. It delivers every record once, damaged ones included, with numbers from 1 on without gaps.
 /// It throws a fault that ends the reading when its place is reached, after all records before it. For example:
