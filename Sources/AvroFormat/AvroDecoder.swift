@@ -8,6 +8,7 @@
 /// | bytes, fixed | text in base64 |
 /// | decimal | text, such as `"-12.30"` |
 /// | date, time, timestamp | text in ISO 8601; a timestamp in UTC ends with `Z`, a local one does not |
+/// | duration | text in ISO 8601, such as `"P1M2DT3.004S"` |
 /// | NaN, infinity | the texts `"NaN"`, `"Infinity"`, `"-Infinity"` |
 ///
 /// Each value writes at least one byte, so that ``AvroLimits/jsonBytes`` bounds the time as well as the memory.
@@ -128,6 +129,7 @@ public struct AvroDecoder: Sendable {
             guard bytes.count <= 128 else { throw .limit("decimal") }
             try writer.text(AvroText.decimal(bytes, scale: scale))
         case .uuid: try writer.text(AvroText.uuid(bytes))
+        case .duration: try writer.text(AvroText.duration(bytes))
         default: try writer.base64(bytes)
         }
     }

@@ -4,7 +4,7 @@ import Foundation
 public struct AvroSchema: Sendable {
     enum Logical: Hashable, Sendable {
         case decimal(scale: Int)
-        case date, uuid
+        case date, duration, uuid
         case time(digits: Int)
         case timestamp(digits: Int, isLocal: Bool)
     }

@@ -108,6 +108,7 @@ struct AvroSchemaParser {
             else { return nil }
             return .decimal(scale: scale)
         case ("date", .int): return .date
+        case ("duration", .fixed(size: 12)): return .duration
         case ("uuid", .string), ("uuid", .fixed(size: 16)): return .uuid
         case ("time-millis", .int): return .time(digits: 3)
         case ("time-micros", .long): return .time(digits: 6)

@@ -11,6 +11,15 @@ enum AvroText {
         return String(decoding: text, as: UTF8.self)
     }
 
+    /// Months, days and milliseconds: four bytes each, the lowest first.
+    static func duration(_ bytes: ArraySlice<UInt8>) -> String {
+        func number(_ index: Int) -> Int64 {
+            bytes.dropFirst(4 * index).prefix(4).reversed().reduce(0) { $0 << 8 | Int64($1) }
+        }
+        let milliseconds = number(2)
+        return "P\(number(0))M\(number(1))DT\(milliseconds / 1_000).\(padded(milliseconds % 1_000, 3))S"
+    }
+
     /// A number in two's complement, the highest byte first; no bytes stand for zero.
     static func decimal(_ bytes: ArraySlice<UInt8>, scale: Int) -> String {
         let isNegative = (bytes.first ?? 0) >= 0x80

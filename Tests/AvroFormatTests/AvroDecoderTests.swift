@@ -33,6 +33,10 @@ import Testing
             (#"{"type":"int","logicalType":"time-millis"}"#, [0x02], #""00:00:00.001""#),
             (#"{"type":"long","logicalType":"timestamp-millis"}"#, [0x01], #""1969-12-31T23:59:59.999Z""#),
             (#"{"type":"long","logicalType":"local-timestamp-nanos"}"#, [0x02], #""1970-01-01T00:00:00.000000001""#),
+            (
+                #"{"type":"fixed","name":"F","size":12,"logicalType":"duration"}"#,
+                [1, 0, 0, 0, 2, 0, 0, 0, 0xBC, 0x0B, 0, 0], #""P1M2DT3.004S""#
+            ),
             (#"{"type":"enum","name":"E","symbols":["A","B"]}"#, [0x02], #""B""#),
             (#"{"type":"map","values":"int"}"#, [0x01, 0x06, 0x02, 0x22, 0x02, 0x00], #"{"\"":1}"#),
             (#""bytes""#, [0x08, 0x66, 0x6F, 0x6F, 0x62], #""Zm9vYg==""#),

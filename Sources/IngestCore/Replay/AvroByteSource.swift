@@ -6,7 +6,7 @@ final class AvroByteSource: ByteSource {
     /// The bytes that a container file begins with.
     static let magic: [UInt8] = [0x4F, 0x62, 0x6A, 0x01]
     /// The most bytes of a block, and of what it is decompressed to.
-    private static let maximumBlockBytes = 256 << 20
+    private static let maximumBlockBytes = 64 << 20
     private static let maximumHeaderBytes = 2 << 20
 
     /// How the bytes of blocks are compressed.
@@ -56,7 +56,8 @@ final class AvroByteSource: ByteSource {
         guard let codec = Codec(rawValue: name) else { throw RecordFileError(.avroCodec, path: path) }
         self.codec = codec
         var limits = AvroLimits()
-        limits.jsonBytes = maximumRecordBytes
+        // A record that is too long is cut and becomes a dead letter; one that is far too long ends the reading.
+        limits.jsonBytes = maximumRecordBytes * 2
         do throws(AvroError) {
             let schema = try AvroSchema(
                 json: String(decoding: metadata["avro.schema"] ?? [], as: UTF8.self), limits: limits)
@@ -104,7 +105,10 @@ final class AvroByteSource: ByteSource {
         let count = try bytes.length(atMost: Int(Int32.max))
         let stored = try bytes.take(try bytes.length(atMost: Self.maximumBlockBytes))
         if try bytes.take(16) != mark { throw bytes.failure(.avroCorrupt) }
-        block = AvroBlock(codec == .deflate ? try inflated(stored) : stored, count: count)
+        let content = codec == .deflate ? try inflated(stored) : stored
+        // Records without bytes say nothing, and a number alone could ask for work without end.
+        if count > content.count { throw bytes.failure(.avroCorrupt) }
+        block = AvroBlock(content, count: count)
         return true
     }
 

@@ -88,10 +88,11 @@ import Testing
         let whole = try bytes("null")
         let mark = Array("0123456789abcdef".utf8)
         let header = try #require(whole.firstRange(of: mark)).upperBound
-        // A block of 2^62 records, and one of 2^40 bytes.
+        // A block of 2^62 records, one of 2^40 bytes, and one of a million records without bytes.
         for head: [UInt8] in [
             [0xFE, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F, 0x02],
             [0x02, 0x80, 0x80, 0x80, 0x80, 0x80, 0x40],
+            [0x80, 0x89, 0x7A, 0x00],
         ] {
             do {
                 _ = try read(Array(whole[..<header]) + head + mark)
