@@ -34,6 +34,15 @@ import Testing
         #expect(try query("SELECT count(*), count(Start) FROM WorkOrder_readable") == "150|142")
     }
 
+    @Test func `a container file of Avro comes in with two commands`() throws {
+        let file = Program.root.appending(path: "Tests/Avro/readings-deflate.avro").path
+        #expect(try `import`([file]).contains("40 events, 0 dead letters"))
+        let read = try query("SELECT count(*), sum(cost), max(number) FROM ReadingsDeflate_readable")
+        #expect(read == "40|750.0|9007199254741032")
+        let sample = try Program.run(["check", "--offline", "--sample", file, "--config", folder + "/worker.yaml"])
+        #expect(sample.status == 0 && sample.output.contains("took 40 records"), "\(sample.errors)")
+    }
+
     @Test func `tables refer to each other`() throws {
         let machines = try workspace.write("code,name\nA,Digger\nB,Truck\nC,Crane\n", to: "machines.csv")
         let orders = try workspace.write(
