@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
 VENV := $(CURDIR)/.venv
-LIBRARIES := libsqlite3-dev librdkafka-dev libsimdjson-dev zlib1g-dev libpq-dev libjq-dev pkg-config
+LIBRARIES := libsqlite3-dev librdkafka-dev libsimdjson-dev zlib1g-dev libpq-dev libjq-dev libprotoc-dev pkg-config
 TEST_TOOLS := kcat sqlite3 python3-venv stunnel4 openssl postgresql
 PROFILER := valgrind
 PACKAGE_TOOLS := debhelper lintian chrpath
@@ -48,6 +48,7 @@ console-test: libraries brokers ## Clicks through the console in headless Chromi
 	$(CURDIR)/.venv-console/bin/pip install -q $(CONSOLE_TOOLS)
 	swift build --product ingest-worker
 	$(CURDIR)/.venv-console/bin/python Tests/Console/run --binary $$(swift build --show-bin-path)/ingest-worker
+
 manual: libraries ## Writes manual pages and completions into .build/manual, and has groff and the shells check them.
 	$(call install,$(MANUAL_TOOLS))
 	swift build --product ingest-worker

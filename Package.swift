@@ -10,8 +10,13 @@ let package = Package(
         .library(name: "ObjectGraph", targets: ["ObjectGraph"]),
         .library(name: "PostgresStorage", targets: ["PostgresStorage"]),
         .library(name: "KafkaClient", targets: ["KafkaClient"]),
+        .library(name: "RecordFormats", targets: ["AvroFormat", "ProtobufFormat"]),
         .library(name: "IngestCore", targets: ["IngestCore"]),
         .executable(name: "ingest-worker", targets: ["ingest-worker"]),
+    ],
+    traits: [
+        .trait(name: "Protobuf", description: "Reads records of Protobuf; links libprotobuf."),
+        .default(enabledTraits: ["Protobuf"]),
     ],
     dependencies: [
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
@@ -22,6 +27,8 @@ let package = Package(
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-extras", from: "1.34.0"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.0"),
+        .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
         .package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0"),
     ],
     targets: [
@@ -33,6 +40,7 @@ let package = Package(
         .target(
             name: "CSimdjson",
             linkerSettings: [.linkedLibrary("simdjson")]),
+        .target(name: "CProtobuf", linkerSettings: [.linkedLibrary("protobuf")]),
         .target(name: "CJq", linkerSettings: [.linkedLibrary("jq")]),
         .target(
             name: "GraphModel",
@@ -59,11 +67,13 @@ let package = Package(
             dependencies: ["GraphModel", "GraphCore", "SQLiteStorage", "MemoryStorage"],
             swiftSettings: strict),
         .target(name: "AvroFormat", swiftSettings: strict),
+        .target(name: "ProtobufFormat", dependencies: ["CProtobuf"], swiftSettings: strict),
         .target(name: "KafkaClient", dependencies: ["CLibrdkafka"], swiftSettings: strict),
         .target(
             name: "IngestCore",
             dependencies: [
                 "AvroFormat", "ObjectGraph", "PostgresStorage", "KafkaClient", "CSimdjson", "CZlib",
+                .target(name: "ProtobufFormat", condition: .when(traits: ["Protobuf"])),
                 .product(name: "Yams", package: "Yams"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Hummingbird", package: "hummingbird"),
@@ -71,7 +81,10 @@ let package = Package(
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
                 .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
             ],
             resources: [.embedInCode("Console/Page")],
             swiftSettings: strict),
@@ -87,6 +100,7 @@ let package = Package(
         .target(
             name: "TestSupport", dependencies: ["KafkaClient"], path: "Tests/TestSupport", swiftSettings: strict),
         .testTarget(name: "AvroFormatTests", dependencies: ["AvroFormat"], swiftSettings: strict),
+        .testTarget(name: "ProtobufFormatTests", dependencies: ["ProtobufFormat"], swiftSettings: strict),
         .testTarget(name: "KafkaClientTests", dependencies: ["KafkaClient", "TestSupport"], swiftSettings: strict),
         .testTarget(
             name: "IngestCoreTests",
@@ -95,6 +109,9 @@ let package = Package(
                 "TestSupport",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HummingbirdCore", package: "hummingbird"),
+                .product(name: "HummingbirdTLS", package: "hummingbird"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             swiftSettings: strict),

@@ -15,6 +15,7 @@
 public struct AvroDecoder: Sendable {
     let schema: AvroSchema
     let limits: AvroLimits
+    private static let largestScale = Int32(300)
 
     /// Reads the records that were written by `schema`.
     public init(schema: AvroSchema, limits: AvroLimits = AvroLimits()) {
@@ -64,6 +65,11 @@ public struct AvroDecoder: Sendable {
             try decode(branches[Int(branch)], &reader, &writer, depth: depth + 1)
         case .array(let type): try blocks(type, isMap: false, &reader, &writer, depth: depth)
         case .map(let type): try blocks(type, isMap: true, &reader, &writer, depth: depth)
+        case .record where node.logical == .scaledDecimal:
+            let scale = try reader.int()
+            guard abs(scale) <= Self.largestScale else { throw .invalid("scale") }
+            let digits = AvroText.decimal(try reader.take(try reader.length()), scale: max(0, Int(scale)))
+            try writer.text(digits + String(repeating: "0", count: max(0, Int(-scale))))
         case .record(let fields):
             try writer.raw("{")
             for (position, field) in fields.enumerated() {

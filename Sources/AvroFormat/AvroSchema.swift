@@ -7,6 +7,8 @@ public struct AvroSchema: Sendable {
         case date, duration, uuid
         case time(digits: Int)
         case timestamp(digits: Int, isLocal: Bool)
+        /// A record of a scale and unscaled bytes.
+        case scaledDecimal
     }
 
     enum Kind: Hashable, Sendable {
@@ -33,13 +35,20 @@ public struct AvroSchema: Sendable {
     let root: Int
 
     /// Reads a schema's JSON, at most ``AvroLimits/schemaBytes`` long.
-    public init(json: String, limits: AvroLimits = AvroLimits()) throws(AvroError) {
-        guard json.utf8.count <= limits.schemaBytes else { throw .limit("schemaBytes") }
+    ///
+    /// - Parameter others: the JSON of schemas whose types this one uses, each behind those that it uses itself.
+    public init(json: String, using others: [String] = [], limits: AvroLimits = AvroLimits()) throws(AvroError) {
         var parser = AvroSchemaParser(limits: limits)
-        guard let value = try? JSONSerialization.jsonObject(with: Data(json.utf8), options: .fragmentsAllowed) else {
-            throw .schema("it is not JSON")
+        var index = 0
+        for text in others + [json] {
+            guard text.utf8.count <= limits.schemaBytes else { throw .limit("schemaBytes") }
+            guard let value = try? JSONSerialization.jsonObject(with: Data(text.utf8), options: .fragmentsAllowed)
+            else {
+                throw .schema("it is not JSON")
+            }
+            index = try parser.parse(value, namespace: "", depth: 0)
         }
-        root = try parser.parse(value, namespace: "", depth: 0)
+        root = index
         nodes = parser.nodes
     }
 }

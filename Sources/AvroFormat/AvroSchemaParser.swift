@@ -59,6 +59,7 @@ struct AvroSchemaParser {
             nodes[index].logical = logical(object, of: nodes[index].kind)
         default:
             nodes[index].kind = .record(try fields(object, of: full, namespace: inner, depth: depth))
+            nodes[index].logical = connectType(object, of: nodes[index].kind)
         }
         return index
     }
@@ -99,7 +100,7 @@ struct AvroSchemaParser {
 
     /// As the specification asks, a logical type that does not fit its type is ignored.
     private func logical(_ object: [String: Any], of kind: AvroSchema.Kind) -> AvroSchema.Logical? {
-        guard let name = object["logicalType"] as? String else { return nil }
+        guard let name = object["logicalType"] as? String else { return connectType(object, of: kind) }
         switch (name, kind) {
         case ("decimal", .bytes), ("decimal", .fixed):
             let scale = object["scale"] as? Int ?? 0
@@ -118,6 +119,27 @@ struct AvroSchemaParser {
         case ("local-timestamp-millis", .long): return .timestamp(digits: 3, isLocal: true)
         case ("local-timestamp-micros", .long): return .timestamp(digits: 6, isLocal: true)
         case ("local-timestamp-nanos", .long): return .timestamp(digits: 9, isLocal: true)
+        default: return nil
+        }
+    }
+
+    /// The types that Kafka Connect and Debezium name in a property of their own.
+    ///
+    /// Source: Debezium's documentation of its connectors, "Data type mappings".
+    private func connectType(_ object: [String: Any], of kind: AvroSchema.Kind) -> AvroSchema.Logical? {
+        switch (object["connect.name"] as? String, kind) {
+        case ("io.debezium.time.Date", .int): return .date
+        case ("io.debezium.time.Time", .int): return .time(digits: 3)
+        case ("io.debezium.time.MicroTime", .long): return .time(digits: 6)
+        case ("io.debezium.time.NanoTime", .long): return .time(digits: 9)
+        case ("io.debezium.time.Timestamp", .long): return .timestamp(digits: 3, isLocal: false)
+        case ("io.debezium.time.MicroTimestamp", .long): return .timestamp(digits: 6, isLocal: false)
+        case ("io.debezium.time.NanoTimestamp", .long): return .timestamp(digits: 9, isLocal: false)
+        case ("io.debezium.data.VariableScaleDecimal", .record(let fields)):
+            let isKnown =
+                fields.map(\.name) == ["scale", "value"] && nodes[fields[0].type].kind == .int
+                && nodes[fields[1].type].kind == .bytes
+            return isKnown ? .scaledDecimal : nil
         default: return nil
         }
     }

@@ -1,8 +1,9 @@
 /// The texts of logical types.
-enum AvroText {
+public enum AvroText {
     static func hexDigit(_ value: UInt8) -> UInt8 { value < 10 ? 0x30 + value : 0x57 + value }
 
-    static func uuid(_ bytes: ArraySlice<UInt8>) -> String {
+    /// The text of an identifier of 16 bytes, such as `5f8ae5d3-…`.
+    public static func uuid(_ bytes: ArraySlice<UInt8>) -> String {
         var text: [UInt8] = []
         for (position, byte) in bytes.enumerated() {
             if [4, 6, 8, 10].contains(position) { text.append(0x2D) }

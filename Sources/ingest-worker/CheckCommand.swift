@@ -54,7 +54,7 @@ struct CheckCommand: ParsableCommand {
             "model          ok  \(model.name) \(model.version), \(model.entities.count) entities, "
                 + "\(configuration.model)")
         for topic in configuration.topics {
-            _ = try configuration.decoder(of: topic, model: model)
+            _ = try configuration.decoder(of: topic, model: model, registry: nil)
         }
         for file in configuration.files {
             _ = try configuration.decoder(of: file, place: file.match, model: model)

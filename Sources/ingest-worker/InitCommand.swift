@@ -74,7 +74,7 @@ struct InitCommand: ParsableCommand {
         let path = "\(folder)/\(topic.replacing(".", with: "-")).jsonl"
         try makeFolder()
         let sample = try TopicSample.write(
-            topic: topic, to: path, recordLimit: sampleRecords ?? 10_000, kafka: configuration.kafka,
+            topic: topic, to: path, recordLimit: sampleRecords ?? 10_000, configuration: configuration,
             logger: options.logger(configuration))
         let profile = try FileSurvey.read(path: path, recordLimit: nil, distinctLimit: distinctValues)
         // A later record may lack what each of these has.

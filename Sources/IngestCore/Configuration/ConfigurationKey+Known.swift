@@ -2,7 +2,7 @@ extension ConfigurationKey {
     /// Lists every setting with a name of its own, in the order of the documentation.
     ///
     /// Besides these, `kafka.PROPERTY` sets the librdkafka property of that name.
-    public static let known: [ConfigurationKey] = main + bounds + outputs + operation
+    public static let known: [ConfigurationKey] = main + registry + bounds + outputs + operation
 
     private static let largest = Int(Int32.max)
 
@@ -33,6 +33,28 @@ extension ConfigurationKey {
             "What to do when the needed offset is gone from the broker: halt the partition, or go on with the earliest "
                 + "or latest record. Not given to librdkafka."),
         .partitions,
+    ]
+
+    private static let registry: [ConfigurationKey] = [
+        .optionalText(
+            "schemaRegistry.url", \.schemaRegistry.url,
+            "The schema registry for records of Avro and Protobuf; several addresses with commas. null asks none."),
+        .optionalText(
+            "schemaRegistry.username", \.schemaRegistry.username, "The user's name for basic authentication."),
+        .secret(
+            "schemaRegistry.password", \.schemaRegistry.password, fault: SchemaRegistryConfiguration.faultOfSecret,
+            remedy: "Write it in one line.",
+            "The user's password for basic authentication. file:PATH reads it from a file."),
+        .secret(
+            "schemaRegistry.bearerToken", \.schemaRegistry.bearerToken,
+            fault: SchemaRegistryConfiguration.faultOfSecret, remedy: "Write it in one line.",
+            "A token instead of a user's name. file:PATH reads it from a file."),
+        .optionalText(
+            "schemaRegistry.caFile", \.schemaRegistry.caFile,
+            "The authorities that may sign the registry's certificate; null takes the system's."),
+        .integer(
+            "schemaRegistry.timeoutSeconds", \.schemaRegistry.timeoutSeconds, 1...60,
+            "The time that the registry has for an answer."),
     ]
 
     private static let bounds: [ConfigurationKey] = [

@@ -120,6 +120,7 @@ struct ConfigurationLoader {
         if origins["topics"] == nil, !configuration.files.isEmpty { configuration.topics = [] }
         checkTopics()
         checkHTTP()
+        checkSchemaRegistry()
         placeStore()
         guard problems.list.isEmpty else { throw ConfigurationError(problems: problems.list) }
         let entries = ConfigurationKey.known.map { key in

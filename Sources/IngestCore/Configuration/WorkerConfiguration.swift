@@ -19,6 +19,8 @@ public struct WorkerConfiguration: Sendable, Equatable {
     public var files: [FileConfiguration] = []
     /// The Kafka client.
     public var kafka = KafkaSettings()
+    /// The registry of the schemas that records name.
+    public var schemaRegistry = SchemaRegistryConfiguration()
     /// When a chunk closes.
     public var chunk = ChunkConfiguration()
     /// How far chunks grow when there is backlog.

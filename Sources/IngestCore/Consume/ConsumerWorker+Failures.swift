@@ -18,19 +18,6 @@ extension ConsumerWorker {
         partitions.pause(for: .store)
     }
 
-    /// Waits a little where no record can be decoded; the records are then read again from the store's positions.
-    func recover(from error: DecodeError) {
-        isDecodingFailing = true
-        health.report(.decodingFailed(reason: error.description))
-        metrics.noteError()
-        let seconds = backoff.failed()
-        logger.error(
-            "records cannot be decoded for now, trying again",
-            metadata: ["code": "\(error.code)", "reason": "\(error)", "seconds": .stringConvertible(seconds)])
-        Thread.sleep(forTimeInterval: seconds)
-        partitions.pause(for: .store)
-    }
-
     /// Forgets the work that the store refused; every partition then goes back to the store's position.
     func discardIfRefused() throws {
         if !isStoreRefusing { return }

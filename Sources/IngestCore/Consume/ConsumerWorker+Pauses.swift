@@ -1,4 +1,8 @@
-/// How the worker lets partitions wait while an outbox is full. Runs on the worker's thread, between polls.
+import KafkaClient
+import ObjectGraph
+
+/// How the worker lets partitions wait, while an outbox is full or a record cannot be decoded for now. Runs on the
+/// worker's thread.
 ///
 /// The loop itself goes on: the worker stays a member of its group, and what it has is saved.
 extension ConsumerWorker {
@@ -9,6 +13,33 @@ extension ConsumerWorker {
             if reason == .outbox { report(notifications: outbox) } else { report(deadLetters: outbox) }
             if outbox.isFull { partitions.pause(for: reason) } else { partitions.goOn(without: reason) }
         }
+    }
+
+    /// Lets a partition wait whose record cannot be decoded, though it is not at fault; the others go on.
+    func beginDecodeWait(of partition: TopicPartition, _ error: DecodeError) {
+        decodeWait.failed(partition, at: now())
+        tell(partitions.handle(.pauseBegan(.decoding), partition))
+        let reason = "\(partition.topic)/\(partition.partition) waits: \(error)"
+        health.report(.decodingFailed(reason: reason))
+        metrics.noteError()
+        logger.error(
+            "a record cannot be decoded for now, its partition waits",
+            metadata: [
+                "topic": "\(partition.topic)", "partition": .stringConvertible(partition.partition),
+                "code": "\(error.code)", "reason": "\(error)",
+            ])
+    }
+
+    /// Takes that a partition has shown a record that was decoded, or is not read any more.
+    func endDecodeWait(of partition: TopicPartition) {
+        if decodeWait.isOver { return }
+        decodeWait.ended(partition)
+        if decodeWait.isOver { health.report(.decodingOK) }
+    }
+
+    /// Reads the partitions again that have waited for long enough, from the store's positions.
+    func retryDecoding() {
+        for partition in decodeWait.due(at: now()) { tell(partitions.handle(.pauseEnded(.decoding), partition)) }
     }
 
     private func report(notifications outbox: Outbox) {

@@ -42,6 +42,7 @@ extension ConsumerWorker {
     private func release(_ released: [TopicPartition]) {
         for partition in released {
             tell(partitions.revoke(partition))
+            endDecodeWait(of: partition)
             pipeline.end(topic: partition.topic, partition: partition.partition)
             metrics.consumerLag.remove(partition.topic, "\(partition.partition)")
             metrics.position.remove(partition.topic, "\(partition.partition)")

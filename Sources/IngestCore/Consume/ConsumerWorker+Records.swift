@@ -18,12 +18,13 @@ extension ConsumerWorker {
             }
             if verdict == .skip { continue }
             try takeover?.check(source, partition, offset: record.offset)
-            try add(source, partition, hasBacklog: hasBacklog)
+            do {
+                try add(source, partition, hasBacklog: hasBacklog)
+                endDecodeWait(of: partition)
+            } catch let error as DecodeError where error.isRetriable {
+                beginDecodeWait(of: partition, error)
+            }
             if decoders[partition.topic]?.runsPrograms == true { health.report(.heartbeat) }
-        }
-        if isDecodingFailing, !batch.isEmpty {
-            isDecodingFailing = false
-            health.report(.decodingOK)
         }
         // An end-of-partition event says nothing about other partitions.
         try pipeline.tick(hasBacklog: hasBacklog || (batch.isEmpty && !batch.errors.isEmpty))

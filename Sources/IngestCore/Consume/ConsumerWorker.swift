@@ -51,8 +51,8 @@ package final class ConsumerWorker: @unchecked Sendable {
     var deliveryRole: DeliveryRole
     var logGrowth = LogGrowth()
     var backoff = Backoff()
-    /// Whether the last record could not be decoded, and is read again.
-    var isDecodingFailing = false
+    /// The partitions that wait because a record cannot be decoded for now.
+    var decodeWait = DecodeWait()
     var retryBudget: RetryBudget
 
     /// Makes a worker on a writer that holds the store's lease.
@@ -85,9 +85,11 @@ package final class ConsumerWorker: @unchecked Sendable {
         schedule = WorkerSchedule(purgeEveryMinutes: configuration.history.purgeEveryMinutes)
         retryBudget = RetryBudget(limitSeconds: configuration.errors.retryTimeoutSeconds)
         pipeline = IngestPipeline(writer: writer, configuration: configuration, metrics: metrics, logger: logger)
+        let registry = SchemaRegistry(configuration)
         var decoders: [String: EventDecoder] = [:]
         for topic in configuration.topics {
-            decoders[topic.name] = try configuration.decoder(of: topic, model: writer.store.model)
+            decoders[topic.name] = try configuration.decoder(
+                of: topic, model: writer.store.model, registry: registry)
         }
         self.decoders = decoders
     }
@@ -169,8 +171,6 @@ package final class ConsumerWorker: @unchecked Sendable {
             try work(consumer)
         } catch let error as StoreError where error.isRetriable {
             recover(from: error)
-        } catch let error as DecodeError where error.isRetriable {
-            recover(from: error)
         }
     }
 
@@ -180,6 +180,7 @@ package final class ConsumerWorker: @unchecked Sendable {
         try assignPartitions(consumer)
         watchTopics()
         pauseWhereOutboxesAreFull()
+        retryDecoding()
         try carryOutDue(consumer)
         let batch = try consumer.poll(
             maxRecords: configuration.chunk.maxOperations, timeoutMilliseconds: pollMilliseconds)

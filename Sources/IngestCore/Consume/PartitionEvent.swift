@@ -9,10 +9,14 @@ struct PauseReasons: OptionSet, Sendable, Hashable {
     static let outbox = PauseReasons(rawValue: 1)
     /// Too many dead letters wait for their topic.
     static let deadLetters = PauseReasons(rawValue: 2)
-    /// The store refused: the worker drops the records that come, and reads them again from the store's positions.
+    /// The store refused.
     static let store = PauseReasons(rawValue: 4)
+    /// A record cannot be decoded for now, though it is not at fault.
+    static let decoding = PauseReasons(rawValue: 8)
     /// The reasons for which the client fetches nothing.
-    static let client: PauseReasons = [.outbox, .deadLetters]
+    static let client: PauseReasons = [.outbox, .deadLetters, .decoding]
+    /// The reasons for which the worker drops the records that come, and reads them again from the store's positions.
+    static let dropping: PauseReasons = [.store, .decoding]
 }
 
 /// Why a partition cannot be read, and what an operator can do.

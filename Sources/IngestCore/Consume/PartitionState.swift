@@ -86,7 +86,7 @@ struct PartitionState: Sendable {
         var actions: [PartitionAction] = offsetToCommit.map { [.commitOffset($0)] } ?? []
         let wantsPause = isHalted || !pauses.isDisjoint(with: .client)
         if wantsPause != isPausedInClient { actions.append(wantsPause ? .pause : .resume) }
-        if isHalted || pauses.contains(.store) { return actions }
+        if isHalted || !pauses.isDisjoint(with: .dropping) { return actions }
         // The broker's answer is compared with the store's position, so that comes first.
         if comparison == .now {
             actions.append(.compareLastRecord)
@@ -121,7 +121,7 @@ struct PartitionState: Sendable {
         offset: Int64, fingerprint: @autoclosure () -> RecordFingerprint, actions: inout [PartitionAction]
     ) -> RecordVerdict {
         if missing != nil { actions += handle(.found) }
-        if comparison != .notNeeded || pauses.contains(.store) {
+        if comparison != .notNeeded || !pauses.isDisjoint(with: .dropping) {
             comparison = .now
             return .skip
         }
@@ -181,7 +181,8 @@ struct PartitionState: Sendable {
     private mutating func goOn(without reasons: PauseReasons) {
         let ended = pauses.intersection(reasons)
         pauses.subtract(reasons)
-        if ended.contains(.store) || !ended.isEmpty && pauses.isDisjoint(with: .client) { comparison = .now }
+        let hasDropped = !ended.isDisjoint(with: .dropping)
+        if hasDropped || !ended.isEmpty && pauses.isDisjoint(with: .client) { comparison = .now }
     }
 
     private mutating func goBack(to position: SourcePosition?) -> [PartitionAction] {

@@ -6,12 +6,14 @@ import ObjectGraph
 package final class RecordDecoders {
     private let configuration: WorkerConfiguration
     private let model: ObjectModel
+    private let registry: SchemaRegistry?
     private var known: [String: Result<EventDecoder, DecodeError>] = [:]
 
     /// Makes decoders for a configuration and a model.
     package init(configuration: WorkerConfiguration, model: ObjectModel) {
         self.configuration = configuration
         self.model = model
+        registry = SchemaRegistry(configuration)
     }
 
     /// Decodes a record as its topic, or the file that its place names, is configured.
@@ -42,7 +44,7 @@ package final class RecordDecoders {
             guard let found = configuration.topics.first(where: { $0.name == topic }) else {
                 throw DecodeError(code: "decode.topic", "The topic is not configured. Add it to 'topics'")
             }
-            return try configuration.decoder(of: found, model: model)
+            return try configuration.decoder(of: found, model: model, registry: registry)
         } catch let error as DecodeError {
             throw error
         } catch {

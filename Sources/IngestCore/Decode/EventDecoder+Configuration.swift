@@ -3,11 +3,14 @@ import ObjectGraph
 extension WorkerConfiguration {
     /// Makes the decoder of a topic's records.
     ///
+    /// - Parameter registry: gives the schemas that records name, or nil.
     /// - Throws: ``RouteError`` where a route does not fit the model.
-    public func decoder(of topic: TopicConfiguration, model: ObjectModel) throws -> EventDecoder {
+    public func decoder(
+        of topic: TopicConfiguration, model: ObjectModel, registry: SchemaRegistry?
+    ) throws -> EventDecoder {
         try EventDecoder(
             model: model, format: topic.format, routes: topic.routes + routes, place: "topic \(topic.name)",
-            position: topic.place, limits: limits, nullValues: topic.nullValues)
+            position: topic.place, limits: limits, nullValues: topic.nullValues, registry: registry)
     }
 
     /// Makes the decoder of a file's records; a file without a mapping holds CloudEvents.

@@ -24,8 +24,7 @@ extension EventDecoder {
         _ key: UnsafeRawBufferPointer, _ route: Route, _ record: SourceRecord
     ) throws(DecodeError) -> Value? {
         guard let identity = route.identity, identity.path == nil, identity.variable != .row else { return nil }
-        let content = RegistryFormat.matches(key) ? RegistryFormat.content(key) : key
-        let fields = (try? parser.parse(content).root).map { Self.unwrapped($0).payload }
+        let fields = (try? parser.parse(key).root).map { Self.unwrapped($0).payload }
         let root: JSONValue
         if let fields, fields.kind == .object {
             root = fields
@@ -60,13 +59,12 @@ extension EventDecoder {
     func keyIdentity(
         _ key: UnsafeRawBufferPointer, _ entity: Entity, _ route: Route?, _ table: ObjectDecoder.PropertyTable
     ) throws(DecodeError) -> Value {
-        let content = RegistryFormat.matches(key) ? RegistryFormat.content(key) : key
         let text: String?
-        if let root = try? parser.parse(content).root {
+        if let root = try? parser.parse(key).root {
             let value = Self.keyValue(Self.unwrapped(root).payload, route, table)
             text = value.flatMap { $0.string ?? $0.int64.map { String($0) } }
         } else {
-            text = String(validating: content, as: UTF8.self)
+            text = String(validating: key, as: UTF8.self)
         }
         guard let text, !text.isEmpty else { throw Self.wrongKey(entity) }
         let identity =

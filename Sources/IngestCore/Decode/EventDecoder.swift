@@ -23,6 +23,7 @@ public final class EventDecoder {
     let objects: ObjectDecoder
     let connect: ConnectValues
     let keys: RecordKeys
+    private let contents: RecordContents
     let maximumRecordBytes: Int
     let maximumElements: Int
     /// How values are read that no route takes.
@@ -46,12 +47,13 @@ public final class EventDecoder {
     ///   - position: where the topic or file stands in the configuration.
     ///   - limits: the greatest size and depth of a record.
     ///   - nullValues: the texts that stand for null.
+    ///   - registry: gives the schemas that records name, or nil.
     /// - Throws: ``RouteError`` where a route does not fit the model, or a ``DecodeError`` that is retriable where the
     ///   process of a program cannot be started.
     public init(
         model: ObjectModel, format: EventFormat, routes: [RouteConfiguration], place: String,
         position: ConfigurationPlace = ConfigurationPlace(), limits: LimitConfiguration = LimitConfiguration(),
-        nullValues: [String] = []
+        nullValues: [String] = [], registry: SchemaRegistry? = nil
     ) throws {
         let recordFormat = format.recordFormat
         if recordFormat.needsRoutes, routes.isEmpty {
@@ -77,6 +79,7 @@ public final class EventDecoder {
         values = ValueDecoding(rules: ValueRules(nulls: nullValues, dates: nil))
         maximumRecordBytes = limits.maxRecordBytes
         maximumElements = limits.maxElements
+        contents = try RecordContents(registry, limits: limits)
         keys = try RecordKeys(depthLimit: limits.maxDepth, maximumBytes: limits.maxRecordBytes)
         parser = try JSONParser(depthLimit: limits.maxDepth, maximumBytes: limits.maxRecordBytes)
         connect = try ConnectValues(depthLimit: limits.maxDepth, maximumBytes: limits.maxRecordBytes)
@@ -100,15 +103,9 @@ public final class EventDecoder {
                 "The record has \(record.totalBytes) bytes, more than limits.maxRecordBytes (\(maximumRecordBytes)). Send it in "
                     + "parts, or raise the limit. Only its beginning is kept here")
         }
-        guard let value = record.value else { return try format.decodeTombstone(record, self) }
-        if RegistryFormat.matches(value) { return try decodeRegistered(value, record) }
-        do throws(DecodeError) {
+        return try contents.plain(record) { record throws(DecodeError) in
+            guard let value = record.value else { return try format.decodeTombstone(record, self) }
             return try format.decode(value, record, self)
-        } catch {
-            if error.code.hasPrefix("json."), RegistryFormat.isNamed(by: record.headers) {
-                throw RegistryFormat.refusal(value)
-            }
-            throw error
         }
     }
 
@@ -117,17 +114,6 @@ public final class EventDecoder {
         if root.kind == .object { return root }
         throw DecodeError(
             code: "decode.type", "The record has to be a JSON object, not \(ObjectDecoder.article(root))")
-    }
-
-    /// Decodes what the schema registry's serialiser wrote, where that is JSON.
-    private func decodeRegistered(
-        _ value: UnsafeRawBufferPointer, _ record: SourceRecord
-    ) throws(DecodeError) -> ChangeSet {
-        let content = RegistryFormat.content(value)
-        guard let root = try? parser.parse(content).root, root.kind == .object else {
-            throw RegistryFormat.refusal(value)
-        }
-        return try format.decode(content, record, self)
     }
 
     func parse(_ bytes: UnsafeRawBufferPointer) throws(DecodeError) -> JSONValue {

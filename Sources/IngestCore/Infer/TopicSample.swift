@@ -28,13 +28,15 @@ package final class TopicSample {
     private let topic: String
     private let recordLimit: Int
     private let parser: JSONParser
+    private let contents: RecordContents
     private var output: [UInt8] = []
     private var summary = Summary()
     private var wrapped = 0
 
-    private init(topic: String, recordLimit: Int) throws {
+    private init(topic: String, recordLimit: Int, _ configuration: WorkerConfiguration) throws {
         self.topic = topic
         self.recordLimit = recordLimit
+        contents = try RecordContents(SchemaRegistry(configuration), limits: configuration.limits)
         parser = try JSONParser(maximumBytes: 1 << 30)
     }
 
@@ -42,10 +44,10 @@ package final class TopicSample {
     ///
     /// - Throws: `KafkaError`; ``InferenceError`` where there is no such topic, or nothing in it can be read.
     package static func write(
-        topic: String, to path: String, recordLimit: Int, kafka: KafkaSettings, logger: Logger
+        topic: String, to path: String, recordLimit: Int, configuration: WorkerConfiguration, logger: Logger
     ) throws -> Summary {
-        let sample = try TopicSample(topic: topic, recordLimit: recordLimit)
-        try sample.read(kafka, logger)
+        let sample = try TopicSample(topic: topic, recordLimit: recordLimit, configuration)
+        try sample.read(configuration.kafka, logger)
         guard sample.summary.records > 0 else {
             throw InferenceError(
                 "init.topic",
@@ -78,7 +80,7 @@ package final class TopicSample {
         while !ends.isEmpty, summary.records < recordLimit {
             let batch = try consumer.poll(maxRecords: recordLimit - summary.records, timeoutMilliseconds: 100)
             for record in batch {
-                try take(record.value)
+                try take(record)
                 if let end = ends[record.topicPartition], record.offset + 1 >= end { ends[record.topicPartition] = nil }
             }
             for event in batch.errors where event.error.code == .partitionEnd {
@@ -93,10 +95,17 @@ package final class TopicSample {
         summary.hasMore = !ends.isEmpty
     }
 
-    private func take(_ value: UnsafeRawBufferPointer?) throws {
+    private func take(_ record: ConsumedRecord) throws {
+        let source = ConsumerWorker.source(record, record.topicPartition)
+        let taken = try contents.plain(source) { plain throws(DecodeError) in
+            Result { try take(value: plain.value) }
+        }
+        try taken.get()
+    }
+
+    private func take(value: UnsafeRawBufferPointer?) throws {
         guard let value else { return summary.deletions += 1 }
-        let content = RegistryFormat.matches(value) ? RegistryFormat.content(value) : value
-        guard let root = try? parser.parse(content).root, root.kind == .object else { return summary.unreadable += 1 }
+        guard let root = try? parser.parse(value).root, root.kind == .object else { return summary.unreadable += 1 }
         let (payload, schema) = EventDecoder.unwrapped(root)
         if payload.isNull { return summary.deletions += 1 }
         if payload.member("op") != nil, payload.member("source") != nil {

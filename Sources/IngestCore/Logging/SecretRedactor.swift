@@ -21,7 +21,9 @@ package struct SecretRedactor: Sendable {
 extension WorkerConfiguration {
     /// The values that no log, answer or error may show: those of settings whose name says so, and those read from files.
     package var secretValues: [String] {
-        var values = kafka.properties.secretValues + [http.bearerToken].compactMap { $0 }
+        var values =
+            kafka.properties.secretValues
+            + [http.bearerToken, schemaRegistry.password, schemaRegistry.bearerToken].compactMap { $0 }
         if case .postgres(let url) = storeKind {
             values += [url, URLComponents(string: url)?.password].compactMap { $0 }
         }

@@ -87,7 +87,8 @@ package final class TopicReplay {
             throw TopicReplayError.unconfigured(request.topic)
         }
         let store = pipeline.writer.store
-        let decoder = try configuration.decoder(of: topic, model: store.model)
+        let decoder = try configuration.decoder(
+            of: topic, model: store.model, registry: SchemaRegistry(configuration))
         try configuration.checkPartitions(of: store)
         let settings = try configuration.kafka.consumerConfiguration(logger: logger)
         let positions = try store.read { try $0.positions() }

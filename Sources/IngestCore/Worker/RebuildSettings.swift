@@ -9,7 +9,9 @@ extension WorkerConfiguration {
     var contentMark: String { Self.mark([topics, routes, limits, kafka.partitions as Any]) }
 
     /// The mark of the settings and the model that decide how a record is decoded.
-    func decodingMark(_ model: ObjectModel) -> String { Self.mark([topics, routes, files, limits, model.yaml]) }
+    func decodingMark(_ model: ObjectModel) -> String {
+        Self.mark([topics, routes, files, limits, schemaRegistry.url ?? "", model.yaml])
+    }
 
     private static func mark(_ settings: [Any]) -> String {
         var text = ""

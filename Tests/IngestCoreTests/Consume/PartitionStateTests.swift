@@ -123,6 +123,29 @@ import Testing
         #expect(state.handle(.positionRead(PartitionFixture.position(10, last: 9))) == [.seek(9)])
     }
 
+    @Test func `a record that cannot be decoded for now is read again, and none behind it counts meanwhile`() {
+        var state = reading()
+        #expect(state.receive(10) == .applied)
+        _ = state.handle(.pauseBegan(.decoding))
+        #expect(state.condition == .paused(.decoding) && state.due == [.pause])
+        _ = state.handle(.clientChanged(isPaused: true))
+        #expect(state.receive(11) == .dropped && state.due.isEmpty)
+        _ = state.handle(.pauseEnded(.decoding))
+        #expect(state.due == [.resume, .compareLastRecord])
+        #expect(state.handle(.positionRead(PartitionFixture.position(10, last: 9))) == [.seek(9)])
+    }
+
+    @Test func `a partition that waits for two reasons goes back when the last one ends`() {
+        var state = reading()
+        _ = state.handle(.pauseBegan(.decoding))
+        _ = state.handle(.pauseBegan(.outbox))
+        _ = state.handle(.clientChanged(isPaused: true))
+        _ = state.handle(.pauseEnded(.decoding))
+        #expect(state.receive(11) == .dropped)
+        _ = state.handle(.pauseEnded(.outbox))
+        #expect(state.due == [.resume, .compareLastRecord])
+    }
+
     @Test func `a halt is reported for as long as it lasts`() {
         var state = reading()
         #expect(state.handle(.missing(fault)) == [.report(.halted(fault))])

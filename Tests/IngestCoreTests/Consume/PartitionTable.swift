@@ -34,6 +34,10 @@ enum PartitionTable {
             ("verifying: going back", [assign(last: nil), event(.seekRefused(isRetriable: true))]),
             ("paused for the outbox", [assign(last: nil), pause(.outbox), event(.clientChanged(isPaused: true))]),
             ("paused for the store", [assign(last: nil), pause(.store)]),
+            (
+                "paused for decoding",
+                [assign(last: nil), event(.pauseBegan(.decoding)), event(.clientChanged(isPaused: true))]
+            ),
             ("out of range", [assign(last: 9), event(.offsetOutOfRange)]),
             ("missing", [assign(last: nil), event(.missing(Fixture.fault))]),
             ("halted", [assign(last: nil), event(.damaged(at: 0, damage)), event(.clientChanged(isPaused: true))]),
@@ -64,6 +68,8 @@ enum PartitionTable {
             ("dead letters drained", goOn(.deadLetters)),
             ("store failed", pause(.store)),
             ("store back", goOn(.store)),
+            ("a record cannot be decoded for now", event(.pauseBegan(.decoding))),
+            ("decoding is tried again", event(.pauseEnded(.decoding))),
             ("store's position read", event(.positionRead(Fixture.position(10, last: 9)))),
             ("seek done", event(.seekDone)),
             ("seek refused for now", event(.seekRefused(isRetriable: true))),

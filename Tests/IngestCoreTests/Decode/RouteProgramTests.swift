@@ -201,7 +201,7 @@ import Testing
     private func fault(_ yaml: String) throws -> String {
         do {
             let loaded = try WorkerConfiguration.load(yaml: yaml, name: "worker.yaml").configuration
-            _ = try loaded.decoder(of: loaded.topics[0], model: TestModels.kinds())
+            _ = try loaded.decoder(of: loaded.topics[0], model: TestModels.kinds(), registry: nil)
             return "none"
         } catch {
             return "\(error)"

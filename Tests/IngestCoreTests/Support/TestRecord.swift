@@ -51,11 +51,13 @@ struct TestDecoder {
 
     init(
         _ model: ObjectModel, format: EventFormat = .cloudevents, routes: [RouteConfiguration] = [],
-        limits: LimitConfiguration = LimitConfiguration(), nullValues: [String] = []
+        limits: LimitConfiguration = LimitConfiguration(), nullValues: [String] = [],
+        registry: SchemaRegistry? = nil
     ) throws {
         self.model = model
         decoder = try EventDecoder(
-            model: model, format: format, routes: routes, place: "topic events", limits: limits, nullValues: nullValues)
+            model: model, format: format, routes: routes, place: "topic events", limits: limits, nullValues: nullValues,
+            registry: registry)
     }
 
     func event(_ record: TestRecord) throws -> ChangeSet { try record.deliver { try decoder.decode($0) } }

@@ -79,7 +79,7 @@ package final class RecordSample {
             let known = configuration.topics.map(\.name).joined(separator: ", ")
             throw RouteError(message: "The topic '\(topic)' is not configured. The topics are: \(known)")
         }
-        return try configuration.decoder(of: found, model: model)
+        return try configuration.decoder(of: found, model: model, registry: SchemaRegistry(configuration))
     }
 
     private func outcome(

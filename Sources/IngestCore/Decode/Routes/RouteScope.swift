@@ -41,17 +41,16 @@ final class RecordKeys {
     /// Returns the key as text, or the field of a key that is a JSON object.
     func text(_ key: UnsafeRawBufferPointer?, at path: RecordPath) throws(DecodeError) -> RouteExpression.Result {
         guard let key, !key.isEmpty else { return .absent }
-        let content = RegistryFormat.matches(key) ? RegistryFormat.content(key) : key
         // A key that is a JSON text means its content.
-        if !path.isEmpty || content.first == UInt8(ascii: "\"") {
-            if let root = try? parser.parse(content).root {
+        if !path.isEmpty || key.first == UInt8(ascii: "\"") {
+            if let root = try? parser.parse(key).root {
                 let payload = EventDecoder.unwrapped(root).payload
                 guard let value = payload.member(at: path) else { return .absent }
                 return try RouteScope.text(of: value, path.isEmpty ? "$key" : "$key.\(path.text)")
             }
             if !path.isEmpty { return .absent }
         }
-        guard let text = String(validating: content, as: UTF8.self) else {
+        guard let text = String(validating: key, as: UTF8.self) else {
             throw DecodeError(code: "decode.type", "The record's key has to be UTF-8 text")
         }
         return .text(text)

@@ -1,0 +1,42 @@
+import KafkaClient
+
+/// Decides when the partitions are read again of which a record could not be decoded, though it is not at fault.
+///
+/// Times are in seconds of one monotonic clock.
+struct DecodeWait: Sendable {
+    /// The partitions that wait.
+    private(set) var waiting: Set<TopicPartition> = []
+    /// The partitions that are read again, and have not shown a record yet.
+    private(set) var retried: Set<TopicPartition> = []
+    private var dueSeconds = 0.0
+    private var backoff: Backoff
+
+    /// Makes a wait that grows with each failure.
+    init(backoff: Backoff = Backoff(firstSeconds: 0.25, maximumSeconds: 10)) { self.backoff = backoff }
+
+    /// Whether every partition is read.
+    var isOver: Bool { waiting.isEmpty && retried.isEmpty }
+
+    /// Takes a record that could not be decoded. Partitions that fail while others wait are tried together with them.
+    mutating func failed(_ partition: TopicPartition, at seconds: Double) {
+        retried.remove(partition)
+        if waiting.isEmpty { dueSeconds = seconds + backoff.failed() }
+        waiting.insert(partition)
+    }
+
+    /// Returns the partitions to read again now, in order.
+    mutating func due(at seconds: Double) -> [TopicPartition] {
+        guard !waiting.isEmpty, seconds >= dueSeconds else { return [] }
+        let due = waiting.sorted()
+        retried.formUnion(waiting)
+        waiting = []
+        return due
+    }
+
+    /// Takes a record that was decoded, or a partition that is not read any more.
+    mutating func ended(_ partition: TopicPartition) {
+        waiting.remove(partition)
+        retried.remove(partition)
+        if isOver { backoff.succeeded() }
+    }
+}
