@@ -14,6 +14,7 @@ let package = Package(
                 .product(name: "ObjectGraph", package: "ingest-worker"),
                 .product(name: "IngestCore", package: "ingest-worker"),
                 .product(name: "KafkaClient", package: "ingest-worker"),
+                .product(name: "RecordFormats", package: "ingest-worker"),
             ]),
     ],
     swiftLanguageModes: [.v6]

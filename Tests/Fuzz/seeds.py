@@ -1,5 +1,6 @@
 """Writes the first inputs of a fuzzing target: the project's samples, models and texts of its documentation."""
 
+import json
 import pathlib
 import re
 import sys
@@ -31,6 +32,14 @@ def records():
     yield b'\x03{"kind":"message","live":true,"payload":{"id":"m1","chat":{"id":"c1","members":["a"]},"seq":"12"}}'
     yield b'\x10{"id":"m1","chat":"c1"}'
     yield b"\x0cid\x00"
+
+
+def schemas():
+    for vector in json.loads((root / "Tests/Registry/vectors.json").read_text()):
+        yield bytes([0 if vector["type"] == "AVRO" else 3]) + bytes.fromhex(vector["content"])
+        yield bytes([4 if vector["type"] == "AVRO" else 5]) + vector["schema"].encode()
+    yield bytes.fromhex("03000a020a000a004a060880b0a5c806")
+    yield bytes.fromhex("0104040002000000")
 
 
 def files():

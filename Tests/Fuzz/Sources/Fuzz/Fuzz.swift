@@ -16,6 +16,7 @@ private let targets: [String: any FuzzTarget.Type] = [
     "records": RecordTarget.self, "files": FileTarget.self, "models": ModelTarget.self,
     "coredata": CoreDataTarget.self, "predicates": PredicateTarget.self, "configuration": ConfigurationTarget.self,
     "texts": TextTarget.self, "expressions": ExpressionTarget.self, "programs": ProgramTarget.self,
+    "schemas": SchemaTarget.self,
 ]
 
 // libFuzzer has one thread.
