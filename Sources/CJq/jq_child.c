@@ -17,6 +17,11 @@
 
 static _Noreturn void out_of_memory(void) { _exit(jq_child_ended_by_memory); }
 
+static void no_memory(void *data) {
+    (void)data;
+    out_of_memory();
+}
+
 // libjq writes a message and aborts when memory runs out, as it does when it finds a fault of its own. The message tells
 // which it is.
 static void aborted(int signal_number) {
@@ -186,6 +191,8 @@ _Noreturn void jq_child_run(int count, const char *const *arguments) {
     read_frame(&frame);
     jq_state *jq = jq_init();
     if (jq == NULL) out_of_memory();
+    // libjq 1.6 leaves the handler as the allocated bytes have it, and calls it.
+    jq_set_nomem_handler(jq, no_memory, NULL);
     jq_set_error_cb(jq, note_error, &output);
     if (!jq_compile(jq, frame.bytes)) {
         answer('c', output.bytes, output.count);
