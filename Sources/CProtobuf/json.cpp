@@ -36,7 +36,8 @@ public:
                 uint32_t length;
                 if (!input.ReadVarint32(&length) || length > static_cast<uint32_t>(INT32_MAX)) return false;
                 // The elements of a packed field take eight bytes each at most.
-                if (!take(size_t(length) * (has_message ? 1 : 8))) return exceed();
+                bool may_be_packed = field != nullptr && field->is_packable();
+                if (!take(size_t(length) * (may_be_packed ? 8 : 1))) return exceed();
                 if (!has_message) {
                     if (!input.Skip(static_cast<int>(length))) return false;
                     break;

@@ -74,6 +74,8 @@ protobuf_schema *protobuf_schema_compile(
         fault[fault_size - 1] = 0;
         return nullptr;
     }
+    // A message that names a type which is not there would be noted too, by any thread.
+    schema->database.RecordErrorsTo(nullptr);
     schema->factory = std::make_unique<pb::DynamicMessageFactory>(&schema->pool);
     return schema.release();
 }

@@ -37,7 +37,9 @@ enum RegisteredSchema: Sendable {
         case .protobuf:
             #if Protobuf
             var bounds = ProtobufLimits()
-            (bounds.depth, bounds.jsonBytes) = (limits.maxDepth * 3, limits.maxRecordBytes)
+            // A level of a Struct takes three messages; the reader of messages calls itself, and its stack has an end.
+            (bounds.depth, bounds.jsonBytes) = (min(limits.maxDepth * 3, 300), limits.maxRecordBytes)
+            bounds.memoryBytes = max(bounds.memoryBytes, limits.maxRecordBytes * 16)
             do throws(ProtobufError) {
                 self = .protobuf(try ProtobufSchema(text: schema.text, imports: references, limits: bounds))
             } catch {

@@ -32,10 +32,15 @@ enum SchemaReference: Hashable, Sendable, CustomStringConvertible {
 /// identifier.
 struct RegisteredContent {
     /// Says whether a record's key or its value is meant.
-    enum Part: String {
+    enum Part {
         case key, value
 
-        fileprivate var headerName: String { "__\(rawValue)_schema_id" }
+        fileprivate var headerName: String {
+            switch self {
+            case .key: "__key_schema_id"
+            case .value: "__value_schema_id"
+            }
+        }
     }
 
     let schema: SchemaReference
