@@ -121,6 +121,22 @@ import Testing
         #expect(try query("SELECT count(*), min(identifier) FROM Step") == "24|a-0/0")
     }
 
+    @Test func `a record whose schema no registry gives is counted, and does not end the survey`() throws {
+        let broker = try EmbeddedBroker()
+        try broker.createTopic("mixed", partitions: 1)
+        let producer = try Producer(configuration: ["bootstrap.servers": broker.bootstrapServers])
+        for value in [[0, 0, 0, 1, 44, 2, 0x6D, 0x31], Array(#"{"id":"o1","name":"N"}"#.utf8)] as [[UInt8]] {
+            try producer.enqueue(ProducerRecord(topic: "mixed", partition: 0, value: value))
+        }
+        try producer.flush(timeoutMilliseconds: 10_000)
+        let made = try Program.run([
+            "init", "--topic", "mixed", "--folder", folder, "--set",
+            "kafka.bootstrap.servers=\(broker.bootstrapServers)",
+        ])
+        #expect(made.status == 0, "\(made.errors)")
+        #expect(made.output.contains("copied 1 records of mixed") && made.output.contains("1 records are no JSON"))
+    }
+
     @Test func `a topic comes in with two commands`() throws {
         let broker = try EmbeddedBroker()
         try broker.createTopic("shop.orders", partitions: 2)

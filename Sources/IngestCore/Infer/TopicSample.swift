@@ -96,9 +96,17 @@ package final class TopicSample {
     }
 
     private func take(_ record: ConsumedRecord) throws {
-        let source = ConsumerWorker.source(record, record.topicPartition)
-        let taken = try contents.plain(source) { plain throws(DecodeError) in
-            Result { try take(value: plain.value) }
+        var source = ConsumerWorker.source(record, record.topicPartition)
+        // A survey looks at values only.
+        source.key = nil
+        let taken: Result<Void, any Error>
+        do throws(DecodeError) {
+            taken = try contents.plain(source) { plain throws(DecodeError) in
+                Result { try take(value: plain.value) }
+            }
+        } catch {
+            if error.isRetriable { throw error }
+            return summary.unreadable += 1
         }
         try taken.get()
     }
