@@ -1,9 +1,8 @@
 /// The texts of logical types.
-public enum AvroText {
+enum AvroText {
     static func hexDigit(_ value: UInt8) -> UInt8 { value < 10 ? 0x30 + value : 0x57 + value }
 
-    /// The text of an identifier of 16 bytes, such as `5f8ae5d3-…`.
-    public static func uuid(_ bytes: ArraySlice<UInt8>) -> String {
+    static func uuid(_ bytes: ArraySlice<UInt8>) -> String {
         var text: [UInt8] = []
         for (position, byte) in bytes.enumerated() {
             if [4, 6, 8, 10].contains(position) { text.append(0x2D) }

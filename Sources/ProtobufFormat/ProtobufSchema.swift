@@ -100,11 +100,8 @@ public final class ProtobufSchema: @unchecked Sendable {
         return try json(Array(bytes[position...]), at: indexes)
     }
 
-    /// Returns the JSON of a message.
-    ///
     /// - Parameter indexes: the place of the outermost message in the file, then of each one inside it.
-    /// - Throws: ``ProtobufError``.
-    public func json(_ bytes: [UInt8], at indexes: [Int32]) throws(ProtobufError) -> [UInt8] {
+    private func json(_ bytes: [UInt8], at indexes: [Int32]) throws(ProtobufError) -> [UInt8] {
         var text: UnsafeMutablePointer<CChar>?
         var size = 0
         let result = bytes.withUnsafeBytes { buffer in

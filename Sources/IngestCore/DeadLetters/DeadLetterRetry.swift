@@ -118,8 +118,8 @@ extension DeadLetter {
     func withRecord<Result, Failure: Error>(
         _ body: (SourceRecord) throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        try Self.withBytes(key) { key throws(Failure) in
-            try Self.withBytes(value) { value throws(Failure) in
+        try SourceRecord.withBytes(key) { key throws(Failure) in
+            try SourceRecord.withBytes(value) { value throws(Failure) in
                 var record = SourceRecord(place: place, key: key, value: value)
                 record.headers = recordHeaders
                 if let value, valueBytes > value.count {
@@ -132,16 +132,6 @@ extension DeadLetter {
                 return try body(record)
             }
         }
-    }
-
-    private static func withBytes<Result, Failure: Error>(
-        _ bytes: [UInt8]?, _ body: (UnsafeRawBufferPointer?) throws(Failure) -> Result
-    ) throws(Failure) -> Result {
-        guard let bytes else { return try body(nil) }
-        let result: Swift.Result<Result, Failure> = bytes.withUnsafeBytes { buffer in
-            do throws(Failure) { return .success(try body(buffer)) } catch { return .failure(error) }
-        }
-        return try result.get()
     }
 
     /// The headers that the store keeps as JSON pairs of a name and base64.

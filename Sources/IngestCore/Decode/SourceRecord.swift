@@ -54,6 +54,17 @@ public struct SourceRecord {
         self.value = value
         totalBytes = value?.count ?? 0
     }
+
+    /// Calls `body` with the bytes of a key or value, which live for the call.
+    static func withBytes<Result, Failure: Error>(
+        _ bytes: [UInt8]?, _ body: (UnsafeRawBufferPointer?) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        guard let bytes else { return try body(nil) }
+        let result: Swift.Result<Result, Failure> = bytes.withUnsafeBytes { buffer in
+            do throws(Failure) { return .success(try body(buffer)) } catch { return .failure(error) }
+        }
+        return try result.get()
+    }
 }
 
 /// Why a record is no event: a stable code and a description with a remedy.

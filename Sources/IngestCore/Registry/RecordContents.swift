@@ -25,8 +25,8 @@ final class RecordContents {
         // A record without a value says something by its key alone; other keys may have nothing to do with a registry.
         let keyJSON = try key.map { content throws(DecodeError) in try json(ofKey: content) } ?? nil
         let valueJSON = try value.map { content throws(DecodeError) in try json(of: content) }
-        return try Self.withBytes(keyJSON) { key throws(DecodeError) in
-            try Self.withBytes(valueJSON) { value throws(DecodeError) in
+        return try SourceRecord.withBytes(keyJSON) { key throws(DecodeError) in
+            try SourceRecord.withBytes(valueJSON) { value throws(DecodeError) in
                 var plain = record
                 if let key { plain.key = key }
                 if let value { plain.value = value }
@@ -58,15 +58,5 @@ final class RecordContents {
             if error.isRetriable { throw error }
             return nil
         }
-    }
-
-    private static func withBytes<Output>(
-        _ bytes: [UInt8]?, _ body: (UnsafeRawBufferPointer?) throws(DecodeError) -> Output
-    ) throws(DecodeError) -> Output {
-        guard let bytes else { return try body(nil) }
-        // A closure that throws a type of its own cannot be passed here.
-        return try bytes.withUnsafeBytes { buffer in
-            Result { () throws(DecodeError) in try body(buffer) }
-        }.get()
     }
 }

@@ -66,11 +66,13 @@ enum RegistryAnswer: Equatable, Sendable {
                     reason: "its type is \(DecodeError.shown(name)), which is none of AVRO, PROTOBUF and JSON")
             }
             var references: [RegistrySchema.Reference] = []
-            for element in root.member("references")?.elements.map({ $0 }) ?? [] {
-                guard let name = element.member("name")?.string, let subject = element.member("subject")?.string,
-                    let version = element.member("version")?.int64
-                else { return nil }
-                references.append(.init(name: name, subject: subject, version: version))
+            if let list = root.member("references") {
+                for element in list.elements {
+                    guard let name = element.member("name")?.string, let subject = element.member("subject")?.string,
+                        let version = element.member("version")?.int64
+                    else { return nil }
+                    references.append(.init(name: name, subject: subject, version: version))
+                }
             }
             return .schema(RegistrySchema(kind: kind, text: text, references: references))
         } ?? .unavailable(reason: "its answer is not that of a schema registry; correct schemaRegistry.url")

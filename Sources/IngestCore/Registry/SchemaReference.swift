@@ -1,5 +1,5 @@
-import AvroFormat
 import KafkaClient
+import ObjectGraph
 
 /// Names the schema that wrote a key or a value.
 ///
@@ -71,8 +71,8 @@ struct RegisteredContent {
         if header.first == 0, header.count >= numberBytes {
             return (.number(number(header[1..<numberBytes])), Array(header[numberBytes...]))
         }
-        guard header.first == 1, header.count >= identifierBytes else { return nil }
-        let identifier = AvroText.uuid(header[1..<identifierBytes])
+        guard header.first == 1, let identifier = UUIDText.text(Array(header.dropFirst().prefix(identifierBytes - 1)))
+        else { return nil }
         return (.identifier(identifier), Array(header[identifierBytes...]))
     }
 

@@ -1,3 +1,4 @@
+import Foundation
 import ObjectGraph
 import Synchronization
 
@@ -5,10 +6,10 @@ import Synchronization
 ///
 /// It blocks the thread that asks for a schema which it does not hold.
 public final class SchemaRegistry: Sendable {
-    /// A schema, or the reason why there is none.
-    private enum Entry: Sendable {
-        case schema(RegisteredSchema)
-        case fault(DecodeError, untilSeconds: Double)
+    /// A schema, or the reason why there is none, and for how long it counts.
+    private struct Entry: Sendable {
+        let outcome: Result<RegisteredSchema, DecodeError>
+        let untilSeconds: Double
     }
 
     private static let maximumSchemas = 1_000
@@ -43,35 +44,30 @@ public final class SchemaRegistry: Sendable {
     /// - Throws: ``DecodeError``: `registry.unavailable`, which is retriable, where the registry says nothing of the
     ///   schema, `registry.missing` where there is none, `registry.schema` where it cannot be used.
     func schema(_ reference: SchemaReference) throws(DecodeError) -> RegisteredSchema {
-        switch entries.withLock({ $0[reference] }) {
-        case .schema(let schema): return schema
-        case .fault(let error, let seconds) where now() < seconds: throw error
-        default: break
+        if let known = entries.withLock({ $0[reference] }),
+            known.untilSeconds == .infinity || now() < known.untilSeconds
+        {
+            return try known.outcome.get()
         }
-        let entry: Entry
-        do throws(DecodeError) {
-            entry = .schema(try load(reference))
-        } catch {
+        let outcome = Result { () throws(DecodeError) in try load(reference) }
+        var untilSeconds = Double.infinity
+        if case .failure(let error) = outcome {
             if error.isRetriable { throw error }
-            let waits = error.code == Self.missingCode
-            entry = .fault(error, untilSeconds: waits ? now() + Self.missingSeconds : .infinity)
+            if error.code == Self.missingCode { untilSeconds = now() + Self.missingSeconds }
         }
         entries.withLock { entries in
             // A thousand schemas at once are none of one deployment; the memory stays bounded.
             if entries.count >= Self.maximumSchemas { entries.removeAll() }
-            entries[reference] = entry
+            entries[reference] = Entry(outcome: outcome, untilSeconds: untilSeconds)
         }
-        switch entry {
-        case .schema(let schema): return schema
-        case .fault(let error, _): throw error
-        }
+        return try outcome.get()
     }
 
     private static let missingCode = "registry.missing"
 
     private func load(_ reference: SchemaReference) throws(DecodeError) -> RegisteredSchema {
         let schema = try schema(at: reference.path, of: reference)
-        var used: [RegistrySchema.Reference: String] = [:]
+        var used: Set<RegistrySchema.Reference> = []
         var texts: [(name: String, text: String)] = []
         try collect(schema, of: reference, used: &used, texts: &texts)
         return try RegisteredSchema(schema, references: texts, limits: limits) { reason in
@@ -81,15 +77,16 @@ public final class SchemaRegistry: Sendable {
 
     /// Adds the schemas that a schema uses, each behind those that it uses itself.
     private func collect(
-        _ schema: RegistrySchema, of reference: SchemaReference, used: inout [RegistrySchema.Reference: String],
+        _ schema: RegistrySchema, of reference: SchemaReference, used: inout Set<RegistrySchema.Reference>,
         texts: inout [(name: String, text: String)]
     ) throws(DecodeError) {
-        for other in schema.references where used[other] == nil {
+        for other in schema.references where !used.contains(other) {
             if used.count >= Self.maximumReferences {
                 throw Self.unusable(reference, "it uses more than \(Self.maximumReferences) other schemas")
             }
-            used[other] = other.name
-            let path = "/subjects/\(Self.escaped(other.subject))/versions/\(other.version)"
+            used.insert(other)
+            let subject = other.subject.addingPercentEncoding(withAllowedCharacters: Self.unescaped) ?? ""
+            let path = "/subjects/\(subject)/versions/\(other.version)"
             let found = try self.schema(at: path, of: reference)
             try collect(found, of: reference, used: &used, texts: &texts)
             texts.append((other.name, found.text))
@@ -119,16 +116,7 @@ public final class SchemaRegistry: Sendable {
             code: "registry.schema", "The \(reference) of the schema registry cannot be used: \(reason)")
     }
 
-    /// A part of a path in which only letters, digits and a few signs stand for themselves.
-    private static func escaped(_ text: String) -> String {
-        var result = ""
-        for byte in text.utf8 {
-            switch byte {
-            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F, 0x7E:
-                result.unicodeScalars.append(Unicode.Scalar(byte))
-            default: result += (byte < 16 ? "%0" : "%") + String(byte, radix: 16, uppercase: true)
-            }
-        }
-        return result
-    }
+    /// The characters that stand for themselves in a part of a path.
+    private static let unescaped = CharacterSet(
+        charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 }
