@@ -3,7 +3,10 @@ import ObjectGraph
 extension WorkerConfiguration {
     /// Makes the decoder of a topic's records.
     ///
-    /// - Parameter registry: gives the schemas that records name, or nil.
+    /// - Parameters:
+    ///   - topic: how the topic is read.
+    ///   - model: the entities that events may name.
+    ///   - registry: gives the schemas that records name, or nil.
     /// - Throws: ``RouteError`` where a route does not fit the model.
     public func decoder(
         of topic: TopicConfiguration, model: ObjectModel, registry: SchemaRegistry?
