@@ -40,7 +40,8 @@ let package = Package(
         .target(
             name: "CSimdjson",
             linkerSettings: [.linkedLibrary("simdjson")]),
-        .target(name: "CProtobuf", linkerSettings: [.linkedLibrary("protobuf")]),
+        // The archive: a shared libprotobuf costs each start a million instructions, and each package a version of it.
+        .target(name: "CProtobuf", linkerSettings: [.linkedLibrary(":libprotobuf.a")]),
         .target(name: "CJq", linkerSettings: [.linkedLibrary("jq")]),
         .target(
             name: "GraphModel",

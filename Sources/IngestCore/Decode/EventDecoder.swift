@@ -103,10 +103,14 @@ public final class EventDecoder {
                 "The record has \(record.totalBytes) bytes, more than limits.maxRecordBytes (\(maximumRecordBytes)). Send it in "
                     + "parts, or raise the limit. Only its beginning is kept here")
         }
-        return try contents.plain(record) { record throws(DecodeError) in
-            guard let value = record.value else { return try format.decodeTombstone(record, self) }
-            return try format.decode(value, record, self)
-        }
+        // The check is all that a record of plain JSON pays for schemas.
+        if !RegisteredContent.mayStand(in: record) { return try decodePlain(record) }
+        return try contents.plain(record) { record throws(DecodeError) in try decodePlain(record) }
+    }
+
+    private func decodePlain(_ record: SourceRecord) throws(DecodeError) -> ChangeSet {
+        guard let value = record.value else { return try format.decodeTombstone(record, self) }
+        return try format.decode(value, record, self)
     }
 
     /// Returns the record's value, which has to be an object.

@@ -52,6 +52,12 @@ struct RegisteredContent {
     private static let numberBytes = 5
     private static let identifierBytes = 17
 
+    /// Returns false where neither the bytes nor a header of a record can name a schema.
+    @inline(__always)
+    static func mayStand(in record: SourceRecord) -> Bool {
+        !record.headers.isEmpty || record.value?.first == 0 || record.key?.first == 0
+    }
+
     /// Returns nil where neither the bytes nor a header name a schema; no JSON begins with a zero byte.
     init?(_ bytes: UnsafeRawBufferPointer?, _ part: Part, _ headers: [RecordHeader]) {
         guard let bytes else { return nil }
