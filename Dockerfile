@@ -21,7 +21,7 @@ RUN swift build -c release --static-swift-stdlib --product ingest-worker \
     && strip /ingest-worker
 
 FROM ${RUN_IMAGE}
-ARG RUN_PACKAGES="libsqlite3-0 librdkafka1 libsimdjson14 zlib1g libpq5 libjq1 libprotobuf32"
+ARG RUN_PACKAGES="libsqlite3-0 librdkafka1 libsimdjson14 zlib1g libpq5 libjq1"
 RUN apt-get update \
     && apt-get install -y --no-install-recommends ${RUN_PACKAGES} ca-certificates \
     && rm -rf /var/lib/apt/lists/* \

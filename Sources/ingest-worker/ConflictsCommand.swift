@@ -9,7 +9,7 @@ struct ConflictsCommand: ParsableCommand {
 
     struct List: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Lists resolved conflicts with both values and the decision.",
+            commandName: "list", abstract: "Lists resolved conflicts with both values and the decision.",
             discussion: "Example: ingest-worker conflicts list --limit 20")
 
         @OptionGroup var options: SharedOptions
@@ -33,7 +33,7 @@ struct ConflictsCommand: ParsableCommand {
 
     struct Drop: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Removes reviewed conflicts.",
+            commandName: "drop", abstract: "Removes reviewed conflicts.",
             discussion:
                 "A running worker carries this out and keeps reading. Example: ingest-worker conflicts drop --through 12"
         )

@@ -4,6 +4,7 @@ import ObjectGraph
 extension DeadLettersCommand {
     struct Summary: ParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "summary",
             abstract: "Counts dead letters by code, topic and entity, with the first and the last time.",
             discussion: """
                 The entity is the one at the beginning of the reason; - stands for none.

@@ -11,7 +11,7 @@ struct DeadLettersCommand: ParsableCommand {
 
     struct List: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Lists dead letters with their places and reasons.",
+            commandName: "list", abstract: "Lists dead letters with their places and reasons.",
             discussion: """
                 Example: ingest-worker dead-letters list --limit 20
                 Example: ingest-worker dead-letters list --code decode.type --since 2026-03-01 --reason sentAt
@@ -42,7 +42,7 @@ struct DeadLettersCommand: ParsableCommand {
 
     struct Show: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Shows one dead letter with its original bytes and headers as text.",
+            commandName: "show", abstract: "Shows one dead letter with its original bytes and headers as text.",
             discussion: "Example: ingest-worker dead-letters show 3")
 
         @OptionGroup var options: SharedOptions
@@ -67,7 +67,7 @@ struct DeadLettersCommand: ParsableCommand {
 
     struct Retry: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Applies dead letters again, with the current model and routes.",
+            commandName: "retry", abstract: "Applies dead letters again, with the current model and routes.",
             discussion: """
                 Dead letters are applied in the order of their original positions. The store drops each one that \
                 succeeds. The others stay, with one more attempt, and the command ends with 65. A running worker carries \
@@ -97,7 +97,7 @@ struct DeadLettersCommand: ParsableCommand {
 
     struct Drop: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Removes dead letters permanently.",
+            commandName: "drop", abstract: "Removes dead letters permanently.",
             discussion: """
                 Give numbers or a condition; --all drops every dead letter. A running worker carries this out and keeps reading.
                 Example: ingest-worker dead-letters drop 3 5 8
@@ -119,7 +119,7 @@ struct DeadLettersCommand: ParsableCommand {
 
     struct Export: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Prints dead letters as JSON lines that 'replay' reads again.",
+            commandName: "export", abstract: "Prints dead letters as JSON lines that 'replay' reads again.",
             discussion: """
                 Each line has the original key, value and headers in base64. The dead letters stay in the store.
                 Example: ingest-worker dead-letters export > letters.jsonl

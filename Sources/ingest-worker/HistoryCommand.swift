@@ -9,7 +9,7 @@ struct HistoryCommand: ParsableCommand {
 
     struct List: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Lists transactions with their changes, in order.",
+            commandName: "list", abstract: "Lists transactions with their changes, in order.",
             discussion: """
                 Examples: ingest-worker history --after 120 --limit 10
                           ingest-worker history --since 2026-03-01 --entity Message --object m-1 --kind delete
@@ -121,7 +121,7 @@ struct HistoryCommand: ParsableCommand {
 
     struct Cursors: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Lists the named readers of the history, or changes one by hand.",
+            commandName: "cursors", abstract: "Lists the named readers of the history, or changes one by hand.",
             discussion: """
                 A purge keeps the transactions that a cursor has not read. A running worker carries out put and remove, \
                 except for its own cursor.
@@ -167,7 +167,7 @@ struct HistoryCommand: ParsableCommand {
         }
 
         struct Put: ParsableCommand {
-            static let configuration = CommandConfiguration(abstract: "Sets a cursor to a token.")
+            static let configuration = CommandConfiguration(commandName: "put", abstract: "Sets a cursor to a token.")
 
             @OptionGroup var options: SharedOptions
 
@@ -184,7 +184,7 @@ struct HistoryCommand: ParsableCommand {
 
         struct Remove: ParsableCommand {
             static let configuration = CommandConfiguration(
-                abstract: "Removes a cursor, so that purges no longer wait for it.")
+                commandName: "remove", abstract: "Removes a cursor, so that purges no longer wait for it.")
 
             @OptionGroup var options: SharedOptions
 
@@ -203,6 +203,7 @@ struct HistoryCommand: ParsableCommand {
 
     struct Purge: ParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "purge",
             abstract: "Removes old history, except transactions that a named cursor has not read.",
             discussion:
                 "A running worker carries this out and keeps reading. Example: ingest-worker history purge --keep-days 7"

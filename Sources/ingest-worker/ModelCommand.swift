@@ -9,7 +9,7 @@ struct ModelCommand: ParsableCommand {
 
     struct Check: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Checks models: all problems of each file, with line and remedy.",
+            commandName: "check", abstract: "Checks models: all problems of each file, with line and remedy.",
             discussion: "Exits with 0 where all of them load, else with 78. "
                 + "Example: ingest-worker model check config/models/chat.yaml Shop.xcdatamodeld")
 
@@ -38,7 +38,7 @@ struct ModelCommand: ParsableCommand {
 
     struct Describe: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Describes a model: entities, attributes, relationships, delete rules.",
+            commandName: "describe", abstract: "Describes a model: entities, attributes, relationships, delete rules.",
             discussion: "Example: ingest-worker model describe config/models/chat.yaml --json")
 
         @OptionGroup var options: SharedOptions
@@ -62,7 +62,7 @@ struct ModelCommand: ParsableCommand {
 
     struct Diagram: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Draws a model as a Mermaid diagram.",
+            commandName: "diagram", abstract: "Draws a model as a Mermaid diagram.",
             discussion: "Example: ingest-worker model diagram config/models/chat.yaml > chat.mmd")
 
         @OptionGroup var options: SharedOptions
@@ -77,7 +77,7 @@ struct ModelCommand: ParsableCommand {
 
     struct YAML: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Writes a model as a YAML model file: the same text for the same model.",
+            commandName: "yaml", abstract: "Writes a model as a YAML model file: the same text for the same model.",
             discussion: "Example: ingest-worker model yaml Shop.xcdatamodeld > config/models/shop.yaml")
 
         @OptionGroup var options: SharedOptions
@@ -92,6 +92,7 @@ struct ModelCommand: ParsableCommand {
 
     struct Diff: ParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "diff",
             abstract: "Compares two models: lists the changes, and says which of them a migration can infer.",
             discussion: "Ends with 0 if they are equal, else with 65. "
                 + "Example: ingest-worker model diff 'Shop.xcdatamodeld/Shop.xcdatamodel' Shop.xcdatamodeld")

@@ -9,7 +9,9 @@ package struct StoreNames {
     package init(besides taken: Set<String> = []) { self.taken = taken }
 
     /// Columns that every table may have, and names by which SQLite knows a row's key.
-    package static let ownColumns: Set = ["pk", "_entity", "_placeholder", "rowid", "oid", "_rowid_"]
+    ///
+    /// A view's column cannot be called `true` or `false`: SQLite calls it `column2`.
+    package static let ownColumns: Set = ["pk", "_entity", "_placeholder", "rowid", "oid", "_rowid_", "true", "false"]
 
     /// Table-valued functions of SQLite that statements call: a table of that name would hide them.
     private static let functions: Set = ["json_each", "json_tree"]

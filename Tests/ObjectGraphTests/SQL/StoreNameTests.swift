@@ -115,6 +115,7 @@ import Testing
                   rowid: { type: string, optional: true }
                   _entity: { type: string, optional: true }
                   select: { type: string, optional: true }
+                  "False": { type: string, optional: true }
                 relationships:
                   members: { to: _history, many: true, inverse: none }
                   Members: { to: sqlite_x, many: true, inverse: none }
@@ -136,7 +137,7 @@ import Testing
         #expect(
             try columns(model, "Chat") == [
                 "id": "id", "Title": "Title", "title": "title$Chat", "_title": "_title$Chat", "pk": "pk$Chat",
-                "rowid": "rowid$Chat", "_entity": "_entity$Chat", "select": "select",
+                "rowid": "rowid$Chat", "_entity": "_entity$Chat", "select": "select", "False": "False$Chat",
             ])
         #expect(Set(model.joinTables.map { $0.name.lowercased() }).count == model.joinTables.count)
         #expect(try ObjectModel.parse(model.yaml).hash == model.hash)
@@ -145,13 +146,13 @@ import Testing
             graph.upsert(
                 "Chat", "c",
                 [
-                    "title": "low", "Title": 5, "pk": 7, "rowid": "r", "_entity": "e", "select": "s",
+                    "title": "low", "Title": 5, "pk": 7, "rowid": "r", "_entity": "e", "select": "s", "False": "f",
                     "members": ["h"], "Members": ["x"], "readable": ["j"],
                 ]), graph.upsert("CHAT", "c", ["ID": "upper"]), graph.upsert("_history", "h"),
             graph.upsert("Chat_readable", "r"))
         #expect(outcomes.allSatisfy { $0 == "applied" }, "\(outcomes)")
         #expect(try graph.store.verify().isSound)
-        let row = try graph.rows("SELECT Title, title$Chat, members, Members$Chat FROM \"Chat$2_readable\"")[0]
+        let row = try graph.rows("SELECT Title, title$Chat, False$Chat, Members$Chat FROM \"Chat$2_readable\"")[0]
         #expect(row.map(\.shown).count == 4)
         let found = try graph.store.read { context in
             try context.fetch(
