@@ -25,7 +25,7 @@ if [ -n "$$missing" ]; then \
 fi
 endef
 
-.PHONY: help demo build test console-test manual package package-test alerts manifests faults public-data sanitize instructions bench lint format docs libraries \
+.PHONY: help demo build test console-test manual traits package package-test alerts manifests faults public-data sanitize instructions bench lint format docs libraries \
   kubectl test-tools profiler brokers clean
 
 help: ## Shows this.
@@ -54,6 +54,10 @@ manual: libraries ## Writes manual pages and completions into .build/manual, and
 	swift build --product ingest-worker
 	deploy/manual-pages $$(swift build --show-bin-path)/ingest-worker --check
 	deploy/manual-pages $$(swift build --show-bin-path)/ingest-worker .build/manual
+
+traits: libraries ## Builds the program without package traits: it links neither libjq nor libprotobuf.
+	swift build --disable-default-traits --product ingest-worker $(IMPORT_CHECK)
+	! ldd $$(swift build --disable-default-traits --show-bin-path)/ingest-worker | grep -E 'libjq|libprotobuf'
 
 package: build ## Builds a package for Debian and an archive into .build/package.
 	$(call install,$(PACKAGE_TOOLS))

@@ -16,7 +16,8 @@ let package = Package(
     ],
     traits: [
         .trait(name: "Protobuf", description: "Reads records of Protobuf; links libprotobuf."),
-        .default(enabledTraits: ["Protobuf"]),
+        .trait(name: "Jq", description: "Runs the jq programs of routes; links libjq."),
+        .default(enabledTraits: ["Protobuf", "Jq"]),
     ],
     dependencies: [
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
@@ -40,7 +41,7 @@ let package = Package(
         .target(
             name: "CSimdjson",
             linkerSettings: [.linkedLibrary("simdjson")]),
-        // The archive: a shared libprotobuf costs each start a million instructions, and each package a version of it.
+        // The archive: a shared libprotobuf costs each start three million instructions, and ties a package to its version.
         .target(name: "CProtobuf", linkerSettings: [.linkedLibrary(":libprotobuf.a")]),
         .target(name: "CJq", linkerSettings: [.linkedLibrary("jq")]),
         .target(
@@ -92,7 +93,7 @@ let package = Package(
         .executableTarget(
             name: "ingest-worker",
             dependencies: [
-                "CJq", "IngestCore", "KafkaClient", "ObjectGraph",
+                .target(name: "CJq", condition: .when(traits: ["Jq"])), "IngestCore", "KafkaClient", "ObjectGraph",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),

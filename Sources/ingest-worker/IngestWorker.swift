@@ -1,8 +1,11 @@
 import ArgumentParser
-import CJq
 import Foundation
 import IngestCore
 import ObjectGraph
+
+#if Jq
+import CJq
+#endif
 
 /// The command line. It wires the parts together; what they do is in the libraries.
 @main
@@ -17,13 +20,16 @@ struct IngestWorker: AsyncParsableCommand {
         version: WorkerRuntime.version,
         subcommands: [
             DemoCommand.self, InitCommand.self, RunCommand.self, ReplayCommand.self, StatusCommand.self,
-            CheckCommand.self, ModelCommand.self, MigrateCommand.self, CopyCommand.self, GrantCommand.self,
+            CheckCommand.self, ModelCommand.self, MigrateCommand.self, BackupCommand.self, CopyCommand.self,
+            GrantCommand.self,
             FetchCommand.self, HistoryCommand.self, DeadLettersCommand.self, ConflictsCommand.self, VerifyCommand.self,
         ])
 
     static func main() async {
+        #if Jq
         if arguments.first == ProgramProcess.command { runPrograms(arguments.dropFirst()) }
         ProgramProcess.useThisProgram()
+        #endif
         Store.disableMemoryStatistics()
         do {
             var command = try readCommand()
@@ -53,11 +59,13 @@ struct IngestWorker: AsyncParsableCommand {
         }
     }
 
+    #if Jq
     /// Is the child process that runs the jq program of a route.
     private static func runPrograms(_ arguments: ArraySlice<String>) -> Never {
         let texts = arguments.map { UnsafePointer(strdup($0)) }
         jq_child_run(Int32(texts.count), texts)
     }
+    #endif
 
     private static var arguments: [String] { Array(CommandLine.arguments.dropFirst()) }
 }

@@ -42,7 +42,7 @@ extension WorkerConfiguration {
         if case .postgres(let url) = storeKind { return url }
         throw StoreError(
             .unavailable, "Could not copy the store: the configured one is a file",
-            remedy: "Name a PostgreSQL database in store.url, or copy the file itself with VACUUM INTO")
+            remedy: "Name a PostgreSQL database in store.url, or copy the file with 'ingest-worker backup'")
     }
 
     // MARK: Migration

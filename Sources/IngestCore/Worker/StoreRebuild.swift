@@ -68,7 +68,7 @@ package final class StoreRebuild: Sendable {
     ///
     /// - Throws: ``RebuildError``, and what a worker throws.
     package func run(signals: [UnixSignal] = [.sigterm, .sigint]) async throws -> Outcome {
-        let lock = try RebuildLock(swap)
+        let lock = try FileLock(swap.lock, action: "rebuilds the store at \(swap.path)")
         defer { lock.release() }
         try swap.completeIfInterrupted()
         guard let old = try readOld() else {

@@ -51,7 +51,7 @@ public struct StoreSwap: Sendable {
     /// The files beside a database file, in words for a remedy.
     public static let sideFiles = "the files beside it that end in -wal and -shm"
     /// The lock of a rebuild.
-    var lock: String { path + ".rebuild.lock" }
+    package var lock: String { path + ".rebuild.lock" }
     /// The record of a swap under way.
     var record: String { path + ".swap" }
 

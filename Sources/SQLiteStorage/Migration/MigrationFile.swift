@@ -161,14 +161,21 @@ struct MigrationFile {
         let partial = backup + ".partial"
         try? FileManager.default.removeItem(atPath: partial)
         do {
-            try Self.makeFile(partial)
-            try use { try $0.execute(sql: "VACUUM INTO ?", arguments: [partial]) }
+            try copy(to: partial)
             // A copy that is cut short never has the name of a whole one.
             try Self.replace(backup, with: partial)
         } catch {
             try? FileManager.default.removeItem(atPath: partial)
             throw error
         }
+    }
+
+    /// Writes the store as of one commit into a new file that only its owner reads.
+    ///
+    /// The empty space of the file and a writer's log have no part in it.
+    func copy(to path: String) throws {
+        try Self.makeFile(path)
+        try use { try $0.execute(sql: "VACUUM INTO ?", arguments: [path]) }
     }
 
     /// Makes an empty file that only its owner reads.
@@ -180,6 +187,17 @@ struct MigrationFile {
                 remedy: "Check that the folder may be written")
         }
         Glibc.close(descriptor)
+    }
+
+    /// Has the system write a file, or the names in a folder, to the disk.
+    static func sync(_ path: String) throws(StoreError) {
+        let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC)
+        defer { if descriptor >= 0 { Glibc.close(descriptor) } }
+        guard descriptor >= 0, fsync(descriptor) == 0 else {
+            throw StoreError(
+                .unavailable, "Could not write \(path) to the disk: \(String(cString: strerror(errno)))",
+                remedy: "Check the disk")
+        }
     }
 
     /// Gives a file the name of another, which goes.

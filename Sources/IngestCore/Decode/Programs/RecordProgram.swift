@@ -16,6 +16,11 @@ final class RecordProgram {
     /// - Throws: ``RouteError`` with the place of the fault, or a ``DecodeError`` that is retriable where the process
     ///   cannot be started.
     init(_ program: RouteProgram, place: String, limits: LimitConfiguration, executable: String? = nil) throws {
+        if !Self.isAvailable {
+            throw RouteError(
+                location: program.location(line: 1),
+                message: "The program of \(place) needs jq, and this worker was built without the package trait 'Jq'")
+        }
         do throws(JQTokenizer.Refusal) {
             literals = try JQTokenizer(program.text).literals
         } catch {
@@ -35,6 +40,14 @@ final class RecordProgram {
                 message: "jq refuses the program of \(place): \(fault.message)")
         case .failed(let reason): throw Self.unavailable(reason)
         }
+    }
+
+    private static var isAvailable: Bool {
+        #if Jq
+        true
+        #else
+        false
+        #endif
     }
 
     private enum Start {

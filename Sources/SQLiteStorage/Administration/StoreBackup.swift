@@ -1,0 +1,60 @@
+import Foundation
+import GRDB
+
+/// Writes a backup of a store into a new file, which has its name only when it is whole and on the disk.
+package struct StoreBackup {
+    /// The file that the backup becomes.
+    package let path: String
+
+    /// Where the backup is made.
+    private var partial: String { path + ".partial" }
+
+    package init(path: String) { self.path = path }
+
+    /// Makes the backup.
+    ///
+    /// - Parameters:
+    ///   - copy: makes a store at the path that it is given.
+    ///   - check: looks at the store at that path before it gets its name.
+    /// - Throws: ``StoreError``, and leaves no file: `store.unavailable` where there is a file already, or none can be
+    ///   made. `store.leased` while another process makes a backup of that name.
+    package func make(copy: (String) throws -> Void, check: (String) throws -> Void) throws {
+        let lock = try FileLock(path + ".lock", action: "writes the backup \(path)")
+        defer { lock.release() }
+        if FileManager.default.fileExists(atPath: path) {
+            throw StoreError(
+                .unavailable, "There is a file at \(path) already", remedy: "Name another path, or remove the file")
+        }
+        removePartial()
+        do {
+            try copy(partial)
+            try giveUpLease()
+            try check(partial)
+            try MigrationFile.sync(partial)
+            try MigrationFile.replace(path, with: partial)
+            try MigrationFile.sync(URL(fileURLWithPath: path).deletingLastPathComponent().path)
+        } catch {
+            removePartial()
+            throw StoreError(sqlite: error, action: "write the backup \(path)")
+        }
+    }
+
+    /// Copies the store of a file as of one commit, while others write it.
+    ///
+    /// - Throws: ``StoreError``; `store.unavailable` where there is no store.
+    package static func copyFile(_ source: String, to copy: String) throws {
+        try MigrationFile(path: source, isReadOnly: true).closing { file in
+            _ = try file.storedModel()
+            try file.copy(to: copy)
+        }
+    }
+
+    /// The writer of the store has no right to the copy.
+    private func giveUpLease() throws {
+        try MigrationFile(anyFile: partial).closing { file in try file.transaction { try Lease.expire(in: $0) } }
+    }
+
+    private func removePartial() {
+        for suffix in ["", "-wal", "-shm", "-journal"] { unlink(partial + suffix) }
+    }
+}
