@@ -15,7 +15,9 @@
 public struct AvroDecoder: Sendable {
     let schema: AvroSchema
     let limits: AvroLimits
-    private static let largestScale = Int32(300)
+    private static let largestScale = UInt32(300)
+    /// The work on a decimal grows with the square of its bytes.
+    private static let largestDecimalBytes = 128
 
     /// Reads the records that were written by `schema`.
     public init(schema: AvroSchema, limits: AvroLimits = AvroLimits()) {
@@ -67,8 +69,8 @@ public struct AvroDecoder: Sendable {
         case .map(let type): try blocks(type, isMap: true, &reader, &writer, depth: depth)
         case .record where node.logical == .scaledDecimal:
             let scale = try reader.int()
-            guard abs(scale) <= Self.largestScale else { throw .invalid("scale") }
-            let digits = AvroText.decimal(try reader.take(try reader.length()), scale: max(0, Int(scale)))
+            guard scale.magnitude <= Self.largestScale else { throw .invalid("scale") }
+            let digits = try decimal(try reader.take(try reader.length()), scale: max(0, Int(scale)))
             try writer.text(digits + String(repeating: "0", count: max(0, Int(-scale))))
         case .record(let fields):
             try writer.raw("{")
@@ -131,12 +133,15 @@ public struct AvroDecoder: Sendable {
         _ bytes: ArraySlice<UInt8>, _ logical: AvroSchema.Logical?, _ writer: inout AvroJSONWriter
     ) throws(AvroError) {
         switch logical {
-        case .decimal(let scale):
-            guard bytes.count <= 128 else { throw .limit("decimal") }
-            try writer.text(AvroText.decimal(bytes, scale: scale))
+        case .decimal(let scale): try writer.text(try decimal(bytes, scale: scale))
         case .uuid: try writer.text(AvroText.uuid(bytes))
         case .duration: try writer.text(AvroText.duration(bytes))
         default: try writer.base64(bytes)
         }
+    }
+
+    private func decimal(_ bytes: ArraySlice<UInt8>, scale: Int) throws(AvroError) -> String {
+        guard bytes.count <= Self.largestDecimalBytes else { throw .limit("decimal") }
+        return AvroText.decimal(bytes, scale: scale)
     }
 }

@@ -47,6 +47,11 @@ import Testing
         #expect(try json(schema, bytes) == expected)
     }
 
+    private static let scaledDecimal = #"""
+        {"type":"record","name":"V","connect.name":"io.debezium.data.VariableScaleDecimal",
+         "fields":[{"name":"scale","type":"int"},{"name":"value","type":"bytes"}]}
+        """#
+
     @Test(
         arguments: [
             (#""string""#, [0x06, 0x66], .truncated), (#""long""#, [0x80], .truncated), (#""null""#, [0x00], .trailing),
@@ -60,6 +65,9 @@ import Testing
                 .limit("jsonBytes")
             ),
             (#"{"type":"record","name":"R","fields":[{"name":"r","type":"R"}]}"#, [], .limit("depth")),
+            (scaledDecimal, [0xFF, 0xFF, 0xFF, 0xFF, 0x0F, 0x00], .invalid("scale")),
+            (scaledDecimal, [0xDA, 0x04, 0x00], .invalid("scale")),
+            (scaledDecimal, [0x00, 0x82, 0x02] + [UInt8](repeating: 1, count: 129), .limit("decimal")),
         ] as [(String, [UInt8], AvroError)])
     func `hostile bytes are refused`(schema: String, bytes: [UInt8], expected: AvroError) {
         var limits = AvroLimits()
