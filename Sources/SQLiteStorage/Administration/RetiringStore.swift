@@ -20,8 +20,10 @@ public struct StoreDescription: Sendable {
     public static func read(path: String) throws(StoreError) -> StoreDescription? {
         let size = (try? FileManager.default.attributesOfItem(atPath: path)[.size] as? NSNumber)?.intValue
         guard let size, size > 0 else { return nil }
+        // A process that was killed while it made the file leaves a journal. Only a connection that may write undoes it.
+        let isReadOnly = !FileManager.default.fileExists(atPath: path + "-journal")
         do {
-            return try MigrationFile(path: path, isReadOnly: true).closing { try read($0) }
+            return try MigrationFile(anyFile: path, isReadOnly: isReadOnly).closing { try read($0) }
         } catch {
             throw StoreError(sqlite: error, action: "read the store at \(path)")
         }

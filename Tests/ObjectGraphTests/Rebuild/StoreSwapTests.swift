@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import ObjectGraph
 import Testing
 
@@ -121,6 +122,28 @@ import Testing
         let error = #expect(throws: StoreError.self) { try Store.open(path: path, model: Self.model) }
         #expect(error?.remedy.contains("remove \(swap.record)") == true)
         #expect(try StoreDescription.read(path: path)?.identity == oldIdentity)
+    }
+
+    @Test func `a store whose process was killed while it made the file is none yet`() throws {
+        let made = folder.appending(path: "made.sqlite").path
+        let (left, queue) = (folder.appending(path: "left.sqlite").path, try DatabaseQueue(path: made))
+        try queue.writeWithoutTransaction { database in
+            // So small a cache spills, and the journal reaches the disk before the transaction ends.
+            try database.execute(sql: "PRAGMA cache_size = 1; BEGIN; CREATE TABLE t (a); CREATE TABLE u (a)")
+            for table in 0..<50 {
+                try database.execute(sql: "CREATE TABLE t\(table) (a); INSERT INTO t VALUES (zeroblob(9000))")
+            }
+            for suffix in ["", "-journal"] {
+                try FileManager.default.copyItem(atPath: made + suffix, toPath: left + suffix)
+            }
+            try database.execute(sql: "ROLLBACK")
+        }
+        try queue.close()
+        let size = try FileManager.default.attributesOfItem(atPath: left)[.size] as? Int
+        #expect(size ?? 0 > 0)
+        #expect(try StoreDescription.read(path: left)?.identity == nil)
+        #expect(!FileManager.default.fileExists(atPath: left + "-journal"))
+        try Store.open(path: left, model: Self.model).close()
     }
 
     // MARK: The store that goes
