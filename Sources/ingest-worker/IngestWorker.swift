@@ -21,8 +21,8 @@ struct IngestWorker: AsyncParsableCommand {
         subcommands: [
             DemoCommand.self, InitCommand.self, RunCommand.self, ReplayCommand.self, StatusCommand.self,
             CheckCommand.self, ModelCommand.self, MigrateCommand.self, BackupCommand.self, CopyCommand.self,
-            GrantCommand.self,
-            FetchCommand.self, HistoryCommand.self, DeadLettersCommand.self, ConflictsCommand.self, VerifyCommand.self,
+            GrantCommand.self, FetchCommand.self, HistoryCommand.self, DeadLettersCommand.self, ConflictsCommand.self,
+            VerifyCommand.self,
         ])
 
     static func main() async {

@@ -29,14 +29,7 @@ import Testing
         return text
     }
 
-    /// Contents without positions, which name a topic in one store and a file in another.
-    private func contents(_ path: String) throws -> Substring {
-        try #require(try dump(store(path)).split(separator: "\npositions", maxSplits: 1).first)
-    }
-
-    private func position(_ path: String) -> Int {
-        (try? Foreign.sqlite(path, "SELECT coalesce(max(nextOffset), 0) FROM _position")).flatMap { Int($0) } ?? 0
-    }
+    private func position(_ path: String) -> Int { Foreign.position(ofStore: path) }
 
     // MARK: Beside a worker
 
@@ -70,7 +63,8 @@ import Testing
         #expect(try restored.wait().status == 0)
         let direct = workspace.path("direct.sqlite")
         _ = try run(["replay", file] + store(direct))
-        #expect(try contents(path) == contents(direct))
+        for store in [store(path), store(direct)] { _ = try run(["verify"] + store) }
+        #expect(try Program.contents(ofStore: store(path)) == Program.contents(ofStore: store(direct)))
     }
 
     // MARK: The file

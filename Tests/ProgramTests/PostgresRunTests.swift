@@ -22,14 +22,7 @@ import Testing
         return text.flatMap { Int($0) } ?? 0
     }
 
-    /// The contents of a store without its positions, which name the source.
-    private func dump(_ arguments: [String]) throws -> Substring {
-        let result = try Program.run(["verify", "--dump"] + arguments)
-        try #require(result.status == 0, "\(result.errors)")
-        let contents = try #require(result.output.split(separator: "\npositions", maxSplits: 1).first)
-        try #require(contents.count > 1000)
-        return contents
-    }
+    private func dump(_ arguments: [String]) throws -> Substring { try Program.contents(ofStore: arguments) }
 
     /// Replays a file of events into a store in SQLite.
     private func direct(_ file: String) throws -> [String] {

@@ -124,6 +124,17 @@ final class Program: @unchecked Sendable {
     static func run(_ arguments: [String], environment: [String: String] = [:]) throws -> Result {
         try Program(arguments, environment: environment).wait()
     }
+
+    /// The contents of the store that the arguments name.
+    ///
+    /// Positions and dead letters, which come last, name their source: a topic in one store, a file in another.
+    static func contents(ofStore arguments: [String]) throws -> Substring {
+        let result = try run(["verify", "--dump"] + arguments)
+        try #require(result.status == 0, "\(result.errors)")
+        let contents = try #require(result.output.split(separator: "\npositions", maxSplits: 1).first)
+        try #require(contents.count > 1000)
+        return contents
+    }
 }
 
 /// A folder for one test's files, removed with the object.
@@ -176,6 +187,12 @@ enum Foreign {
         // A worker that was killed leaves a log, and the next to open the store locks it while it reads that.
         try run("sqlite3", ["-batch", "-cmd", ".timeout 30000"] + (writing ? [] : ["-readonly"]) + [path, sql])
             .trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+
+    /// The position of a store that reads one topic; 0 while there is none.
+    static func position(ofStore path: String) -> Int {
+        let text = try? sqlite(path, "SELECT coalesce(max(nextOffset), 0) FROM _position")
+        return text.flatMap { Int($0) } ?? 0
     }
 
     /// Writes made-up chat events.

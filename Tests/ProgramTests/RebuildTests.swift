@@ -54,11 +54,7 @@ import Testing
         return Int(try admin.watermarks(TopicPartition(topic, 0)).high)
     }
 
-    private func dump(_ path: String) throws -> String {
-        let result = try Program.run(["verify", "--dump"] + arguments(path))
-        try #require(result.status == 0, "\(result.errors)")
-        return String(try #require(result.output.split(separator: "\npositions", maxSplits: 1).first))
-    }
+    private func dump(_ path: String) throws -> Substring { try Program.contents(ofStore: arguments(path)) }
 
     private func expectSound(_ path: String) throws {
         let result = try Program.run(["verify"] + arguments(path))

@@ -33,22 +33,14 @@ import Testing
         try Program(["run"] + settings(store: store, group: group) + extra)
     }
 
-    private func position(_ store: String) -> Int {
-        let text = try? Foreign.sqlite(store, "SELECT coalesce(max(nextOffset), 0) FROM _position")
-        return text.flatMap { Int($0) } ?? 0
-    }
+    private func position(_ store: String) -> Int { Foreign.position(ofStore: store) }
 
     private func waitForPosition(_ wanted: Int, store: String, _ program: Program, limitSeconds: Double = 120) throws {
         try program.wait(for: "position \(wanted)", limitSeconds: limitSeconds) { position(store) >= wanted }
     }
 
-    private func dump(_ store: String, model: String = "chat") throws -> String {
-        let result = try Program.run(["verify", "--dump"] + Self.options(store, model))
-        try #require(result.status == 0, "\(result.errors)")
-        // Positions and dead letters, which come last, name their source: a topic here, a file there.
-        let contents = try #require(result.output.split(separator: "\npositions", maxSplits: 1).first)
-        try #require(contents.count > 1000)
-        return String(contents)
+    private func dump(_ store: String, model: String = "chat") throws -> Substring {
+        try Program.contents(ofStore: Self.options(store, model))
     }
 
     private static func options(_ store: String, _ model: String) -> [String] {

@@ -27,11 +27,7 @@ import Testing
         try Program.run(["replay", "--topic", topic, "--json"] + arguments(store) + extra)
     }
 
-    private func dump(_ store: String) throws -> String {
-        let result = try Program.run(["verify", "--dump"] + arguments(store))
-        try #require(result.status == 0, "\(result.errors)")
-        return String(try #require(result.output.split(separator: "\npositions", maxSplits: 1).first))
-    }
+    private func dump(_ store: String) throws -> Substring { try Program.contents(ofStore: arguments(store)) }
 
     private func position(_ store: String) -> Int {
         let sql = "SELECT coalesce(max(nextOffset), 0) FROM _position WHERE topic = '\(topic)'"

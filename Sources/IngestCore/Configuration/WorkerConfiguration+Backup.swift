@@ -12,12 +12,12 @@ package struct BackupSummary: Sendable {
     package let lastTransaction: Int64
     /// How far the sources of the store's records were read.
     package let positions: [SourcePosition]
-    /// The result of the verification, or nil where it was not asked for.
-    package let report: VerificationReport?
+    /// Whether the backup was verified; an unsound one is none.
+    package let isVerified: Bool
 
     /// One sentence for people.
     package var text: String {
-        let checked = report == nil ? "not verified" : "verified"
+        let checked = isVerified ? "verified" : "not verified"
         return "The backup is at \(path): \(byteCount) bytes, up to transaction \(lastTransaction), \(checked)"
     }
 
@@ -28,7 +28,7 @@ package struct BackupSummary: Sendable {
                 + "\"nextOffset\":\(position.nextOffset)}"
         }
         json += "{\"path\":\(JSONText.string(path)),\"bytes\":\(byteCount),\"lastTransaction\":\(lastTransaction),"
-        json += "\"verified\":\(report != nil),\"positions\":[\(positions.joined(separator: ","))]}"
+        json += "\"verified\":\(isVerified),\"positions\":[\(positions.joined(separator: ","))]}"
     }
 }
 
@@ -43,7 +43,7 @@ extension WorkerConfiguration {
     ///   - verifies: whether the backup is verified before it gets its name.
     /// - Throws: `StoreError`: `store.corrupt` where the verification finds a problem; then no file is left.
     package func backUpStore(to path: String, model: ObjectModel, verifies: Bool) throws -> BackupSummary {
-        var (lastTransaction, positions, report) = (Int64(0), [SourcePosition](), VerificationReport?.none)
+        var (lastTransaction, positions) = (Int64(0), [SourcePosition]())
         try StoreBackup(path: path).make(
             copy: { copy in
                 guard case .file(let source) = storeKind else {
@@ -58,13 +58,13 @@ extension WorkerConfiguration {
                 defer { try? store.close() }
                 (lastTransaction, positions) = try store.read { (try $0.lastToken(), try $0.positions()) }
                 guard verifies else { return }
-                let found = try store.verify()
-                if !found.isSound { throw Self.unsoundBackup(found) }
-                report = found
+                let report = try store.verify()
+                if !report.isSound { throw Self.unsoundBackup(report) }
             })
         let size = try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int
         return BackupSummary(
-            path: path, byteCount: size ?? 0, lastTransaction: lastTransaction, positions: positions, report: report)
+            path: path, byteCount: size ?? 0, lastTransaction: lastTransaction, positions: positions,
+            isVerified: verifies)
     }
 
     private static func unsoundBackup(_ report: VerificationReport) -> StoreError {

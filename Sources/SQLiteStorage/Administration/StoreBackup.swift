@@ -32,7 +32,7 @@ package struct StoreBackup {
             try check(partial)
             try MigrationFile.sync(partial)
             try MigrationFile.replace(path, with: partial)
-            try MigrationFile.sync(URL(fileURLWithPath: path).deletingLastPathComponent().path)
+            try MigrationFile.syncFolder(of: path)
         } catch {
             removePartial()
             throw StoreError(sqlite: error, action: "write the backup \(path)")

@@ -156,13 +156,8 @@ public struct StoreSwap: Sendable {
         for suffix in ["-wal", "-shm"] { unlink(store + suffix) }
     }
 
-    private func syncFolder() {
-        let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
-        let descriptor = Glibc.open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        if descriptor < 0 { return }
-        fsync(descriptor)
-        Glibc.close(descriptor)
-    }
+    /// The swap goes on where the system fails at this: the record completes an interrupted one.
+    private func syncFolder() { try? MigrationFile.syncFolder(of: path) }
 
     private func failure(_ action: String) -> StoreError {
         StoreError(

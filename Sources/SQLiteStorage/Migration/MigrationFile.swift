@@ -189,6 +189,11 @@ struct MigrationFile {
         Glibc.close(descriptor)
     }
 
+    /// Has the system write the names in a file's folder to the disk.
+    static func syncFolder(of path: String) throws(StoreError) {
+        try sync(URL(fileURLWithPath: path).deletingLastPathComponent().path)
+    }
+
     /// Has the system write a file, or the names in a folder, to the disk.
     static func sync(_ path: String) throws(StoreError) {
         let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC)

@@ -152,8 +152,9 @@ import Testing
             graph.upsert("Chat_readable", "r"))
         #expect(outcomes.allSatisfy { $0 == "applied" }, "\(outcomes)")
         #expect(try graph.store.verify().isSound)
-        let row = try graph.rows("SELECT Title, title$Chat, False$Chat, Members$Chat FROM \"Chat$2_readable\"")[0]
-        #expect(row.map(\.shown).count == 4)
+        let row = try graph.rows(
+            "SELECT Title, title$Chat, members, Members$Chat, False$Chat FROM \"Chat$2_readable\"")[0]
+        #expect(row.map(\.shown).count == 5)
         let found = try graph.store.read { context in
             try context.fetch(
                 FetchRequest("Chat", where: "title == 'low' AND Title == 5 AND pk == 7 AND _entity == 'e'"))
