@@ -81,7 +81,7 @@ extension PostgresStorage {
         }
         if let name = names.first {
             throw StoreError(
-                .corrupt, "The schema of \(address) is no store: it has a table '\(name)' of somebody else",
+                .corrupt, "The schema of \(address) is no store: it has a table '\(name)' of another program",
                 remedy: "Name another schema")
         }
         let schema = PostgresText.quoted(address.schema)

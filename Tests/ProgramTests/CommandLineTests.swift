@@ -36,7 +36,7 @@ import Testing
     @Test func `mends what follows and says what is left`() throws {
         let store = try replaySample()
         let arguments = ["verify", "--repair", "--set", "store.path=\(store)"]
-        #expect(try run(arguments).output.contains("nothing to mend"))
+        #expect(try run(arguments).output.contains("nothing to repair"))
         _ = try Foreign.sqlite(store, "UPDATE Chat SET membersCount = 99", writing: true)
         #expect(try run(["verify", "--set", "store.path=\(store)"]).status == 65)
         let mended = try run(arguments)
@@ -46,7 +46,7 @@ import Testing
         _ = try Foreign.sqlite(store, "UPDATE _sequence SET next = 1 WHERE entity = 'Chat'", writing: true)
         let left = try run(arguments + ["--json"])
         #expect(left.status == 65)
-        #expect(left.output.contains("\"mended\":{\"derivedObjects\":0"))
+        #expect(left.output.contains("\"repaired\":{\"derivedObjects\":0"))
         #expect(try run(["verify", "--repair", "--dump", "--set", "store.path=\(store)"]).status == 64)
     }
 

@@ -119,7 +119,7 @@ extension SQLiteStorage {
             database, sql: "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%' LIMIT 1")
         {
             throw StoreError(
-                .corrupt, "The database at \(path) is no store: it has a table '\(table)' of somebody else",
+                .corrupt, "The database at \(path) is no store: it has a table '\(table)' of another program",
                 remedy: "Name another path")
         }
         for statement in Schema(model).statements { try database.execute(sql: statement) }

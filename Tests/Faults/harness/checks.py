@@ -262,7 +262,7 @@ def check_notifications(log, path, model, may_lack=False, is_purged=False):
     return len(told)
 
 
-# docs/evidence/performance.md measured 71 MB at the peak, most of it pages of the program's file, and docs/how-to/operations.md promises
+# docs/evidence/performance.md measured 71 MB at the peak, most of it pages of the program's file, and docs/how-to/alerts.md promises
 # a log of 66 MB; the margins are for a program that is not optimised, whose file is larger, and for the harness's own
 # snapshots, to which checkpoints give way.
 MEMORY_MEGABYTES = 200
