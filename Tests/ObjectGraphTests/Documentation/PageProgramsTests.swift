@@ -112,6 +112,14 @@ import Testing
         #expect(model.entity(named: "Chat")?.name == "Chat")
     }
 
+    @Test func `the program of the tutorial says what the tutorial shows`() throws {
+        let folder = try TemporaryFolder()
+        let lines = try tendGarden(at: folder.path("garden.sqlite"))
+        let page = try PackageFiles.text("docs/tutorial/swift-program.md")
+        let shown = try #require(page.split(separator: "## Run it").last?.split(separator: "```text\n").last)
+        #expect(shown.hasPrefix(lines.joined(separator: "\n") + "\n```"), "\(lines)")
+    }
+
     private static func model(_ version: Int, _ people: String, _ more: String = "") throws -> ObjectModel {
         try ObjectModel.parse(
             """
