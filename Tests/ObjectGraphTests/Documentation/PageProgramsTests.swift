@@ -15,8 +15,11 @@ import Testing
             graph.upsert("Chat", "chat-lunch"), graph.upsert("Chat", "empty"), graph.upsert("Member", "ada"),
         ])
         try graph.apply([
-            graph.upsert("Message", "m1", ["chat": "chat-lunch", "seq": 1, "sentAt": Value(date.addingTimeInterval(-60))]),
-            graph.upsert("Message", "m2", ["chat": "chat-lunch", "seq": 2, "sentAt": Value(date.addingTimeInterval(60))]),
+            graph.upsert(
+                "Message", "m1",
+                ["chat": "chat-lunch", "seq": 1, "sentAt": .value(Value(date.addingTimeInterval(-60)))]),
+            graph.upsert(
+                "Message", "m2", ["chat": "chat-lunch", "seq": 2, "sentAt": .value(Value(date.addingTimeInterval(60)))]),
         ])
         return graph
     }
@@ -32,8 +35,8 @@ import Testing
         }
         do {
             let rows: [[String: Value]] = [["id": "eve", "email": "eve@example.org"]]
-            var request = BatchInsertRequest("Member", values: rows)           // any sequence of dictionaries
-            request.matching = "email"                                         // a unique attribute; the identity if nil
+            var request = BatchInsertRequest("Member", values: rows)  // any sequence of dictionaries
+            request.matching = "email"  // a unique attribute; the identity if nil
             #expect(request.matching == "email")
         }
         let result = try writer.execute(BatchDeleteRequest("Chat", where: "messages.@count = 0"))
@@ -57,7 +60,7 @@ import Testing
         let (store, token) = (graph.store, try graph.store.read { try $0.historyToken() })
         try graph.apply(graph.delete("Message", "m1"))
         var found: [String] = []
-        var request = HistoryRequest(after: token)      // nil: from what the history still holds
+        var request = HistoryRequest(after: token)  // nil: from what the history still holds
         request.entity = "Message"
         request.kinds = [.delete]
         var next: HistoryRequest? = request
@@ -74,7 +77,7 @@ import Testing
         let store = graph.store
         var seen = 0
         let token = HistoryToken?.none
-        for try await page in store.changes(HistoryRequest(after: token)) {      // pages of the history as they are committed
+        for try await page in store.changes(HistoryRequest(after: token)) {  // pages of the history as they are committed
             seen += page.changes.count
             break
         }
@@ -83,9 +86,9 @@ import Testing
         var request = FetchRequest("Message", where: "chat.id = 'chat-lunch'")
         request.sort = ["sender", "-sentAt"]
         for try await results in try store.results(of: request, section: "sender") {
-            let objects = results.objects          // the newest state
-            let difference = results.difference    // since the previous element: deletions, insertions, moves, updates
-            let sections = results.sections        // runs of objects with the same value
+            let objects = results.objects  // the newest state
+            let difference = results.difference  // since the previous element: deletions, insertions, moves, updates
+            let sections = results.sections  // runs of objects with the same value
             seen = objects.count + sections.count + (difference?.insertions.count ?? 0)
             break
         }
@@ -104,7 +107,8 @@ import Testing
 
     @Test func `a typed entity declares its version and its indexes`() throws {
         let options = EntityOptions(indexes: [
-            EntityOptions.Index("recent", on: [.ascending(\Chat.title), .descending(\Chat.updatedAt)], where: \Chat.title != nil),
+            EntityOptions.Index(
+                "recent", on: [.ascending(\Chat.title), .descending(\Chat.updatedAt)], where: \Chat.title != nil),
             EntityOptions.Index(on: [.function(.lowercase, \Chat.title)]),
         ])
         #expect(options.indexes.count == 2)
@@ -150,18 +154,20 @@ import Testing
         let store = try Store.open(path: path, model: first)
         let writer = try WriterContext(store: store)
         let context = try EditingContext(writer)
-        try context.insert("Person", id: "ada").set("street", "Elm")
+        _ = try context.insert("Person", identity: "ada", ["street": "Elm"])
         try context.save()
         try writer.close()
         try store.close()
         try Migrator(path: path).migrate(through: [
             .lightweight(to: second),
-            .custom(from: second, to: third, didMigrate: { context in
-                try context.rows(of: "Person") { row in
-                    let place = try context.insert("Place", ["street": row["street"] ?? .null])
-                    try context.link("Person", pk: row.pk, "home", to: place)
-                }
-            }),
+            .custom(
+                from: second, to: third,
+                didMigrate: { context in
+                    try context.rows(of: "Person") { row in
+                        let place = try context.insert("Place", ["street": row["street"] ?? .null])
+                        try context.link("Person", pk: row.pk, "home", to: place)
+                    }
+                }),
         ])
         let migrated = try Store.open(path: path, model: third)
         #expect(try migrated.read { try $0.fetch(FetchRequest("Person", where: "home.street = 'Elm'")).count } == 1)
