@@ -77,7 +77,7 @@ import Testing
         let store = graph.store
         var seen = 0
         let token = HistoryToken?.none
-        for try await page in store.changes(HistoryRequest(after: token)) {  // pages of the history as they are committed
+        for try await page in store.changes(HistoryRequest(after: token)) {  // pages, as they are committed
             seen += page.changes.count
             break
         }
