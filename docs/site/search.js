@@ -24,6 +24,8 @@ function find(query) {
         if (!points) { score = 0; break; }
         score += points;
       }
+      // Records of runs and of changes come after the pages that answer a question.
+      if (page.u.startsWith("evidence/") || page.u === "changelog.html") score /= 4;
       if (score) found.push({ page, heading, anchor, text, score });
     }
   }
@@ -52,6 +54,10 @@ function show() {
     results.append(link);
   }
 }
+
+// A link may carry a query: index.html?q=tombstone.
+input.value = new URLSearchParams(location.search).get("q") ?? "";
+if (input.value) show();
 
 input.addEventListener("input", show);
 input.form.addEventListener("submit", (event) => {
