@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
 VENV := $(CURDIR)/.venv
-LIBRARIES := libsqlite3-dev librdkafka-dev libsimdjson-dev zlib1g-dev libpq-dev libjq-dev libprotoc-dev pkg-config
+LIBRARIES := libsqlite3-dev librdkafka-dev libsimdjson-dev zlib1g-dev libpq-dev libjq-dev libprotoc-dev libjemalloc-dev pkg-config
 TEST_TOOLS := kcat sqlite3 python3-venv stunnel4 openssl postgresql
 PROFILER := valgrind
 PACKAGE_TOOLS := debhelper lintian chrpath
