@@ -10,6 +10,9 @@ public final class PostgresServer: Sendable {
     public let url: String
     private let folder: String
     private let programs: String
+    /// The port of a server with TLS; others are reached by their socket alone.
+    public var port: Int { reservation?.number ?? 5432 }
+    private let reservation: ReservedPort?
     private let schemaCount = Atomic<Int>(0)
     /// Each line crashes the server, which starts again; at the end of the lines it ends.
     private let input: Pipe
@@ -30,14 +33,14 @@ public final class PostgresServer: Sendable {
         start() {
             "$2/postgres" -D data -k "$1" -c listen_addresses= -c fsync=off -c synchronous_commit=off \
                 -c full_page_writes=off -c max_connections=400 -c autovacuum=off -c max_parallel_workers_per_gather=0 \
-                -c max_locks_per_transaction=256 >>server.log 2>&1 &
+                -c max_locks_per_transaction=256 $3 >>server.log 2>&1 &
             server=$!
         }
-        start "$1" "$2"
+        start "$1" "$2" "$3"
         while read -r line; do
             kill -QUIT $server
             wait $server
-            start "$1" "$2"
+            start "$1" "$2" "$3"
         done
         kill -INT $server
         wait $server
@@ -45,25 +48,43 @@ public final class PostgresServer: Sendable {
         """
 
     /// Starts a server, and waits until it takes connections.
-    public init() throws {
+    ///
+    /// - Parameter certificate: a file of `TestCertificates`. With it the server takes connections to `port` by TLS alone:
+    ///   of the role `plain` with a password, and of the role `certified` with a certificate of that name.
+    public init(certificate: String? = nil, authority: String? = nil) throws {
         guard
             let programs = Self.programFolders.first(where: { FileManager.default.fileExists(atPath: "\($0)/initdb") })
         else { throw Missing(description: "There is no PostgreSQL server: install the package 'postgresql'") }
         self.programs = programs
         folder = "/tmp/ingest-postgres-\(UUID().uuidString.prefix(8))"
-        url = "postgres://postgres@/postgres?host=\(folder)"
+        reservation = try certificate.map { _ in try ReservedPort() }
+        url = "postgres://postgres@/postgres?host=\(folder)" + (reservation.map { "&port=\($0.number)" } ?? "")
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        var settings = ""
+        if let certificate, let authority, let reservation {
+            try FileManager.default.copyItem(atPath: certificate, toPath: "\(folder)/server.pem")
+            try FileManager.default.copyItem(atPath: authority, toPath: "\(folder)/ca.pem")
+            try Self.rules.write(toFile: "\(folder)/hba.conf", atomically: true, encoding: .utf8)
+            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: "\(folder)/server.pem")
+            settings = """
+                -c listen_addresses=127.0.0.1 -c port=\(reservation.number) -c ssl=on -c ssl_ca_file=\(folder)/ca.pem \
+                -c ssl_cert_file=\(folder)/server.pem -c ssl_key_file=\(folder)/server.pem -c hba_file=\(folder)/hba.conf
+                """
+        }
         input = Pipe()
         let process = Process()
         process.standardInput = input
         process.standardOutput = FileHandle.nullDevice
         process.standardError = FileHandle.nullDevice
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = ["sh", "-c", Self.script, "sh", folder, programs]
+        process.arguments = ["sh", "-c", Self.script, "sh", folder, programs, settings]
         if geteuid() == 0 {
             // The server refuses to run as root.
             guard let user = getpwnam("postgres")?.pointee, chown(folder, user.pw_uid, user.pw_gid) == 0 else {
                 throw Missing(description: "There is no user 'postgres' to run the server as")
+            }
+            for name in try FileManager.default.contentsOfDirectory(atPath: folder) {
+                chown("\(folder)/\(name)", user.pw_uid, user.pw_gid)
             }
             process.arguments =
                 ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"] + (process.arguments ?? [])
@@ -79,6 +100,14 @@ public final class PostgresServer: Sendable {
             throw Missing(description: "The PostgreSQL server in \(folder) does not start: \(error)\n\(log)")
         }
     }
+
+    /// Who may connect to a server with TLS.
+    private static let rules = """
+        local all postgres trust
+        hostssl all plain 127.0.0.1/32 scram-sha-256
+        hostssl all certified 127.0.0.1/32 cert
+
+        """
 
     private var isReady: Bool { (try? run("pg_isready", ["-q"]))?.status == 0 }
 
@@ -113,7 +142,7 @@ public final class PostgresServer: Sendable {
         let process = Process()
         let output = Pipe()
         process.executableURL = URL(fileURLWithPath: "\(programs)/\(program)")
-        process.arguments = ["-h", folder] + arguments
+        process.arguments = ["-h", folder, "-p", "\(port)"] + arguments
         process.standardInput = FileHandle.nullDevice
         process.standardOutput = output
         process.standardError = FileHandle.nullDevice

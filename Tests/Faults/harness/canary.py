@@ -139,7 +139,8 @@ def notifications(change):
         with finished(options, "notifications") as bench:
             log = bench.broker.read(bench.changes)[0]
             change(log)
-            checks.check_notifications(log, bench.store, bench.model)
+            with bench.open_store() as store:
+                checks.check_notifications(log, store)
     return planted
 
 
