@@ -69,7 +69,7 @@ import Testing
             Fault(parameters: ["sslmode": "disable"], message: "no encryption"),
             Fault(user: "certified", message: "certificate"),
             Fault(user: "certified", parameters: ["sslcert": otherUser, "sslkey": otherUser], message: "certificate"),
-            Fault(user: "certified", parameters: ["sslcert": stranger, "sslkey": stranger], message: "unknown ca"),
+            Fault(user: "certified", parameters: ["sslcert": stranger, "sslkey": stranger], message: "SSL"),
             Fault(
                 parameters: ["password": "\(password)-no"], message: "password authentication failed",
                 remedy: "Check that the server runs, and the URL"),

@@ -77,7 +77,7 @@ final class PostgresConnection {
 
     /// Returns what helps against a failure to connect, by libpq's words for it.
     private static func remedy(_ reason: String) -> String {
-        if reason.contains("certificate") || reason.contains("SSL") || reason.contains("no encryption") {
+        if ["certificate", "private key", "SSL", "no encryption"].contains(where: { reason.contains($0) }) {
             return "Check sslmode, sslrootcert, sslcert and sslkey of the URL, and the names in the server's certificate"
         }
         if reason.contains("too many c") || reason.contains("connection slots") {

@@ -236,8 +236,10 @@ def check_told_objects(told, tables):
 
 
 def check_notifications(log, store, may_lack=False, is_purged=False):
-    """I4: what the topic tells is the history, all of it, in its order; of a purged one what is left."""
+    """I4: what the topic tells is the history, all of it, in its order; of a purged one what is left. A broker that keeps
+    little, as the mock cluster does, has the end of the topic only."""
     told = changes_told(log)
+    kept = min(told) if log and log[0][0] > 0 else 0
     saved = {}
     for token, entity, identity, change in store.history():
         saved.setdefault(token, []).append((entity, str(identity), change))
@@ -247,7 +249,7 @@ def check_notifications(log, store, may_lack=False, is_purged=False):
         if token not in saved:
             raise Broken("I4", f"token {token} was notified and is not in the history")
         if token not in told:
-            if may_lack:
+            if may_lack or token < kept:
                 continue
             raise Broken("I4", f"token {token} was never notified; the topic has {min(told, default=None)} to "
                                f"{max(told, default=None)}, the history {min(saved)} to {max(saved)}")
