@@ -84,6 +84,7 @@ kubectl:
 	$(call install,kubernetes-client)
 
 faults: libraries test-tools brokers ## Runs the program under faults, against an oracle: quick set, planted bugs.
+	$(call install,pgbouncer)
 	swift build --product ingest-worker
 	Tests/Faults/faults quick --binary $$(swift build --show-bin-path)/ingest-worker $(FAULTS_OPTIONS)
 	Tests/Faults/faults canary --binary $$(swift build --show-bin-path)/ingest-worker

@@ -3,8 +3,12 @@ import Synchronization
 
 /// A PostgreSQL server in a folder of its own. It ends with the tests' process, however that ends.
 public final class PostgresServer: Sendable {
-    /// The server of this process, or why there is none; the first test that needs it starts it.
-    public static let shared = Result { try PostgresServer() }
+    /// The server of this process, or why there is none; the first test that needs it starts it. `INGEST_TEST_STORE_URL`
+    /// names a server of somebody else instead, of which nobody but the tests may change the schemas `conformance_…`.
+    public static let shared = Result {
+        if let url = ProcessInfo.processInfo.environment["INGEST_TEST_STORE_URL"] { return try PostgresServer(url: url) }
+        return try PostgresServer()
+    }
 
     /// The URL of a database in which each test has a schema of its own.
     public let url: String
@@ -13,6 +17,9 @@ public final class PostgresServer: Sendable {
     /// The port of a server with TLS; others are reached by their socket alone.
     public var port: Int { reservation?.number ?? 5432 }
     private let reservation: ReservedPort?
+    /// What a program needs to find the server.
+    private let address: [String]
+    private let schemaPrefix: String
     private let schemaCount = Atomic<Int>(0)
     /// Each line crashes the server, which starts again; at the end of the lines it ends.
     private let input: Pipe
@@ -24,8 +31,10 @@ public final class PostgresServer: Sendable {
     }
 
     /// The programs of the server, wherever Debian or another system has them.
-    private static let programFolders =
-        (14...18).reversed().map { "/usr/lib/postgresql/\($0)/bin" } + ["/usr/local/bin"]
+    private static let programFolders = installed + ["/usr/local/bin", "/usr/bin"]
+
+    private static let installed =
+        (14...18).reversed().map { "/usr/lib/postgresql/\($0)/bin" }
 
     private static let script = """
         cd "$1" || exit 1
@@ -57,8 +66,10 @@ public final class PostgresServer: Sendable {
         else { throw Missing(description: "There is no PostgreSQL server: install the package 'postgresql'") }
         self.programs = programs
         folder = "/tmp/ingest-postgres-\(UUID().uuidString.prefix(8))"
+        schemaPrefix = "test_"
         reservation = try certificate.map { _ in try ReservedPort() }
         url = "postgres://postgres@/postgres?host=\(folder)" + (reservation.map { "&port=\($0.number)" } ?? "")
+        address = ["-h", folder, "-p", "\(reservation?.number ?? 5432)", "-U", "postgres"]
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         var settings = ""
         if let certificate, let authority, let reservation {
@@ -109,27 +120,38 @@ public final class PostgresServer: Sendable {
 
         """
 
+    /// Takes a server that runs already, which no test may crash.
+    private init(url: String) throws {
+        let folders = Self.programFolders
+        guard let programs = folders.first(where: { FileManager.default.fileExists(atPath: "\($0)/psql") }) else {
+            throw Missing(description: "There is no psql: install the package 'postgresql-client'")
+        }
+        (self.url, self.programs, folder, input) = (url + (url.contains("?") ? "" : "?"), programs, "", Pipe())
+        (address, reservation) = (["-d", url], nil)
+        schemaPrefix = "conformance_\(ProcessInfo.processInfo.processIdentifier)_"
+    }
+
     private var isReady: Bool { (try? run("pg_isready", ["-q"]))?.status == 0 }
 
     /// Returns the name of a schema that nobody has yet.
-    public func newSchema() -> String { "test_\(schemaCount.add(1, ordering: .relaxed).newValue)" }
+    public func newSchema() -> String { "\(schemaPrefix)\(schemaCount.add(1, ordering: .relaxed).newValue)" }
 
     /// Runs a statement with `psql`, and returns its rows as text.
     public func query(_ sql: String) throws -> String {
-        let result = try run("psql", ["-U", "postgres", "-AtX", "-c", sql])
+        let result = try run("psql", ["-AtX", "-c", sql])
         if result.status != 0 { throw Missing(description: "psql ended with \(result.status)") }
         return result.output.trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
     /// Writes a schema into a file with `pg_dump`.
     public func backUp(_ schema: String, to path: String) throws {
-        let result = try run("pg_dump", ["-U", "postgres", "--schema=\(schema)", "--file=\(path)"])
+        let result = try run("pg_dump", ["--schema=\(schema)", "--file=\(path)"])
         if result.status != 0 { throw Missing(description: "pg_dump ended with \(result.status)") }
     }
 
     /// Runs the statements of a file of ``backUp(_:to:)``.
     public func restore(from path: String) throws {
-        let result = try run("psql", ["-U", "postgres", "-qX", "-v", "ON_ERROR_STOP=1", "-1", "-f", path])
+        let result = try run("psql", ["-qX", "-v", "ON_ERROR_STOP=1", "-1", "-f", path])
         if result.status != 0 { throw Missing(description: "psql ended with \(result.status)") }
     }
 
@@ -142,7 +164,7 @@ public final class PostgresServer: Sendable {
         let process = Process()
         let output = Pipe()
         process.executableURL = URL(fileURLWithPath: "\(programs)/\(program)")
-        process.arguments = ["-h", folder, "-p", "\(port)"] + arguments
+        process.arguments = address + arguments
         process.standardInput = FileHandle.nullDevice
         process.standardOutput = output
         process.standardError = FileHandle.nullDevice

@@ -10,7 +10,7 @@ import time
 from .checks import Broken
 from .kills import rounds
 from .report import Skipped
-from .servers import APPLICATION, Failure, Pooler, Server, Session, own_folder
+from .servers import APPLICATION, Failure, ForeignServer, Pooler, Server, Session, own_folder
 from .serverstore import SCHEMA, ServerBench
 
 # The first statement on each of these tables is a step of a transaction; 'commit' is its end.
@@ -63,6 +63,27 @@ def one_fault(bench, chance, kind):
         # Past its session, so the others have its partitions when it goes on.
         time.sleep(chance.uniform(7, 10))
         worker.send(signal.SIGCONT)
+
+
+def postgres_foreign(report, options, seed, cycles):
+    """kill -9 of workers and workers that stand still, with the server that INGEST_STORE_URL names."""
+    url = os.environ.get("INGEST_STORE_URL")
+    if not url:
+        raise SystemExit("INGEST_STORE_URL has to name a server for this scenario.")
+    for sub, count in rounds(seed, cycles, 12):
+        server = ForeignServer(url, SCHEMA)
+        with report.round(sub), ServerBench(options, sub, options.events or 6000, server=server) as bench:
+            chance = random.Random(f"foreign/{sub}")
+            bench.start_all()
+            for cycle in range(count):
+                feed(bench, chance)
+                bench.await_progress(chance.randrange(1, 600))
+                one_fault(bench, chance, ["worker", "stop"][cycle % 2])
+                bench.await_progress()
+                bench.check_live()
+                report.cycle()
+            bench.finish_all()
+            report.worst(bench.worst)
 
 
 # --- at each statement

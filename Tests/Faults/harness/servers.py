@@ -42,13 +42,52 @@ class Failure(Exception):
     """psql ended with an error."""
 
 
-class Server:
+class Statements:
+    """What the harness asks a server with psql; `target` says where it is."""
+
+    def query(self, *statements):
+        """Runs statements, each in a transaction of its own; returns the last ones' rows as text."""
+        command = [os.path.join(programs(), "psql"), "-AtXq", "-v", "ON_ERROR_STOP=1", *self.target]
+        for each in statements:
+            command += ["-c", each]
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        if ended.returncode:
+            raise Failure(ended.stderr.strip())
+        return ended.stdout.strip()
+
+    def number(self, sql):
+        """A number that a statement returns; 0 where the server or its table is not there, or the number is null."""
+        try:
+            return int(self.query(sql) or 0)
+        except (Failure, ValueError, subprocess.TimeoutExpired):
+            return 0
+
+
+class ForeignServer(Statements):
+    """A server of somebody else, in which the schema of the workers is made and dropped."""
+
+    folder = None
+
+    def __init__(self, url, schema):
+        self.target, self.address, self.schema = ["-d", url], url, schema
+        if self.number(f"SELECT count(*) FROM pg_namespace WHERE nspname = '{schema}'"):
+            raise SystemExit(f"The database has a schema '{schema}' already: name another database.")
+
+    def url(self):
+        return self.address
+
+    def close(self):
+        self.query("SET client_min_messages = error", f"DROP SCHEMA IF EXISTS {self.schema} CASCADE")
+
+
+class Server(Statements):
     """A server on a port and in a folder of its own; `crash` and `start` keep both."""
 
     def __init__(self, name="primary", source=None, settings=()):
         self.name, self.source = name, source
         self.folder = own_folder(name)
         self.port, self.port_lock = reserved_port()
+        self.target = ["-h", self.folder, "-p", str(self.port), "-U", "postgres", "postgres"]
         self.data = os.path.join(self.folder, "data")
         self.settings = ["max_connections=60", "deadlock_timeout=100ms", "max_wal_senders=6", "wal_keep_size=256",
                          "autovacuum=off", "shared_buffers=32MB", *settings]
@@ -114,24 +153,6 @@ class Server:
 
     # --- statements
 
-    def query(self, *statements, database="postgres"):
-        """Runs statements, each in a transaction of its own; returns the last ones' rows as text."""
-        command = [os.path.join(programs(), "psql"), "-AtXq", "-v", "ON_ERROR_STOP=1", "-h", self.folder, "-p",
-                   str(self.port), "-U", "postgres", database]
-        for each in statements:
-            command += ["-c", each]
-        ended = subprocess.run(command, capture_output=True, text=True, timeout=60)
-        if ended.returncode:
-            raise Failure(ended.stderr.strip())
-        return ended.stdout.strip()
-
-    def number(self, sql):
-        """A number that a statement returns; 0 where the server or its table is not there, or the number is null."""
-        try:
-            return int(self.query(sql) or 0)
-        except (Failure, ValueError, subprocess.TimeoutExpired):
-            return 0
-
     def set(self, name, value):
         self.query(f"ALTER SYSTEM SET {name} = '{value}'", "SELECT pg_reload_conf()")
 
@@ -143,9 +164,9 @@ class Server:
 class Session:
     """A `psql` that stays: one connection, whose statements are answered in their order."""
 
-    def __init__(self, server, database="postgres"):
+    def __init__(self, server):
         self.process = subprocess.Popen(
-            [os.path.join(programs(), "psql"), "-AtXq", "-h", server.folder, "-p", str(server.port), "-U", "postgres", database],
+            [os.path.join(programs(), "psql"), "-AtXq", *server.target],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
     def ask(self, sql):

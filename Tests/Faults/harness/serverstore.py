@@ -92,7 +92,7 @@ class ServerBench(Bench):
         self.close_servers(kind is not None)
 
     def close_servers(self, failed):
-        if failed and self.options.kept:
+        if failed and self.options.kept and self.server.folder:
             log = os.path.join(self.server.folder, "server.log")
             with open(log, "rb") as source, open(os.path.join(self.options.kept, "server.log"), "wb") as target:
                 target.write(source.read()[-2_000_000:])
