@@ -32,9 +32,9 @@ endef
 help: ## Shows this.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
-demo: libraries ## Shows the main job: embedded broker, live events, store, notifications.
+demo: libraries $(if $(filter postgres,$(STORE)),test-tools) ## Shows the main job with an embedded broker; STORE=postgres keeps the store in a server.
 	swift build --product ingest-worker
-	$$(swift build --show-bin-path)/ingest-worker demo --seconds 15
+	$(if $(filter postgres,$(STORE)),Tests/Faults/with-postgres )$$(swift build --show-bin-path)/ingest-worker demo --seconds 15
 
 build: libraries ## Builds the release program.
 	swift build -c release --static-swift-stdlib --product ingest-worker $(IMPORT_CHECK)
@@ -85,6 +85,7 @@ kubectl:
 	$(call install,kubernetes-client)
 
 faults: libraries test-tools brokers ## Runs the program under faults, against an oracle: quick set, planted bugs.
+	$(call install,pgbouncer)
 	swift build --product ingest-worker
 	Tests/Faults/faults quick --binary $$(swift build --show-bin-path)/ingest-worker $(FAULTS_OPTIONS)
 	Tests/Faults/faults canary --binary $$(swift build --show-bin-path)/ingest-worker

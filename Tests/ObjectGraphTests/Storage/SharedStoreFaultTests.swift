@@ -62,7 +62,10 @@ import Testing
 
     // MARK: Faults
 
-    @Test(arguments: [SharingFaults.trustsTombstones, .trustsRows, .addsTwice, .skipsTokens, .takesNoLock])
+    @Test(arguments: [
+        SharingFaults.trustsTombstones, .trustsRows, .addsTwice, .skipsTokens, .takesNoLock, .ignoresPositions,
+        .ignoresEpochs, .keepsKeys,
+    ])
     func `a planted fault in the commit of drafts is found`(_ fault: SharingFaults) throws {
         let sound = try problem(fault, [])
         #expect(sound == nil)
@@ -97,12 +100,44 @@ import Testing
             }
             let tokens = try pair.other.store.read { try $0.history(after: 0) }.map(\.token)
             return tokens == [1, 2, 3] && pair.drafting.committedToken == 3 ? nil : "the tokens are \(tokens)"
+        case .ignoresPositions, .ignoresEpochs: return try problemOfPlace(fault, pair)
+        case .keepsKeys: return try problemOfKeys(pair)
         default:
             try pair.draft(chat("a", title: "draft", version: 1))
             _ = try pair.other.apply(WriterContext.Chunk(events: [ChangeSet(chat("b", title: "open", version: 1))]))
             // Another transaction is open, whose effect the comparison cannot see.
             return try pair.commitDraft() == .busy ? nil : "the draft went past an open transaction"
         }
+    }
+
+    /// A draft that is at the same place of a log as another writer's commit, or of a store that was taken over.
+    private func problemOfPlace(_ fault: SharingFaults, _ pair: Pair) throws -> String? {
+        func chunk(_ id: String) -> WriterContext.Chunk {
+            SharedStore.chunk(SharedStore.Part(log: 0, range: 0..<1), [ChangeSet(chat(id, title: "t", version: 1))])
+        }
+        _ = try pair.drafting.apply(chunk("a"), mayConflict: true)
+        if fault == .ignoresPositions {
+            _ = try pair.other.apply(chunk("b"))
+            try pair.other.commit()
+            return try pair.commitDraft() == .positionConflict ? nil : "a record has had its effect twice"
+        }
+        _ = try pair.shared.server.query("UPDATE \(pair.shared.schema)._lease SET epoch = epoch + 1")
+        return try pair.commitDraft() == .fenced ? nil : "a writer of the former epoch has written"
+    }
+
+    /// A writer whose reserved keys the server has forgotten, as a standby that lags does when it is promoted.
+    private func problemOfKeys(_ pair: Pair) throws -> String? {
+        try pair.draft(chat("a", title: "t", version: 1))
+        if let code = try pair.commitDraft() { return "refused: \(code)" }
+        let schema = pair.shared.schema
+        _ = try pair.shared.server.query("UPDATE \(schema)._sequence SET next = 1")
+        _ = try pair.shared.server.query("SELECT pg_terminate_backend(backend, 5000) FROM \(schema)._writer")
+        func retrying(_ body: () throws -> Void) throws {
+            do { try body() } catch let error as StoreError where error.isRetriable { try body() }
+        }
+        try retrying { try pair.commitOther(chat("b", title: "t", version: 1)) }
+        try retrying { try pair.draft(chat("c", title: "t", version: 1)) }
+        return try pair.commitDraft().map { "a key was given out twice: \($0)" }
     }
 
     @Test func `a planted fault in the fence is found`() throws {
