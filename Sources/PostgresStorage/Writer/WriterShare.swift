@@ -46,13 +46,22 @@ extension PostgresWriterSession {
     /// The model is compared here, under the lock that a migration holds too. A migration, a rebuild or a writer that
     /// wants the store for itself raises the epoch afterwards, and each transaction compares it.
     func join(_ share: WriterShare, now: Int64) throws(StoreError) -> StoreCounters {
-        let query = PostgresStatement(
-            "SELECT l.epoch, l.holder, l.expires, \(WriterShare.isAlive("l")) FROM _lease l WHERE l.id = 1 FOR UPDATE")
+        var query = PostgresStatement(
+            """
+            SELECT l.epoch, l.holder, l.expires, \(WriterShare.isAlive("l")), \
+            (SELECT value FROM _metadata WHERE key = 'group'), \
+            (SELECT min(w.holder) FROM _writer w \
+            WHERE w.id <> $1::int8 AND w.expires > $2::int8 AND \(WriterShare.isAlive("w"))) \
+            FROM _lease l WHERE l.id = 1 FOR UPDATE OF l
+            """)
+        query.bind(share.id)
+        query.bind(now)
         do throws(StoreError) {
             let row = try connection.run([PostgresStatement("BEGIN"), query], "join the store's writers").last?.first
             guard let row else { throw Self.noLease }
             if row.flag(3), row.integer(2) > now { throw leased(row.text(1)) }
             try storage.checkMetadata(connection, adopts: false)
+            try noteGroup(stored: row.optionalText(4), other: row.optionalText(5))
             connection.enqueue(endedWriters(now: now))
             connection.enqueue(membership(share, now: now))
             limitTransactions()
@@ -64,6 +73,17 @@ extension PostgresWriterSession {
             connection.undo()
             throw error
         }
+    }
+
+    /// Notes the consumer group of the writers. Two groups would read every record twice, and take each other's partitions.
+    private func noteGroup(stored: String?, other holder: String?) throws(StoreError) {
+        guard let group = storage.options.group, group != stored else { return }
+        if let stored, let holder {
+            throw StoreError(
+                .unavailable, "Workers of the consumer group '\(stored)' share the store at \(storage.path): \(holder)",
+                remedy: "Set kafka.group.id to '\(stored)', or name another schema in store.url")
+        }
+        connection.enqueue(.putMetadata([(key: "group", value: group)]))
     }
 
     /// Takes writers that have ended without a word off the list.

@@ -179,6 +179,29 @@ import Testing
         #expect(names.count == 10 && names.allSatisfy { $0.properties == ["messagesCount"] })
     }
 
+    @Test(arguments: [
+        ("1.5", "0.5", "2"), ("-0.25", "0.25", "0"), ("1000000000000000000000000000000000000", "0.5", nil),
+    ])
+    func `decimals of a shared parent are added, and with the lock where they get too long`(
+        _ first: String, _ second: String, _ total: String?
+    ) throws {
+        let model = try ObjectModel.parse(ManyWritersTests.ledger)
+        func entry(_ id: String, _ amount: String) -> ObjectOperation {
+            model.upsert("Entry", .text(id), [("amount", .value(.text(amount))), ("account", .value("a"))])
+        }
+        let pair = try Pair(model, [])
+        try pair.commitOther(model.upsert("Account", "a", []))
+        try pair.draft(entry("1", first))
+        try pair.commitOther(entry("2", second))
+        #expect(try pair.commitDraft() == (total == nil ? .conflict : nil))
+        #expect(try pair.value("Account", "a", "total") == .text(total ?? second))
+        if total == nil {
+            try pair.draft(entry("1", first))
+            #expect(try pair.commitDraft() == nil)
+            #expect(try pair.value("Account", "a", "total") == .text("\(first).5"))
+        }
+    }
+
     @Test func `a child that comes meanwhile, a unique value and a sum at its bound conflict`() throws {
         let yaml = """
             model: bounded
@@ -226,7 +249,7 @@ import Testing
         #expect(try sums.commitDraft() == .conflict || sums.value("Box", "b", "weight") == 32_767)
     }
 
-    @Test func `drafts add to counts and whole sums only, and compare what anything reads`() throws {
+    @Test func `drafts add to counts and exact sums only, and compare what anything reads`() throws {
         let model = try ObjectModel.parse(
             """
             model: uses
@@ -257,7 +280,7 @@ import Testing
         let columns = SharedColumns(model)
         let box = try #require(model.entity(named: "Box"))
         func names(_ slots: [Set<Int>]) -> Set<String> { Set(slots[box.index].map { box.slotNames[$0] }) }
-        #expect(names(columns.added) == ["size", "weight"])
+        #expect(names(columns.added) == ["size", "weight", "price"])
         #expect(names(columns.unread) == ["changed"])
     }
 
