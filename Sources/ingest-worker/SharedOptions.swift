@@ -44,7 +44,8 @@ struct SharedOptions: ParsableArguments {
         return try WriterContext(store: store, options: options)
     }
 
-    /// Has the store's writer carry a request out: the worker that runs, or this process where none does.
+    /// Has the store's writer carry a request out: the worker that runs, or this process where none does. A note says
+    /// which.
     ///
     /// - Parameter onNote: called with each line of progress.
     func carryOut(_ request: ControlRequest, onNote: @escaping (String) -> Void = { _ in }) throws -> ControlResult {
@@ -52,6 +53,7 @@ struct SharedOptions: ParsableArguments {
         var requests = StoreRequests(
             configuration: configuration, model: try ObjectModel.load(path: configuration.model))
         requests.onNote = onNote
+        requests.onWay = { Console.note($0.text) }
         requests.onWait = { Console.note("Waiting for the worker that writes the store") }
         return try requests.carryOut(request)
     }
