@@ -25,10 +25,21 @@ struct SharedOptions: ParsableArguments {
         return loaded
     }
 
+    /// Reads the configuration again, from the same sources.
+    var reading: @Sendable () throws -> WorkerConfiguration {
+        let (file, settings) = (config, set + (logLevel.map { ["log.level=\($0)"] } ?? []))
+        return {
+            try WorkerConfiguration.load(
+                file: file, settings: settings, environment: ProcessInfo.processInfo.environment
+            ).configuration
+        }
+    }
+
     /// Makes the logger, which writes to standard error.
     func logger(_ configuration: WorkerConfiguration) -> Logger {
         LoggingSystem.bootstrap(
-            StructuredLogHandler.factory(configuration.log, secretValues: configuration.secretValues))
+            StructuredLogHandler.factory(
+                configuration.log, secretValues: configuration.secretValues, setsProcessLevel: true))
         return Logger(label: "ingest-worker")
     }
 

@@ -11,13 +11,15 @@ final class ControlDesk: @unchecked Sendable {
     private struct State {
         var waiting: [ControlTicket] = []
         var isClosed = false
+        /// The mark of the settings that decide how a record is decoded.
+        var mark = ""
         /// What the request that only reads came to.
         var reading: Result<ControlResult, any Error>?
     }
 
-    private let configuration: WorkerConfiguration
+    /// Only the worker's thread uses it.
+    private var configuration: WorkerConfiguration
     private let storeIdentity: String
-    private let mark: String
     private let logger: Logger
     private let state = Mutex(State())
     /// The work of the first ticket; only the worker's thread uses it.
@@ -34,7 +36,15 @@ final class ControlDesk: @unchecked Sendable {
         self.logger = logger
         model = store.model
         storeIdentity = try store.identity()
-        mark = configuration.decodingMark(store.model)
+        let mark = configuration.decodingMark(store.model)
+        state.withLock { $0.mark = mark }
+    }
+
+    /// Takes the configuration that the worker has from now on. Called on its thread.
+    func take(_ configuration: WorkerConfiguration) {
+        self.configuration = configuration
+        let mark = configuration.decodingMark(model)
+        state.withLock { $0.mark = mark }
     }
 
     /// Takes a request; after the end of the worker's loop it is answered at once.
@@ -48,7 +58,8 @@ final class ControlDesk: @unchecked Sendable {
 
     /// Returns a request to this worker, of a client that cannot mean another one.
     func envelope(_ request: ControlRequest, key: String?) -> ControlEnvelope {
-        ControlEnvelope(store: storeIdentity, configuration: mark, request: request, key: key)
+        ControlEnvelope(
+            store: storeIdentity, configuration: state.withLock { $0.mark }, request: request, key: key)
     }
 
     /// Whether a step can be done now.
@@ -166,12 +177,12 @@ final class ControlDesk: @unchecked Sendable {
                 .suspect, "The disk failed under the store: nothing is written before it is verified",
                 remedy: "Check the disk, and start the worker again")
         }
-        if envelope.request.needsConfiguration, envelope.configuration != mark {
+        if envelope.request.needsConfiguration, envelope.configuration != state.withLock({ $0.mark }) {
             throw ControlError(
                 .configuration,
                 "The worker runs with other topics, routes, files, limits or another model than this "
                     + "command was given",
-                remedy: "Restart the worker so that it takes them, or give the command those of the worker")
+                remedy: "Let the worker take them by SIGHUP or a restart, or give the command those of the worker")
         }
         try checkCursor(envelope.request)
     }

@@ -21,6 +21,9 @@ package final class WorkerRuntime: Sendable {
         /// Called after each step of putting a rebuilt store in its place, with the step's name.
         package var onRebuildStep: @Sendable (String) -> Void = { _ in }
 
+        /// Reads the configuration again at SIGHUP; nil leaves the signal to the process.
+        package var readConfiguration: (@Sendable () throws -> WorkerConfiguration)?
+
         /// Makes hooks that do nothing.
         package init() {}
     }
@@ -147,6 +150,7 @@ package final class WorkerRuntime: Sendable {
         var services: [any Service] = []
         if configuration.http.enabled { services += [httpServer(), sampler] }
         if let notifier { services.append(notifier) }
+        if let reloader { services.append(reloader) }
         if let control {
             services.append(BlockingService(name: "control", body: control.run, stop: control.requestStop))
         }
@@ -165,6 +169,15 @@ package final class WorkerRuntime: Sendable {
             services: services.map { .init(service: $0) }, gracefulShutdownSignals: signals, logger: logger)
         group.maximumGracefulShutdownDuration = .seconds(configuration.shutdown.drainSeconds)
         return ServiceGroup(configuration: group)
+    }
+
+    /// Reads the configuration again at SIGHUP, where the program can.
+    private var reloader: ConfigurationReloader? {
+        hooks.readConfiguration.map { read in
+            ConfigurationReloader(
+                running: configuration, model: store.model, logger: logger, read: read,
+                take: { [worker] in worker.take($0) })
+        }
     }
 
     /// Tells the service manager how the worker is, or nil where none asks.
