@@ -9,8 +9,8 @@ struct RunCommand: AsyncParsableCommand {
         discussion: """
             With --rebuild it first builds a new store beside the old one, from the beginning of the topics. When the new \
             store has caught up, it replaces the old one, and the worker runs as usual. A killed rebuild continues at the \
-            next run. At SIGHUP the worker reads its configuration again: routes, limits and the log's level change at \
-            once, and the log names the settings that need a restart.
+            next run. At SIGHUP the worker reads its configuration again. Routes, limits and the log's level change at \
+            once; the log names the settings that need a restart.
             Example: ingest-worker run --config config/worker.yaml --set store.path=data/store.sqlite
             Example: ingest-worker run --rebuild --set http.port=8081
             """)

@@ -33,14 +33,14 @@ struct AdministrationAPI: Sendable {
 
     private func answer(_ request: Request, _ name: String) async throws -> Response {
         let key = try guardian.checkedKey(of: request)
-        let request = try await Self.request(name, request)
+        let asked = try await Self.request(name, request)
         let (wakes, waker) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let actor = "operator at \(HTTPRouting.clientAddress ?? "an unknown address")"
-        let ticket = ControlTicket(desk.envelope(request, key: key), from: actor) { waker.yield() }
+        let ticket = ControlTicket(desk.envelope(asked, key: key), from: actor) { waker.yield() }
         desk.submit(ticket)
         let answers = AdministrationAnswers(ticket: ticket, wakes: wakes)
-        if case .exportDeadLetters = request { return try await answers.lines() }
-        return try await answers.response(to: request)
+        if case .exportDeadLetters = asked { return try await answers.lines() }
+        return try await answers.response(to: asked)
     }
 
     /// Reads the body as the arguments of a request.

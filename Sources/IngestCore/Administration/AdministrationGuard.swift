@@ -1,4 +1,3 @@
-import HTTPTypes
 import Hummingbird
 
 /// Checks the head of an administrative request, whose token the server has checked already.

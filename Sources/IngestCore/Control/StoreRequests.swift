@@ -24,7 +24,7 @@ package struct StoreRequests {
         package var text: String {
             switch self {
             case .worker(let socket): "asked the worker at \(socket)"
-            case .thisProcess(let store): "no worker runs: opened the store \(store)"
+            case .thisProcess(let store): "opened the store \(store)"
             }
         }
     }
@@ -83,7 +83,7 @@ package struct StoreRequests {
             remedy: "Wait until it has ended, or stop it", isRetriable: true)
     }
 
-    /// Asks the worker that runs; nil where none listens.
+    /// Asks the worker that runs; nil where this process has to do it.
     private func ask(_ request: ControlRequest) throws -> ControlResult? {
         let path = configuration.controlPath
         guard let probe = try ControlClient(path: path) else { return nil }
@@ -95,7 +95,16 @@ package struct StoreRequests {
         try store.close()
         guard var client = try ControlClient(path: path) else { throw ControlError.ending }
         defer { client.close() }
-        return try client.ask(envelope, onNote: onNote)
+        do { return try client.ask(envelope, onNote: onNote) } catch let error as ControlError
+            where request.onlyReads && Self.leavesReading(error)
+        {
+            return nil
+        }
+    }
+
+    /// Whether this process may read the store where the worker does not: the worker is an older one, or its disk failed.
+    private static func leavesReading(_ error: ControlError) -> Bool {
+        [ControlError.Kind.unknown.rawValue, ControlError.Kind.suspect.rawValue].contains(error.code)
     }
 
     private func carryOutHere(_ request: ControlRequest) throws -> ControlResult {

@@ -13,18 +13,21 @@ final class ConfigurationReloader: Service {
     private let read: @Sendable () throws -> WorkerConfiguration
     private let take: @Sendable (WorkerConfiguration) -> Void
     private let running: Mutex<WorkerConfiguration>
+    private let isRebuilding: Bool
 
     /// - Parameters:
     ///   - running: the configuration that the worker has.
+    ///   - isRebuilding: whether the worker builds a store, with one configuration from its beginning to its end.
     ///   - read: reads the configuration from the sources of the worker's start.
     ///   - take: takes the configuration that the worker has from now on.
     init(
-        running: WorkerConfiguration, model: ObjectModel, logger: Logger,
+        running: WorkerConfiguration, model: ObjectModel, logger: Logger, isRebuilding: Bool = false,
         read: @escaping @Sendable () throws -> WorkerConfiguration,
         take: @escaping @Sendable (WorkerConfiguration) -> Void
     ) {
         self.model = model
         self.logger = logger
+        self.isRebuilding = isRebuilding
         self.read = read
         self.take = take
         self.running = Mutex(running)
@@ -36,6 +39,9 @@ final class ConfigurationReloader: Service {
 
     /// Reads the configuration once.
     func reload() {
+        if isRebuilding {
+            return logger.warning("the store is being rebuilt with its configuration: it is not read again now")
+        }
         let reload: ConfigurationReload
         do {
             reload = ConfigurationReload(from: running.withLock { $0 }, to: try read())

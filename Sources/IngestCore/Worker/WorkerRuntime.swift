@@ -175,7 +175,7 @@ package final class WorkerRuntime: Sendable {
     private var reloader: ConfigurationReloader? {
         hooks.readConfiguration.map { read in
             ConfigurationReloader(
-                running: configuration, model: store.model, logger: logger, read: read,
+                running: configuration, model: store.model, logger: logger, isRebuilding: takeover != nil, read: read,
                 take: { [worker] in worker.take($0) })
         }
     }
