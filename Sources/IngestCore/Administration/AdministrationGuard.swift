@@ -35,8 +35,8 @@ struct AdministrationGuard: Sendable {
         return try key(request.headers)
     }
 
-    private static let fetchSite = HTTPField.Name("Sec-Fetch-Site")
-    private static let idempotencyKey = HTTPField.Name("Idempotency-Key")
+    private static let fetchSite = HTTPFields.Element.Name("Sec-Fetch-Site")
+    private static let idempotencyKey = HTTPFields.Element.Name("Idempotency-Key")
 
     /// A browser names the page that asks; other clients name none.
     private func checkOrigin(_ headers: HTTPFields, _ authority: String) throws(Refusal) {

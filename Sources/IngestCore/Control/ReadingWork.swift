@@ -46,7 +46,7 @@ struct ReadingWork: Sendable {
             let batch = ids.prefix(Self.exportedTogether)
             ids = ids.dropFirst(batch.count)
             let letters = try store.read { context in try batch.compactMap { try context.deadLetter($0) } }
-            for letter in letters { try give(letter.json) }
+            for letter in letters { try give(DeadLetterLine.text(letter)) }
             count += letters.count
         }
         return count

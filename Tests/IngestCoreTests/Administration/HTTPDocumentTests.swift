@@ -20,8 +20,8 @@ import Testing
         var documented: [String] = []
         var path = ""
         for line in lines {
-            if let found = line.wholeMatch(of: /  (\/[^ ]*):/) { path = String(found.1) }
-            if let found = line.wholeMatch(of: /    (get|post|put|delete|patch):/) {
+            if let found = line.wholeMatch(of: /\ \ (\/[^ ]*):/) { path = String(found.1) }
+            if let found = line.wholeMatch(of: /\ \ \ \ (get|post|put|delete|patch):/) {
                 documented.append("\(found.1.uppercased()) \(path)")
             }
         }

@@ -184,7 +184,8 @@ import Testing
         #expect(ids == [1, 2, 3])
         var second = entries[1]
         (second.id, second.result) = (2, "done")
-        try writer.inOneCommit { #expect(try writer.put(second) == 2) }
+        let replaced = try writer.inOneCommit { try writer.put(second) }
+        #expect(replaced == 2)
         let (all, page, found, missing) = try fixture.store.read { context in
             (
                 try context.auditEntries(), try context.auditEntries(before: 3, limit: 1),
