@@ -109,7 +109,8 @@ import Testing
         let left = value("SELECT count(*) FROM _dead_letter")
         #expect(left > 0, "the retry was over before the kill")
         #expect(left + value("SELECT count(*) FROM Message") == letters)
-        #expect(try Program.run(["audit", "--config", mended]).output.contains("unfinished: {\"tried\":\(letters - left),"))
+        #expect(
+            try Program.run(["audit", "--config", mended]).output.contains("unfinished: {\"tried\":\(letters - left),"))
 
         let last = try start(mended, group: "third")
         let answer = try #require(try post("dead-letters/retry", "{}", key: "night", to: last))
@@ -161,7 +162,8 @@ import Testing
         program.send(SIGHUP)
         try program.wait(for: "the change") { program.errors.contains("the worker has taken the configuration") }
         for line in ["setting=topics", "setting=log.level from=info to=debug"] {
-            #expect(program.errors.contains("a setting has changed  \(line)") || program.errors.contains(line), "\(line)")
+            #expect(
+                program.errors.contains("a setting has changed  \(line)") || program.errors.contains(line), "\(line)")
         }
         #expect(program.errors.contains("shutdown.drainSeconds"), "\(program.errors)")
         try send([Self.message("b", text: "text")])

@@ -112,7 +112,8 @@ private struct AdministrationAnswers: Sendable {
             ], body: body)
     }
 
-    private static func write(_ answers: [ControlAnswer], to writer: inout any ResponseBodyWriter) async throws -> Bool {
+    private static func write(_ answers: [ControlAnswer], to writer: inout any ResponseBodyWriter) async throws -> Bool
+    {
         for answer in answers {
             switch answer {
             case .waiting: break

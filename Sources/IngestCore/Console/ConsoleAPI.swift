@@ -29,7 +29,10 @@ final class ConsoleAPI: Sendable {
     /// - Parameters:
     ///   - hosts: the names by which the server may be asked; nil for any.
     ///   - administration: the requests that the page offers.
-    init(store: Store, sampler: ConsoleSampler, hosts: HTTPHosts? = nil, administration: Administration = Administration()) {
+    init(
+        store: Store, sampler: ConsoleSampler, hosts: HTTPHosts? = nil,
+        administration: Administration = Administration()
+    ) {
         self.store = store
         self.sampler = sampler
         self.hosts = hosts

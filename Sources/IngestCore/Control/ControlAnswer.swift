@@ -173,6 +173,7 @@ extension BackupSummary {
             return SourcePosition(topic: topic, partition: partition, nextOffset: next)
         }
         self.init(
-            path: path, byteCount: Int(bytes), lastTransaction: last, positions: positions ?? [], isVerified: isVerified)
+            path: path, byteCount: Int(bytes), lastTransaction: last, positions: positions ?? [], isVerified: isVerified
+        )
     }
 }

@@ -59,7 +59,9 @@ struct RequestAudit {
         var audit = self
         var text = "{\"state\":\"\(state.rawValue)\",\"time\":\(JSONText.string(Timestamp.text(writer.now)))"
         if state != .done { text += ",\"lastDeadLetter\":\(lastLetter)" }
-        if let error { text += ",\"code\":\(JSONText.string(error.code)),\"message\":\(JSONText.string(error.message))" }
+        if let error {
+            text += ",\"code\":\(JSONText.string(error.code)),\"message\":\(JSONText.string(error.message))"
+        }
         if let result { text += ",\"result\":\(result.json)" }
         audit.entry.result = text + "}"
         audit.entry.id = try writer.put(audit.entry)

@@ -23,7 +23,9 @@ extension WorkerConfiguration {
     package var secretValues: [String] {
         var values =
             kafka.properties.secretValues
-            + [http.bearerToken, http.operatorToken, schemaRegistry.password, schemaRegistry.bearerToken].compactMap { $0 }
+            + [http.bearerToken, http.operatorToken, schemaRegistry.password, schemaRegistry.bearerToken].compactMap {
+                $0
+            }
         if case .postgres(let url) = storeKind {
             values += [url, URLComponents(string: url)?.password].compactMap { $0 }
         }

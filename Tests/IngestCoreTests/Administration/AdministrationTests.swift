@@ -87,7 +87,8 @@ import Testing
             "a long key", 400, "http.idempotency_key",
             { $0.headers["Idempotency-Key"] = String(repeating: "k", count: 129) }
         ),
-        ("no body", 400, "control.malformed", { $0.body = "" }), ("no JSON", 400, "control.malformed", { $0.body = "{" }),
+        ("no body", 400, "control.malformed", { $0.body = "" }),
+        ("no JSON", 400, "control.malformed", { $0.body = "{" }),
         ("an array", 400, "control.malformed", { $0.body = "[]" }),
         ("two documents", 400, "control.malformed", { $0.body = "{}{}" }),
         ("an unknown condition", 400, "control.unknown", { $0.body = #"{"kode":"json.syntax"}"# }),
@@ -101,20 +102,29 @@ import Testing
             "a long body", 413, "control.too_long",
             { $0.body = #"{"reason":""# + String(repeating: "x", count: 1 << 20) + #""}"# }
         ),
-        ("a token that the history has not", 422, "control.token", {
-            $0.path = "/admin/cursors/put"
-            $0.body = #"{"name":"a","token":99}"#
-        }),
+        (
+            "a token that the history has not", 422, "control.token",
+            {
+                $0.path = "/admin/cursors/put"
+                $0.body = #"{"name":"a","token":99}"#
+            }
+        ),
         ("a purge without a bound", 400, "control.malformed", { $0.path = "/admin/history/purge" }),
-        ("a purge with two", 400, "control.malformed", {
-            $0.path = "/admin/history/purge"
-            $0.body = #"{"beforeTime":1,"beforeToken":1,"passesCursors":false}"#
-        }),
+        (
+            "a purge with two", 400, "control.malformed",
+            {
+                $0.path = "/admin/history/purge"
+                $0.body = #"{"beforeTime":1,"beforeToken":1,"passesCursors":false}"#
+            }
+        ),
         ("a backup without a folder", 409, "control.no_backup_folder", { $0.path = "/admin/backup" }),
-        ("a backup of a name", 400, "control.unknown", {
-            $0.path = "/admin/backup"
-            $0.body = #"{"path":"/etc/passwd"}"#
-        }),
+        (
+            "a backup of a name", 400, "control.unknown",
+            {
+                $0.path = "/admin/backup"
+                $0.body = #"{"path":"/etc/passwd"}"#
+            }
+        ),
     ]
 
     @Test func `a request that fails a check changes nothing`() async throws {

@@ -56,7 +56,9 @@ import Testing
             new.kafka.properties["sasl.password"] = "a-password-of-the-broker"
         }
         #expect(reload.needingRestart.map(\.key) == ["http.bearerToken", "http.operatorToken", "kafka.sasl.password"])
-        for change in reload.needingRestart { #expect(!"\(change)".contains("token-0123") && !"\(change)".contains("of-the-broker")) }
+        for change in reload.needingRestart {
+            #expect(!"\(change)".contains("token-0123") && !"\(change)".contains("of-the-broker"))
+        }
         let exchanged = ConfigurationReload(
             from: reload.configuration, to: reload.configuration)
         #expect(exchanged.needingRestart.isEmpty && exchanged.taken.isEmpty)
@@ -74,11 +76,14 @@ import Testing
         let next = Mutex<Result<WorkerConfiguration, any Error>>(.success(WorkerConfiguration()))
         let reloader = ConfigurationReloader(
             running: WorkerConfiguration(), model: WorkerHarness.model, logger: .silent,
-            read: { try next.withLock { $0 }.get() }, take: { configuration in taken.withLock { $0.append(configuration) } })
+            read: { try next.withLock { $0 }.get() },
+            take: { configuration in taken.withLock { $0.append(configuration) } })
         reloader.reload()
         #expect(taken.withLock { $0.isEmpty })
 
-        let mistake = #expect(throws: ConfigurationError.self) { try WorkerConfiguration.load(yaml: "chonk: 1", name: "a") }
+        let mistake = #expect(throws: ConfigurationError.self) {
+            try WorkerConfiguration.load(yaml: "chonk: 1", name: "a")
+        }
         next.withLock { $0 = .failure(mistake ?? ConfigurationError(problems: [])) }
         reloader.reload()
         var foreign = WorkerConfiguration()

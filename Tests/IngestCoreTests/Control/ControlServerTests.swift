@@ -62,7 +62,8 @@ import Testing
     }
 
     @Test func `a path that is longer than an address may be works`() async throws {
-        let served = try ServedStore(under: String(repeating: "a", count: 100) + "/" + String(repeating: "b", count: 100))
+        let served = try ServedStore(
+            under: String(repeating: "a", count: 100) + "/" + String(repeating: "b", count: 100))
         #expect(served.socket.utf8.count > 200 && mode(served.socket) == 0o600)
         served.start()
         #expect(try await away { try served.requests().carryOut(.removeCursor("feed")) } == .cursorRemoved(false))

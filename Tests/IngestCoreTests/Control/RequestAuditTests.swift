@@ -62,7 +62,9 @@ import Testing
         #expect(entry.json.contains(#""result":{"count":5}"#))
     }
 
-    @Test func `a worker that ends in the middle of a drop: the rest goes, later letters stay, the count is whole`() throws {
+    @Test func `a worker that ends in the middle of a drop: the rest goes, later letters stay, the count is whole`()
+        throws
+    {
         let request = ControlRequest.dropDeadLetters(DeadLetterSelection())
         #expect(try work(request).step() == nil)
         #expect(try letters().count == 3)
