@@ -10,6 +10,7 @@ PROFILER := valgrind
 PACKAGE_TOOLS := debhelper lintian chrpath
 IMAGE_TOOLS := buildah podman runc debootstrap curl
 CONSOLE_TOOLS := playwright==1.65.2 axe-playwright-python==0.1.8
+HTTP_TOOLS := schemathesis==4.32.5
 MANUAL_TOOLS := groff zsh fish
 MANIFEST_TOOLS := kubernetes-validate==1.37.0 check-jsonschema==0.39.0 cloudcoil-models-prometheus-operator==0.80.1.0
 READER_TOOLS := duckdb==1.5.5 duckdb-extension-sqlite-scanner==1.5.5
@@ -28,7 +29,7 @@ if [ -n "$$missing" ]; then \
 fi
 endef
 
-.PHONY: help demo build test console-test readers-test manual traits package package-test image-test alerts manifests faults public-data sanitize instructions bench lint format docs site pictures reference libraries \
+.PHONY: help demo build test console-test readers-test http-check manual traits package package-test image-test alerts manifests faults public-data sanitize instructions bench lint format docs site pictures reference libraries \
   kubectl test-tools profiler brokers clean
 
 help: ## Shows this.
@@ -57,6 +58,12 @@ readers-test: libraries test-tools brokers ## Runs samples/readers beside a real
 	$(VENV)/bin/pip install --quiet --disable-pip-version-check $(READER_TOOLS)
 	swift build --product ingest-worker
 	Tests/Readers/run --binary $$(swift build --show-bin-path)/ingest-worker
+
+http-check: libraries brokers ## Holds the document of the HTTP paths against a real worker, by schemathesis.
+	test -x $(CURDIR)/.venv-http/bin/python || python3 -m venv $(CURDIR)/.venv-http
+	$(CURDIR)/.venv-http/bin/pip install -q $(HTTP_TOOLS)
+	swift build --product ingest-worker
+	$(CURDIR)/.venv-http/bin/python Tests/HTTP/run --binary $$(swift build --show-bin-path)/ingest-worker
 
 manual: libraries ## Writes manual pages and completions into .build/manual, and has groff and the shells check them.
 	$(call install,$(MANUAL_TOOLS))

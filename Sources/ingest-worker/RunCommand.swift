@@ -9,7 +9,8 @@ struct RunCommand: AsyncParsableCommand {
         discussion: """
             With --rebuild it first builds a new store beside the old one, from the beginning of the topics. When the new \
             store has caught up, it replaces the old one, and the worker runs as usual. A killed rebuild continues at the \
-            next run.
+            next run. At SIGHUP the worker reads its configuration again. Routes, limits and the log's level change at \
+            once; the log names the settings that need a restart.
             Example: ingest-worker run --config config/worker.yaml --set store.path=data/store.sqlite
             Example: ingest-worker run --rebuild --set http.port=8081
             """)
@@ -35,6 +36,7 @@ struct RunCommand: AsyncParsableCommand {
         let logger = options.logger(configuration)
         let model = try ObjectModel.load(path: configuration.model)
         var hooks = WorkerRuntime.Hooks()
+        hooks.readConfiguration = options.reading
         let host = configuration.http.host
         hooks.onHTTPBound = { Console.note("http://\(host):\($0)") }
         if rebuild {

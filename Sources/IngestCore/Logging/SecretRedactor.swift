@@ -23,7 +23,9 @@ extension WorkerConfiguration {
     package var secretValues: [String] {
         var values =
             kafka.properties.secretValues
-            + [http.bearerToken, schemaRegistry.password, schemaRegistry.bearerToken].compactMap { $0 }
+            + [http.bearerToken, http.operatorToken, schemaRegistry.password, schemaRegistry.bearerToken].compactMap {
+                $0
+            }
         if case .postgres(let url) = storeKind { values += Self.secrets(of: url) }
         // A file or a variable may hold several lines, such as a key; a text that is escaped shows each for itself.
         let lines = values.flatMap { $0.split(whereSeparator: \.isNewline).map { String($0) } }
