@@ -6,7 +6,9 @@ public final class PostgresServer: Sendable {
     /// The server of this process, or why there is none; the first test that needs it starts it. `INGEST_TEST_STORE_URL`
     /// names a server of somebody else instead, of which nobody but the tests may change the schemas `conformance_…`.
     public static let shared = Result {
-        if let url = ProcessInfo.processInfo.environment["INGEST_TEST_STORE_URL"] { return try PostgresServer(url: url) }
+        if let url = ProcessInfo.processInfo.environment["INGEST_TEST_STORE_URL"] {
+            return try PostgresServer(url: url)
+        }
         return try PostgresServer()
     }
 

@@ -160,7 +160,7 @@ package final class ConsumerWorker: @unchecked Sendable {
     }
 
     private func leaveStore() throws {
-        // Whoever ends does not take the role of delivery over.
+        // A worker that ends does not take the role of delivery over.
         if deliveryRole.isHeld { try saveCursors(pipeline.writer) }
         try pipeline.writer.close()
     }

@@ -22,7 +22,7 @@ final class PostgresConnection {
     /// The number of round trips so far.
     private(set) var roundTripCount = 0
     /// Whether a pooler such as pgbouncer stands before the server, until the server's answer tells. A pooler may give each
-    /// transaction another session, so statements have no names and each transaction makes its settings anew.
+    /// transaction another session, so statements have no names and each transaction makes its settings again.
     private(set) var isPooled = true
     private var settings: [String: String]
 
@@ -78,7 +78,8 @@ final class PostgresConnection {
     /// Returns what helps against a failure to connect, by libpq's words for it.
     private static func remedy(_ reason: String) -> String {
         if ["certificate", "private key", "SSL", "no encryption"].contains(where: { reason.contains($0) }) {
-            return "Check sslmode, sslrootcert, sslcert and sslkey of the URL, and the names in the server's certificate"
+            return
+                "Check sslmode, sslrootcert, sslcert and sslkey of the URL, and the names in the server's certificate"
         }
         if reason.contains("too many c") || reason.contains("connection slots") {
             return "Raise max_connections or the role's CONNECTION LIMIT, or end other programs"

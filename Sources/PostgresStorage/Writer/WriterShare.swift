@@ -86,7 +86,7 @@ extension PostgresWriterSession {
         connection.enqueue(.putMetadata([(key: "group", value: group)]))
     }
 
-    /// Takes writers that have ended without a word off the list.
+    /// Takes writers off the list that have ended and could not say so.
     private func endedWriters(now: Int64) -> PostgresStatement {
         var statement = PostgresStatement(
             """
