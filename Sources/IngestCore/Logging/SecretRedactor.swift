@@ -23,12 +23,23 @@ extension WorkerConfiguration {
     package var secretValues: [String] {
         var values =
             kafka.properties.secretValues
-            + [http.bearerToken, schemaRegistry.password, schemaRegistry.bearerToken].compactMap { $0 }
-        if case .postgres(let url) = storeKind {
-            values += [url, URLComponents(string: url)?.password].compactMap { $0 }
-        }
+            + [http.bearerToken, http.operatorToken, schemaRegistry.password, schemaRegistry.bearerToken].compactMap {
+                $0
+            }
+        if case .postgres(let url) = storeKind { values += Self.secrets(of: url) }
         // A file or a variable may hold several lines, such as a key; a text that is escaped shows each for itself.
         let lines = values.flatMap { $0.split(whereSeparator: \.isNewline).map { String($0) } }
         return Set(values + lines.filter { $0.utf8.count >= 8 }).sorted()
+    }
+
+    /// The passwords in a URL, as it has them and as they are meant, and the URL that has them.
+    private static func secrets(of url: String) -> [String] {
+        guard let parts = URLComponents(string: url) else { return [url] }
+        func passwords(_ items: [URLQueryItem]?) -> [String?] {
+            (items ?? []).filter { $0.name.hasSuffix("password") }.map(\.value)
+        }
+        let found = [parts.password, parts.percentEncodedPassword] + passwords(parts.queryItems)
+        let secrets = (found + passwords(parts.percentEncodedQueryItems)).compactMap { $0 }
+        return secrets.isEmpty ? [] : [url] + secrets
     }
 }

@@ -97,12 +97,12 @@ import Testing
         ("evil.example:8080", false), ("127.0.0.1.evil.example", false), ("", false), ("localhost.evil.example", false),
     ])
     func `without a token the console answers to its own names only`(_ authority: String, _ isAdmitted: Bool) {
-        #expect(ConsoleAPI.admits(authority, ["worker.internal"]) == isAdmitted)
+        #expect(HTTPHosts(["worker.internal"]).admits(authority) == isAdmitted)
     }
 
     @Test func `a request that names another host is refused`() async throws {
         let api = ConsoleAPI(
-            store: fixture.store, sampler: ConsoleSampler(fixture.metrics), hosts: ["127.0.0.1"])
+            store: fixture.store, sampler: ConsoleSampler(fixture.metrics), hosts: HTTPHosts(["127.0.0.1"]))
         try await withServer(routes: api.routes) { port in
             // The requests of these tests name the host x.
             for route in api.routes {
