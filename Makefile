@@ -29,7 +29,7 @@ if [ -n "$$missing" ]; then \
 fi
 endef
 
-.PHONY: help demo build test console-test readers-test http-check manual traits package package-test image-test alerts manifests faults public-data sanitize instructions bench lint format docs site pictures reference libraries \
+.PHONY: help demo build test console-test readers-test http-check manual traits package package-test image-test alerts manifests faults public-data sanitize instructions bench lint format docs site site-test pictures reference libraries \
   kubectl test-tools profiler brokers clean
 
 help: ## Shows this.
@@ -154,6 +154,12 @@ site: ## Makes one site of the pages, with a search, beside the libraries' docum
 	test -x $(CURDIR)/.venv-site/bin/python || python3 -m venv $(CURDIR)/.venv-site
 	$(CURDIR)/.venv-site/bin/pip install -q --disable-pip-version-check $(SITE_TOOLS)
 	$(CURDIR)/.venv-site/bin/python docs/site/build .build/documentation
+
+site-test: site ## Reads the site in headless Chromium, wide and narrow, light and dark, with pictures in .build/site-pictures.
+	$(call install,chromium)
+	test -x $(CURDIR)/.venv-console/bin/python || python3 -m venv $(CURDIR)/.venv-console
+	$(CURDIR)/.venv-console/bin/pip install -q $(CONSOLE_TOOLS)
+	$(CURDIR)/.venv-console/bin/python Tests/Documentation/site .build/documentation --pictures .build/site-pictures
 
 pictures: ## Draws the pictures of the pages from their texts.
 	$(call install,graphviz fonts-dejavu-core)

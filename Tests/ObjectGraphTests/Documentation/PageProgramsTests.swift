@@ -124,6 +124,32 @@ import Testing
         #expect(shown.hasPrefix(lines.joined(separator: "\n") + "\n```"), "\(lines)")
     }
 
+    @Test func `a program reads beside a writer, is refused as a second one, and has stores in memory`() throws {
+        let folder = try TemporaryFolder()
+        let (model, path) = (try configuredModel("chat"), folder.path("chat.sqlite"))
+        let graph = try Graph(model, path: path)
+        try graph.apply([graph.upsert("Chat", "c", ["title": "Pumps"]), graph.upsert("Message", "m", ["chat": "c"])])
+
+        let store = try Store.open(path: path, model: model)
+        let chats = try store.read { try $0.fetch(FetchRequest("Chat", where: "messagesCount > 0")) }
+        let titles = try chats.map { try $0.value("title", as: String.self) }
+        #expect(titles == ["Pumps"])
+
+        var refusal: String?
+        do {
+            _ = try WriterContext(store: store)
+        } catch let error as StoreError where error.code == .leased {
+            refusal = error.remedy
+        }
+        #expect(refusal != nil)
+
+        let memory = try Store.inMemory(model: model)
+        let context = try EditingContext(try WriterContext(store: memory))
+        _ = try context.insert("Chat", identity: "c1", ["title": "Pumps"])
+        try context.save()
+        #expect(try memory.read { try $0.fetch(FetchRequest("Chat")).count } == 1)
+    }
+
     private static func model(_ version: Int, _ people: String, _ more: String = "") throws -> ObjectModel {
         try ObjectModel.parse(
             """
