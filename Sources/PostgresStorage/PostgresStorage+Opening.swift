@@ -41,7 +41,9 @@ extension PostgresStorage {
             throw StoreError(
                 .unavailable, "There is no store at \(address)", remedy: "Run or replay first, or name another schema")
         }
-        try checkMetadata(connection, adopts: false)
+        if try checkMetadata(connection, adopts: false) < PostgresSchema.formatVersion {
+            throw .olderFormat("\(address)")
+        }
         noteOpened()
     }
 
@@ -74,7 +76,8 @@ extension PostgresStorage {
         query.bind(address.schema)
         let names = try connection.run(query, "open the store").rows.map { $0.text(0) }
         if names.contains("_metadata") {
-            try checkMetadata(connection, adopts: true)
+            let format = try checkMetadata(connection, adopts: true)
+            try connection.run(PostgresSchema.upgrade(from: format), "extend the store")
             if names.contains("_fence") { return }
             try connection.run(PostgresSchema.sharedTables.map { PostgresStatement($0) }, "extend the store")
             return
@@ -106,10 +109,11 @@ extension PostgresStorage {
         try connection.run(.putMetadata([(key: "views", value: fingerprint)]), "make the store's views")
     }
 
-    /// Checks that the store is of this model.
+    /// Checks that the store is of this model, and returns its layout's version.
     ///
     /// - Parameter adopts: whether the store takes over a model that differs in nothing that it holds.
-    func checkMetadata(_ connection: PostgresConnection, adopts: Bool) throws(StoreError) {
+    @discardableResult
+    func checkMetadata(_ connection: PostgresConnection, adopts: Bool) throws(StoreError) -> Int {
         let result = try connection.run(PostgresStatement("SELECT key, value FROM _metadata"), "open the store")
         let metadata = Dictionary(uniqueKeysWithValues: result.rows.map { ($0.text(0), $0.text(1)) })
         guard let format = metadata["formatVersion"].flatMap({ Int($0) }) else {
@@ -129,5 +133,6 @@ extension PostgresStorage {
             throw stored.mismatch(model, path: path, otherStore: "another schema in store.url")
         }
         if adopts { try makeViews(connection, known: metadata["views"]) }
+        return format
     }
 }

@@ -49,7 +49,7 @@ package struct StoreTable: Sendable {
             "_history_transaction",
             [
                 ("token", .integer), ("time", .integer), ("author", .text), ("context", .text), ("source", .text),
-                ("firstChange", .integer), ("changeCount", .integer),
+                ("firstChange", .integer), ("changeCount", .integer), ("trace", .text), ("epoch", .integer),
             ]),
         StoreTable(
             "_history_change",
@@ -77,6 +77,12 @@ package struct StoreTable: Sendable {
             [
                 ("entity", .text), ("identity", .anyValue), ("version", .anyValue), ("time", .integer),
                 ("token", .integer), ("saved", .integer),
+            ]),
+        StoreTable(
+            "_audit",
+            [
+                ("id", .integer), ("time", .integer), ("actor", .text), ("action", .text), ("request", .text),
+                ("idempotencyKey", .text), ("result", .text),
             ]),
         StoreTable("_cursor", [("name", .text), ("token", .integer), ("time", .integer)]),
         StoreTable(

@@ -108,3 +108,12 @@ extension StoreError {
             remedy: "Write a pattern without repetitions inside of repetitions")
     }
 }
+
+extension StoreError {
+    /// Makes the error of a store whose layout has to be brought up to date before it is read.
+    package static func olderFormat(_ path: String) -> StoreError {
+        StoreError(
+            .olderFormat, "The store at \(path) was made by an older version",
+            remedy: "Start the worker once, or any command that writes: it brings the store up to date")
+    }
+}

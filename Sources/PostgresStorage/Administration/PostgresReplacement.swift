@@ -87,6 +87,7 @@ final class PostgresReplacement {
                 .newerFormat, "The store at \(address) was made by a newer version (layout \(format))",
                 remedy: "Use that version; the store is unharmed")
         }
+        try connection.run(PostgresSchema.upgrade(from: format), "extend the store")
         if let model = StoredModel({ metadata[$0] }).model ?? sourceModel { return model }
         throw StoreError(
             .modelMismatch, "The store at \(address) does not hold its model", remedy: "Name its model with --from")

@@ -27,6 +27,7 @@ struct PostgresComments {
         (name: "_dead_letter", text: "Records that were refused: place, stage, code, reason, key, value, headers"),
         (name: "_tombstone", text: "Deleted identities; late events about them have no effect"),
         (name: "_cursor", text: "The token that each reader of the history has read through"),
+        (name: "_audit", text: "Administrative requests: who, what, when, and the answer"),
         (name: "_conflict", text: "Conflicts that a merge policy resolved"),
         (name: "_writer", text: "The workers that share the store, where several write it"),
         (name: "_fence", text: "The epoch of each partition: a worker that lost the partition writes no more of it"),

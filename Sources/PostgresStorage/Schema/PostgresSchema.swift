@@ -3,7 +3,7 @@
 /// No table declares a foreign key: the graph keeps references whole, and the server would look each one up once more.
 struct PostgresSchema {
     /// The layout's own version, kept in `_metadata`; a store with a greater one is refused.
-    static let formatVersion = 1
+    static let formatVersion = 2
     /// The number of bytes at which PostgreSQL cuts names.
     static let maximumNameLength = 63
 
@@ -44,7 +44,8 @@ struct PostgresSchema {
         "INSERT INTO _token (id, token, \"deadLetter\", conflict) VALUES (1, 0, 0, 0)",
         """
         CREATE TABLE _history_transaction (token bigint PRIMARY KEY, time bigint NOT NULL, author text COLLATE "C" NOT NULL, \
-        context text COLLATE "C", source text COLLATE "C", "firstChange" bigint NOT NULL, "changeCount" bigint NOT NULL)
+        context text COLLATE "C", source text COLLATE "C", "firstChange" bigint NOT NULL, "changeCount" bigint NOT NULL, \
+        \(transactionAdditions.joined(separator: ", ")))
         """,
         "CREATE INDEX _history_transaction_time ON _history_transaction (time)",
         """
@@ -80,7 +81,26 @@ struct PostgresSchema {
         local text COLLATE "C", stored text COLLATE "C", policy text COLLATE "C" NOT NULL, \
         decision text COLLATE "C" NOT NULL, source text COLLATE "C")
         """,
+        auditTable,
     ]
+
+    /// The columns of a transaction beyond the first layout: the trace context of its first record, and the store's epoch.
+    private static let transactionAdditions = ["trace text COLLATE \"C\"", "epoch bigint NOT NULL DEFAULT 0"]
+
+    /// The administrative requests, with their answers.
+    private static let auditTable = """
+        CREATE TABLE _audit (id bigint PRIMARY KEY, time bigint NOT NULL, actor text COLLATE "C" NOT NULL, \
+        action text COLLATE "C" NOT NULL, request text COLLATE "C" NOT NULL, \
+        "idempotencyKey" text COLLATE "C" UNIQUE, result text COLLATE "C")
+        """
+
+    /// Makes a store of an older layout one of the present layout.
+    static func upgrade(from format: Int) -> [PostgresStatement] {
+        if format >= formatVersion { return [] }
+        let additions = transactionAdditions.map { "ALTER TABLE _history_transaction ADD COLUMN \($0)" } + [auditTable]
+        return additions.map { PostgresStatement($0) }
+            + [.putMetadata([(key: "formatVersion", value: String(formatVersion))])]
+    }
 
     /// Tables of writers that share a store. A store of an earlier version gets them when it is opened.
     static let sharedTables = [

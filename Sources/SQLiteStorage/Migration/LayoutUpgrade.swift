@@ -1,8 +1,8 @@
 import Foundation
 import GRDB
 
-/// Brings stores of the layouts before the third up to date: attributes of one name and several types shared a column
-/// without a type there.
+/// Brings stores of older layouts up to date. Before the third, attributes of one name and several types shared a column
+/// without a type. Before the fourth, transactions had no trace context and no epoch, and requests left no audit entry.
 struct LayoutUpgrade {
     private let model: ObjectModel
     /// The same model with the columns of the layouts before.
@@ -25,7 +25,8 @@ struct LayoutUpgrade {
         if format < 2 {
             for statement in Schema(model).upgradeFromFirst { try database.execute(sql: statement) }
         }
-        if changesColumns {
+        for statement in Schema.upgradeFromThird { try database.execute(sql: statement) }
+        if format < 3, changesColumns {
             try checkLease(database)
             let script = try MigrationScript(ModelMapping(from: former, to: model), nil, database, place: .sameFile)
             let run = MigrationRun(script: script, database: database) { _ in }

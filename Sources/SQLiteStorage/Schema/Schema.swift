@@ -1,7 +1,7 @@
 /// The SQL that lays a store out for a model.
 struct Schema {
     /// The layout's own version, kept in `_metadata`; a store with a greater one is refused.
-    static let formatVersion = 3
+    static let formatVersion = 4
 
     private let model: ObjectModel
 
@@ -27,7 +27,8 @@ struct Schema {
             "CREATE TABLE _sequence (entity TEXT PRIMARY KEY, next INTEGER NOT NULL) WITHOUT ROWID",
             """
             CREATE TABLE _history_transaction (token INTEGER PRIMARY KEY AUTOINCREMENT, time INTEGER NOT NULL, \
-            author TEXT NOT NULL, context TEXT, source TEXT, firstChange INTEGER NOT NULL, changeCount INTEGER NOT NULL)
+            author TEXT NOT NULL, context TEXT, source TEXT, firstChange INTEGER NOT NULL, changeCount INTEGER NOT NULL, \
+            \(transactionAdditions.joined(separator: ", ")))
             """,
             """
             CREATE TABLE _history_change (id INTEGER PRIMARY KEY, token INTEGER NOT NULL, entity TEXT NOT NULL, \
@@ -51,10 +52,11 @@ struct Schema {
             """,
             "CREATE TABLE _cursor (name TEXT PRIMARY KEY, token INTEGER NOT NULL, time INTEGER NOT NULL) WITHOUT ROWID",
             conflictTable,
+        ] + auditTables + [
             """
             CREATE TABLE _lease (id INTEGER PRIMARY KEY CHECK (id = 1), epoch INTEGER NOT NULL, holder TEXT NOT NULL, \
             expires INTEGER NOT NULL)
-            """,
+            """
         ]
 
     /// The tables and indexes of the history beyond its first layout: changes of batch requests, many to a row, and its indexes.
@@ -69,6 +71,22 @@ struct Schema {
         // objects of other entities that share a key are passed over.
         "CREATE INDEX _history_change_deletion ON _history_change (object) WHERE change = 2",
     ]
+
+    /// The columns of a transaction beyond the third layout: the trace context of its first record, and the store's epoch.
+    private static let transactionAdditions = ["trace TEXT", "epoch INTEGER NOT NULL DEFAULT 0"]
+
+    /// The administrative requests, with their answers.
+    private static let auditTables = [
+        """
+        CREATE TABLE _audit (id INTEGER PRIMARY KEY, time INTEGER NOT NULL, actor TEXT NOT NULL, action TEXT NOT NULL, \
+        request TEXT NOT NULL, idempotencyKey TEXT UNIQUE, result TEXT)
+        """
+    ]
+
+    /// Makes a store of the third layout one of the fourth.
+    static var upgradeFromThird: [String] {
+        transactionAdditions.map { "ALTER TABLE _history_transaction ADD COLUMN \($0)" } + auditTables
+    }
 
     /// Makes a store of the first layout one of the second.
     var upgradeFromFirst: [String] {

@@ -6,10 +6,72 @@ import Testing
 @testable import SQLiteStorage
 
 @Suite struct SchemaUpgradeTests {
+    /// What a store of the third layout lacks.
+    private static let downgradeToThird = """
+        DROP TABLE _audit; ALTER TABLE _history_transaction DROP COLUMN trace;
+        ALTER TABLE _history_transaction DROP COLUMN epoch;
+        UPDATE _metadata SET value = '3' WHERE key = 'formatVersion';
+        """
+
+    private func change(_ path: String, _ sql: String) throws {
+        let queue = try DatabaseQueue(path: path)
+        try queue.write { try $0.execute(sql: sql) }
+        try queue.close()
+    }
+
+    /// Makes a store with an object, a deletion and their history.
+    private func makeStore(_ path: String, _ model: ObjectModel) throws {
+        let graph = try Graph(model, path: path)
+        try graph.apply(graph.upsert("Chat", "c"), graph.delete("Chat", "gone"))
+        try graph.writer.close()
+        try graph.store.close()
+    }
+
+    @Test func `a store of the third layout is brought up to date and keeps its history`() throws {
+        let folder = try TemporaryFolder()
+        let model = try configuredModel("chat")
+        let path = folder.path("s.sqlite")
+        try makeStore(path, model)
+        try change(path, Self.downgradeToThird)
+        let error = #expect(throws: StoreError.self) { try Store.openForReading(path: path, model: model) }
+        #expect(error?.code == .olderFormat)
+        let graph = try Graph(model, path: path)
+        try graph.apply(graph.upsert("Chat", "d"))
+        #expect(try graph.history() == ["insert Chat c", "insert Chat d"])
+        let rows = try graph.rows("SELECT trace, epoch FROM _history_transaction ORDER BY token")
+        #expect(rows == [[.null, .integer(0)], [.null, .integer(0)]])
+        // It is as a new store would be.
+        let schema = try SchemaSnapshot(model)
+        let current = try graph.store.sqlite().database.read { try SchemaSnapshot($0) }
+        for object in schema.objects where object.type == "table" {
+            #expect(current.table(object.name) == schema.table(object.name), "\(object.name)")
+        }
+        #expect(try graph.store.verify().isSound)
+    }
+
+    @Test func `a migration of a store of the third layout upgrades it first`() throws {
+        let folder = try TemporaryFolder()
+        let model = try configuredModel("chat")
+        let path = folder.path("s.sqlite")
+        try makeStore(path, model)
+        try change(path, Self.downgradeToThird)
+        let target = try ObjectModel.parse(
+            model.yaml.replacing(
+                "      title: {", with: "      subject: { type: string, optional: true }\n      title: {"))
+        #expect(target.entity(named: "Chat")?.attributes.contains { $0.name == "subject" } == true)
+        _ = try Migrator(path: path).plan(to: target)
+        try Migrator(path: path).migrate(to: target)
+        let graph = try Graph(target, path: path)
+        try graph.apply(graph.upsert("Chat", "d", ["subject": .value(.text("Pumps"))]))
+        #expect(try graph.value("SELECT count(*) FROM _audit") == 0)
+        #expect(try graph.store.verify().isSound)
+    }
+
     /// Takes a store back to the first layout.
     private func downgrade(_ path: String) throws {
         let queue = try DatabaseQueue(path: path)
         try queue.write { database in
+            try database.execute(sql: Self.downgradeToThird)
             try database.execute(
                 sql: """
                     DROP VIEW _history; DROP TABLE _history_range; DROP INDEX _history_transaction_time;
@@ -25,12 +87,7 @@ import Testing
         let folder = try TemporaryFolder()
         let model = try configuredModel("chat")
         let path = folder.path("s.sqlite")
-        do {
-            let graph = try Graph(model, path: path)
-            try graph.apply(graph.upsert("Chat", "c"), graph.delete("Chat", "gone"))
-            try graph.writer.close()
-            try graph.store.close()
-        }
+        try makeStore(path, model)
         try downgrade(path)
         let error = #expect(throws: StoreError.self) { try Store.openForReading(path: path, model: model) }
         #expect(error?.code == .olderFormat)
