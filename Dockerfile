@@ -1,5 +1,5 @@
 # docker build -t ingest-worker .
-# docker run --read-only -p 127.0.0.1:8080:8080 -v ingest-data:/data -e INGEST_KAFKA_BOOTSTRAP_SERVERS=broker:9092 ingest-worker
+# docker run --read-only --tmpfs /tmp -p 127.0.0.1:8080:8080 -v ingest-data:/data -e INGEST_KAFKA_BOOTSTRAP_SERVERS=broker:9092 ingest-worker
 #
 # Both bases are pinned by tag, and have to be of the same distribution. To pin a base by its digest, or for a newer
 # librdkafka with its package names:
