@@ -2,8 +2,8 @@ import ObjectGraph
 
 /// The audit entry of a request: it is saved with each step of the request, in the commit of the step.
 ///
-/// So a request that is repeated with its idempotency key gets the answer of the first, or goes on where the first
-/// stopped, whatever happened to the worker meanwhile.
+/// So a request that is repeated with its key gets the answer of the first. If the first did not end, the repetition goes
+/// on where it stopped.
 struct RequestAudit {
     /// How far a request is; the raw values are stable.
     enum State: String {
