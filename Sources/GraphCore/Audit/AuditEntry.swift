@@ -55,7 +55,7 @@ extension WriterContext {
         }
     }
 
-    /// Makes everything that `body` does one commit, after a commit of the changes before it.
+    /// Makes everything that `body` does one commit. Chunks that were applied before are committed first.
     ///
     /// Where `body` or the commit throws, nothing of it stays.
     package func inOneCommit<Result>(_ body: () throws -> Result) throws -> Result {

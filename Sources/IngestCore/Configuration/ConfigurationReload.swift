@@ -1,7 +1,10 @@
 /// The changes of a configuration that was read again: those that a running worker takes, and those that need a restart.
 ///
-/// A decision without I/O. The worker takes the formats and routes of the topics that it reads, `routes` and `files`. It
-/// also takes `chunk`, `commit`, `limits`, the log's level, and the days that history and tombstones are kept.
+/// A decision without I/O. The worker takes:
+///
+/// - the formats and routes of the topics that it reads, `routes` and `files`;
+/// - `chunk`, `commit` and `limits`;
+/// - the log's level, and for how long history and tombstones are kept.
 package struct ConfigurationReload: Sendable {
     /// A setting that has another value now; the texts show no secret.
     package struct Change: Sendable, Equatable {

@@ -137,7 +137,7 @@ final class ConsoleAPI: Sendable {
 
     /// A page of administrative requests, the last first.
     private func audit(_ question: ConsoleQuestion) throws -> String {
-        let before = question["before"].flatMap { Int64($0) } ?? .max
+        let before = try question.number("before") ?? .max
         let entries = try store.read { try $0.auditEntries(before: before, limit: Self.pageLength) }
         let next = entries.count == Self.pageLength ? entries.last.map { "\($0.id)" } : nil
         return "{\"entries\":[\(entries.map(\.line).joined(separator: ","))],\"next\":\(next ?? "null")}"
@@ -151,7 +151,7 @@ final class ConsoleAPI: Sendable {
         selection.code = question["code"]
         selection.topic = question["topic"]
         selection.reason = question["reason"]
-        let after = Int64(question["after"] ?? "") ?? 0
+        let after = try question.number("after") ?? 0
         let (groups, letters, total) = try store.read {
             (
                 try $0.deadLetterGroups(), try $0.deadLetters(selection, after: after, limit: Self.pageLength),

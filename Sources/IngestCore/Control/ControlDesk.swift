@@ -13,7 +13,7 @@ final class ControlDesk: @unchecked Sendable {
         var isClosed = false
         /// The mark of the settings that decide how a record is decoded.
         var mark = ""
-        /// The outcome of the request that only reads.
+        /// The outcome of the request that only reads, until the writer has noted it.
         var reading: Result<ControlResult, any Error>?
     }
 

@@ -1,8 +1,9 @@
 import Foundation
 import ObjectGraph
 
-/// A request that only reads the store. It blocks a thread of its own, and has its own connection to the store.
-/// So neither the writer nor a reader of the console waits for it.
+/// A request that only reads the store, on a thread of its own.
+///
+/// It has its own connection to the store. So neither the writer nor a reader of the console waits for it.
 struct ReadingWork: Sendable {
     let request: ControlRequest
     let configuration: WorkerConfiguration

@@ -2,8 +2,8 @@ import ObjectGraph
 
 /// The audit entry of a request: it is saved with each step of the request, in the commit of the step.
 ///
-/// So a request with a known idempotency key gets the first answer, or goes on where the first request stopped. A crash of
-/// the worker between the two changes nothing of that.
+/// So a request that is repeated with its key gets the answer of the first. If the first did not end, the repetition goes
+/// on where it stopped.
 struct RequestAudit {
     /// How far a request is; the raw values are stable.
     enum State: String {

@@ -14,6 +14,7 @@ final class ServedStore: @unchecked Sendable {
     let writer: WriterContext
     let desk: ControlDesk
     let server: ControlServer
+    private let configuration: WorkerConfiguration
     private let ended = DispatchSemaphore(value: 0)
     private let isStopping = Atomic<Bool>(false)
 
@@ -24,7 +25,10 @@ final class ServedStore: @unchecked Sendable {
         self.path = inner.appending(path: "store.sqlite").path
         let store = try Store.open(path: self.path, model: WorkerHarness.model)
         writer = try WriterContext(store: store)
-        desk = try ControlDesk(configuration: WorkerConfiguration(), store: store, logger: .silent)
+        var configuration = WorkerConfiguration()
+        configuration.store.path = path
+        self.configuration = configuration
+        desk = try ControlDesk(configuration: configuration, store: store, logger: .silent)
         socket = ControlSocket.path(ofStore: self.path)
         server = try ControlServer(path: socket, desk: desk, logger: .silent, limits: limits)
     }
@@ -54,8 +58,6 @@ final class ServedStore: @unchecked Sendable {
     }
 
     func requests() -> StoreRequests {
-        var configuration = WorkerConfiguration()
-        configuration.store.path = path
-        return StoreRequests(configuration: configuration, model: WorkerHarness.model)
+        StoreRequests(configuration: configuration, model: WorkerHarness.model)
     }
 }
