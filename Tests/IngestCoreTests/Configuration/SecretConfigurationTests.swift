@@ -123,7 +123,7 @@ struct SecretConfigurationTests {
     }
 
     @Test(arguments: [
-        ("postgres://u@h1:1,h2:2/d?sslmode=verify-full", []),
+        ("postgres://u@h1:1,h2:2/d?sslmode=verify-full", [] as [String]),
         ("postgres://u:pa%40ss@h1:1,h2:2/d", ["pa%40ss", "pa@ss"]),
         ("postgres://u@h/d?password=hunter2&sslpassword=other-1&schema=s", ["hunter2", "other-1"]),
     ])
