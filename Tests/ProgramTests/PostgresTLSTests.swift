@@ -80,8 +80,8 @@ import Testing
             let said = result.output + result.errors
             #expect(result.status == 69, "\(fault): \(said)")
             #expect(said.contains(fault.message) && said.contains(fault.remedy), "\(fault): \(said)")
-            #expect(
-                said.contains("postgres://\(fault.user)@\(fault.host):\(server.port)/postgres"), "\(fault): \(said)")
+            let place = "postgres://\(fault.user)@\(fault.host):\(server.port)/postgres"
+            #expect(said.contains(place), "\(fault): \(said)")
             #expect(!said.contains(password))
         }
         withExtendedLifetime(others) {}

@@ -6,10 +6,8 @@ public final class PostgresServer: Sendable {
     /// The server of this process, or why there is none; the first test that needs it starts it. `INGEST_TEST_STORE_URL`
     /// names a server of somebody else instead, of which nobody but the tests may change the schemas `conformance_…`.
     public static let shared = Result {
-        if let url = ProcessInfo.processInfo.environment["INGEST_TEST_STORE_URL"] {
-            return try PostgresServer(url: url)
-        }
-        return try PostgresServer()
+        let url = ProcessInfo.processInfo.environment["INGEST_TEST_STORE_URL"]
+        return try url.map { try PostgresServer(url: $0) } ?? PostgresServer()
     }
 
     /// The URL of a database in which each test has a schema of its own.
@@ -35,8 +33,7 @@ public final class PostgresServer: Sendable {
     /// The programs of the server, wherever Debian or another system has them.
     private static let programFolders = installed + ["/usr/local/bin", "/usr/bin"]
 
-    private static let installed =
-        (14...18).reversed().map { "/usr/lib/postgresql/\($0)/bin" }
+    private static let installed = (14...18).reversed().map { "/usr/lib/postgresql/\($0)/bin" }
 
     private static let script = """
         cd "$1" || exit 1

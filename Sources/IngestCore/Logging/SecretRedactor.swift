@@ -34,12 +34,13 @@ extension WorkerConfiguration {
 
     /// The passwords in a URL, as it has them and as they are meant, and the URL that has them.
     private static func secrets(of url: String) -> [String] {
-        guard let parts = URLComponents(string: url) else { return [url] }
-        func passwords(_ items: [URLQueryItem]?) -> [String?] {
-            (items ?? []).filter { $0.name.hasSuffix("password") }.map(\.value)
+        let parts = url.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        let parameters = (parts.count > 1 ? parts[1] : "").split(separator: "&").map {
+            $0.split(separator: "=", maxSplits: 1)
         }
-        let found = [parts.password, parts.percentEncodedPassword] + passwords(parts.queryItems)
-        let secrets = (found + passwords(parts.percentEncodedQueryItems)).compactMap { $0 }
-        return secrets.isEmpty ? [] : [url] + secrets
+        var found = parameters.filter { $0.count == 2 && $0[0].hasSuffix("password") }.map { String($0[1]) }
+        // URLComponents does not read a URL of several hosts.
+        if let match = url.firstMatch(of: /:\/\/[^:@\/?]*:([^\/?]*)@/) { found.append(String(match.1)) }
+        return found.isEmpty ? [] : [url] + found + found.compactMap(\.removingPercentEncoding)
     }
 }
