@@ -32,7 +32,8 @@ extension EventApplier {
         throw EventFailure(
             code: "entity.mismatch",
             "The object is a \(object.entity.name), the event takes it for a \(entity.name). All entities "
-                + "below \(registry.model.root(of: entity).name) share identities, so correct the identity or the entity")
+                + "below \(registry.model.root(of: entity).name) share identities, so correct the identity or the entity"
+        )
     }
 
     package func abstract(_ entity: Entity) -> EventFailure {

@@ -107,11 +107,6 @@ extension SQLiteStorage {
 
     // MARK: Metadata
 
-    /// The name under which a store notes which other it was built to replace.
-    static let replacesKey = "replaces"
-    /// The name under which it notes the settings that it was built with.
-    static let builtWithKey = "builtWith"
-
     private static func create(
         _ database: Database, model: ObjectModel, path: String, options: Store.Options
     ) throws {
@@ -126,8 +121,8 @@ extension SQLiteStorage {
         var values = [
             "formatVersion": String(Schema.formatVersion), "storeID": UUID().uuidString.lowercased(),
         ]
-        values[replacesKey] = options.replaces
-        values[builtWithKey] = options.builtWith
+        values[StoreDescription.replacesKey] = options.replaces
+        values[StoreDescription.builtWithKey] = options.builtWith
         for (key, value) in values.sorted(by: { $0.key < $1.key }) {
             try database.execute(sql: "INSERT INTO _metadata (key, value) VALUES (?, ?)", arguments: [key, value])
         }
