@@ -11,7 +11,7 @@ ARG RUN_IMAGE=debian:12.15-slim
 FROM ${BUILD_IMAGE} AS build
 RUN apt-get update \
     && apt-get install -y --no-install-recommends \
-        libsqlite3-dev librdkafka-dev libsimdjson-dev zlib1g-dev libpq-dev libjq-dev libprotoc-dev pkg-config \
+        libsqlite3-dev librdkafka-dev libsimdjson-dev zlib1g-dev libpq-dev libjq-dev libprotoc-dev libjemalloc-dev pkg-config \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /build
 # The dependencies change less often than the sources.
@@ -23,7 +23,7 @@ RUN swift build -c release --static-swift-stdlib --product ingest-worker \
     && strip /ingest-worker
 
 FROM ${RUN_IMAGE} AS root
-ARG RUN_PACKAGES="libsqlite3-0 librdkafka1 libsimdjson14 zlib1g libpq5 libjq1"
+ARG RUN_PACKAGES="libsqlite3-0 librdkafka1 libsimdjson14 zlib1g libpq5 libjq1 libjemalloc2"
 RUN apt-get update \
     && apt-get install -y --no-install-recommends ${RUN_PACKAGES} ca-certificates tzdata \
     && rm -rf /var/lib/apt/lists/*

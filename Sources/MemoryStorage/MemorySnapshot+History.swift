@@ -145,6 +145,13 @@ extension MemorySnapshot {
     func conflicts(after id: Int64, limit: Int) throws -> [ConflictNote] {
         Array(tables.conflicts.filter { $0.id > id }.prefix(limit))
     }
+
+    func auditEntries(before id: Int64, key: String?, limit: Int) throws -> [AuditEntry] {
+        let entries = tables.auditEntries.reversed().lazy.filter {
+            $0.id < id && (key == nil || $0.idempotencyKey == key)
+        }
+        return Array(entries.prefix(limit))
+    }
 }
 
 extension DeadLetterSize {

@@ -42,6 +42,8 @@ struct MemoryTables: Sendable {
     var conflicts: [ConflictNote] = []
     /// The number of the last conflict that was given one.
     var lastConflictID: Int64 = 0
+    /// The audit entries by number.
+    var auditEntries: [AuditEntry] = []
 
     /// Makes the tables of a store without content.
     init(_ model: ObjectModel) {

@@ -103,6 +103,8 @@ final class MemoryWriterSession: WriterSession {
         }
     }
 
+    func put(_ entry: AuditEntry) throws(StoreError) -> Int64 { tables.put(entry) }
+
     // MARK: Cursors and clearing
 
     func putCursor(name: String, token: Int64, time: Int64) throws(StoreError) {

@@ -41,10 +41,10 @@ enum ExitStatus {
     private static func controlCode(_ error: ControlError) -> Int32 {
         if let code = StoreError.Code(rawValue: error.code) { return storeCode(code) }
         return switch ControlError.Kind(rawValue: error.code) {
-        case .token, .tooLong: usage
-        case .busy, .ending, .interrupted, .late, .silent: tryAgain
+        case .token, .tooLong, .keyReused: usage
+        case .busy, .ending, .interrupted, .late, .silent, .abandoned: tryAgain
         case .forbidden, .otherStore, .cursorInUse, .suspect, .unavailable: unavailable
-        case .configuration, .version, .unknown: configuration
+        case .configuration, .version, .unknown, .noBackupFolder: configuration
         case nil where error.isRetriable: tryAgain
         case .malformed, nil: internalError
         }

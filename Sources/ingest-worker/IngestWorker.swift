@@ -22,7 +22,7 @@ struct IngestWorker: AsyncParsableCommand {
             DemoCommand.self, InitCommand.self, RunCommand.self, ReplayCommand.self, StatusCommand.self,
             ProbeCommand.self, CheckCommand.self, ModelCommand.self, MigrateCommand.self, BackupCommand.self,
             CopyCommand.self, GrantCommand.self, FetchCommand.self, HistoryCommand.self, DeadLettersCommand.self,
-            ConflictsCommand.self, VerifyCommand.self,
+            ConflictsCommand.self, VerifyCommand.self, AuditCommand.self,
         ])
 
     static func main() async {

@@ -9,14 +9,19 @@ struct RunCommand: AsyncParsableCommand {
         discussion: """
             With --rebuild it first builds a new store beside the old one, from the beginning of the topics. When the new \
             store has caught up, it replaces the old one, and the worker runs as usual. A killed rebuild continues at the \
-            next run.
+            next run. At SIGHUP the worker reads its configuration again. Routes, limits and the log's level change at \
+            once; the log names the settings that need a restart.
             Example: ingest-worker run --config config/worker.yaml --set store.path=data/store.sqlite
             Example: ingest-worker run --rebuild --set http.port=8081
             """)
 
     @OptionGroup var options: SharedOptions
 
-    @Flag(help: "Rebuilds the store before running; the old store stays readable, afterwards as STORE.before-rebuild.")
+    @Flag(
+        help: """
+            Rebuilds the store before running; the old store stays readable, afterwards as STORE.before-rebuild or, in \
+            PostgreSQL, as the schema SCHEMA_before_rebuild.
+            """)
     var rebuild = false
 
     @Flag(help: "With --rebuild: continues even if the topics lack records that the old store has read.")
@@ -31,13 +36,12 @@ struct RunCommand: AsyncParsableCommand {
         let logger = options.logger(configuration)
         let model = try ObjectModel.load(path: configuration.model)
         var hooks = WorkerRuntime.Hooks()
+        hooks.readConfiguration = options.reading
         let host = configuration.http.host
         hooks.onHTTPBound = { Console.note("http://\(host):\($0)") }
         if rebuild {
-            try configuration.checkIsFile(
-                to: "rebuild the store", remedy: "Name a new schema in store.url, and let the worker fill it")
             hooks.onRebuildStep = Self.dieWhereATestSays
-            let rebuild = StoreRebuild(
+            let rebuild = try StoreRebuild(
                 configuration: configuration, model: model, logger: logger, hooks: hooks, allowsPartial: allowPartial)
             if try await rebuild.run() == .stopped { return }
         }

@@ -25,10 +25,21 @@ struct SharedOptions: ParsableArguments {
         return loaded
     }
 
+    /// Reads the configuration again, from the same sources.
+    var reading: @Sendable () throws -> WorkerConfiguration {
+        let (file, settings) = (config, set + (logLevel.map { ["log.level=\($0)"] } ?? []))
+        return {
+            try WorkerConfiguration.load(
+                file: file, settings: settings, environment: ProcessInfo.processInfo.environment
+            ).configuration
+        }
+    }
+
     /// Makes the logger, which writes to standard error.
     func logger(_ configuration: WorkerConfiguration) -> Logger {
         LoggingSystem.bootstrap(
-            StructuredLogHandler.factory(configuration.log, secretValues: configuration.secretValues))
+            StructuredLogHandler.factory(
+                configuration.log, secretValues: configuration.secretValues, setsProcessLevel: true))
         return Logger(label: "ingest-worker")
     }
 
@@ -44,7 +55,8 @@ struct SharedOptions: ParsableArguments {
         return try WriterContext(store: store, options: options)
     }
 
-    /// Has the store's writer carry a request out: the worker that runs, or this process where none does.
+    /// Has the store's writer carry a request out: the worker that runs, or this process where none does. A note says
+    /// which.
     ///
     /// - Parameter onNote: called with each line of progress.
     func carryOut(_ request: ControlRequest, onNote: @escaping (String) -> Void = { _ in }) throws -> ControlResult {
@@ -52,6 +64,7 @@ struct SharedOptions: ParsableArguments {
         var requests = StoreRequests(
             configuration: configuration, model: try ObjectModel.load(path: configuration.model))
         requests.onNote = onNote
+        requests.onWay = { Console.note($0.text) }
         requests.onWait = { Console.note("Waiting for the worker that writes the store") }
         return try requests.carryOut(request)
     }

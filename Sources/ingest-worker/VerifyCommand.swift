@@ -7,7 +7,8 @@ struct VerifyCommand: ParsableCommand {
         commandName: "verify",
         abstract: "Checks a store: the file, foreign keys, inverses, values, counts, derived values, history.",
         discussion: """
-            Ends with 65 if the store has problems, or if --repair leaves some. --repair needs the store's lease: stop \
+            A running worker does this beside its work, and notes it in the audit. Without a worker the command reads \
+            the store itself. Ends with 65 if the store has problems, or if --repair leaves some. --repair needs the store's lease: stop \
             the worker first.
             Example: ingest-worker verify --set store.path=data/chat.sqlite
             """)
@@ -29,12 +30,12 @@ struct VerifyCommand: ParsableCommand {
 
     func run() throws {
         if repair { return try mend() }
-        let store = try options.openForReading()
         if dump {
+            let store = try options.openForReading()
             try store.read { try $0.canonicalDump { Console.write($0) } }
             return
         }
-        let report = try store.verify()
+        guard case .verified(let report) = try options.carryOut(.verify) else { return }
         if json {
             Console.printJSON(report.appendJSON)
         } else {

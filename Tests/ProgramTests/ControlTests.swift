@@ -99,7 +99,7 @@ import Testing
             (["history", "purge", "--before", "4"], 0),
             (["history", "purge", "--before", "4", "--pass-cursors"], 0),
             (["history", "cursors", "remove", "feed"], 0), (["history", "cursors", "remove", "feed"], 65),
-            (["conflicts", "drop", "--through", "5"], 0),
+            (["conflicts", "drop", "--through", "5"], 0), (["verify"], 0), (["verify", "--json"], 0),
         ]
         for (arguments, status) in commands {
             // Its chunks are as large as the worker's, so that both make as many transactions.
@@ -107,8 +107,19 @@ import Testing
             let asked = try command(arguments)
             #expect(asked.status == status, "\(arguments): \(asked.errors)")
             #expect(alone.status == status, "\(arguments): \(alone.errors)")
-            #expect(asked.output == alone.output && asked.errors == alone.errors, "\(arguments)")
+            let ways = ["asked the worker at \(socket)\n", "opened the store \(copy)\n"]
+            let errors = zip([asked, alone], ways).map { result, way in result.errors.replacing(way, with: "") }
+            #expect(asked.output == alone.output && errors[0] == errors[1], "\(arguments): \(errors)")
+            if status == 0 {
+                #expect(asked.errors.contains(ways[0]) && alone.errors.contains(ways[1]), "\(arguments)")
+            }
         }
+        // Each request is in the audit, of whichever process carried it out. Alone, a verification is no request.
+        let audit = try command(["audit", "--json"]).output.split(separator: "\n")
+        #expect(audit.count == commands.count, "\(audit)")
+        #expect(try command(["audit"], store: copy).output.split(separator: "\n").count == commands.count - 2)
+        #expect(audit.last?.contains(#""actor":"user \#(geteuid()), process "#) == true, "\(audit)")
+        #expect(audit.last?.contains(#""arguments":{"ids":[1,2]}"#) == true, "\(audit)")
         #expect(value("SELECT count(*) FROM Message WHERE body = 'x'") == 20)
         #expect(value("SELECT count(*) FROM _dead_letter") == 0)
         let carriedOut = program.errors.components(separatedBy: "a request has ended").count - 1

@@ -90,8 +90,13 @@ final class Program: @unchecked Sendable {
 
     /// Reads an answer of the program's HTTP server, the one that listens last: the status line's number and the body.
     ///
+    /// - Parameters:
+    ///   - body: what is posted, or nil for GET.
+    ///   - headers: further lines of the head.
     /// - Returns: nil where nobody answers.
-    func get(_ path: String) throws -> (status: Int, body: String)? {
+    func get(
+        _ path: String, body: String? = nil, headers: [String: String] = [:]
+    ) throws -> (status: Int, body: String)? {
         var port = ""
         try TestSupport.wait(for: "the HTTP port") {
             port = errors.matches(of: /http:\/\/127\.0\.0\.1:(\d+)/).last.map { String($0.1) } ?? ""
@@ -102,16 +107,25 @@ final class Program: @unchecked Sendable {
             [
                 "-c",
                 """
-                import sys, urllib.request, urllib.error
-                try: answer = urllib.request.urlopen(sys.argv[1], timeout=10)
+                import json, sys, urllib.request, urllib.error
+                request = json.loads(sys.argv[1])
+                body = request["body"].encode() if "body" in request else None
+                ask = urllib.request.Request(request["url"], data=body, headers=request["headers"])
+                try: answer = urllib.request.urlopen(ask, timeout=60)
                 except urllib.error.HTTPError as error: answer = error
                 except Exception: sys.exit()
                 print(answer.code); print(answer.read().decode())
-                """, "http://127.0.0.1:\(port)\(path)",
+                """, try Self.text(of: "http://127.0.0.1:\(port)\(path)", body, headers),
             ])
         let parts = text.split(separator: "\n", maxSplits: 1)
         guard let status = parts.first.flatMap({ Int($0) }) else { return nil }
         return (status, parts.count > 1 ? String(parts[1]) : "")
+    }
+
+    private static func text(of url: String, _ body: String?, _ headers: [String: String]) throws -> String {
+        var request: [String: Any] = ["url": url, "headers": headers]
+        request["body"] = body
+        return String(decoding: try JSONSerialization.data(withJSONObject: request), as: UTF8.self)
     }
 
     /// Kills the program as a crash would.

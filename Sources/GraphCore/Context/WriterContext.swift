@@ -107,6 +107,8 @@ public final class WriterContext: @unchecked Sendable {
     var attempts = CommitAttempts()
     /// Why another save undid applied chunks; the next call throws it to their caller.
     var undoneChunks: StoreError?
+    /// Whether a commit waits for the end of ``inOneCommit(_:)``.
+    var holdsCommits = false
 
     /// The number of rows written since the last commit.
     public var uncommittedRows: Int { exclusively { uncommittedCount } }
@@ -218,7 +220,7 @@ public final class WriterContext: @unchecked Sendable {
     private func commitOpen() throws(StoreError) {
         try undoingOnFailure("commit") {
             try reportUndoneChunks()
-            guard session.isInTransaction else { return }
+            guard session.isInTransaction, !holdsCommits else { return }
             let now = options.now()
             let isDue = abs(now - claimRenewed) > Int64(options.leaseTTLSeconds * 250_000)
             if isDue { try session.renewClaim(now: now) }

@@ -120,6 +120,10 @@ package protocol SnapshotSession {
 
     /// Returns the resolved conflicts after `id` in the order of their numbers, at most `limit`.
     func conflicts(after id: Int64, limit: Int) throws -> [ConflictNote]
+
+    /// Returns the audit entries whose number is less than `id`, the last first, at most `limit`; only those of `key`, if
+    /// one is given.
+    func auditEntries(before id: Int64, key: String?, limit: Int) throws -> [AuditEntry]
 }
 
 /// The objects of a request in batches.

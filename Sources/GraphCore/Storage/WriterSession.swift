@@ -107,6 +107,9 @@ package protocol WriterSession: RowReader {
     /// Appends conflicts that merge policies have resolved.
     func append(_ conflicts: [ConflictNote]) throws(StoreError)
 
+    /// Writes a new audit entry, or the result of a saved one, and returns its number.
+    func put(_ entry: AuditEntry) throws(StoreError) -> Int64
+
     // MARK: Cursors and clearing
 
     /// Stores the token through which a reader of the history has read.

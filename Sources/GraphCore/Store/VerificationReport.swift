@@ -1,5 +1,5 @@
 /// The result of a verification.
-public struct VerificationReport: Sendable {
+public struct VerificationReport: Sendable, Equatable {
     /// Something that is not as it has to be.
     public struct Problem: Sendable, Equatable, CustomStringConvertible {
         /// The entity or the store's own table.
@@ -11,6 +11,13 @@ public struct VerificationReport: Sendable {
         /// The problem.
         public let what: String
 
+        package init(entity: String, identity: String?, property: String?, what: String) {
+            self.entity = entity
+            self.identity = identity
+            self.property = property
+            self.what = what
+        }
+
         /// Everything in one line.
         public var description: String {
             let place = entity + (identity.map { " \($0)" } ?? "") + (property.map { ".\($0)" } ?? "")
@@ -19,7 +26,7 @@ public struct VerificationReport: Sendable {
     }
 
     /// The outcome of one check.
-    public struct Check: Sendable {
+    public struct Check: Sendable, Equatable {
         /// How many problems a check keeps; the others are counted.
         public static let maximumProblemCount = 100
 
@@ -33,6 +40,14 @@ public struct VerificationReport: Sendable {
         public private(set) var problemCount = 0
 
         package init(name: String) { self.name = name }
+
+        /// Makes the outcome of a check that another process has made.
+        package init(name: String, checkedCount: Int64, problems: [Problem], problemCount: Int) {
+            self.name = name
+            self.checkedCount = checkedCount
+            self.problems = problems
+            self.problemCount = problemCount
+        }
 
         package mutating func report(
             _ entity: String, _ identity: String? = nil, _ property: String? = nil, _ what: String

@@ -82,6 +82,11 @@ package final class IngestPipeline {
         series = metrics.map { OperationSeries($0, model: writer.store.model) }
     }
 
+    /// Takes other bounds of chunks; call it with no chunk open.
+    func take(_ configuration: WorkerConfiguration) {
+        policy = ChunkPolicy(configuration.chunk, configuration.commit)
+    }
+
     // MARK: Positions
 
     /// Takes the store's position of a source that is read from now on. The pipeline saves a chunk of the source only

@@ -134,6 +134,9 @@ extension ConfigurationKey {
         .integer(
             "errors.retryTimeoutSeconds", \.errors.retryTimeoutSeconds, 0...31_536_000,
             "How long the store, the broker or a delivery may fail before the worker ends with 75; 0 sets no limit."),
+        .optionalText(
+            "backup.folder", \.backup.folder,
+            "The folder of the backups that are taken on request; null takes none."),
         .boolean("http.enabled", \.http.enabled, "Whether there is an HTTP server."),
         .boolean(
             "http.console", \.http.console,
@@ -145,6 +148,15 @@ extension ConfigurationKey {
             "http.bearerToken", \.http.bearerToken, fault: BearerToken.fault,
             remedy: "Make one with 'openssl rand -hex 32'.",
             "The token that all paths but the probes ask for; null asks for none. file:PATH reads it from a file."),
+        .secret(
+            "http.operatorToken", \.http.operatorToken, fault: BearerToken.fault,
+            remedy: "Make one with 'openssl rand -hex 32'.",
+            "The token for administrative requests, not that for reading; null turns them off. file:PATH reads it from "
+                + "a file."),
+        .optionalText(
+            "http.allowedHosts", \.http.allowedHosts,
+            "The names in Host that administrative requests may have beside addresses, localhost and http.host; with "
+                + "commas."),
         .boolean(
             "http.allowUnauthenticated", \.http.allowUnauthenticated,
             "Whether other machines may be served without a token."),

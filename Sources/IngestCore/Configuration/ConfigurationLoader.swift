@@ -183,6 +183,12 @@ struct ConfigurationLoader {
                     "Set http.bearerToken, as in INGEST_HTTP_BEARER_TOKEN_FILE=PATH, leave http.host at 127.0.0.1, or "
                     + "set http.allowUnauthenticated: true where the network lets in nobody else.")
         }
+        if let token = http.operatorToken, token == http.bearerToken {
+            problems.add(
+                .conflict, at: origins["http.operatorToken"] ?? .byDefault,
+                "http.operatorToken is the same as http.bearerToken, so that every reader could change the store",
+                remedy: "Make another one with 'openssl rand -hex 32'.")
+        }
         if http.maxFeedReaders >= http.maxConnections {
             problems.add(
                 .conflict, at: origins["http.maxFeedReaders"] ?? origins["http.maxConnections"] ?? .byDefault,

@@ -3,7 +3,7 @@ import ObjectGraph
 import PostgresStorage
 
 /// The contents of a backup.
-package struct BackupSummary: Sendable {
+package struct BackupSummary: Sendable, Equatable {
     /// The backup's file.
     package let path: String
     /// The bytes of the file.
@@ -43,7 +43,6 @@ extension WorkerConfiguration {
     ///   - verifies: whether the backup is verified before it gets its name.
     /// - Throws: `StoreError`: `store.corrupt` where the verification finds a problem; then no file is left.
     package func backUpStore(to path: String, model: ObjectModel, verifies: Bool) throws -> BackupSummary {
-        var (lastTransaction, positions) = (Int64(0), [SourcePosition]())
         try StoreBackup(path: path).make(
             copy: { copy in
                 guard case .file(let source) = storeKind else {
@@ -56,15 +55,24 @@ extension WorkerConfiguration {
             check: { copy in
                 let store = try Store.openForReading(path: copy, model: model, options: storeOptions)
                 defer { try? store.close() }
-                (lastTransaction, positions) = try store.read { (try $0.lastToken(), try $0.positions()) }
                 guard verifies else { return }
                 let report = try store.verify()
                 if !report.isSound { throw Self.unsoundBackup(report) }
             })
+        return try summary(ofBackup: path, model: model, isVerified: verifies)
+    }
+
+    /// Reads the summary of a backup that is there.
+    ///
+    /// - Throws: `StoreError`.
+    func summary(ofBackup path: String, model: ObjectModel, isVerified: Bool) throws -> BackupSummary {
+        let store = try Store.openForReading(path: path, model: model, options: storeOptions)
+        defer { try? store.close() }
+        let (lastTransaction, positions) = try store.read { (try $0.lastToken(), try $0.positions()) }
         let size = try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int
         return BackupSummary(
             path: path, byteCount: size ?? 0, lastTransaction: lastTransaction, positions: positions,
-            isVerified: verifies)
+            isVerified: isVerified)
     }
 
     private static func unsoundBackup(_ report: VerificationReport) -> StoreError {

@@ -33,6 +33,8 @@ public struct WorkerConfiguration: Sendable, Equatable {
     public var history = HistoryConfiguration()
     /// How long deleted identities are remembered.
     public var tombstones = TombstoneConfiguration()
+    /// The backups that are taken on request.
+    public var backup = BackupConfiguration()
     /// The HTTP server.
     public var http = HTTPConfiguration()
     /// The log.
@@ -167,6 +169,15 @@ public struct TombstoneConfiguration: Sendable, Equatable {
     public init() {}
 }
 
+/// Says where backups go.
+public struct BackupConfiguration: Sendable, Equatable {
+    /// The folder of the backups that are taken on request, or nil where none are.
+    public var folder: String?
+
+    /// Creates the defaults.
+    public init() {}
+}
+
 /// Says where the HTTP server listens.
 public struct HTTPConfiguration: Sendable, Equatable {
     /// The address or host name.
@@ -179,6 +190,10 @@ public struct HTTPConfiguration: Sendable, Equatable {
     public var console = true
     /// The token that all paths but the probes ask for, or nil where none is asked for.
     public var bearerToken: String?
+    /// The token that administrative requests ask for, or nil where there are none over HTTP.
+    public var operatorToken: String?
+    /// The names by which a proxy or a reader may ask, beside addresses, `localhost` and `host`; with commas.
+    public var allowedHosts: String?
     /// Whether other machines may be served without a token.
     public var allowUnauthenticated = false
     /// The open connections at most.

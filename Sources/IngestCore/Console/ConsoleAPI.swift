@@ -9,7 +9,8 @@ import ObjectGraph
 final class ConsoleAPI: Sendable {
     private let store: Store
     private let sampler: ConsoleSampler
-    private let hosts: [String]?
+    private let hosts: HTTPHosts?
+    private let administration: Administration
     private let queue = DispatchQueue(label: "console")
 
     /// The objects and dead letters of an answer at most.
@@ -17,11 +18,25 @@ final class ConsoleAPI: Sendable {
     /// The changes of one object that its timeline shows at most.
     static let timelineLength = 200
 
-    /// - Parameter hosts: the names by which the server may be asked, beside `localhost` and addresses; nil for any.
-    init(store: Store, sampler: ConsoleSampler, hosts: [String]? = nil) {
+    /// The administrative requests that the worker takes over HTTP.
+    struct Administration: Sendable {
+        /// Whether it takes any.
+        var isOn = false
+        /// Whether it has a folder for backups.
+        var hasBackups = false
+    }
+
+    /// - Parameters:
+    ///   - hosts: the names by which the server may be asked; nil for any.
+    ///   - administration: the requests that the page offers.
+    init(
+        store: Store, sampler: ConsoleSampler, hosts: HTTPHosts? = nil,
+        administration: Administration = Administration()
+    ) {
         self.store = store
         self.sampler = sampler
         self.hosts = hosts
+        self.administration = administration
     }
 
     var routes: [HTTPRoute] {
@@ -37,7 +52,10 @@ final class ConsoleAPI: Sendable {
             route("model.svg") { [store] _ in
                 .text(ModelDiagram(store.model).svg, type: "image/svg+xml; charset=utf-8")
             },
-            read("objects", objects), read("object", object), read("dead-letters", deadLetters),
+            route("administration") { [administration] _ in
+                .json("{\"isOn\":\(administration.isOn),\"hasBackups\":\(administration.hasBackups)}")
+            },
+            read("audit", audit), read("objects", objects), read("object", object), read("dead-letters", deadLetters),
         ]
     }
 
@@ -63,20 +81,11 @@ final class ConsoleAPI: Sendable {
     /// Refuses a request that names the server by a foreign name. A page elsewhere may have led a browser here by DNS
     /// rebinding, and would read the answer.
     private func refusal(of request: Request) -> Response? {
-        guard let hosts, !Self.admits(request.head.authority ?? "", hosts) else { return nil }
+        guard let hosts, !hosts.admits(request.head.authority ?? "") else { return nil }
         return .problem(
             .misdirectedRequest,
             detail: "The console answers to localhost and to addresses only. Set http.bearerToken.",
             code: "console.host")
-    }
-
-    static func admits(_ authority: String, _ hosts: [String]) -> Bool {
-        let isBracketed = authority.hasPrefix("[")
-        let host =
-            isBracketed
-            ? String(authority.dropFirst().prefix { $0 != "]" }) : String(authority.prefix { $0 != ":" })
-        if host == "localhost" || hosts.contains(host) { return true }
-        return isBracketed ? host.contains(":") : !host.isEmpty && host.allSatisfy { $0 == "." || $0.isNumber }
     }
 
     // MARK: Objects
@@ -124,6 +133,16 @@ final class ConsoleAPI: Sendable {
             + "\"change\":\(JSONText.string(change.kind.name)),\"properties\":[\(properties)]}"
     }
 
+    // MARK: Audit
+
+    /// A page of administrative requests, the last first.
+    private func audit(_ question: ConsoleQuestion) throws -> String {
+        let before = try question.number("before") ?? .max
+        let entries = try store.read { try $0.auditEntries(before: before, limit: Self.pageLength) }
+        let next = entries.count == Self.pageLength ? entries.last.map { "\($0.id)" } : nil
+        return "{\"entries\":[\(entries.map(\.line).joined(separator: ","))],\"next\":\(next ?? "null")}"
+    }
+
     // MARK: Dead letters
 
     /// The groups of all dead letters, and a page of those that a condition selects.
@@ -132,7 +151,7 @@ final class ConsoleAPI: Sendable {
         selection.code = question["code"]
         selection.topic = question["topic"]
         selection.reason = question["reason"]
-        let after = Int64(question["after"] ?? "") ?? 0
+        let after = try question.number("after") ?? 0
         let (groups, letters, total) = try store.read {
             (
                 try $0.deadLetterGroups(), try $0.deadLetters(selection, after: after, limit: Self.pageLength),

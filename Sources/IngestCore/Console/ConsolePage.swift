@@ -22,6 +22,7 @@ enum ConsolePage {
         File("console.css", PackageResources.console_css), File("console.js", PackageResources.console_js),
         File("api.js", PackageResources.api_js), File("charts.js", PackageResources.charts_js),
         File("letters.js", PackageResources.letters_js), File("objects.js", PackageResources.objects_js),
+        File("administration.js", PackageResources.administration_js),
     ]
 
     /// Lets the page load its own files and ask its own worker, and nothing else.
@@ -31,10 +32,10 @@ enum ConsolePage {
 
     static let routes: [HTTPRoute] =
         [
-            HTTPRoute("/", isPublic: true) { _ in
+            HTTPRoute("/", access: .everybody) { _ in
                 var response = Response.bytes(PackageResources.index_html, type: "text/html; charset=utf-8")
                 response.headers[.contentSecurityPolicy] = policy
                 return response
             }
-        ] + files.map { file in HTTPRoute(file.path, isPublic: true) { _ in .bytes(file.bytes, type: file.type) } }
+        ] + files.map { file in HTTPRoute(file.path, access: .everybody) { _ in .bytes(file.bytes, type: file.type) } }
 }

@@ -42,6 +42,13 @@ struct ConsoleQuestion: Sendable {
         return time * 1000
     }
 
+    /// The number of a row, or nil where it is missing.
+    func number(_ name: String) throws -> Int64? {
+        guard let text = self[name] else { return nil }
+        if let number = Int64(text) { return number }
+        throw Refusal(message: "'\(name)' is no number")
+    }
+
     func entity(_ model: ObjectModel) throws -> Entity {
         let name = try text("entity")
         guard let entity = model.entity(named: name) else {

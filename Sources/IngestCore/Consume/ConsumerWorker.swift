@@ -10,7 +10,7 @@ import Synchronization
 /// Everything that touches the writer happens on the thread of ``run()``; rebalances too, for librdkafka calls back
 /// inside the poll. That is why this class may claim to be Sendable: only the members marked so are used from others.
 package final class ConsumerWorker: @unchecked Sendable {
-    let configuration: WorkerConfiguration
+    var configuration: WorkerConfiguration
     let store: Store
     let pipeline: IngestPipeline
     let metrics: WorkerMetrics
@@ -21,7 +21,7 @@ package final class ConsumerWorker: @unchecked Sendable {
     /// The outbox of dead-letter records, or nil without a dead-letter topic.
     let deadLetters: Outbox?
     private let consumerConfiguration: KafkaConfiguration
-    let decoders: [String: EventDecoder]
+    var decoders: [String: EventDecoder]
     /// The broker's topics and partition ends, as the probe saw them last.
     let directory: TopicDirectory?
     /// Which of these partitions the worker reads; nil where the group says.
@@ -30,6 +30,8 @@ package final class ConsumerWorker: @unchecked Sendable {
     let takeover: RebuildTakeover?
     /// Where requests to the store's writer wait; set before ``run()``.
     var control: ControlDesk?
+    /// A configuration that the loop is to take, for other threads.
+    let nextConfiguration = Mutex<WorkerConfiguration?>(nil)
     private let stopRequested = Atomic<Bool>(false)
     /// The consumer while ``run()`` is under way, for other threads.
     let consumerBox = Mutex<Consumer?>(nil)
@@ -85,13 +87,7 @@ package final class ConsumerWorker: @unchecked Sendable {
         schedule = WorkerSchedule(purgeEveryMinutes: configuration.history.purgeEveryMinutes)
         retryBudget = RetryBudget(limitSeconds: configuration.errors.retryTimeoutSeconds)
         pipeline = IngestPipeline(writer: writer, configuration: configuration, metrics: metrics, logger: logger)
-        let registry = SchemaRegistry(configuration)
-        var decoders: [String: EventDecoder] = [:]
-        for topic in configuration.topics {
-            decoders[topic.name] = try configuration.decoder(
-                of: topic, model: writer.store.model, registry: registry)
-        }
-        self.decoders = decoders
+        decoders = try configuration.decoders(model: writer.store.model)
     }
 
     /// Asks the loop to save what it has, to leave the group and to end. May be called from any thread.
@@ -155,7 +151,17 @@ package final class ConsumerWorker: @unchecked Sendable {
     func close() throws {
         // A store whose disk failed is verified before it is written again; its lease ends with the process.
         if store.needsVerification { return }
-        try saveCursors(pipeline.writer)
+        do {
+            try leaveStore()
+        } catch let error as StoreError where error.isRetriable {
+            // A connection that the server has ended meanwhile shows it here first.
+            try leaveStore()
+        }
+    }
+
+    private func leaveStore() throws {
+        // A worker that ends does not take the role of delivery over.
+        if deliveryRole.isHeld { try saveCursors(pipeline.writer) }
         try pipeline.writer.close()
     }
 
@@ -177,6 +183,7 @@ package final class ConsumerWorker: @unchecked Sendable {
     private func work(_ consumer: Consumer) throws {
         // Nothing else is asked of a store that undid what the pipeline still counts as saved.
         try discardIfRefused()
+        try takeConfiguration()
         try assignPartitions(consumer)
         watchTopics()
         pauseWhereOutboxesAreFull()

@@ -67,17 +67,31 @@ package enum ControlResult: Sendable, Equatable {
     case cursorRemoved(Bool)
     /// So many notes of conflicts were removed.
     case conflictsDropped(Int)
+    /// So many dead letters were given out.
+    case exported(Int)
+    /// The store was checked.
+    case verified(VerificationReport)
+    /// The store was written into a new file.
+    case backedUp(BackupSummary)
 
     var json: String {
         switch self {
         case .retried(let summary): summary.json
-        case .dropped(let count), .conflictsDropped(let count): "{\"count\":\(count)}"
+        case .dropped(let count), .conflictsDropped(let count), .exported(let count): "{\"count\":\(count)}"
+        case .verified(let report): Self.text(report.appendJSON)
+        case .backedUp(let summary): Self.text(summary.appendJSON)
         case .purged(let result):
             "{\"transactions\":\(result.transactionCount),\"changeRows\":\(result.changeRowCount),"
                 + "\"holding\":\(Self.object(result.holdingCursors)),\"passed\":\(Self.object(result.passedCursors))}"
         case .cursorPut: "{}"
         case .cursorRemoved(let isRemoved): "{\"removed\":\(isRemoved)}"
         }
+    }
+
+    private static func text(_ append: (inout String) -> Void) -> String {
+        var text = ""
+        append(&text)
+        return text
     }
 
     private static func object(_ tokens: [String: Int64]) -> String {
@@ -105,6 +119,9 @@ package enum ControlResult: Sendable, Equatable {
             self = .retried(summary)
         case .dropDeadLetters: self = .dropped(try number("count"))
         case .dropConflicts: self = .conflictsDropped(try number("count"))
+        case .exportDeadLetters: self = .exported(try number("count"))
+        case .verify: self = .verified(VerificationReport(json))
+        case .backUp: self = .backedUp(try BackupSummary(json))
         case .purgeHistory:
             self = .purged(
                 PurgeResult(
@@ -121,5 +138,42 @@ package enum ControlResult: Sendable, Equatable {
         guard let json else { return tokens }
         for (name, value) in json.members { tokens[String(decoding: name, as: UTF8.self)] = value.int64 }
         return tokens
+    }
+}
+
+extension VerificationReport {
+    /// Reads a report that another process has made.
+    fileprivate init(_ json: JSONValue) {
+        func text(_ json: JSONValue, _ name: String) -> String? { json.member(named: name)?.string }
+        func count(_ json: JSONValue, _ name: String) -> Int64 { json.member(named: name)?.int64 ?? 0 }
+        let checks = json.member("checks")?.elements.map { check in
+            let problems = check.member("problems")?.elements.map { problem in
+                Problem(
+                    entity: text(problem, "entity") ?? "", identity: text(problem, "identity"),
+                    property: text(problem, "property"), what: text(problem, "what") ?? "")
+            }
+            return Check(
+                name: text(check, "name") ?? "", checkedCount: count(check, "checkedCount"), problems: problems ?? [],
+                problemCount: Int(count(check, "problemCount")))
+        }
+        self.init(checks: checks ?? [])
+    }
+}
+
+extension BackupSummary {
+    /// Reads a summary that another process has made.
+    fileprivate init(_ json: JSONValue) throws(ControlError) {
+        guard let path = json.member("path")?.string, let bytes = json.member("bytes")?.int64,
+            let last = json.member("lastTransaction")?.int64, let isVerified = json.member("verified")?.bool
+        else { throw .malformed("the summary of the backup is not whole") }
+        let positions = json.member("positions")?.elements.compactMap { position -> SourcePosition? in
+            guard let topic = position.member("topic")?.string, let next = position.member("nextOffset")?.int64,
+                let partition = position.member("partition")?.int64.flatMap({ Int32(exactly: $0) })
+            else { return nil }
+            return SourcePosition(topic: topic, partition: partition, nextOffset: next)
+        }
+        self.init(
+            path: path, byteCount: Int(bytes), lastTransaction: last, positions: positions ?? [], isVerified: isVerified
+        )
     }
 }

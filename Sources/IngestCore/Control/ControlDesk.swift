@@ -1,3 +1,4 @@
+import Foundation
 import Logging
 import ObjectGraph
 import Synchronization
@@ -10,15 +11,22 @@ final class ControlDesk: @unchecked Sendable {
     private struct State {
         var waiting: [ControlTicket] = []
         var isClosed = false
+        /// The mark of the settings that decide how a record is decoded.
+        var mark = ""
+        /// The outcome of the request that only reads, until the writer has noted it.
+        var reading: Result<ControlResult, any Error>?
     }
 
-    private let configuration: WorkerConfiguration
+    /// Only the worker's thread uses it.
+    private var configuration: WorkerConfiguration
     private let storeIdentity: String
-    private let mark: String
     private let logger: Logger
     private let state = Mutex(State())
     /// The work of the first ticket; only the worker's thread uses it.
     private var work: ControlWork?
+    /// The request that reads the store on a thread of its own; only the worker's thread uses it.
+    private var reader: (ticket: ControlTicket, work: ControlWork)?
+    private let model: ObjectModel
 
     /// Makes a desk for the writer of a store.
     ///
@@ -26,8 +34,17 @@ final class ControlDesk: @unchecked Sendable {
     init(configuration: WorkerConfiguration, store: Store, logger: Logger) throws {
         self.configuration = configuration
         self.logger = logger
+        model = store.model
         storeIdentity = try store.identity()
-        mark = configuration.decodingMark(store.model)
+        let mark = configuration.decodingMark(store.model)
+        state.withLock { $0.mark = mark }
+    }
+
+    /// Takes the configuration that the worker has from now on. Called on its thread.
+    func take(_ configuration: WorkerConfiguration) {
+        self.configuration = configuration
+        let mark = configuration.decodingMark(model)
+        state.withLock { $0.mark = mark }
     }
 
     /// Takes a request; after the end of the worker's loop it is answered at once.
@@ -39,9 +56,17 @@ final class ControlDesk: @unchecked Sendable {
         ticket.tell(isTaken ? .waiting : .failure(.ending))
     }
 
+    /// Returns a request to this worker, of a client that cannot mean another one.
+    func envelope(_ request: ControlRequest, key: String?) -> ControlEnvelope {
+        ControlEnvelope(
+            store: storeIdentity, configuration: state.withLock { $0.mark }, request: request, key: key)
+    }
+
     /// Whether a step can be done now.
     var hasWork: Bool {
-        state.withLock { state in state.waiting.first.map { $0.isAbandoned || $0.hasRoom } ?? false }
+        state.withLock { state in
+            state.reading != nil || state.waiting.first.map { $0.isAbandoned || $0.hasRoom } ?? false
+        }
     }
 
     /// Does a step of the oldest request, with what is open saved before. Called between the worker's own chunks.
@@ -52,19 +77,67 @@ final class ControlDesk: @unchecked Sendable {
     /// - Throws: the error of `prepare`, and `StoreError` where the store itself failed. The desk only answers a fault
     ///   of the request.
     func serve(_ writer: WriterContext, prepare: () throws -> Void) throws {
+        if let outcome = state.withLock({ $0.reading.take() }) { try finishReading(outcome, prepare) }
         guard hasWork, let ticket = state.withLock({ $0.waiting.first }) else { return }
-        if ticket.isAbandoned { return leave(ticket, outcome: "its client went away") }
+        if ticket.isAbandoned {
+            work?.fail(.abandoned)
+            return leave(ticket, outcome: "its client went away")
+        }
+        try answering(ticket, prepare) {
+            let work = try work ?? begin(ticket, writer)
+            self.work = work
+            if ticket.envelope.request.onlyReads, work.earlier == nil { return try read(ticket, work) }
+            if let result = try work.step() { finish(ticket, .result(result)) }
+        }
+    }
+
+    /// Saves what is open, then calls `body`. A fault of the request is its answer, one of the store is thrown too.
+    private func answering(_ ticket: ControlTicket, _ prepare: () throws -> Void, _ body: () throws -> Void) throws {
         do { try prepare() } catch {
             finish(ticket, .failure(ControlError(error)))
             throw error
         }
-        do {
-            let work = try work ?? begin(ticket, writer)
-            self.work = work
-            if let result = try work.step() { finish(ticket, .result(result)) }
-        } catch {
+        do { try body() } catch {
             finish(ticket, .failure(ControlError(error)))
             if let error = error as? StoreError, Self.endsWorker(error) { throw error }
+        }
+    }
+
+    // MARK: Requests that only read
+
+    /// Begins a request that only reads the store, on a thread of its own.
+    private func read(_ ticket: ControlTicket, _ work: ControlWork) throws {
+        if reader != nil {
+            throw ControlError(
+                .busy, "Another verification, backup or export is under way", remedy: "Try again when it has ended")
+        }
+        try work.begin()
+        reader = (ticket, work)
+        self.work = nil
+        state.withLock { $0.waiting.removeAll { $0 === ticket } }
+        let reading = ReadingWork(
+            request: ticket.envelope.request, configuration: configuration, model: model, time: work.time)
+        let thread = Thread { [self] in
+            let outcome = Result { try reading.run(give: ticket.give) }
+            state.withLock { $0.reading = outcome }
+        }
+        thread.name = "request"
+        thread.stackSize = 4 << 20
+        thread.start()
+    }
+
+    private func finishReading(_ outcome: Result<ControlResult, any Error>, _ prepare: () throws -> Void) throws {
+        guard let (ticket, work) = reader else { return }
+        reader = nil
+        try answering(ticket, prepare) {
+            do {
+                let result = try outcome.get()
+                try work.finish(result)
+                finish(ticket, .result(result))
+            } catch {
+                work.fail(ControlError(error))
+                throw error
+            }
         }
     }
 
@@ -72,6 +145,7 @@ final class ControlDesk: @unchecked Sendable {
     /// its loop.
     func close() {
         if work != nil, let ticket = state.withLock({ $0.waiting.first }) { finish(ticket, .failure(.interrupted)) }
+        if let (ticket, _) = reader { finish(ticket, .failure(.interrupted)) }
         let waiting = state.withLock { state in
             state.isClosed = true
             return state.waiting
@@ -81,9 +155,14 @@ final class ControlDesk: @unchecked Sendable {
 
     private func begin(_ ticket: ControlTicket, _ writer: WriterContext) throws -> ControlWork {
         logger.info("a request", metadata: metadata(ticket))
-        try check(ticket.envelope, writer.store)
-        let work = ControlWork(ticket.envelope.request, writer: writer, configuration: configuration)
+        let envelope = ticket.envelope
+        let work = try ControlWork(
+            envelope.request, actor: ticket.actor, key: envelope.key, writer: writer, configuration: configuration)
         work.onNote = { ticket.tell(.note($0)) }
+        do { try check(envelope, writer.store) } catch {
+            work.fail(error)
+            throw error
+        }
         return work
     }
 
@@ -98,12 +177,12 @@ final class ControlDesk: @unchecked Sendable {
                 .suspect, "The disk failed under the store: nothing is written before it is verified",
                 remedy: "Check the disk, and start the worker again")
         }
-        if envelope.request.needsConfiguration, envelope.configuration != mark {
+        if envelope.request.needsConfiguration, envelope.configuration != state.withLock({ $0.mark }) {
             throw ControlError(
                 .configuration,
                 "The worker runs with other topics, routes, files, limits or another model than this "
                     + "command was given",
-                remedy: "Restart the worker so that it takes them, or give the command those of the worker")
+                remedy: "Let the worker take them by SIGHUP or a restart, or give the command those of the worker")
         }
         try checkCursor(envelope.request)
     }
@@ -136,15 +215,15 @@ final class ControlDesk: @unchecked Sendable {
     }
 
     private func leave(_ ticket: ControlTicket, outcome: String) {
-        work = nil
-        state.withLock { $0.waiting.removeAll { $0 === ticket } }
+        let isFirst = state.withLock { state in
+            defer { state.waiting.removeAll { $0 === ticket } }
+            return state.waiting.first === ticket
+        }
+        if isFirst { work = nil }
         logger.info("a request has ended", metadata: metadata(ticket).merging(["outcome": "\(outcome)"]) { $1 })
     }
 
     private func metadata(_ ticket: ControlTicket) -> Logger.Metadata {
-        [
-            "request": "\(ticket.envelope.request.name)", "user": "\(ticket.peer.user)",
-            "process": "\(ticket.peer.process)",
-        ]
+        ["request": "\(ticket.envelope.request.name)", "actor": "\(ticket.actor)"]
     }
 }

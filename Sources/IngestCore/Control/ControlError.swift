@@ -34,6 +34,12 @@ package struct ControlError: CodedError, Equatable {
         case late = "control.late"
         /// The worker does not answer.
         case silent = "control.silent"
+        /// The idempotency key stands for another request.
+        case keyReused = "control.key_reused"
+        /// The client went away, and the request ended after its step.
+        case abandoned = "control.abandoned"
+        /// There is no folder for backups.
+        case noBackupFolder = "control.no_backup_folder"
         /// The socket cannot be made or used.
         case unavailable = "control.unavailable"
     }
@@ -84,6 +90,14 @@ package struct ControlError: CodedError, Equatable {
     static let tooLong = ControlError(
         .tooLong, "The request has more than \(ControlLine.maximumBytes) bytes",
         remedy: "Name fewer numbers at a time, or use conditions such as --topic and --code")
+    static let keyReused = ControlError(
+        .keyReused, "The idempotency key stands for another request already",
+        remedy: "Take a new key for each request, and repeat a request with its own")
+    static let abandoned = ControlError(
+        .abandoned, "The client went away before the end", remedy: "Run the command again; what was committed stays")
+    static let noBackupFolder = ControlError(
+        .noBackupFolder, "There is no folder for backups",
+        remedy: "Set backup.folder, or name a file: ingest-worker backup FILE")
     static let ending = ControlError(
         .ending, "The worker ends, and has not begun with the request", remedy: "Run the command again")
     static let interrupted = ControlError(

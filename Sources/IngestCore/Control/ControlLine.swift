@@ -11,16 +11,25 @@ enum ControlLine {
     ///
     /// - Throws: ``ControlError``, and what `body` throws.
     static func read<Result>(_ line: [UInt8], _ body: (JSONValue) throws -> Result) throws -> Result {
+        try withObject(line) { root in
+            guard root.member("version")?.int64 == version else {
+                throw ControlError(
+                    .version, "The other end of the control channel speaks another version than \(version)",
+                    remedy: "Use the program that the worker runs")
+            }
+            return try body(root)
+        }
+    }
+
+    /// Calls `body` with the object of a text, which is valid until it returns.
+    ///
+    /// - Throws: ``ControlError``, and what `body` throws.
+    static func withObject<Result>(_ text: [UInt8], _ body: (JSONValue) throws -> Result) throws -> Result {
         do {
             let parser = try JSONParser(depthLimit: maximumDepth, maximumBytes: maximumBytes)
-            return try line.withUnsafeBytes { bytes in
+            return try text.withUnsafeBytes { bytes in
                 try parser.withValue(of: bytes) { root in
                     guard root.kind == .object else { throw ControlError.malformed("it is no JSON object") }
-                    guard root.member("version")?.int64 == version else {
-                        throw ControlError(
-                            .version, "The other end of the control channel speaks another version than \(version)",
-                            remedy: "Use the program that the worker runs")
-                    }
                     return try body(root)
                 }
             }

@@ -14,6 +14,12 @@ package enum ControlRequest: Sendable {
     case removeCursor(String)
     /// Removes notes of resolved conflicts up to a number.
     case dropConflicts(through: Int64)
+    /// Gives dead letters out as JSON lines; they stay.
+    case exportDeadLetters(DeadLetterSelection)
+    /// Checks the store.
+    case verify
+    /// Writes the store into a new file of the configured folder.
+    case backUp(verifies: Bool)
 
     /// The request's name on the channel and in the log.
     package var name: String {
@@ -24,18 +30,38 @@ package enum ControlRequest: Sendable {
         case .putCursor: "cursors.put"
         case .removeCursor: "cursors.remove"
         case .dropConflicts: "conflicts.drop"
+        case .exportDeadLetters: "dead-letters.export"
+        case .verify: "verify"
+        case .backUp: "backup"
         }
     }
+
+    /// The names of all requests.
+    package static let names = [
+        "dead-letters.retry", "dead-letters.drop", "dead-letters.export", "history.purge", "cursors.put",
+        "cursors.remove", "conflicts.drop", "verify", "backup",
+    ]
 
     /// Whether the outcome depends on topics, routes, limits and model.
     var needsConfiguration: Bool {
         if case .retryDeadLetters = self { true } else { false }
     }
 
+    /// Whether the request only reads the store: then it has a thread of its own, beside the writer's.
+    var onlyReads: Bool {
+        switch self {
+        case .exportDeadLetters, .verify, .backUp: true
+        default: false
+        }
+    }
+
     /// The arguments as a JSON object.
     var arguments: String {
         switch self {
-        case .retryDeadLetters(let selection), .dropDeadLetters(let selection): selection.json
+        case .retryDeadLetters(let selection), .dropDeadLetters(let selection), .exportDeadLetters(let selection):
+            selection.json
+        case .verify: "{}"
+        case .backUp(let verifies): "{\"verify\":\(verifies)}"
         case .purgeHistory(let purge): purge.json
         case .putCursor(let name, let token): "{\"name\":\(JSONText.string(name)),\"token\":\(token)}"
         case .removeCursor(let name): "{\"name\":\(JSONText.string(name))}"
@@ -56,6 +82,9 @@ package enum ControlRequest: Sendable {
             let name = try arguments.need("name") { $0.string }
             self = .putCursor(name, token: try arguments.need("token") { $0.int64 })
         case "cursors.remove": self = .removeCursor(try arguments.need("name") { $0.string })
+        case "dead-letters.export": self = .exportDeadLetters(try DeadLetterSelection(&arguments))
+        case "verify": self = .verify
+        case "backup": self = .backUp(verifies: try arguments.take("verify") { $0.bool } ?? true)
         case "conflicts.drop": self = .dropConflicts(through: try arguments.need("through") { $0.int64 })
         default:
             throw ControlError(
@@ -125,11 +154,14 @@ struct ControlEnvelope: Sendable {
     /// The mark of the asking process's settings and model.
     let configuration: String
     let request: ControlRequest
+    /// The key by which a repeated request is recognised, or nil.
+    let key: String?
 
-    init(store: String, configuration: String, request: ControlRequest) {
+    init(store: String, configuration: String, request: ControlRequest, key: String? = nil) {
         self.store = store
         self.configuration = configuration
         self.request = request
+        self.key = key
     }
 
     /// Reads a line.

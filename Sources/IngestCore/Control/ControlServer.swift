@@ -152,8 +152,8 @@ final class ControlServer: @unchecked Sendable {
         if client.isClosed { return }
         // Output that the client has not taken keeps the ticket's next output back.
         if client.exchange.output.isEmpty, let ticket = client.ticket {
-            let (bytes, isLast) = ticket.takeOutput()
-            if !bytes.isEmpty { client.exchange.answer(bytes, isLast: isLast, at: now()) }
+            let (answers, isLast) = ticket.takeAnswers()
+            if !answers.isEmpty { client.exchange.answer(answers.flatMap(\.line), isLast: isLast, at: now()) }
         }
         if client.exchange.output.isEmpty { return }
         act(client.exchange.wrote(client.socket.write(client.exchange.output), at: now()), &client)
@@ -183,7 +183,9 @@ final class ControlServer: @unchecked Sendable {
     private func submit(_ line: [UInt8], _ client: inout Client) {
         do {
             guard let peer = client.socket.peer else { return drop(&client) }
-            let ticket = ControlTicket(try ControlEnvelope(line: line), from: peer) { [weak self] in self?.wake() }
+            let ticket = ControlTicket(try ControlEnvelope(line: line), from: peer.actor) { [weak self] in
+                self?.wake()
+            }
             client.ticket = ticket
             desk.submit(ticket)
         } catch {

@@ -6,6 +6,9 @@ struct ControlPeer: Sendable, Equatable {
     let process: Int32
     let user: UInt32
 
+    /// The client's numbers, for the log and the audit.
+    var actor: String { "user \(user), process \(process)" }
+
     /// Whether it may ask a worker of this user: root and the same user may, who could write the store's file anyway.
     func mayAsk(workerOf user: UInt32) -> Bool { self.user == 0 || self.user == user }
 }

@@ -1,52 +1,68 @@
+import Foundation
 import Synchronization
 
-/// A request that waits for the worker or that the worker carries out, with the output for its client.
+/// A request that waits for the worker or that the worker carries out, with the answers for its client.
 ///
-/// The worker's thread adds output; the socket's thread takes it.
+/// The worker's threads add answers; the thread of the client takes them.
 final class ControlTicket: Sendable {
     private struct State {
-        var output: [UInt8] = []
+        var answers: [ControlAnswer] = []
+        var waitingBytes = 0
         var isFinished = false
         var isAbandoned = false
     }
 
     let envelope: ControlEnvelope
-    let peer: ControlPeer
+    /// Who asks, for the log and the audit.
+    let actor: String
     private let state = Mutex(State())
-    private let onOutput: @Sendable () -> Void
+    private let onAnswer: @Sendable () -> Void
 
     /// The bytes that may wait for the client before the worker goes on with something else.
     static let maximumWaitingBytes = 256 << 10
 
-    init(_ envelope: ControlEnvelope, from peer: ControlPeer, onOutput: @escaping @Sendable () -> Void) {
+    init(_ envelope: ControlEnvelope, from actor: String, onAnswer: @escaping @Sendable () -> Void) {
         self.envelope = envelope
-        self.peer = peer
-        self.onOutput = onOutput
+        self.actor = actor
+        self.onAnswer = onAnswer
     }
 
     /// Tells the client something; after the last answer nothing more.
     func tell(_ answer: ControlAnswer) {
         state.withLock { state in
             if state.isFinished || state.isAbandoned { return }
-            state.output += answer.line
+            state.answers.append(answer)
+            if case .note(let text) = answer { state.waitingBytes += text.utf8.count }
             state.isFinished = answer.isLast
         }
-        onOutput()
+        onAnswer()
     }
 
-    /// Takes what is to be sent, and whether nothing follows.
-    func takeOutput() -> (bytes: [UInt8], isLast: Bool) {
+    /// Tells the client a line as soon as it takes its answers. Blocks its thread.
+    ///
+    /// - Throws: ``ControlError/abandoned``.
+    func give(_ line: String) throws(ControlError) {
+        while !hasRoom {
+            if isAbandoned { throw .abandoned }
+            Thread.sleep(forTimeInterval: 0.01)
+        }
+        if isAbandoned { throw .abandoned }
+        tell(.note(line))
+    }
+
+    /// Takes the answers since the last call, and whether nothing follows.
+    func takeAnswers() -> (answers: [ControlAnswer], isLast: Bool) {
         state.withLock { state in
-            defer { state.output = [] }
-            return (state.output, state.isFinished)
+            defer { (state.answers, state.waitingBytes) = ([], 0) }
+            return (state.answers, state.isFinished)
         }
     }
 
     /// Takes that the client is gone.
-    func abandon() { state.withLock { ($0.isAbandoned, $0.output) = (true, []) } }
+    func abandon() { state.withLock { ($0.isAbandoned, $0.answers, $0.waitingBytes) = (true, [], 0) } }
 
     /// Whether nobody listens any more.
     var isAbandoned: Bool { state.withLock { $0.isAbandoned } }
     /// Whether the client takes its answers as fast as they come.
-    var hasRoom: Bool { state.withLock { $0.output.count < Self.maximumWaitingBytes } }
+    var hasRoom: Bool { state.withLock { $0.waitingBytes < Self.maximumWaitingBytes } }
 }

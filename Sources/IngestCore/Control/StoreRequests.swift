@@ -8,8 +8,26 @@ package struct StoreRequests {
     private let model: ObjectModel
     /// Called with each line for the person who asks.
     package var onNote: (String) -> Void = { _ in }
+    /// Called with the way that the request goes: to the worker that runs, or to this process.
+    package var onWay: (Way) -> Void = { _ in }
     /// Called once where the store's writer comes or goes, and is waited for.
     package var onWait: () -> Void = {}
+
+    /// Who carries a request out.
+    package enum Way: Sendable {
+        /// The worker that runs, which listens at this socket.
+        case worker(socket: String)
+        /// This process, which opened the store at this place.
+        case thisProcess(store: String)
+
+        /// One line for the person who asks.
+        package var text: String {
+            switch self {
+            case .worker(let socket): "asked the worker at \(socket)"
+            case .thisProcess(let store): "opened the store \(store)"
+            }
+        }
+    }
 
     /// Makes requests to the writer of the configured store.
     package init(configuration: WorkerConfiguration, model: ObjectModel) {
@@ -29,7 +47,14 @@ package struct StoreRequests {
         var hasWaited = false
         while true {
             do {
-                return try ask(request) ?? carryOutHere(request)
+                let (result, way) =
+                    if let result = try ask(request) {
+                        (result, Way.worker(socket: configuration.controlPath))
+                    } else {
+                        (try carryOutHere(request), Way.thisProcess(store: configuration.storePlace))
+                    }
+                onWay(way)
+                return result
             } catch  where Self.isPassing(error) {
                 if HealthMonitor.monotonicSeconds() > end { throw explained(error) }
                 if !hasWaited { onWait() }
@@ -58,7 +83,7 @@ package struct StoreRequests {
             remedy: "Wait until it has ended, or stop it", isRetriable: true)
     }
 
-    /// Asks the worker that runs; nil where none listens.
+    /// Asks the worker that runs; nil where this process has to do it.
     private func ask(_ request: ControlRequest) throws -> ControlResult? {
         let path = configuration.controlPath
         guard let probe = try ControlClient(path: path) else { return nil }
@@ -70,16 +95,34 @@ package struct StoreRequests {
         try store.close()
         guard var client = try ControlClient(path: path) else { throw ControlError.ending }
         defer { client.close() }
-        return try client.ask(envelope, onNote: onNote)
+        do { return try client.ask(envelope, onNote: onNote) } catch let error as ControlError
+            where request.onlyReads && Self.leavesReading(error)
+        {
+            return nil
+        }
+    }
+
+    /// Whether this process may read the store where the worker does not: the worker is an older one, or its disk failed.
+    private static func leavesReading(_ error: ControlError) -> Bool {
+        [ControlError.Kind.unknown.rawValue, ControlError.Kind.suspect.rawValue].contains(error.code)
     }
 
     private func carryOutHere(_ request: ControlRequest) throws -> ControlResult {
+        if request.onlyReads {
+            let reading = ReadingWork(
+                request: request, configuration: configuration, model: model, time: WriterContext.systemTime())
+            return try reading.run(give: onNote)
+        }
         let store = try configuration.openStore(model: model)
         let writer = try WriterContext(store: store, options: configuration.writerOptions)
-        let work = ControlWork(request, writer: writer, configuration: configuration)
-        work.onNote = onNote
         let result: ControlResult
-        do { result = try work.finish() } catch {
+        do {
+            let work = try ControlWork(
+                request, actor: ControlPeer(process: getpid(), user: geteuid()).actor, writer: writer,
+                configuration: configuration)
+            work.onNote = onNote
+            result = try work.finish()
+        } catch {
             try? writer.close()
             throw error
         }

@@ -32,13 +32,16 @@ package final class DeadLetterRetry {
     private let decoders: RecordDecoders
     private let limits: ChunkConfiguration
     /// The counts of the letters tried so far.
-    package private(set) var summary = Summary()
+    package private(set) var summary: Summary
     /// Called for each letter that stays, with its new reason.
     package var onFailure: (DeadLetter) -> Void = { _ in }
 
     /// Makes a retry through a context that holds the store's lease.
-    package init(writer: WriterContext, configuration: WorkerConfiguration) {
+    ///
+    /// - Parameter summary: the counts of an earlier part of the same retry.
+    package init(writer: WriterContext, configuration: WorkerConfiguration, summary: Summary = Summary()) {
         self.writer = writer
+        self.summary = summary
         limits = configuration.chunk
         decoders = RecordDecoders(configuration: configuration, model: writer.store.model)
     }

@@ -11,26 +11,36 @@ package struct HTTPRoute: Sendable {
     /// Answers a request; what it throws becomes a 500 without details.
     package typealias Handler = @Sendable (Request) async throws -> Response
 
+    /// Who may ask for a path.
+    package enum Access: Sendable {
+        /// Everybody, as for probes and the console's own files.
+        case everybody
+        /// Holders of the reader's token, where there is one, and of the operator's.
+        case reader
+        /// Holders of the operator's token only.
+        case `operator`
+    }
+
     /// The path, without a slash at the end.
     package let path: String
     /// The method; a route for GET answers HEAD too.
     package let method: HTTPRequest.Method
     /// Whether answers may take long, as a stream does: their number is bounded, so that probes find a free connection.
     package let isLongLived: Bool
-    /// Whether it is answered without the token that others ask for, as probes and the console are.
-    package let isPublic: Bool
+    /// Who may ask.
+    package let access: Access
     /// Answers the request.
     package let handler: Handler
 
     /// Creates a route.
     package init(
-        _ path: String, method: HTTPRequest.Method = .get, isLongLived: Bool = false, isPublic: Bool = false,
+        _ path: String, method: HTTPRequest.Method = .get, isLongLived: Bool = false, access: Access = .reader,
         handler: @escaping Handler
     ) {
         self.path = path
         self.method = method
         self.isLongLived = isLongLived
-        self.isPublic = isPublic
+        self.access = access
         self.handler = handler
     }
 }
@@ -52,8 +62,8 @@ extension HTTPRoute {
         }
         let live = report("livez", monitor.liveness)
         let ready = report("readyz", monitor.readiness)
-        return ["/livez", "/ping"].map { HTTPRoute($0, isPublic: true, handler: live) }
-            + ["/readyz", "/ready", "/health"].map { HTTPRoute($0, isPublic: true, handler: ready) }
+        return ["/livez", "/ping"].map { HTTPRoute($0, access: .everybody, handler: live) }
+            + ["/readyz", "/ready", "/health"].map { HTTPRoute($0, access: .everybody, handler: ready) }
     }
 
     /// Answers `/metrics` with Prometheus text.

@@ -15,12 +15,20 @@ struct HTTPConnectionContext: InitializableFromSource, Sendable {
 struct HTTPRouting: HTTPResponder {
     private let routes: [String: [HTTPRoute]]
     private let token: BearerToken?
+    private let operatorToken: BearerToken?
     private let connections: HTTPConnections
     private let logger: Logger
 
-    init(routes: [HTTPRoute], token: BearerToken?, connections: HTTPConnections, logger: Logger) {
+    /// The address of the client whose request is answered.
+    @TaskLocal static var clientAddress: String?
+
+    init(
+        routes: [HTTPRoute], token: BearerToken?, operatorToken: BearerToken?, connections: HTTPConnections,
+        logger: Logger
+    ) {
         self.routes = Dictionary(grouping: routes) { Self.normalized($0.path) }
         self.token = token
+        self.operatorToken = operatorToken
         self.connections = connections
         self.logger = logger
     }
@@ -32,8 +40,7 @@ struct HTTPRouting: HTTPResponder {
 
     private func answer(to request: Request, on channel: any Channel) async -> Response {
         let candidates = routes[Self.normalized(request.uri.path)]
-        let isPublic = candidates?.allSatisfy(\.isPublic) ?? false
-        if !isPublic, let token, !token.admits(request) { return BearerToken.refusal }
+        guard admits(request, candidates?.first?.access ?? .reader) else { return BearerToken.refusal }
         guard let candidates else {
             return .problem(.notFound, detail: "There is nothing at this path.", paths: routes.keys.sorted())
         }
@@ -49,12 +56,24 @@ struct HTTPRouting: HTTPResponder {
             return response
         }
         do {
-            return try await route.handler(request)
+            return try await Self.$clientAddress.withValue(channel.remoteAddress?.ipAddress) {
+                try await route.handler(request)
+            }
         } catch let error as HTTPError {
             return .problem(error.status, detail: error.body ?? error.status.reasonPhrase)
         } catch {
             logger.warning("a request failed", metadata: ["path": "\(route.path)", "error": "\(error)"])
             return .problem(.internalServerError, detail: "The answer could not be made; the log says why.")
+        }
+    }
+
+    /// Whether a request carries the token that the path asks for. All routes of a path have the same access.
+    private func admits(_ request: Request, _ access: HTTPRoute.Access) -> Bool {
+        let isOperator = operatorToken?.admits(request) ?? false
+        return switch access {
+        case .everybody: true
+        case .reader: token?.admits(request) ?? true || isOperator
+        case .operator: isOperator
         }
     }
 

@@ -27,6 +27,8 @@ package struct HTTPServerConfiguration: Sendable, Equatable {
 
     /// The token that all paths but the probes ask for, or nil where none is asked for.
     package var bearerToken: String?
+    /// The token that administrative requests ask for, or nil where there are none.
+    package var operatorToken: String?
 
     /// Creates the bounds for an address; loopback by default.
     package init(host: String = "127.0.0.1", port: Int = 8080) {
@@ -40,6 +42,7 @@ package struct HTTPServerConfiguration: Sendable, Equatable {
         maximumConnections = http.maxConnections
         maximumLongLivedAnswers = http.maxFeedReaders
         bearerToken = http.bearerToken
+        operatorToken = http.operatorToken
     }
 }
 
@@ -101,7 +104,8 @@ package struct HTTPServer: Service {
         let onBound = onBound
         return Application(
             responder: HTTPRouting(
-                routes: routes, token: configuration.bearerToken.map { BearerToken($0) }, connections: connections,
+                routes: routes, token: configuration.bearerToken.map { BearerToken($0) },
+                operatorToken: configuration.operatorToken.map { BearerToken($0) }, connections: connections,
                 logger: logger),
             server: .http1(configuration: channelConfiguration(connections)),
             configuration: ApplicationConfiguration(

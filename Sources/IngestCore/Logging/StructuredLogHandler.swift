@@ -1,4 +1,5 @@
 import Logging
+import Synchronization
 
 /// Writes log messages as lines of text or JSON.
 ///
@@ -13,22 +14,28 @@ package struct StructuredLogHandler: LogHandler {
     package var metadata: Logger.Metadata = [:]
     /// Gives metadata from the task's context.
     package var metadataProvider: Logger.MetadataProvider?
-    /// The lowest level that is written.
-    package var logLevel: Logger.Level
+    /// The lowest level that is written: the logger's own, or that of the process.
+    package var logLevel: Logger.Level {
+        get { ownLevel ?? Self.processLevel.withLock { $0 } }
+        set { ownLevel = newValue }
+    }
+    private var ownLevel: Logger.Level?
+    /// The level of all loggers of ``factory(_:secretValues:setsProcessLevel:)`` that have none of their own.
+    package static let processLevel = Mutex(Logger.Level.info)
 
     /// Creates a handler.
     ///
     /// - Parameters:
     ///   - sink: Where lines go.
     ///   - format: The form of a line.
-    ///   - level: The lowest level that is written.
+    ///   - level: The lowest level that is written; nil for that of the process.
     ///   - now: The clock.
     package init(
-        sink: LogSink, format: LogFormat, level: Logger.Level, now: @escaping @Sendable () -> LogTime = LogTime.current
+        sink: LogSink, format: LogFormat, level: Logger.Level?, now: @escaping @Sendable () -> LogTime = LogTime.current
     ) {
         self.sink = sink
         self.format = format
-        self.logLevel = level
+        ownLevel = level
         self.now = now
     }
 
@@ -37,11 +44,15 @@ package struct StructuredLogHandler: LogHandler {
     /// - Parameters:
     ///   - configuration: The level and the form.
     ///   - secretValues: Texts that no line may hold, such as ``KafkaProperties/secretValues``.
+    ///   - setsProcessLevel: Whether the loggers follow ``processLevel``, which gets the level of the configuration.
     package static func factory(
-        _ configuration: LogConfiguration, secretValues: [String]
+        _ configuration: LogConfiguration, secretValues: [String], setsProcessLevel: Bool = false
     ) -> @Sendable (String) -> any LogHandler {
-        let sink = LogSink.standardError(secretValues: secretValues)
-        return { _ in StructuredLogHandler(sink: sink, format: configuration.format, level: configuration.level) }
+        if setsProcessLevel { processLevel.withLock { $0 = configuration.level } }
+        let (sink, level) = (LogSink.standardError(secretValues: secretValues), configuration.level)
+        return { _ in
+            StructuredLogHandler(sink: sink, format: configuration.format, level: setsProcessLevel ? nil : level)
+        }
     }
 
     /// Reads or sets one metadata value.

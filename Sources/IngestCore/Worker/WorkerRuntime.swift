@@ -21,6 +21,9 @@ package final class WorkerRuntime: Sendable {
         /// Called after each step of putting a rebuilt store in its place, with the step's name.
         package var onRebuildStep: @Sendable (String) -> Void = { _ in }
 
+        /// Reads the configuration again at SIGHUP; nil leaves the signal to the process.
+        package var readConfiguration: (@Sendable () throws -> WorkerConfiguration)?
+
         /// Makes hooks that do nothing.
         package init() {}
     }
@@ -42,6 +45,8 @@ package final class WorkerRuntime: Sendable {
     private let deadLetters: Outbox?
     private let probe: BrokerProbe
     private let feed: ChangeFeed
+    /// Where requests to the writer wait; a store that is not in its place takes none.
+    private let desk: ControlDesk?
     private let sampler: ConsoleSampler
     private let takeover: RebuildTakeover?
     /// A report reads the store, and waits for one of its connections where others read: one does at a time.
@@ -105,6 +110,8 @@ package final class WorkerRuntime: Sendable {
             logger: logger, notifications: notifications, deadLetters: deadLetters, directory: directory,
             takeover: takeover)
         worker.pipeline.onDeadLetter = hooks.onDeadLetter
+        desk = takeover == nil ? try ControlDesk(configuration: configuration, store: store, logger: logger) : nil
+        worker.control = desk
     }
 
     /// Runs until the process is asked to stop or something fails permanently, then drains and closes.
@@ -143,6 +150,7 @@ package final class WorkerRuntime: Sendable {
         var services: [any Service] = []
         if configuration.http.enabled { services += [httpServer(), sampler] }
         if let notifier { services.append(notifier) }
+        if let reloader { services.append(reloader) }
         if let control {
             services.append(BlockingService(name: "control", body: control.run, stop: control.requestStop))
         }
@@ -163,6 +171,15 @@ package final class WorkerRuntime: Sendable {
         return ServiceGroup(configuration: group)
     }
 
+    /// Reads the configuration again at SIGHUP, where the program can.
+    private var reloader: ConfigurationReloader? {
+        hooks.readConfiguration.map { read in
+            ConfigurationReloader(
+                running: configuration, model: store.model, logger: logger, isRebuilding: takeover != nil, read: read,
+                take: { [worker] in worker.take($0) })
+        }
+    }
+
     /// Tells the service manager how the worker is, or nil where none asks.
     private var notifier: ServiceNotifier? {
         ServiceNotifier(environment: ProcessInfo.processInfo.environment) { [health] in
@@ -173,18 +190,15 @@ package final class WorkerRuntime: Sendable {
         }
     }
 
-    /// Listens beside the store for requests to its writer. A store that is not in its place gets no requests. Without
-    /// the socket the worker works as usual.
+    /// Listens beside the store for requests to its writer. Without the socket the worker works as usual.
     private func openControl() -> ControlServer? {
-        if takeover != nil { return nil }
+        guard let desk else { return nil }
         do {
-            let desk = try ControlDesk(configuration: configuration, store: store, logger: logger)
             let path = configuration.controlPath
             // A store in PostgreSQL has made no folder.
             let folder = URL(fileURLWithPath: path).deletingLastPathComponent()
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
             let server = try ControlServer(path: path, desk: desk, logger: logger)
-            worker.control = desk
             logger.info("the worker takes requests", metadata: ["socket": "\(path)"])
             return server
         } catch {
@@ -198,7 +212,16 @@ package final class WorkerRuntime: Sendable {
     /// A foreign page has no token. Without one the API recognises such a page by the host that it names.
     private var consoleAPI: ConsoleAPI {
         let http = configuration.http
-        return ConsoleAPI(store: store, sampler: sampler, hosts: http.bearerToken == nil ? [http.host] : nil)
+        return ConsoleAPI(
+            store: store, sampler: sampler, hosts: http.bearerToken == nil ? HTTPHosts(http) : nil,
+            administration: ConsoleAPI.Administration(
+                isOn: desk != nil && http.operatorToken != nil, hasBackups: configuration.backup.folder != nil))
+    }
+
+    /// The paths of administrative requests, where there is a token for them.
+    private var administration: [HTTPRoute] {
+        guard let desk, configuration.http.operatorToken != nil else { return [] }
+        return AdministrationAPI(desk: desk, hosts: HTTPHosts(configuration.http)).routes
     }
 
     private func httpServer() -> HTTPServer {
@@ -206,6 +229,7 @@ package final class WorkerRuntime: Sendable {
             HTTPRoute.health(health, bearerToken: configuration.http.bearerToken)
             + [.metrics(metrics.registry), .status { [self] in try await statusQueue.run { try self.statusReport() } }]
             + (configuration.http.console ? ConsolePage.routes + consoleAPI.routes : [])
+            + administration
             // A store that is not in its place has no feed.
             + (takeover == nil ? [feed.route] : [])
         let host = configuration.http.host

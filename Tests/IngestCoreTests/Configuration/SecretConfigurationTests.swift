@@ -115,10 +115,37 @@ struct SecretConfigurationTests {
     }
 
     @Test
+    func `the operator's token is a secret, and another one than the reader's`() throws {
+        let loaded = try load("", [], ["INGEST_HTTP_OPERATOR_TOKEN": Self.token])
+        #expect(loaded.configuration.http.operatorToken == Self.token)
+        #expect(loaded.configuration.secretValues == [Self.token])
+        #expect(loaded.describe().contains("http.operatorToken = [redacted]"))
+        #expect(!"\(loaded.configuration)".contains(Self.token))
+        let error = #expect(throws: ConfigurationError.self) {
+            _ = try load("http: { bearerToken: \(Self.token), operatorToken: \(Self.token) }")
+        }
+        #expect(error?.problems.first?.code == .conflict && error?.description.contains(Self.token) == false)
+        // Whoever lets readers in without a token does not let them administer.
+        let open = try load("http: { host: 0.0.0.0, allowUnauthenticated: true }")
+        #expect(open.configuration.http.operatorToken == nil)
+    }
+
+    @Test
     func `readers of the feed leave connections to the probes`() throws {
         #expect(throws: ConfigurationError.self) { _ = try load("http: { maxConnections: 20 }") }
         let loaded = try load("http: { maxConnections: 20, maxFeedReaders: 10 }")
         let server = HTTPServerConfiguration(loaded.configuration.http)
         #expect(server.maximumConnections == 20 && server.maximumLongLivedAnswers == 10)
+    }
+
+    @Test(arguments: [
+        ("postgres://u@h1:1,h2:2/d?sslmode=verify-full", [] as [String]),
+        ("postgres://u:pa%40ss@h1:1,h2:2/d", ["pa%40ss", "pa@ss"]),
+        ("postgres://u@h/d?password=hunter2&sslpassword=other-1&schema=s", ["hunter2", "other-1"]),
+    ])
+    func `passwords of a store's URL are secrets, and so is the URL that has them`(_ url: String, _ secrets: [String]) {
+        var configuration = WorkerConfiguration()
+        configuration.store.url = url
+        #expect(Set(configuration.secretValues) == Set(secrets.isEmpty ? [] : secrets + [url]))
     }
 }

@@ -57,7 +57,8 @@ import Testing
         ("objects?entity=Message&where=((", "predicate.syntax"),
         ("objects?entity=Message&after=nonsense", "predicate.cursor"),
         ("objects?entity=Message&entity=Chat", "console.parameter"), ("object?entity=Chat", "console.parameter"),
-        ("samples?after=-1", "console.parameter"), ("samples?after=99999999999999999999", "console.parameter"),
+        ("samples?after=-1", "console.parameter"), ("audit?before=x", "console.parameter"),
+        ("dead-letters?after=x", "console.parameter"), ("samples?after=99999999999999999999", "console.parameter"),
     ])
     func `a question that cannot be understood is refused with a code`(_ path: String, _ code: String) async throws {
         #expect(try await ask(path, status: 400)["code"] as? String == code)
@@ -97,12 +98,12 @@ import Testing
         ("evil.example:8080", false), ("127.0.0.1.evil.example", false), ("", false), ("localhost.evil.example", false),
     ])
     func `without a token the console answers to its own names only`(_ authority: String, _ isAdmitted: Bool) {
-        #expect(ConsoleAPI.admits(authority, ["worker.internal"]) == isAdmitted)
+        #expect(HTTPHosts(["worker.internal"]).admits(authority) == isAdmitted)
     }
 
     @Test func `a request that names another host is refused`() async throws {
         let api = ConsoleAPI(
-            store: fixture.store, sampler: ConsoleSampler(fixture.metrics), hosts: ["127.0.0.1"])
+            store: fixture.store, sampler: ConsoleSampler(fixture.metrics), hosts: HTTPHosts(["127.0.0.1"]))
         try await withServer(routes: api.routes) { port in
             // The requests of these tests name the host x.
             for route in api.routes {
@@ -110,6 +111,22 @@ import Testing
                 #expect(answer.status == 421 && answer.body.contains("console.host"), "\(answer.body)")
             }
         }
+    }
+
+    @Test func `the audit comes page by page, the last request first`() async throws {
+        for number in 0...ConsoleAPI.pageLength {
+            let request = ControlRequest.removeCursor("<b>\(number)</b>")
+            _ = try ControlWork(
+                request, actor: "a test", writer: fixture.writer, configuration: WorkerConfiguration()
+            ).finish()
+        }
+        let first = try await ask("audit")
+        let entries = try #require(first["entries"] as? [NSDictionary])
+        #expect(
+            entries.count == ConsoleAPI.pageLength && entries[0]["outcome"] as? String == #"done: {"removed":false}"#)
+        #expect(entries[0]["arguments"] as? String == "{\"name\":\"<b>\(ConsoleAPI.pageLength)</b>\"}")
+        let last = try await ask("audit?before=\(try #require(first["next"] as? Int))")
+        #expect((last["entries"] as? [NSDictionary])?.count == 1 && last["next"] is NSNull)
     }
 
     @Test func `samples come after the asked time`() async throws {

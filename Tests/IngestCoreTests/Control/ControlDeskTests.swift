@@ -41,7 +41,7 @@ import Testing
         let envelope = ControlEnvelope(
             store: try store ?? worker.store.identity(),
             configuration: mark ?? configuration.decodingMark(worker.store.model), request: request)
-        let ticket = ControlTicket(envelope, from: ControlPeer(process: 1, user: 0)) {}
+        let ticket = ControlTicket(envelope, from: "user 0, process 1") {}
         desk.submit(ticket)
         return ticket
     }
@@ -49,8 +49,8 @@ import Testing
     private func turn() throws { try worker.serveRequests(worker.pipeline.writer) }
 
     private func answers(_ ticket: ControlTicket) throws -> [ControlAnswer] {
-        try ticket.takeOutput().bytes.split(separator: 0x0A).map {
-            try ControlAnswer(line: Array($0), to: ticket.envelope.request)
+        try ticket.takeAnswers().answers.map {
+            try ControlAnswer(line: $0.line.dropLast(), to: ticket.envelope.request)
         }
     }
 
@@ -137,7 +137,7 @@ import Testing
         #expect(!desk.hasWork)
         try turn()
         #expect(try letters().count == 3)
-        _ = ticket.takeOutput()
+        _ = ticket.takeAnswers()
         try turn()
         #expect(try letters().count == 1)
     }

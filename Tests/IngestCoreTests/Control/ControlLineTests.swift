@@ -29,7 +29,21 @@ import Testing
                 return purge
             }()),
         .putCursor("feed \\ é", token: 5), .removeCursor(""), .dropConflicts(through: 9),
+        .exportDeadLetters(selection), .verify, .backUp(verifies: false),
     ]
+
+    private static let report = VerificationReport(checks: [
+        VerificationReport.Check(
+            name: "values", checkedCount: 9,
+            problems: [
+                VerificationReport.Problem(entity: "Chat", identity: "a \"b\"", property: "title", what: "is no text"),
+                VerificationReport.Problem(entity: "store", identity: nil, property: nil, what: "is damaged"),
+            ], problemCount: 300)
+    ])
+
+    private static let backup = BackupSummary(
+        path: "/backup/a.sqlite", byteCount: 5, lastTransaction: 4,
+        positions: [SourcePosition(topic: "t", partition: 3, nextOffset: 2)], isVerified: true)
 
     private func code(_ body: () throws -> Void) -> String? {
         do {
@@ -47,6 +61,10 @@ import Testing
         let read = try ControlEnvelope(line: line.dropLast())
         #expect((read.store, read.configuration) == ("s-1", "m-2"))
         #expect(read.request.name == request.name && read.request.arguments == request.arguments)
+    }
+
+    @Test func `the names of all requests are listed`() {
+        #expect(Set(Self.requests.map(\.name)) == Set(ControlRequest.names))
     }
 
     @Test func `every condition of a selection travels`() throws {
@@ -112,6 +130,8 @@ import Testing
             (Self.requests[3], .result(.purged(purged))), (Self.requests[5], .result(.cursorPut)),
             (Self.requests[6], .result(.cursorRemoved(true))), (Self.requests[6], .result(.cursorRemoved(false))),
             (Self.requests[7], .result(.conflictsDropped(2))), (Self.requests[7], .failure(.ending)),
+            (.exportDeadLetters(Self.selection), .result(.exported(7))),
+            (.verify, .result(.verified(Self.report))), (.backUp(verifies: true), .result(.backedUp(Self.backup))),
         ]
         for (request, answer) in answers {
             let line = answer.line
@@ -140,7 +160,7 @@ import Testing
     @Test func `the page lists each code`() throws {
         let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().deletingLastPathComponent()
-        let page = try String(contentsOf: root.appending(path: "docs/how-to/operations.md"), encoding: .utf8)
+        let page = try String(contentsOf: root.appending(path: "docs/how-to/faults.md"), encoding: .utf8)
         for code in ControlError.Kind.allCases { #expect(page.contains("`\(code.rawValue)`"), "\(code)") }
     }
 

@@ -10,66 +10,12 @@ import Testing
 
 /// The socket beside the store: who may ask, and what clients that misbehave do to others.
 @Suite struct ControlServerTests {
-    /// A store whose writer serves requests on a thread of its own, as the worker's loop does.
-    private final class Served: @unchecked Sendable {
-        let folder: URL
-        let path: String
-        let socket: String
-        let writer: WriterContext
-        let desk: ControlDesk
-        let server: ControlServer
-        private let ended = DispatchSemaphore(value: 0)
-        private let isStopping = Atomic<Bool>(false)
-
-        init(under subfolder: String = "", limits: ControlLimits = ControlLimits()) throws {
-            folder = FileManager.default.temporaryDirectory.appending(path: "control-\(UUID().uuidString)")
-            let inner = folder.appending(path: subfolder)
-            try FileManager.default.createDirectory(at: inner, withIntermediateDirectories: true)
-            self.path = inner.appending(path: "store.sqlite").path
-            let store = try Store.open(path: self.path, model: WorkerHarness.model)
-            writer = try WriterContext(store: store)
-            desk = try ControlDesk(configuration: WorkerConfiguration(), store: store, logger: .silent)
-            socket = ControlSocket.path(ofStore: self.path)
-            server = try ControlServer(path: socket, desk: desk, logger: .silent, limits: limits)
-        }
-
-        deinit { try? FileManager.default.removeItem(at: folder) }
-
-        /// Lets the threads run until ``stop()``.
-        func start() {
-            Thread.detachNewThread { [self] in
-                server.run()
-                ended.signal()
-            }
-            Thread.detachNewThread { [self] in
-                while !isStopping.load(ordering: .acquiring) {
-                    try? desk.serve(writer) {}
-                    usleep(1_000)
-                }
-                desk.close()
-                ended.signal()
-            }
-        }
-
-        func stop() {
-            isStopping.store(true, ordering: .releasing)
-            server.requestStop()
-            for _ in 0..<2 { ended.wait() }
-        }
-
-        func requests() -> StoreRequests {
-            var configuration = WorkerConfiguration()
-            configuration.store.path = path
-            return StoreRequests(configuration: configuration, model: WorkerHarness.model)
-        }
-    }
-
     /// Runs what waits for an answer away from the threads that run tests.
     private func away<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
         try await DispatchQueue(label: "client").run(body)
     }
 
-    private func connect(_ served: Served) throws -> ControlSocket {
+    private func connect(_ served: ServedStore) throws -> ControlSocket {
         try #require(try ControlSocket.connect(to: served.socket, timeoutSeconds: 60))
     }
 
@@ -86,7 +32,7 @@ import Testing
     }
 
     @Test func `the socket stands beside the store for its user only, until the end`() async throws {
-        let served = try Served()
+        let served = try ServedStore()
         #expect(served.socket == served.path + ".control")
         #expect(mode(served.socket) == 0o600)
         #expect(mode(served.socket + ".new") == nil)
@@ -99,7 +45,7 @@ import Testing
     }
 
     @Test func `a link to the store leads to the same socket`() async throws {
-        let served = try Served()
+        let served = try ServedStore()
         let link = served.folder.appending(path: "link.sqlite").path
         try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "store.sqlite")
         let found = ControlSocket.path(ofStore: link)
@@ -116,7 +62,8 @@ import Testing
     }
 
     @Test func `a path that is longer than an address may be works`() async throws {
-        let served = try Served(under: String(repeating: "a", count: 100) + "/" + String(repeating: "b", count: 100))
+        let served = try ServedStore(
+            under: String(repeating: "a", count: 100) + "/" + String(repeating: "b", count: 100))
         #expect(served.socket.utf8.count > 200 && mode(served.socket) == 0o600)
         served.start()
         #expect(try await away { try served.requests().carryOut(.removeCursor("feed")) } == .cursorRemoved(false))
@@ -137,7 +84,7 @@ import Testing
     // MARK: What stands there already
 
     @Test func `a socket that was left over is replaced, and another one's is left alone`() async throws {
-        let served = try Served()
+        let served = try ServedStore()
         served.server.close()
         #expect(mode(served.socket) == nil)
         // As a killed worker leaves it: nobody listens.
@@ -157,7 +104,7 @@ import Testing
     }
 
     @Test func `a file that is no socket stays untouched`() throws {
-        let served = try Served()
+        let served = try ServedStore()
         served.server.close()
         let target = served.folder.appending(path: "target").path
         try FileManager.default.createSymbolicLink(atPath: served.socket, withDestinationPath: target)
@@ -172,7 +119,7 @@ import Testing
     // MARK: Clients that misbehave
 
     @Test func `garbage is answered, and harms nobody`() async throws {
-        let served = try Served()
+        let served = try ServedStore()
         served.start()
         for line in ["GET / HTTP/1.1\r\n", "\n", "{\"version\":1}\n", "\u{0}\n", "[[[[\n"] {
             let socket = try connect(served)
@@ -186,7 +133,7 @@ import Testing
     }
 
     @Test func `a request without an end is cut off`() async throws {
-        let served = try Served()
+        let served = try ServedStore()
         served.start()
         let socket = try connect(served)
         let answer = try await away {
@@ -200,7 +147,7 @@ import Testing
     }
 
     @Test func `silent clients are closed, and a client too many is sent away`() async throws {
-        let served = try Served()
+        let served = try ServedStore()
         served.start()
         let silent = try (0..<ControlLimits().clients).map { _ in try connect(served) }
         // The server accepts in the order of the connections.
@@ -220,7 +167,7 @@ import Testing
     @Test func `a client that takes no answers delays others for a bounded time`() async throws {
         var limits = ControlLimits()
         limits.stallSeconds = 0.5
-        let served = try Served(limits: limits)
+        let served = try ServedStore(limits: limits)
         // More to be told than socket and desk hold.
         let letters = (Int64(0)..<4_000).map { offset in
             DeadLetter(
@@ -247,7 +194,7 @@ import Testing
     }
 
     @Test func `a client that has closed its side still gets the answer`() async throws {
-        let served = try Served()
+        let served = try ServedStore()
         served.start()
         let socket = try connect(served)
         let envelope = ControlEnvelope(
@@ -260,7 +207,7 @@ import Testing
     }
 
     @Test func `a request whose client is gone is not begun`() async throws {
-        let served = try Served()
+        let served = try ServedStore()
         // Nobody serves yet, so the request waits.
         Thread.detachNewThread { served.server.run() }
         let socket = try connect(served)
@@ -277,7 +224,7 @@ import Testing
         let other = ControlTicket(
             ControlEnvelope(
                 store: try served.writer.store.identity(), configuration: "", request: .putCursor("other", token: 0)),
-            from: ControlPeer(process: 0, user: 0)
+            from: "user 0, process 0"
         ) {}
         try await away {
             // The server has seen the end of the one before it answers the next.
@@ -295,7 +242,7 @@ import Testing
 
     @Test(.enabled(if: geteuid() == 0, "only root can become another user"))
     func `another user is refused though the mode would let it in`() async throws {
-        let served = try Served()
+        let served = try ServedStore()
         served.start()
         #expect(chmod(served.socket, 0o666) == 0)
         let script = """
@@ -322,7 +269,7 @@ import Testing
     // MARK: Nobody there
 
     @Test func `without a worker the request is carried out here`() async throws {
-        let served = try Served()
+        let served = try ServedStore()
         served.server.close()
         try served.writer.close()
         try served.writer.store.close()
@@ -332,7 +279,7 @@ import Testing
     }
 
     @Test func `a writer that takes no requests is named`() async throws {
-        let served = try Served()
+        let served = try ServedStore()
         served.server.close()
         #expect {
             _ = try served.requests().carryOut(.removeCursor("feed"), patienceSeconds: 0)

@@ -82,7 +82,7 @@ struct BearerTokenTests {
 
     private func answer(_ routes: [HTTPRoute], _ authorization: String?) async throws -> String {
         var text = ""
-        let all = routes.map { HTTPRoute("/other\($0.path)", isPublic: $0.isPublic, handler: $0.handler) }
+        let all = routes.map { HTTPRoute("/other\($0.path)", access: $0.access, handler: $0.handler) }
         try await withServer({ $0.bearerToken = Self.token }, routes: all) { port in
             text = try await Self.get("/other/readyz", port, authorization).body
         }

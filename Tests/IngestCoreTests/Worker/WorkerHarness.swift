@@ -17,9 +17,12 @@ final class WorkerHarness {
     private(set) var runtime: WorkerRuntime?
     private var task: Task<Void, any Error>?
 
+    /// The package's folder.
+    static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().deletingLastPathComponent()
+
     static let model: ObjectModel = {
-        let path = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().deletingLastPathComponent().appending(path: "config/models/chat.yaml").path
+        let path = root.appending(path: "config/models/chat.yaml").path
         // swift-format-ignore: NeverUseForceTry
         return try! ObjectModel.load(path: path)
     }()

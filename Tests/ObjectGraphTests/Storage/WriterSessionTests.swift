@@ -170,4 +170,54 @@ import Testing
         #expect(code { try closed.read { session, _ in _ = try session.storeID() } } == .unavailable)
         if storage == .memory { #expect(code { try closed.makeRowReader().load([]) { _, _ in } } == .unavailable) }
     }
+
+    @Test(arguments: TestStorage.allCases)
+    func `audit entries come the last first, or by key, and their result is replaced`(_ storage: TestStorage) throws {
+        let fixture = try Fixture(storage)
+        let writer = try WriterContext(store: fixture.store)
+        let entries = (1...3).map { number in
+            AuditEntry(
+                time: Int64(number), actor: "user \(number)", action: "verify", request: "{}",
+                idempotencyKey: number == 1 ? nil : "key \(number)")
+        }
+        let ids = try writer.inOneCommit { try entries.map { try writer.put($0) } }
+        #expect(ids == [1, 2, 3])
+        var second = entries[1]
+        (second.id, second.result) = (2, "done")
+        let replaced = try writer.inOneCommit { try writer.put(second) }
+        #expect(replaced == 2)
+        let (all, page, found, missing) = try fixture.store.read { context in
+            (
+                try context.auditEntries(), try context.auditEntries(before: 3, limit: 1),
+                try context.auditEntry(key: "key 2"), try context.auditEntry(key: "key 1")
+            )
+        }
+        #expect(all.map(\.id) == [3, 2, 1] && all.map(\.result) == [nil, "done", nil])
+        #expect(page == [second] && found == second && missing == nil)
+        // A key stands for one request.
+        #expect(code { _ = try writer.inOneCommit { try writer.put(entries[2]) } } != nil || storage == .memory)
+    }
+
+    @Test(arguments: TestStorage.allCases)
+    func `several commits become one, and a failure undoes them all`(_ storage: TestStorage) throws {
+        struct Fault: Error {}
+        let fixture = try Fixture(storage)
+        let writer = try WriterContext(store: fixture.store)
+        func cursors() throws -> [String] { try fixture.store.read { try $0.cursors() }.keys.sorted() }
+        try writer.inOneCommit {
+            try writer.putCursors(["a": 0])
+            try writer.commit()
+            #expect(try cursors().isEmpty)
+        }
+        #expect(try cursors() == ["a"])
+        #expect(throws: Fault.self) {
+            try writer.inOneCommit {
+                try writer.putCursors(["b": 0])
+                try writer.commit()
+                throw Fault()
+            }
+        }
+        try writer.commit()
+        #expect(try cursors() == ["a"])
+    }
 }

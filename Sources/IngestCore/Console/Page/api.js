@@ -1,6 +1,7 @@
 // Questions to the worker, and the forms in which the page shows numbers, times and elements.
 
 let token = sessionStorage.getItem("token") ?? "";
+let operatorToken = sessionStorage.getItem("operatorToken") ?? "";
 
 export const element = (id) => document.getElementById(id);
 
@@ -19,10 +20,17 @@ export function useToken(text) {
   sessionStorage.setItem("token", text);
 }
 
+/** The operator's token also opens what the reader's opens. */
+export function useOperatorToken(text) {
+  operatorToken = text;
+  sessionStorage.setItem("operatorToken", text);
+}
+
 /** Asks the worker; what it refuses is an error with its words. */
 export async function ask(path, options = {}) {
   const headers = { ...options.headers };
-  if (token) headers.Authorization = `Bearer ${token}`;
+  const shown = token || operatorToken;
+  if (shown) headers.Authorization = `Bearer ${shown}`;
   let answer;
   try {
     answer = await fetch(path, { ...options, headers, cache: "no-store" });
@@ -41,6 +49,26 @@ export async function ask(path, options = {}) {
 export async function askJSON(path, parameters = new URLSearchParams()) {
   const query = parameters.toString().replaceAll("+", "%20");
   return (await ask(query ? `${path}?${query}` : path)).json();
+}
+
+/** Thrown where a request lacks the operator's token, or has a wrong one. */
+export class OperatorTokenNeeded extends Error {}
+
+/** Has the worker carry a request out. The key lets it recognise a request that is sent again. */
+export async function administer(name, parameters, key) {
+  let answer;
+  try {
+    answer = await fetch(`admin/${name}`, {
+      method: "POST", cache: "no-store", body: JSON.stringify(parameters),
+      headers: { "Content-Type": "application/json", "Idempotency-Key": key, Authorization: `Bearer ${operatorToken || token}` },
+    });
+  } catch {
+    throw new Error("The worker did not answer. Confirm again: it does nothing twice.");
+  }
+  if (answer.status === 401) throw new OperatorTokenNeeded("The worker asks for the operator token.");
+  const said = await answer.json();
+  if (!answer.ok) throw new Error(said.detail);
+  return said;
 }
 
 /** Follows the changes until the connection ends: calls `take` with each transaction. */

@@ -1,6 +1,7 @@
 // The page: its views, the verdict, and the turns in which it asks the worker.
 
 import { ask, askJSON, bytes, count, counted, element, follow, make, time, useToken } from "./api.js";
+import { showAdministration } from "./administration.js";
 import * as charts from "./charts.js";
 import { showLetters } from "./letters.js";
 import { address, showModel, showObject, showObjects } from "./objects.js";
@@ -8,6 +9,7 @@ import { address, showModel, showObject, showObjects } from "./objects.js";
 const turnMilliseconds = 2000;
 const views = {
   overview: () => {}, changes: () => {}, letters: showLetters, objects: showObjects, object: showObject, model: showModel,
+  administration: showAdministration,
 };
 const countsShown = {
   "Records": "counts.records", "Stale events": "counts.stale", "Placeholders made": "counts.placeholders",

@@ -1,12 +1,15 @@
 // Dead letters: the groups by code, and the records of one with their bytes and reasons.
 
+import { confirmed, possibilities } from "./administration.js";
 import { askJSON, bytes, count, counted, element, make, time } from "./api.js";
 
 let chosen = null;
 let next = null;
+let isOn = false;
 
 export async function showLetters() {
   next = null;
+  ({ isOn } = await possibilities());
   element("letterlist").replaceChildren();
   await more();
 }
@@ -22,8 +25,31 @@ async function more() {
   element("letterlist").append(...answer.letters.map(letter));
   const listed = element("letterlist").childElementCount;
   element("lettersummary").textContent = answer.total ? `${count(listed)} of ${count(answer.total)} shown` : "";
+  element("letteractions").hidden = !isOn || answer.total === 0;
   element("moreletters").hidden = next === null;
 }
+
+function finished(text) {
+  showLetters();
+  return text;
+}
+
+/** Has the worker try dead letters again. */
+function retry(parameters, which) {
+  confirmed({ name: "dead-letters/retry", parameters, question: `Retry ${which}?`,
+    consequence: "The worker applies them with its present model and routes. Those that fail stay." },
+  (result) => finished(`${counted(result.tried, "dead letter")} tried: ${result.applied} applied, ${result.stale} stale, ${result.filtered} filtered out, ${result.failed} stay.`));
+}
+
+/** Has the worker remove dead letters. */
+function drop(parameters, which) {
+  confirmed({ name: "dead-letters/drop", parameters, question: `Drop ${which}?`,
+    consequence: "They cannot be brought back." },
+  (result) => finished(`${counted(result.count, "dead letter")} dropped.`));
+}
+
+const filter = () => (chosen ? { code: chosen.code, topic: chosen.topic } : {});
+const filtered = () => (chosen ? `all dead letters with the code ${chosen.code} from ${chosen.topic}` : "all dead letters");
 
 const isChosen = (group) => chosen !== null && chosen.code === group.code && chosen.topic === group.topic;
 
@@ -48,7 +74,17 @@ function letter(each) {
     make("p", {}, each.reason),
     make("p", { class: "soft" }, `${place} · ${bytes(each.valueBytes)} · ${counted(each.attempts, "attempt")} · number ${each.id} · `, time(each.time)));
   if (each.value !== null) item.append(make("pre", { tabindex: "0", "aria-label": `The bytes of dead letter ${each.id}` }, text(each.value)));
+  if (isOn) item.append(make("div", { class: "actions" }, action("Retry", retry, each), action("Drop", drop, each)));
   return item;
 }
+
+function action(name, body, each) {
+  const button = make("button", { type: "button", "aria-label": `${name} dead letter ${each.id}` }, name);
+  button.addEventListener("click", () => body({ ids: [each.id] }, `dead letter ${each.id}`));
+  return button;
+}
+
+element("retryletters").addEventListener("click", () => retry(filter(), filtered()));
+element("dropletters").addEventListener("click", () => drop(filter(), filtered()));
 
 element("moreletters").addEventListener("click", more);

@@ -1,0 +1,75 @@
+/// The changes of a configuration that was read again: those that a running worker takes, and those that need a restart.
+///
+/// A decision without I/O. The worker takes:
+///
+/// - the formats and routes of the topics that it reads, `routes` and `files`;
+/// - `chunk`, `commit` and `limits`;
+/// - the log's level, and for how long history and tombstones are kept.
+package struct ConfigurationReload: Sendable {
+    /// A setting that has another value now; the texts show no secret.
+    package struct Change: Sendable, Equatable {
+        package let key: String
+        package let from: String
+        package let to: String
+    }
+
+    /// The changes that the worker takes.
+    package let taken: [Change]
+    /// The changes that need a restart.
+    package let needingRestart: [Change]
+    /// The running configuration with the changes that are taken.
+    package let configuration: WorkerConfiguration
+
+    /// Compares the running configuration with a new one.
+    package init(from old: WorkerConfiguration, to new: WorkerConfiguration) {
+        var merged = old
+        if old.topics.map(\.name) == new.topics.map(\.name) { merged.topics = new.topics }
+        (merged.routes, merged.files) = (new.routes, new.files)
+        (merged.chunk, merged.commit, merged.limits) = (new.chunk, new.commit, new.limits)
+        merged.log.level = new.log.level
+        (merged.history.keepDays, merged.tombstones.keepDays) = (new.history.keepDays, new.tombstones.keepDays)
+        configuration = merged
+        taken = Self.changes(from: old, to: merged)
+        needingRestart = Self.changes(from: merged, to: new)
+    }
+
+    private static func changes(from old: WorkerConfiguration, to new: WorkerConfiguration) -> [Change] {
+        let settings = ConfigurationKey.known.compactMap { change($0, from: old, to: new) }
+        return settings + kafkaChanges(from: old, to: new)
+    }
+
+    private static func change(
+        _ key: ConfigurationKey, from old: WorkerConfiguration, to new: WorkerConfiguration
+    ) -> Change? {
+        let (from, to) = (key.render(old), key.render(new))
+        if isDifferent(key.path, old, new) { return Change(key: key.path, from: from, to: to == from ? "another" : to) }
+        return from == to ? nil : Change(key: key.path, from: from, to: to)
+    }
+
+    /// Compares the settings whose text does not show all of the value: lists of routes, and secrets.
+    private static func isDifferent(_ path: String, _ old: WorkerConfiguration, _ new: WorkerConfiguration) -> Bool {
+        switch path {
+        case "topics": WorkerConfiguration.mark([old.topics]) != WorkerConfiguration.mark([new.topics])
+        case "routes": WorkerConfiguration.mark([old.routes]) != WorkerConfiguration.mark([new.routes])
+        case "files": WorkerConfiguration.mark([old.files]) != WorkerConfiguration.mark([new.files])
+        case "http.bearerToken": old.http.bearerToken != new.http.bearerToken
+        case "http.operatorToken": old.http.operatorToken != new.http.operatorToken
+        case "store.url": old.store.url != new.store.url
+        case "schemaRegistry.password": old.schemaRegistry.password != new.schemaRegistry.password
+        case "schemaRegistry.bearerToken": old.schemaRegistry.bearerToken != new.schemaRegistry.bearerToken
+        default: false
+        }
+    }
+
+    private static func kafkaChanges(from old: WorkerConfiguration, to new: WorkerConfiguration) -> [Change] {
+        let (before, after) = (old.kafka.properties, new.kafka.properties)
+        return Set(before.values.keys).union(after.values.keys).sorted().compactMap { name in
+            let (from, to) = (before.values[name], after.values[name])
+            if from == to { return nil }
+            func shown(_ value: String?, _ properties: KafkaProperties) -> String {
+                value.map { properties.shown($0, of: name) } ?? "null"
+            }
+            return Change(key: "kafka.\(name)", from: shown(from, before), to: shown(to, after))
+        }
+    }
+}

@@ -1,0 +1,70 @@
+import Foundation
+import ObjectGraph
+
+/// A request that only reads the store, on a thread of its own.
+///
+/// It has its own connection to the store. So neither the writer nor a reader of the console waits for it.
+struct ReadingWork: Sendable {
+    let request: ControlRequest
+    let configuration: WorkerConfiguration
+    let model: ObjectModel
+    /// When the request began, in microseconds since 1970 UTC. It names a backup, so that a repeated request finds it.
+    let time: Int64
+
+    /// The dead letters that one snapshot gives out.
+    private static let exportedTogether = 50
+
+    /// Does the whole request.
+    ///
+    /// - Parameter give: takes each line of an export, and throws where nobody wants more.
+    /// - Throws: `StoreError`, ``ControlError``, and the errors of `give`.
+    func run(give: (String) throws -> Void = { _ in }) throws -> ControlResult {
+        switch request {
+        case .verify:
+            return .verified(try reading { try $0.verify() })
+        case .backUp(let verifies): return .backedUp(try backUp(verifies: verifies))
+        case .exportDeadLetters(let selection):
+            return .exported(try reading { try export(selection, from: $0, give) })
+        case .retryDeadLetters, .dropDeadLetters, .purgeHistory, .putCursor, .removeCursor, .dropConflicts:
+            throw ControlError(
+                .unknown, "The request '\(request.name)' needs the store's writer", remedy: "Send it to the worker")
+        }
+    }
+
+    private func reading<Result>(_ body: (Store) throws -> Result) throws -> Result {
+        let store = try configuration.openStoreForReading(model: model)
+        defer { try? store.close() }
+        return try body(store)
+    }
+
+    private func export(
+        _ selection: DeadLetterSelection, from store: Store, _ give: (String) throws -> Void
+    ) throws -> Int {
+        var ids = try store.read { try $0.deadLetterIDs(selection) }.map(\.id)[...]
+        var count = 0
+        // Several snapshots: a slow client must not keep the log of the store from being cut.
+        while !ids.isEmpty {
+            let batch = ids.prefix(Self.exportedTogether)
+            ids = ids.dropFirst(batch.count)
+            let letters = try store.read { context in try batch.compactMap { try context.deadLetter($0) } }
+            for letter in letters { try give(DeadLetterLine.text(letter)) }
+            count += letters.count
+        }
+        return count
+    }
+
+    private func backUp(verifies: Bool) throws -> BackupSummary {
+        guard let folder = configuration.backup.folder else { throw ControlError.noBackupFolder }
+        try FileManager.default.createDirectory(
+            atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        let name = configuration.isStoreInFile ? URL(filePath: configuration.store.path).deletingPathExtension() : nil
+        let stamp = Timestamp.text(time).filter { $0 != "-" && $0 != ":" }
+        let file = "\(name?.lastPathComponent ?? "store")-\(stamp).sqlite"
+        let path = URL(filePath: folder).appending(path: file).path
+        // The worker ended between the backup and its audit entry.
+        if FileManager.default.fileExists(atPath: path) {
+            return try configuration.summary(ofBackup: path, model: model, isVerified: verifies)
+        }
+        return try configuration.backUpStore(to: path, model: model, verifies: verifies)
+    }
+}

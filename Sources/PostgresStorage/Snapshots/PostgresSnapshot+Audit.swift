@@ -1,0 +1,19 @@
+extension PostgresSnapshot {
+    func auditEntries(before id: Int64, key: String?, limit: Int) throws -> [AuditEntry] {
+        var query = PostgresQuery()
+        query.add("id <", id)
+        query.add("\"idempotencyKey\" =", key)
+        let count = query.parameter(Int64(limit))
+        return try all(
+            query,
+            """
+            SELECT id, time, actor, action, request, "idempotencyKey", result FROM _audit WHERE \(query.condition) \
+            ORDER BY id DESC LIMIT \(count)
+            """
+        ) { row in
+            AuditEntry(
+                id: row.integer(0), time: row.integer(1), actor: row.text(2), action: row.text(3), request: row.text(4),
+                idempotencyKey: row.optionalText(5), result: row.optionalText(6))
+        }
+    }
+}

@@ -1,0 +1,32 @@
+import ArgumentParser
+import IngestCore
+import ObjectGraph
+
+struct AuditCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "audit",
+        abstract: "Lists the administrative requests to the store: who, what, when, and the result.",
+        discussion: """
+            Each request of a command or of HTTP that the store's writer carried out is listed, the last first. A \
+            request is unfinished while it is under way, or if its worker ended before it did.
+            Example: ingest-worker audit --limit 20
+            """)
+
+    @OptionGroup var options: SharedOptions
+
+    @Option(help: "Only requests before this number.")
+    var before: Int64 = .max
+
+    @Option(help: "The maximum number of requests.")
+    var limit = 100
+
+    @Flag(help: "Prints one JSON object per line.")
+    var json = false
+
+    func run() throws {
+        let store = try options.openForReading()
+        for entry in try store.read({ try $0.auditEntries(before: before, limit: limit) }) {
+            Console.print(json ? entry.json : entry.summary)
+        }
+    }
+}
