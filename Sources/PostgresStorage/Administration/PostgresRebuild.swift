@@ -114,7 +114,7 @@ extension PostgresRebuild {
                     """
                     UPDATE \(oldName)._lease SET epoch = \(number + 1), holder = \(PostgresText.literal(Holder.text)), \
                     expires = \(WriterShare.serverTime) + \(Self.claimSeconds * 1_000_000), \
-                    backend = pg_backend_pid(), started = \(PostgresWriterSession.startTime) WHERE id = 1
+                    backend = \(connection.backend), started = \(connection.backendStart) WHERE id = 1
                     """, "DELETE FROM \(oldName)._writer", "COMMIT")
                 epoch = number + 1
                 return nil
