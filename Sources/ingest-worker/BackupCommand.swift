@@ -26,7 +26,11 @@ struct BackupCommand: ParsableCommand {
     func run() throws {
         let configuration = try options.load().configuration
         let model = try ObjectModel.load(path: configuration.model)
-        let backup = try configuration.backUpStore(to: file, model: model, verifies: !skipsVerification)
+        let progress = ProgressPrinter(isShown: !json)
+        let backup = try progress.finishing {
+            try configuration.backUpStore(
+                to: file, model: model, verifies: !skipsVerification, progress: progress.show)
+        }
         if json {
             Console.printJSON(backup.appendJSON)
         } else {

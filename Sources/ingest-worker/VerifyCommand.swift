@@ -34,7 +34,8 @@ struct VerifyCommand: ParsableCommand {
             try store.read { try $0.canonicalDump { Console.write($0) } }
             return
         }
-        let report = try store.verify()
+        let progress = ProgressPrinter(isShown: !json)
+        let report = try progress.finishing { try store.verify(progress: progress.showCheck) }
         if json {
             Console.printJSON(report.appendJSON)
         } else {
@@ -45,7 +46,8 @@ struct VerifyCommand: ParsableCommand {
 
     private func mend() throws {
         let writer = try options.openWriter(verifiesSuspectStore: false)
-        let report = try writer.repair()
+        let progress = ProgressPrinter(isShown: !json)
+        let report = try progress.finishing { try writer.repair(progress: progress.showCheck) }
         try writer.close()
         if json {
             Console.printJSON(report.appendJSON)
