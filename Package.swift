@@ -98,7 +98,9 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
-            swiftSettings: strict),
+            swiftSettings: strict,
+            // It serves SQLite and librdkafka too. Debug builds keep the malloc of glibc, which sanitizers replace.
+            linkerSettings: [.linkedLibrary("jemalloc", .when(configuration: .release))]),
         .target(
             name: "TestSupport", dependencies: ["KafkaClient"], path: "Tests/TestSupport", swiftSettings: strict),
         .testTarget(name: "AvroFormatTests", dependencies: ["AvroFormat"], swiftSettings: strict),

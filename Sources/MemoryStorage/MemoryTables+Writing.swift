@@ -144,7 +144,7 @@ extension MemoryTables {
         guard isExpected else {
             throw StoreError(
                 .positionConflict,
-                "Somebody else has saved the position of \(position.topic)/\(position.partition) meanwhile",
+                "Another writer has saved the position of \(position.topic)/\(position.partition) meanwhile",
                 remedy: "Nothing of the chunk was saved; read on from the store's positions")
         }
         var stored = SourcePosition(

@@ -1,16 +1,13 @@
 import Foundation
 
 extension PostgresStorage {
-    /// The oldest server whose protocol and language the storage needs, in the server's own form.
-    private static let oldestServer = 140_000
-
     /// Checks the server, and lays the store out where the schema is empty.
     ///
     /// - Parameter fill: fills a new store in the same transaction. With it, a store that is there is refused.
     /// - Throws: ``StoreError``.
     func makeReady(fill: ((PostgresConnection) throws -> Void)? = nil) throws(StoreError) {
         let connection = try connect(.reader)
-        try checkServer(connection)
+        try check(connection, .writing)
         var lock = PostgresStatement("SELECT pg_advisory_xact_lock(hashtextextended($1::text, 0))")
         lock.bind(address.schema)
         // Of several processes that open a new store, one makes it.
@@ -36,7 +33,7 @@ extension PostgresStorage {
     /// - Throws: ``StoreError``.
     func checkReady() throws(StoreError) {
         let connection = try connect(.reader)
-        try checkServer(connection)
+        try check(connection, .reading)
         guard try holdsStore(connection) else {
             throw StoreError(
                 .unavailable, "There is no store at \(address)", remedy: "Run or replay first, or name another schema")
@@ -53,21 +50,9 @@ extension PostgresStorage {
         return try connection.run(query, "open the store").first?.flag(0) == true
     }
 
-    private func checkServer(_ connection: PostgresConnection) throws(StoreError) {
-        let result = try connection.run(
-            PostgresStatement(
-                "SELECT current_setting('server_version_num')::int8, current_setting('server_encoding')"),
-            "open the store")
-        guard let row = result.first else { return }
-        if row.integer(0) < Self.oldestServer {
-            throw StoreError(
-                .unavailable, "The server at \(address) is older than version 14", remedy: "Use a newer server")
-        }
-        if row.text(1) != "UTF8" {
-            throw StoreError(
-                .unavailable, "The database at \(address) has the encoding \(row.text(1))",
-                remedy: "Use a database with the encoding UTF8")
-        }
+    /// Refuses a server, database or schema that cannot serve, before anything is tried there.
+    private func check(_ connection: PostgresConnection, _ use: PostgresCapabilities.Use) throws(StoreError) {
+        if let fault = try PostgresCapabilities(connection, address).fault(use, at: address) { throw fault }
     }
 
     func makeStore(_ connection: PostgresConnection) throws(StoreError) {
@@ -84,17 +69,19 @@ extension PostgresStorage {
         }
         if let name = names.first {
             throw StoreError(
-                .corrupt, "The schema of \(address) is no store: it has a table '\(name)' of somebody else",
+                .corrupt, "The schema of \(address) is no store: it has a table '\(name)' of another program",
                 remedy: "Name another schema")
         }
         let schema = PostgresText.quoted(address.schema)
         let statements = try PostgresSchema(model).statements()
         try connection.run(
             (["CREATE SCHEMA IF NOT EXISTS \(schema)"] + statements).map { PostgresStatement($0) }, "make the store")
-        let own = [
+        var own = [
             (key: "formatVersion", value: String(PostgresSchema.formatVersion)),
             (key: "storeID", value: UUID().uuidString.lowercased()),
         ]
+        if let value = options.replaces { own.append((StoreDescription.replacesKey, value)) }
+        if let value = options.builtWith { own.append((StoreDescription.builtWithKey, value)) }
         try connection.run(.putMetadata(own + StoredModel.metadata(model)), "open the store")
         try makeViews(connection, known: nil)
     }
@@ -105,7 +92,15 @@ extension PostgresStorage {
         let statements = PostgresViews(model).statements
         let fingerprint = String(FetchCursor.fingerprint(statements), radix: 16)
         if known == fingerprint { return }
-        try connection.run(statements.map { PostgresStatement($0) }, "make the store's views")
+        do throws(StoreError) {
+            try connection.run(statements.map { PostgresStatement($0) }, "make the store's views")
+        } catch {
+            if error.code != .unavailable { throw error }
+            throw StoreError(
+                .unavailable,
+                "The store at \(address) has views of another version, and its owner alone makes them again",
+                remedy: "Start the worker once with the owner's URL, and grant the rights again")
+        }
         try connection.run(.putMetadata([(key: "views", value: fingerprint)]), "make the store's views")
     }
 

@@ -6,6 +6,12 @@ public struct PostgresOptions: Sendable {
     public var maximumReaderCount = 4
     /// Whether this writer owns the store, or shares it with others.
     public var writers = Writers.one
+    /// The consumer group of the writers that share the store; nil where it does not matter.
+    package var group: String?
+    /// The identity of the store that a new one is to replace, noted when it is made.
+    package var replaces: String?
+    /// The fingerprint of the settings with which a new store is built to replace another.
+    package var builtWith: String?
     /// Faults that tests plant.
     package var faults: SharingFaults = []
 

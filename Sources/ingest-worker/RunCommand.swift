@@ -17,7 +17,11 @@ struct RunCommand: AsyncParsableCommand {
 
     @OptionGroup var options: SharedOptions
 
-    @Flag(help: "Rebuilds the store before running; the old store stays readable, afterwards as STORE.before-rebuild.")
+    @Flag(
+        help: """
+            Rebuilds the store before running; the old store stays readable, afterwards as STORE.before-rebuild or, in \
+            PostgreSQL, as the schema SCHEMA_before_rebuild.
+            """)
     var rebuild = false
 
     @Flag(help: "With --rebuild: continues even if the topics lack records that the old store has read.")
@@ -36,10 +40,8 @@ struct RunCommand: AsyncParsableCommand {
         let host = configuration.http.host
         hooks.onHTTPBound = { Console.note("http://\(host):\($0)") }
         if rebuild {
-            try configuration.checkIsFile(
-                to: "rebuild the store", remedy: "Name a new schema in store.url, and let the worker fill it")
             hooks.onRebuildStep = Self.dieWhereATestSays
-            let rebuild = StoreRebuild(
+            let rebuild = try StoreRebuild(
                 configuration: configuration, model: model, logger: logger, hooks: hooks, allowsPartial: allowPartial)
             if try await rebuild.run() == .stopped { return }
         }

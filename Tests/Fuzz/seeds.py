@@ -81,7 +81,7 @@ def predicates():
 def configuration():
     yield (root / "config/worker.yaml").read_bytes()
     yield (root / "samples/worker.yaml").read_bytes()
-    for path in ("docs/reference/routes.md", "docs/reference/formats.md", "docs/how-to/security.md", "docs/how-to/operations.md"):
+    for path in ("docs/reference/routes.md", "docs/reference/formats.md", "docs/how-to/security.md", "docs/how-to/containers.md"):
         yield from blocks(path, "yaml")
 
 

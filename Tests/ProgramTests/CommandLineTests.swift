@@ -36,7 +36,7 @@ import Testing
     @Test func `mends what follows and says what is left`() throws {
         let store = try replaySample()
         let arguments = ["verify", "--repair", "--set", "store.path=\(store)"]
-        #expect(try run(arguments).output.contains("nothing to mend"))
+        #expect(try run(arguments).output.contains("nothing to repair"))
         _ = try Foreign.sqlite(store, "UPDATE Chat SET membersCount = 99", writing: true)
         #expect(try run(["verify", "--set", "store.path=\(store)"]).status == 65)
         let mended = try run(arguments)
@@ -46,7 +46,7 @@ import Testing
         _ = try Foreign.sqlite(store, "UPDATE _sequence SET next = 1 WHERE entity = 'Chat'", writing: true)
         let left = try run(arguments + ["--json"])
         #expect(left.status == 65)
-        #expect(left.output.contains("\"mended\":{\"derivedObjects\":0"))
+        #expect(left.output.contains("\"repaired\":{\"derivedObjects\":0"))
         #expect(try run(["verify", "--repair", "--dump", "--set", "store.path=\(store)"]).status == 64)
     }
 
@@ -96,36 +96,6 @@ import Testing
         let wrong = try run(["fetch", "Message", "--where", "titel = 'x'", "--set", "store.path=\(store)"])
         #expect(wrong.status == 64)
         #expect(wrong.errors.contains("titel"))
-    }
-
-    /// Every command that docs/reference/fetching.md shows.
-    @Test func `the fetches of the documentation run`() throws {
-        let store = try replaySample("work-orders.jsonl", model: "work-orders")
-        let page = try String(contentsOf: Program.root.appending(path: "docs/reference/fetching.md"), encoding: .utf8)
-        let commands = page.split(separator: "\n").filter { $0.hasPrefix("ingest-worker fetch ") }
-        #expect(commands.count >= 7)
-        let settings = "--set store.path='\(store)' --set model=config/models/work-orders.yaml"
-        for command in commands {
-            let arguments = command.dropFirst("ingest-worker".count)
-            // A status other than 0 is an error.
-            _ = try Foreign.run("sh", ["-c", "'\(Program.url.path)'\(arguments) \(settings)"])
-        }
-    }
-
-    @Test func `the commands of the tutorial print what it shows`() throws {
-        let url = Program.root.appending(path: "docs/tutorial/first-import.md")
-        let blocks = try String(contentsOf: url, encoding: .utf8).components(separatedBy: "\n```").enumerated()
-            .filter { $0.offset % 2 == 1 }.map { $0.element }
-        let commands = blocks.flatMap { $0.split(separator: "\n") }.filter { $0.hasPrefix("ingest-worker ") }
-        #expect(commands.count >= 7)
-        let store = workspace.path("tutorial.sqlite")
-        let output = try commands.map { command in
-            let arguments = command.dropFirst("ingest-worker".count).replacing("data/chat.sqlite", with: store)
-            return try Foreign.run("sh", ["-c", "'\(Program.url.path)'\(arguments)"])
-        }.joined(separator: "\n")
-        let shown = blocks.filter { $0.hasPrefix("\n") }
-        #expect(shown.count == 2)
-        for block in shown { #expect(output.contains(block.dropFirst())) }
     }
 
     @Test func `fetches pages rows and plans`() throws {

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The table of exit codes in docs/how-to/operations.md, the help and the program say the same.
+/// The table of exit codes in docs/reference/exit-codes.md, the help and the program say the same.
 @Suite struct ExitCodeTests {
     private let workspace: Workspace
 
@@ -13,9 +13,8 @@ import Testing
     }
 
     private static func documented() throws -> Set<Int> {
-        let page = try text("docs/how-to/operations.md")
-        let section = try #require(page.split(separator: "## Exit codes").last?.split(separator: "\n## ").first)
-        return Set(section.matches(of: /(?m)^\| (\d+) \|/).compactMap { Int($0.1) })
+        let page = try text("docs/reference/exit-codes.md")
+        return Set(page.matches(of: /(?m)^\| (\d+) \|/).compactMap { Int($0.1) })
     }
 
     @Test func `the documented exit codes are those that the program has`() throws {

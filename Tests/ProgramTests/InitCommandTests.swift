@@ -218,24 +218,4 @@ import Testing
         #expect(result.output.contains("mixed values"))
         #expect(result.output.contains("2 events, 1 dead letters"))
     }
-
-    @Test func `the commands of the tutorial run`() throws {
-        let url = Program.root.appending(path: "docs/tutorial/your-own-data.md")
-        let lines = try String(contentsOf: url, encoding: .utf8).split(separator: "\n")
-        let commands = lines.filter { $0.hasPrefix("ingest-worker ") || $0.hasPrefix("sqlite3 ") }
-        #expect(commands.count == 5)
-        let broker = try EmbeddedBroker()
-        try broker.createTopic("work-orders", partitions: 1)
-        let producer = try Producer(configuration: ["bootstrap.servers": broker.bootstrapServers])
-        try producer.enqueue(
-            ProducerRecord(topic: "work-orders", partition: 0, value: [UInt8](#"{"wonum":"1","siteid":"a"}"#.utf8)))
-        try producer.flush(timeoutMilliseconds: 10_000)
-        for command in commands {
-            let text = String(command).replacing("data/mine", with: folder)
-                .replacing("data/orders", with: workspace.path("orders"))
-                .replacing("localhost:9092", with: broker.bootstrapServers)
-                .replacing(/^ingest-worker/, with: "'\(Program.url.path)'")
-            #expect(try !Foreign.run("sh", ["-c", String(text)]).isEmpty, "\(command)")
-        }
-    }
 }

@@ -57,7 +57,7 @@ import Testing
             }
             #expect(try run(["verify", "--dump"] + settings(models[0], store)).output == before)
         }
-        try expectRefusal([], models[2], 65, "migration.rows", "Line.priority cannot hold", "6 rows", "Mend them")
+        try expectRefusal([], models[2], 65, "migration.rows", "Line.priority cannot hold", "6 rows", "Correct them")
         try expectRefusal(["--dry-run"], models[2], 65, "against it:", "--mapping")
         let wrong = try workspace.write("entities:\n  Line:\n    priority: shout(priority)\n", to: "map.yaml")
         try expectRefusal(["--mapping", wrong], models[2], 78, "map.yaml:3", "'shout' is no function")

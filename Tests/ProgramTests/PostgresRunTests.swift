@@ -244,7 +244,7 @@ import Testing
         Fault(
             name: "a schema of somebody else",
             setup: ["CREATE SCHEMA %S", "CREATE TABLE %S.theirs (id integer)"], status: 69,
-            message: "it has a table 'theirs' of somebody else", remedy: "Name another schema"),
+            message: "it has a table 'theirs' of another program", remedy: "Name another schema"),
     ]
 
     private static let storeFaults = [

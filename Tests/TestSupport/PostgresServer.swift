@@ -3,13 +3,23 @@ import Synchronization
 
 /// A PostgreSQL server in a folder of its own. It ends with the tests' process, however that ends.
 public final class PostgresServer: Sendable {
-    /// The server of this process, or why there is none; the first test that needs it starts it.
-    public static let shared = Result { try PostgresServer() }
+    /// The server of this process, or why there is none; the first test that needs it starts it. `INGEST_TEST_STORE_URL`
+    /// names a server of somebody else instead, of which nobody but the tests may change the schemas `conformance_…`.
+    public static let shared = Result {
+        let url = ProcessInfo.processInfo.environment["INGEST_TEST_STORE_URL"]
+        return try url.map { try PostgresServer(url: $0) } ?? PostgresServer()
+    }
 
     /// The URL of a database in which each test has a schema of its own.
     public let url: String
     private let folder: String
     private let programs: String
+    /// The port of a server with TLS; others are reached by their socket alone.
+    public var port: Int { reservation?.number ?? 5432 }
+    private let reservation: ReservedPort?
+    /// What a program needs to find the server.
+    private let address: [String]
+    private let schemaPrefix: String
     private let schemaCount = Atomic<Int>(0)
     /// Each line crashes the server, which starts again; at the end of the lines it ends.
     private let input: Pipe
@@ -21,8 +31,9 @@ public final class PostgresServer: Sendable {
     }
 
     /// The programs of the server, wherever Debian or another system has them.
-    private static let programFolders =
-        (14...18).reversed().map { "/usr/lib/postgresql/\($0)/bin" } + ["/usr/local/bin"]
+    private static let programFolders = installed + ["/usr/local/bin", "/usr/bin"]
+
+    private static let installed = (14...18).reversed().map { "/usr/lib/postgresql/\($0)/bin" }
 
     private static let script = """
         cd "$1" || exit 1
@@ -30,14 +41,14 @@ public final class PostgresServer: Sendable {
         start() {
             "$2/postgres" -D data -k "$1" -c listen_addresses= -c fsync=off -c synchronous_commit=off \
                 -c full_page_writes=off -c max_connections=400 -c autovacuum=off -c max_parallel_workers_per_gather=0 \
-                -c max_locks_per_transaction=256 >>server.log 2>&1 &
+                -c max_locks_per_transaction=256 $3 >>server.log 2>&1 &
             server=$!
         }
-        start "$1" "$2"
+        start "$1" "$2" "$3"
         while read -r line; do
             kill -QUIT $server
             wait $server
-            start "$1" "$2"
+            start "$1" "$2" "$3"
         done
         kill -INT $server
         wait $server
@@ -45,25 +56,45 @@ public final class PostgresServer: Sendable {
         """
 
     /// Starts a server, and waits until it takes connections.
-    public init() throws {
+    ///
+    /// - Parameter certificate: a file of `TestCertificates`. With it the server takes connections to `port` by TLS alone:
+    ///   of the role `plain` with a password, and of the role `certified` with a certificate of that name.
+    public init(certificate: String? = nil, authority: String? = nil) throws {
         guard
             let programs = Self.programFolders.first(where: { FileManager.default.fileExists(atPath: "\($0)/initdb") })
         else { throw Missing(description: "There is no PostgreSQL server: install the package 'postgresql'") }
         self.programs = programs
         folder = "/tmp/ingest-postgres-\(UUID().uuidString.prefix(8))"
-        url = "postgres://postgres@/postgres?host=\(folder)"
+        schemaPrefix = "test_"
+        reservation = try certificate.map { _ in try ReservedPort() }
+        url = "postgres://postgres@/postgres?host=\(folder)" + (reservation.map { "&port=\($0.number)" } ?? "")
+        address = ["-h", folder, "-p", "\(reservation?.number ?? 5432)", "-U", "postgres"]
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        var settings = ""
+        if let certificate, let authority, let reservation {
+            try FileManager.default.copyItem(atPath: certificate, toPath: "\(folder)/server.pem")
+            try FileManager.default.copyItem(atPath: authority, toPath: "\(folder)/ca.pem")
+            try Self.rules.write(toFile: "\(folder)/hba.conf", atomically: true, encoding: .utf8)
+            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: "\(folder)/server.pem")
+            settings = """
+                -c listen_addresses=127.0.0.1 -c port=\(reservation.number) -c ssl=on -c ssl_ca_file=\(folder)/ca.pem \
+                -c ssl_cert_file=\(folder)/server.pem -c ssl_key_file=\(folder)/server.pem -c hba_file=\(folder)/hba.conf
+                """
+        }
         input = Pipe()
         let process = Process()
         process.standardInput = input
         process.standardOutput = FileHandle.nullDevice
         process.standardError = FileHandle.nullDevice
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = ["sh", "-c", Self.script, "sh", folder, programs]
+        process.arguments = ["sh", "-c", Self.script, "sh", folder, programs, settings]
         if geteuid() == 0 {
             // The server refuses to run as root.
             guard let user = getpwnam("postgres")?.pointee, chown(folder, user.pw_uid, user.pw_gid) == 0 else {
                 throw Missing(description: "There is no user 'postgres' to run the server as")
+            }
+            for name in try FileManager.default.contentsOfDirectory(atPath: folder) {
+                chown("\(folder)/\(name)", user.pw_uid, user.pw_gid)
             }
             process.arguments =
                 ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"] + (process.arguments ?? [])
@@ -80,27 +111,46 @@ public final class PostgresServer: Sendable {
         }
     }
 
+    /// Who may connect to a server with TLS.
+    private static let rules = """
+        local all postgres trust
+        hostssl all plain 127.0.0.1/32 scram-sha-256
+        hostssl all certified 127.0.0.1/32 cert
+
+        """
+
+    /// Takes a server that runs already, which no test may crash.
+    private init(url: String) throws {
+        let folders = Self.programFolders
+        guard let programs = folders.first(where: { FileManager.default.fileExists(atPath: "\($0)/psql") }) else {
+            throw Missing(description: "There is no psql: install the package 'postgresql-client'")
+        }
+        (self.url, self.programs, folder, input) = (url + (url.contains("?") ? "" : "?"), programs, "", Pipe())
+        (address, reservation) = (["-d", url], nil)
+        schemaPrefix = "conformance_\(ProcessInfo.processInfo.processIdentifier)_"
+    }
+
     private var isReady: Bool { (try? run("pg_isready", ["-q"]))?.status == 0 }
 
     /// Returns the name of a schema that nobody has yet.
-    public func newSchema() -> String { "test_\(schemaCount.add(1, ordering: .relaxed).newValue)" }
+    public func newSchema() -> String { "\(schemaPrefix)\(schemaCount.add(1, ordering: .relaxed).newValue)" }
 
     /// Runs a statement with `psql`, and returns its rows as text.
     public func query(_ sql: String) throws -> String {
-        let result = try run("psql", ["-U", "postgres", "-AtX", "-c", sql])
+        let result = try run("psql", ["-AtX", "-c", sql])
         if result.status != 0 { throw Missing(description: "psql ended with \(result.status)") }
         return result.output.trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
     /// Writes a schema into a file with `pg_dump`.
     public func backUp(_ schema: String, to path: String) throws {
-        let result = try run("pg_dump", ["-U", "postgres", "--schema=\(schema)", "--file=\(path)"])
+        let result = try run("pg_dump", ["--schema=\(schema)", "--file=\(path)"])
         if result.status != 0 { throw Missing(description: "pg_dump ended with \(result.status)") }
     }
 
     /// Runs the statements of a file of ``backUp(_:to:)``.
     public func restore(from path: String) throws {
-        let result = try run("psql", ["-U", "postgres", "-qX", "-v", "ON_ERROR_STOP=1", "-1", "-f", path])
+        let result = try run("psql", ["-qX", "-v", "ON_ERROR_STOP=1", "-1", "-f", path])
         if result.status != 0 { throw Missing(description: "psql ended with \(result.status)") }
     }
 
@@ -113,7 +163,7 @@ public final class PostgresServer: Sendable {
         let process = Process()
         let output = Pipe()
         process.executableURL = URL(fileURLWithPath: "\(programs)/\(program)")
-        process.arguments = ["-h", folder] + arguments
+        process.arguments = address + arguments
         process.standardInput = FileHandle.nullDevice
         process.standardOutput = output
         process.standardError = FileHandle.nullDevice

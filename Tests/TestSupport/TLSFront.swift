@@ -32,6 +32,8 @@ public final class TestCertificates: Sendable {
         let path = folder.appending(path: "\(name).both")
         let parts = try ["key", "pem"].map { try Data(contentsOf: folder.appending(path: "\(name).\($0)")) }
         try (parts[0] + parts[1]).write(to: path)
+        // libpq takes no key that others may read.
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path.path)
         return path.path
     }
 

@@ -177,6 +177,6 @@ public struct BatchError: CodedError {
     package init(_ failures: ValidationFailures) {
         self.init(
             .refused, failures.description,
-            remedy: "Nothing was changed; narrow the request, or mend the objects first", failures: failures.details)
+            remedy: "Nothing was changed; narrow the request, or correct the objects first", failures: failures.details)
     }
 }

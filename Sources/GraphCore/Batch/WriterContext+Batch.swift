@@ -190,7 +190,7 @@ struct BatchInsertion {
             case .stale: count += 1
             case .failed(let failure):
                 throw BatchError(
-                    .refused, failure.description, remedy: "Nothing was inserted; mend the row",
+                    .refused, failure.description, remedy: "Nothing was inserted; correct the row",
                     failures: failure.details, row: rowCount - outcomes.count + index + 1)
             }
         }

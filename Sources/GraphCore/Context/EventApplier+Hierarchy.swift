@@ -31,8 +31,9 @@ extension EventApplier {
         if object.entity === entity || object.entity.isKind(of: entity) || entity.isKind(of: object.entity) { return }
         throw EventFailure(
             code: "entity.mismatch",
-            "The object is a \(object.entity.name), the event takes it for a \(entity.name); identities are shared by "
-                + "all entities below \(registry.model.root(of: entity).name), so correct the identity or the entity")
+            "The object is a \(object.entity.name), the event takes it for a \(entity.name). All entities "
+                + "below \(registry.model.root(of: entity).name) share identities, so correct the identity or the entity"
+        )
     }
 
     package func abstract(_ entity: Entity) -> EventFailure {

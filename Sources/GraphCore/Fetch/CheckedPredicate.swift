@@ -55,6 +55,11 @@ package struct TypedExpression: Sendable {
     package let node: CheckedExpression
     package let type: ExpressionType
 
+    package init(node: CheckedExpression, type: ExpressionType) {
+        self.node = node
+        self.type = type
+    }
+
     /// The literal value, or nil if the value has to be computed.
     package var value: Value? {
         if case .value(let value) = node { return value }
@@ -118,6 +123,13 @@ package struct ResolvedPath: Sendable {
     package let origin: Int
     package let steps: [Relationship]
     package let end: End
+
+    package init(scope: Int, origin: Int, steps: [Relationship], end: End) {
+        self.scope = scope
+        self.origin = origin
+        self.steps = steps
+        self.end = end
+    }
 
     /// The position of the entity that has the end.
     package var owner: Int { steps.last?.destinationIndex ?? origin }

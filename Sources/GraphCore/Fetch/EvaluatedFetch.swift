@@ -17,6 +17,10 @@ package protocol RowSource: EvaluatedObjects where Object == StoredRow {
     /// Returns the number of objects of a request, or nil where the storage cannot judge them exactly.
     func exactCount(_ request: CheckedFetchRequest) throws -> Int?
 
+    /// Returns the rows of a request of groups, aggregates or values without repeats, in its order and without regard to its
+    /// page. Returns nil where the storage cannot make them exactly.
+    func groupedRows(_ request: CheckedFetchRequest) throws -> [[FetchedContent]]?
+
     /// Says that these rows are read next, so that all they lead to may be loaded at once.
     func prepare(_ rows: ArraySlice<StoredRow>)
 }
@@ -27,6 +31,8 @@ extension RowSource {
     ) throws -> [StoredRow]? { nil }
 
     package func exactCount(_ request: CheckedFetchRequest) throws -> Int? { nil }
+
+    package func groupedRows(_ request: CheckedFetchRequest) throws -> [[FetchedContent]]? { nil }
 }
 
 // The fetches of a snapshot whose rows the evaluator judges.
@@ -196,6 +202,7 @@ package struct EvaluatedFetch<Source: RowSource> {
     }
 
     private func allRows() throws -> [[FetchedContent]] {
+        if let rows = try source.groupedRows(request) { return rows }
         var rows: [Row] = []
         for (number, group) in try groups().enumerated() {
             source.prepare(group.prefix(batchSize))

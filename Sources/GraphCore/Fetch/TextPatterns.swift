@@ -40,12 +40,14 @@ package enum TextPatterns {
         return parts[part...].allSatisfy { $0 == .any }
     }
 
-    private enum Part: Equatable {
+    /// A part of a pattern: any text, one scalar, or a stated one.
+    package enum Part: Equatable {
         case any, one
         case scalar(Unicode.Scalar)
     }
 
-    private static func parts(_ pattern: String) -> [Part] {
+    /// Returns the parts of a LIKE pattern of NSPredicate.
+    package static func parts(_ pattern: String) -> [Part] {
         var parts: [Part] = []
         var isEscaped = false
         for scalar in pattern.unicodeScalars {

@@ -23,7 +23,7 @@ public struct HistoryToken: Sendable, Hashable, CustomStringConvertible {
         else {
             throw StoreError(
                 .historyMalformedToken, "The history token is malformed",
-                remedy: "Give a token as it was handed out, STORE:NUMBER, or read the store itself and begin anew")
+                remedy: "Give a token as it was handed out, STORE:NUMBER, or read the store itself and begin again")
         }
         store = String(parts[0])
         self.number = number

@@ -96,7 +96,7 @@ extension ReadContext {
         if token.number > last {
             throw StoreError(
                 .historyTokenAhead, "The history ends at token \(last), token \(token.number) is ahead of it",
-                remedy: "The store was restored from an older copy: read it anew, then go on from the token it has")
+                remedy: "The store was restored from an older copy: read it again, then continue from the token it has")
         }
         return token.number
     }

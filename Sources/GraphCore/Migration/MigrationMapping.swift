@@ -95,7 +95,7 @@ public struct MigrationMapping: Sendable {
         do {
             root = try Yams.compose(yaml: text)
         } catch {
-            report(nil, "This is not YAML", "Mend the syntax")
+            report(nil, "This is not YAML", "Correct the syntax")
             return
         }
         guard let entities = root?.mapping?["entities"], root?.mapping?.count == 1 else {
@@ -159,7 +159,7 @@ public struct MigrationMapping: Sendable {
         do {
             expressions[entity, default: [:]][attribute] = try MigrationExpressionParser.parse(text)
         } catch {
-            report(line, "The expression of \(entity).\(attribute) is wrong: \(error.message)", "Mend it")
+            report(line, "The expression of \(entity).\(attribute) is wrong: \(error.message)", "Correct it")
         }
     }
 }

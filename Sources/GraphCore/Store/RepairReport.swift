@@ -20,18 +20,18 @@ public struct RepairReport: Sendable {
     public var text: String {
         var lines: [String] = []
         func line(_ count: Int, _ one: String, _ many: String) {
-            if count > 0 { lines.append("mended  \(count) \(count == 1 ? one : many)") }
+            if count > 0 { lines.append("repaired  \(count) \(count == 1 ? one : many)") }
         }
         line(derivedObjectCount, "object with a wrong derived value", "objects with wrong derived values")
         line(danglingReferenceCount, "dangling reference", "dangling references")
         line(orphanedLinkCount, "orphaned link", "orphaned links")
-        if lines.isEmpty { lines.append("nothing to mend") }
+        if lines.isEmpty { lines.append("nothing to repair") }
         return lines.joined(separator: "\n") + "\n" + remaining.text
     }
 
     /// Appends the report as one JSON object.
     public func appendJSON(to output: inout String) {
-        output += "{\"mended\":{\"derivedObjects\":\(derivedObjectCount),"
+        output += "{\"repaired\":{\"derivedObjects\":\(derivedObjectCount),"
         output += "\"danglingReferences\":\(danglingReferenceCount),\"orphanedLinks\":\(orphanedLinkCount)},"
         output += "\"transactionCount\":\(transactionCount),\"remaining\":"
         remaining.appendJSON(to: &output)

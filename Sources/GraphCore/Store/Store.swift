@@ -91,7 +91,7 @@ extension Store {
         guard report.isSound else {
             throw StoreError(
                 .corrupt, "After a failure of its disk the store has \(report.problemCount) problems",
-                remedy: "Mend it with 'verify --repair', restore a copy, or rebuild it by replay")
+                remedy: "Repair it with 'verify --repair', restore a copy, or rebuild it by replay")
         }
         storage.noteSound()
     }

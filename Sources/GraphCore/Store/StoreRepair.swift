@@ -60,7 +60,7 @@ private struct StoreRepair {
         let time = writer.now
         let entityCount = model.entities.count
         var report = report
-        let result = try writer.change("mend the store") { session in
+        let result = try writer.change("repair the store") { session in
             guard let session = session as? any RepairQueries else {
                 throw StoreError(.unavailable, "The storage has no repair", remedy: "Keep the store in a file")
             }

@@ -87,7 +87,7 @@ final class KeyPathProbe {
         FetchPredicateError(
             .unsupported, "A key path of \(type) leads to no declared property (\(keyPath))", at: nil,
             remedy: "Let it end at a property declared with @Identity, @Field, @Derived, @ToOne or @ToMany, or at the "
-                + "count of a @ToMany; reach what lies behind a @ToMany by .any, .all or .none")
+                + "count of a @ToMany. Reach the objects of a @ToMany by .any, .all or .none")
     }
 
     /// `@unchecked`: this code only hashes and compares the key path, which never changes.

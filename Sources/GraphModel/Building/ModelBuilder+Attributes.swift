@@ -14,7 +14,7 @@ extension ModelBuilder {
             do {
                 constraints.pattern = try TextPattern(pattern.content)
             } catch {
-                report(pattern.line, "The pattern of \(label) is no regular expression", "Mend its syntax")
+                report(pattern.line, "The pattern of \(label) is no regular expression", "Correct its syntax")
             }
         }
         checkConstraints(declared, constraints, label)

@@ -76,7 +76,7 @@ package struct CoreDataModelFile: Equatable, Sendable {
         guard let name = currentName(list) else {
             throw error(
                 list.path, "This is no property list with a '_XCCurrentVersionName'",
-                "Mend it, or name one of the versions itself")
+                "Correct it, or name one of the versions itself")
         }
         guard let found = folders.first(where: { $0.lastPathComponent == name }) else {
             let known = folders.map(\.lastPathComponent).joined(separator: ", ")

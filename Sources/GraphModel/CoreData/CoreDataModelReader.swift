@@ -24,7 +24,7 @@ struct CoreDataModelReader {
         do {
             root = try XMLScanner.read(bytes)
         } catch {
-            report(error.line, "This is no XML as Xcode writes it: \(error.message)", "Mend the file at that line")
+            report(error.line, "This is no XML as Xcode writes it: \(error.message)", "Correct the file at that line")
             return model
         }
         guard root.name == "model" else {

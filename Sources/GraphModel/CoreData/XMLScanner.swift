@@ -78,7 +78,9 @@ struct XMLScanner {
         let begin = line
         advance(start)
         while !isAt(end) {
-            if position >= bytes.count { throw Failure(line: begin, message: "what begins here has no end") }
+            if position >= bytes.count {
+                throw Failure(line: begin, message: "an element, a comment or a text begins here and has no end")
+            }
             advance()
         }
         advance(end.utf8CodeUnitCount)

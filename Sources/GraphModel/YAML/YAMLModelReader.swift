@@ -35,9 +35,9 @@ package struct YAMLModelReader {
             if let node = try Yams.compose(yaml: text) { return node }
             report(nil, "The file is empty", "Write a model; docs/reference/model.md shows one")
         } catch let error as YamlError {
-            report(line(of: error), "This is not YAML: \(summary(of: error))", "Mend the syntax at that line")
+            report(line(of: error), "This is not YAML: \(summary(of: error))", "Correct the syntax at that line")
         } catch {
-            report(nil, "This is not YAML", "Mend the syntax")
+            report(nil, "This is not YAML", "Correct the syntax")
         }
         return nil
     }

@@ -37,8 +37,11 @@ extension WorkerConfiguration {
     /// - Parameter options: ``storeOptions``, with what a rebuild adds to them.
     func openStore(model: ObjectModel, options: Store.Options) throws(StoreError) -> Store {
         switch storeKind {
-        case .file(let path): try Store.open(path: path, model: model, options: options)
-        case .postgres(let url): try Store.postgres(url: url, model: model, options: postgresOptions)
+        case .file(let path): return try Store.open(path: path, model: model, options: options)
+        case .postgres(let url):
+            var own = postgresOptions
+            (own.replaces, own.builtWith) = (options.replaces, options.builtWith)
+            return try Store.postgres(url: url, model: model, options: own)
         }
     }
 
@@ -84,15 +87,6 @@ extension WorkerConfiguration {
         }
     }
 
-    /// Refuses work that only files of SQLite have.
-    ///
-    /// - Parameter action: such as "rebuild the store".
-    /// - Throws: `StoreError` with code `store.unavailable`.
-    package func checkIsFile(to action: String, remedy: String) throws(StoreError) {
-        if isStoreInFile { return }
-        throw StoreError(.unavailable, "Could not \(action): the store is in PostgreSQL", remedy: remedy)
-    }
-
     /// The path of the socket at which the store's writer takes requests.
     ///
     /// It stands beside the file. Of a store in PostgreSQL it stands where the file would be, and the place gives its name.
@@ -113,6 +107,7 @@ extension WorkerConfiguration {
         var options = PostgresOptions()
         options.lockTimeoutMilliseconds = store.busyTimeoutMilliseconds
         options.writers = store.writers == .many ? .many : .one
+        options.group = kafka.properties["group.id"]
         return options
     }
 

@@ -126,7 +126,7 @@ package struct WorkerVerdict: Sendable, Equatable {
             "The worker tries again by itself. Free space, end other writers, or verify the store if the disk failed."
         ),
         "loop": (
-            "the worker's loop stands still", "If it does not come back within 30 seconds, the process is restarted."
+            "the worker's loop is stalled", "If it does not come back within 30 seconds, the process is restarted."
         ),
         "decoding": (
             "records cannot be decoded for now",

@@ -19,6 +19,9 @@ struct DeliveryRole {
         defer { self.epoch = epoch }
         return epoch != nil && epoch != self.epoch
     }
+
+    /// Forgets that this worker has the role, so that it is newly taken the next time.
+    mutating func forget() { epoch = nil }
 }
 
 extension ConsumerWorker {
@@ -29,13 +32,18 @@ extension ConsumerWorker {
     func holdDeliveryRole(_ writer: WriterContext) throws -> Bool {
         let isNew = deliveryRole.update(try writer.holdRole(DeliveryRole.name))
         if isNew { logger.info("this worker delivers and purges from now on") }
-        for outbox in [notifications, deadLetters] {
-            guard let outbox else { continue }
-            if isNew {
-                try outbox.activate()
-            } else if !deliveryRole.isHeld {
-                try outbox.deactivate()
+        do {
+            for outbox in [notifications, deadLetters].compactMap(\.self) {
+                if isNew {
+                    try outbox.activate()
+                } else if !deliveryRole.isHeld {
+                    try outbox.deactivate()
+                }
             }
+        } catch {
+            // A role whose outboxes did not begin would be held, and nobody would deliver.
+            deliveryRole.forget()
+            throw error
         }
         return deliveryRole.isHeld
     }

@@ -151,7 +151,17 @@ package final class ConsumerWorker: @unchecked Sendable {
     func close() throws {
         // A store whose disk failed is verified before it is written again; its lease ends with the process.
         if store.needsVerification { return }
-        try saveCursors(pipeline.writer)
+        do {
+            try leaveStore()
+        } catch let error as StoreError where error.isRetriable {
+            // A connection that the server has ended meanwhile shows it here first.
+            try leaveStore()
+        }
+    }
+
+    private func leaveStore() throws {
+        // A worker that ends does not take the role of delivery over.
+        if deliveryRole.isHeld { try saveCursors(pipeline.writer) }
         try pipeline.writer.close()
     }
 

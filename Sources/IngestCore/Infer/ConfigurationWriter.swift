@@ -26,7 +26,7 @@ package enum ConfigurationWriter {
         _ model: InferredModel, modelPath: String, storePath: String, topic: Topic? = nil
     ) -> String {
         var lines = [
-            "# Inferred. What is not here has the default of config/worker.yaml; docs/reference/routes.md explains routes.",
+            "# Inferred. Every other setting has the default of config/worker.yaml; docs/reference/routes.md explains routes.",
             "model: \(InferredText.scalar(modelPath))", "store: { path: \(InferredText.scalar(storePath)) }",
             "notifications: { topic: null }",
         ]

@@ -26,11 +26,21 @@ extension WorkerConfiguration {
             + [http.bearerToken, http.operatorToken, schemaRegistry.password, schemaRegistry.bearerToken].compactMap {
                 $0
             }
-        if case .postgres(let url) = storeKind {
-            values += [url, URLComponents(string: url)?.password].compactMap { $0 }
-        }
+        if case .postgres(let url) = storeKind { values += Self.secrets(of: url) }
         // A file or a variable may hold several lines, such as a key; a text that is escaped shows each for itself.
         let lines = values.flatMap { $0.split(whereSeparator: \.isNewline).map { String($0) } }
         return Set(values + lines.filter { $0.utf8.count >= 8 }).sorted()
+    }
+
+    /// The passwords in a URL, as it has them and as they are meant, and the URL that has them.
+    private static func secrets(of url: String) -> [String] {
+        let parts = url.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        let parameters = (parts.count > 1 ? parts[1] : "").split(separator: "&").map {
+            $0.split(separator: "=", maxSplits: 1)
+        }
+        var found = parameters.filter { $0.count == 2 && $0[0].hasSuffix("password") }.map { String($0[1]) }
+        // URLComponents does not read a URL of several hosts.
+        if let match = url.firstMatch(of: /:\/\/[^:@\/?]*:([^\/?]*)@/) { found.append(String(match.1)) }
+        return found.isEmpty ? [] : [url] + found + found.compactMap(\.removingPercentEncoding)
     }
 }

@@ -6,6 +6,16 @@ struct HTTPGet {
     let port: Int
     let bearerToken: String?
 
+    /// Makes a client of the configured server, which is asked on this machine where it listens everywhere.
+    init(_ configuration: HTTPConfiguration) {
+        host = ["0.0.0.0", "::"].contains(configuration.host) ? "127.0.0.1" : configuration.host
+        port = configuration.port
+        bearerToken = configuration.bearerToken
+    }
+
+    /// The server's URL.
+    var address: String { "http://\(host.contains(":") ? "[\(host)]" : host):\(port)" }
+
     /// The time after which a server that says nothing is given up.
     private static let silenceSeconds = 5
     /// The longest answer that is read, in bytes.

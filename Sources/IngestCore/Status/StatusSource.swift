@@ -15,12 +15,9 @@ package struct StatusSource {
     ///
     /// - Throws: `StoreError` where no worker answers and the store cannot be read.
     package func report() throws -> StatusReport {
-        let http = configuration.http
-        guard http.enabled else { return try readStore("http.enabled is false") }
-        // A worker that listens everywhere is asked on this machine.
-        let host = ["0.0.0.0", "::"].contains(http.host) ? "127.0.0.1" : http.host
-        let address = "http://\(host.contains(":") ? "[\(host)]" : host):\(http.port)"
-        let get = HTTPGet(host: host, port: http.port, bearerToken: http.bearerToken)
+        guard configuration.http.enabled else { return try readStore("http.enabled is false") }
+        let get = HTTPGet(configuration.http)
+        let address = get.address
         guard let status = get.answer("/status") else { return try readStore("nobody answers at \(address)") }
         guard status.code == 200 else { return try readStore("\(address) answers with \(status.code)") }
         guard let report = try? StatusReport(worker: address, status: status.body) else {

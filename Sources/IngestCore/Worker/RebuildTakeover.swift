@@ -17,8 +17,8 @@ final class RebuildTakeover: @unchecked Sendable {
     var identity: String { old.identity }
     /// The mark of the settings with which the new store is built.
     let contentMark: String
-    /// The old store with its lease, once it is taken.
-    private(set) var retiring: RetiringStore?
+    /// The old store, once it was looked at; taken where ``isTaken`` says so.
+    private(set) var retiring: (any RetiringPlace)?
     /// Called once, when the lease is taken.
     var onTaken: () -> Void = {}
     /// The reason that was logged last.
@@ -27,15 +27,19 @@ final class RebuildTakeover: @unchecked Sendable {
     private let allowsPartial: Bool
     /// The last record that the old store took of each partition, when the rebuild began.
     private let lastTaken: [TopicPartition: (offset: Int64, fingerprint: RecordFingerprint)]
-    private let swap: StoreSwap
+    private let places: any RebuildPlaces
     private let model: ObjectModel
     private let notifications: NotificationConfiguration
     private let deadLetterTopic: String?
     private let taken = Atomic<Bool>(false)
     private var aheadBefore: [TopicPartition: Int64] = [:]
 
-    init(old: StoreDescription, configuration: WorkerConfiguration, model: ObjectModel, allowsPartial: Bool) {
+    init(
+        old: StoreDescription, places: any RebuildPlaces, configuration: WorkerConfiguration, model: ObjectModel,
+        allowsPartial: Bool
+    ) {
         self.old = old
+        self.places = places
         self.model = model
         self.allowsPartial = allowsPartial
         contentMark = configuration.contentMark
@@ -45,7 +49,6 @@ final class RebuildTakeover: @unchecked Sendable {
             lastTaken[TopicPartition(position.topic, position.partition)] = (position.nextOffset - 1, fingerprint)
         }
         self.lastTaken = lastTaken
-        swap = StoreSwap(path: configuration.store.path)
         notifications = configuration.notifications
         deadLetterTopic = configuration.deadLetters.topic
     }
@@ -66,51 +69,24 @@ final class RebuildTakeover: @unchecked Sendable {
             code: .partial,
             message:
                 "The record at offset \(offset) of \(partition.topic)/\(partition.partition) is not the one that "
-                + "the store at \(swap.path) took last: the topic was made again",
+                + "the store at \(places.old) took last: the topic was made again",
             remedy: "With --allow-partial the rebuilt store has what is there now")
     }
 
     // MARK: Taking over
-
-    /// Says that another file has come to stand where the old store was.
-    var isExchanged: RebuildError {
-        RebuildError(
-            code: .foreign,
-            message:
-                "The store at \(swap.path) is another than the one that \(swap.rebuilt) was begun to replace: it "
-                + "was exchanged meanwhile",
-            remedy: "Where the store that stands there is right, remove \(swap.rebuilt) and "
-                + StoreSwap.sideFiles)
-    }
 
     /// Tries to take the old store, when everything up to `reached` is committed in the new one.
     ///
     /// - Throws: `StoreError` and ``RebuildError``, where waiting does not help.
     func attempt(reached: [TopicPartition: Int64]) throws -> Outcome {
         if isTaken { return .taken }
-        let old: RetiringStore
-        if let retiring { old = retiring } else { old = try RetiringStore(path: swap.path, model: model) }
+        let old = try retiring ?? places.retire(model)
         retiring = old
-        let found: StoreDescription
-        do throws(StoreError) { found = try old.takeLease() } catch {
-            guard error.code == .leased || error.code == .busy else { throw error }
-            return .waiting("caught up, and waiting for the old store: \(error.message). Stop that worker")
+        let reason = try old.take { found in
+            if found.identity != identity { throw places.isExchanged }
+            return try ahead(found.positions, reached)
         }
-        // A copy may have been restored to the path, and a worker may write it.
-        guard old.isInPlace else {
-            abandon()
-            return .waiting("caught up, and looking again at the old store, whose file was exchanged")
-        }
-        if found.identity != identity { throw isExchanged }
-        if let reason = try ahead(found.positions, reached) {
-            old.releaseLease()
-            return .waiting(reason)
-        }
-        guard try old.carryLogOver() else {
-            old.releaseLease()
-            return .waiting(
-                "caught up, and waiting for a reader of the old store, whose open transaction keeps its log")
-        }
+        if let reason { return .waiting(reason) }
         taken.store(true, ordering: .releasing)
         onTaken()
         return .taken
@@ -134,7 +110,7 @@ final class RebuildTakeover: @unchecked Sendable {
         throw RebuildError(
             code: .partial,
             message:
-                "The store at \(swap.path) is at offset \(first.value) of \(place). The topic has nothing beyond offset "
+                "The store at \(places.old) is at offset \(first.value) of \(place). The topic has nothing beyond offset "
                 + "\(reached[first.key] ?? 0): it was made again, or has lost its end",
             remedy: "With --allow-partial the rebuilt store goes without")
     }
@@ -153,8 +129,7 @@ final class RebuildTakeover: @unchecked Sendable {
 
     /// Gives the old store back, where it is not replaced after all.
     func abandon() {
-        retiring?.releaseLease()
-        try? retiring?.close()
+        retiring?.giveBack()
         retiring = nil
     }
 }

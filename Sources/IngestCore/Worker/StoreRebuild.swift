@@ -42,7 +42,7 @@ package final class StoreRebuild: Sendable {
     private let logger: Logger
     private let hooks: WorkerRuntime.Hooks
     private let allowsPartial: Bool
-    private let swap: StoreSwap
+    private let places: any RebuildPlaces
 
     /// Makes the rebuild of the configured store.
     ///
@@ -52,43 +52,41 @@ package final class StoreRebuild: Sendable {
     ///   - logger: reports progress.
     ///   - hooks: how the program observes the worker and the steps of the exchange.
     ///   - allowsPartial: goes on though the topics do not hold everything that the old store was made of.
+    /// - Throws: `StoreError` with code `store.unavailable` where the store's URL cannot be read.
     package init(
         configuration: WorkerConfiguration, model: ObjectModel, logger: Logger,
         hooks: WorkerRuntime.Hooks = WorkerRuntime.Hooks(), allowsPartial: Bool = false
-    ) {
+    ) throws(StoreError) {
         self.configuration = configuration
         self.model = model
         self.logger = logger
         self.hooks = hooks
         self.allowsPartial = allowsPartial
-        swap = StoreSwap(path: configuration.store.path)
+        places = try configuration.rebuildPlaces()
     }
 
     /// Rebuilds. Returns when the new store is in its place and closed, or after a request to stop.
     ///
     /// - Throws: ``RebuildError``, and what a worker throws.
     package func run(signals: [UnixSignal] = [.sigterm, .sigint]) async throws -> Outcome {
-        let lock = try FileLock(swap.lock, action: "rebuilds the store at \(swap.path)")
-        defer { lock.release() }
-        try swap.completeIfInterrupted()
+        let unlock = try places.lock()
+        defer { unlock() }
         guard let old = try readOld() else {
-            logger.info("there is no store to rebuild", metadata: ["path": "\(swap.path)"])
+            logger.info("there is no store to rebuild", metadata: ["path": "\(places.old)"])
             return .unneeded
         }
         let begun = try readBegun()
-        // Each swap keeps what it has replaced: while that is there, the store is the rebuilt one.
-        if begun == nil, old.replaces != nil, old.builtWith == configuration.contentMark,
-            FileManager.default.fileExists(atPath: swap.kept)
-        {
+        // Each exchange keeps the store that it has replaced: while that is there, the store is the rebuilt one.
+        if begun == nil, old.replaces != nil, old.builtWith == configuration.contentMark, try places.hasKept() {
             logger.warning(
                 "the store was rebuilt already, and is not rebuilt again",
-                metadata: ["remove to rebuild it again": "\(swap.kept)"])
+                metadata: ["remove to rebuild it again": "\(places.kept)"])
             return .unneeded
         }
         if let begun { try check(begun, replaces: old) }
         try checkCoverage(old, begun)
         let takeover = RebuildTakeover(
-            old: old, configuration: configuration, model: model, allowsPartial: allowsPartial)
+            old: old, places: places, configuration: configuration, model: model, allowsPartial: allowsPartial)
         do {
             return try await build(takeover, signals)
         } catch {
@@ -98,35 +96,32 @@ package final class StoreRebuild: Sendable {
     }
 
     private func readOld() throws -> StoreDescription? {
-        do { return try StoreDescription.read(path: swap.path) } catch {
+        do { return try places.describeOld() } catch {
             guard error.code == .corrupt else { throw error }
             throw RebuildError(
-                code: .unreadable,
-                message: error.message,
-                remedy: "Move \(swap.path) away, with \(StoreSwap.sideFiles). "
-                    + "Then run without --rebuild: a new store is made from the beginning of the topics")
+                code: .unreadable, message: error.message,
+                remedy: "\(places.movingOldAway). Then run without --rebuild: a new store is made from the beginning "
+                    + "of the topics")
         }
     }
 
     private func readBegun() throws -> StoreDescription? {
-        do { return try StoreDescription.read(path: swap.rebuilt) } catch {
+        do { return try places.describeNew() } catch {
             throw error.code == .corrupt ? foreign("cannot be read: \(error.message)") : error
         }
     }
 
     private func check(_ begun: StoreDescription, replaces old: StoreDescription) throws {
-        if begun.replaces != old.identity { throw foreign("was not begun to replace the store at \(swap.path)") }
+        if begun.replaces != old.identity { throw foreign("was not begun to replace the store at \(places.old)") }
         if begun.builtWith != configuration.contentMark {
             throw foreign("was begun with other topics, routes, partitions or limits than are set now")
         }
-        logger.info("a rebuild that was begun before goes on", metadata: ["path": "\(swap.rebuilt)"])
+        logger.info("a rebuild that was begun before goes on", metadata: ["path": "\(places.new)"])
     }
 
     private func foreign(_ reason: String) -> RebuildError {
         RebuildError(
-            code: .foreign,
-            message: "\(swap.rebuilt) \(reason)",
-            remedy: "Remove it, and \(StoreSwap.sideFiles), to begin again")
+            code: .foreign, message: "\(places.new) \(reason)", remedy: "\(places.removingNew), to begin again")
     }
 
     private func build(_ takeover: RebuildTakeover, _ signals: [UnixSignal]) async throws -> Outcome {
@@ -141,7 +136,7 @@ package final class StoreRebuild: Sendable {
             hooks.onRebuildStep("taken")
             Task { await runtime.requestStop() }
         }
-        logger.info("the store is rebuilt", metadata: ["path": "\(swap.rebuilt)", "replaces": "\(takeover.identity)"])
+        logger.info("the store is rebuilt", metadata: ["path": "\(places.new)", "replaces": "\(takeover.identity)"])
         try await runtime.run(signals: signals)
         takeover.onTaken = {}
         guard takeover.isTaken, let old = takeover.retiring else {
@@ -149,29 +144,18 @@ package final class StoreRebuild: Sendable {
             return .stopped
         }
         hooks.onRebuildStep("closed")
-        try emptyLog()
-        guard old.isInPlace else { throw takeover.isExchanged }
-        try old.close()
-        try swap.perform { hooks.onRebuildStep($0.rawValue) }
-        logger.info("the rebuilt store is in its place", metadata: ["path": "\(swap.path)", "old": "\(swap.kept)"])
-        return .replaced
-    }
-
-    /// A reader of the unfinished store would keep its log, which does not change its name with it.
-    private func emptyLog() throws {
-        let new = try RetiringStore(path: swap.rebuilt, model: model)
-        defer { try? new.close() }
-        for _ in 0..<50 {
-            if try new.carryLogOver() { return }
-            Thread.sleep(forTimeInterval: 0.1)
+        try old.exchange { hooks.onRebuildStep($0) }
+        logger.info("the rebuilt store is in its place", metadata: ["path": "\(places.old)", "old": "\(places.kept)"])
+        for view in old.viewsOfOldStore {
+            logger.warning("a view of another schema still reads the old store", metadata: ["view": "\(view)"])
         }
-        throw StoreError.readerInTheWay(of: swap.rebuilt)
+        return .replaced
     }
 
     /// The configuration of the worker that builds: another store, all partitions, nothing told to anybody.
     private var buildingConfiguration: WorkerConfiguration {
         var building = configuration
-        building.store.path = swap.rebuilt
+        places.chooseNew(in: &building.store)
         building.kafka.partitions = configuration.kafka.partitions ?? .all
         building.notifications.topic = nil
         building.deadLetters.topic = nil
@@ -201,7 +185,7 @@ package final class StoreRebuild: Sendable {
         }
         throw RebuildError(
             code: .partial,
-            message: "The topics do not hold everything that the store at \(swap.path) was made of: \(list)",
+            message: "The topics do not hold everything that the store at \(places.old) was made of: \(list)",
             remedy: "With --allow-partial the rebuilt store goes without")
     }
 }

@@ -20,8 +20,7 @@ final class PostgresReplacement {
             address, .reader, lockTimeoutMilliseconds: options.lockTimeoutMilliseconds)
         let time = Timestamp.text(Int64(now.timeIntervalSince1970) * 1_000_000).prefix(19)
             .filter { $0 != "-" && $0 != ":" }
-        let suffix = "_backup_\(time)Z"
-        oldSchema = "\(address.schema.prefix(PostgresSchema.maximumNameLength - suffix.utf8.count))\(suffix)"
+        oldSchema = PostgresText.name(address.schema, suffix: "_backup_\(time)Z")
     }
 
     /// Calls `body` with the old store, which nobody writes meanwhile, and with a call that replaces it.
@@ -107,56 +106,15 @@ final class PostgresReplacement {
         try PostgresCopy(connection, new.model, source, progress: { _, _ in }).run()
         for table in ["_fence", "_role"] { try execute("INSERT INTO \(table) SELECT * FROM \(old).\(table)") }
         try execute("UPDATE _lease SET epoch = \(epoch + 1) WHERE id = 1")
-        let grants = try query(grantList).rows.map { PostgresStatement($0.text(0)) }
-        try connection.run(grants, "grant the rights on the new store")
-    }
-
-    /// Makes the statements that give all roles their rights again. A table that the old store did not have gets those of
-    /// its metadata: a role with rights on the whole store has some there.
-    private var grantList: String {
-        let (new, old) = (PostgresText.literal(address.schema), PostgresText.literal(oldSchema))
-        let role = "CASE WHEN g.grantee = 0 THEN 'PUBLIC' ELSE quote_ident(r.rolname) END"
-        return """
-            WITH before AS (SELECT c.relname, a.grantee, a.privilege_type AS privilege, c.relowner, c.oid \
-            FROM pg_class c, aclexplode(c.relacl) a \
-            WHERE c.relnamespace = to_regnamespace(quote_ident(\(old))) AND a.grantee <> c.relowner), \
-            present AS (SELECT c.relname FROM pg_class c \
-            WHERE c.relnamespace = to_regnamespace(quote_ident(\(new))) AND c.relkind IN ('r', 'v')), \
-            known AS (SELECT c.relname FROM pg_class c WHERE c.relnamespace = to_regnamespace(quote_ident(\(old)))) \
-            SELECT format('GRANT %s ON %I.%I TO %s', g.privilege, \(new), p.relname, \(role)) FROM present p \
-            JOIN before g ON g.relname = CASE WHEN p.relname IN (SELECT relname FROM known) THEN p.relname \
-            ELSE '_metadata' END LEFT JOIN pg_roles r ON r.oid = g.grantee \
-            UNION ALL \
-            SELECT format('GRANT %s (%I) ON %I.%I TO %s', g.privilege_type, t.attname, \(new), c.relname, \(role)) \
-            FROM pg_class c JOIN pg_attribute t ON t.attrelid = c.oid, aclexplode(t.attacl) g \
-            LEFT JOIN pg_roles r ON r.oid = g.grantee \
-            WHERE c.relnamespace = to_regnamespace(quote_ident(\(old))) AND EXISTS (SELECT 1 FROM pg_attribute n \
-            WHERE n.attrelid = to_regclass(format('%I.%I', \(new), c.relname)) AND n.attname = t.attname) \
-            UNION ALL \
-            SELECT format('GRANT %s ON SCHEMA %I TO %s', g.privilege_type, \(new), \(role)) \
-            FROM pg_namespace s, aclexplode(s.nspacl) g LEFT JOIN pg_roles r ON r.oid = g.grantee \
-            WHERE s.nspname = \(old) AND g.grantee <> s.nspowner
-            """
+        try SchemaExchange(connection, old: oldSchema, new: address.schema).copyGrants()
     }
 
     // MARK: Afterwards
 
     /// Removes the old store, unless somebody's own tables or views stand in its schema or rest on it.
     private func drop() throws(StoreError) {
-        let old = PostgresText.quoted(oldSchema)
-        let names = try query(
-            """
-            SELECT relkind::text, format('%I.%I', \(PostgresText.literal(oldSchema)), relname) FROM pg_class \
-            WHERE relnamespace = to_regnamespace(quote_ident(\(PostgresText.literal(oldSchema)))) \
-            AND relkind IN ('r', 'v') ORDER BY 1, 2
-            """
-        ).rows.map { (isView: $0.text(0) == "v", name: $0.text(1)) }
-        let views = names.filter(\.isView).map(\.name).joined(separator: ", ")
-        let tables = names.filter { !$0.isView }.map(\.name).joined(separator: ", ")
         do throws(StoreError) {
-            if !views.isEmpty { try execute("DROP VIEW \(views)") }
-            if !tables.isEmpty { try execute("DROP TABLE \(tables)") }
-            try execute("DROP SCHEMA \(old)")
+            try SchemaExchange(connection, old: oldSchema, new: address.schema).dropOld()
         } catch {
             if error.code == .disconnected { throw error }
             throw StoreError(

@@ -43,6 +43,6 @@ extension PostgresWriterSession: RepairQueries {
     ) throws(StoreError) -> [Result] {
         var statement = PostgresStatement(sql)
         for number in numbers { statement.bind(number) }
-        return try connection.run(statement, "mend the store").rows.map(body)
+        return try connection.run(statement, "repair the store").rows.map(body)
     }
 }

@@ -35,6 +35,9 @@ struct ConnectionAddress: Sendable, CustomStringConvertible {
         description = "postgres://\(user)\(fields["host"] ?? "")\(port)/\(fields["dbname"] ?? "") (\(self.schema))"
     }
 
+    /// The URL of another schema of the database.
+    func url(ofSchema schema: String) -> String { url + (url.contains("?") ? "&" : "?") + "schema=" + schema }
+
     /// The parts of a URL by libpq's names, or nil where it is none.
     private static func fields(_ url: String) -> [String: String]? {
         guard url.hasPrefix("postgres://") || url.hasPrefix("postgresql://"), !url.utf8.contains(0) else { return nil }

@@ -1,6 +1,6 @@
 import CPostgres
 
-/// A connection to a server, which runs lists of prepared statements in one round trip each.
+/// A connection to a server, which runs lists of statements in one round trip each.
 ///
 /// One thread at a time uses it. Statements without results may wait for the next round trip: ``enqueue(_:)``.
 final class PostgresConnection {
@@ -21,17 +21,21 @@ final class PostgresConnection {
     private(set) var waiting: [PostgresStatement] = []
     /// The number of round trips so far.
     private(set) var roundTripCount = 0
+    /// Whether a pooler such as pgbouncer stands before the server, until the server's answer tells. A pooler may give each
+    /// transaction another session, so statements have no names and each transaction makes its settings again.
+    private(set) var isPooled = true
+    private var settings: [String: String]
 
     /// Connects to a server.
     ///
     /// - Parameter lockTimeoutMilliseconds: for how long a statement waits for rows that another connection holds.
     /// - Throws: ``StoreError`` with code `store.unavailable` where there is no such server, database or user.
     init(_ address: ConnectionAddress, _ role: Role, lockTimeoutMilliseconds: Int) throws(StoreError) {
-        let settings: [(String, String)] = [
+        let parameters: [(String, String)] = [
             ("connect_timeout", "10"), ("dbname", address.url), ("client_encoding", "UTF8"),
             ("fallback_application_name", "ingest"),
         ]
-        guard let connection = Self.open(settings) else {
+        guard let connection = Self.open(parameters) else {
             throw StoreError(.unavailable, "There is no memory for a connection", remedy: "Free memory")
         }
         guard PQstatus(connection) == CONNECTION_OK, PQenterPipelineMode(connection) == 1 else {
@@ -39,18 +43,22 @@ final class PostgresConnection {
             PQfinish(connection)
             throw StoreError(
                 .unavailable, "Could not connect to \(address): \(reason)",
-                remedy: "Check that the server runs, and the URL with its user and password")
+                remedy: Self.remedy(reason))
         }
         self.connection = connection
+        self.settings = Self.settings(address, role, lockTimeoutMilliseconds)
         // Notices are for people at a terminal.
         PQsetNoticeProcessor(connection, { _, _ in }, nil)
-        try configure(address, role, lockTimeoutMilliseconds)
+        // A pooler gives its clients process numbers of its own.
+        let process = try run(PostgresStatement("SELECT pg_backend_pid()::int8"), "connect").first?.integer(0)
+        isPooled = process != Int64(PQbackendPID(connection))
+        if !isPooled { try run([setting(settings)]) }
     }
 
     deinit { PQfinish(connection) }
 
-    private static func open(_ settings: [(String, String)]) -> OpaquePointer? {
-        let texts = settings.map { (Array($0.0.utf8CString), Array($0.1.utf8CString)) }
+    private static func open(_ parameters: [(String, String)]) -> OpaquePointer? {
+        let texts = parameters.map { (Array($0.0.utf8CString), Array($0.1.utf8CString)) }
         func pointers(_ list: [[CChar]], _ body: ([UnsafePointer<CChar>?]) -> OpaquePointer?) -> OpaquePointer? {
             var all: [CChar] = []
             var starts: [Int] = []
@@ -67,9 +75,20 @@ final class PostgresConnection {
         }
     }
 
-    private func configure(
+    /// Returns what helps against a failure to connect, by libpq's words for it.
+    private static func remedy(_ reason: String) -> String {
+        if ["certificate", "private key", "SSL", "no encryption"].contains(where: { reason.contains($0) }) {
+            return "Check sslmode, sslrootcert, sslcert and sslkey of the URL, and the names in the certificate"
+        }
+        if reason.contains("too many c") || reason.contains("connection slots") {
+            return "Raise max_connections or the role's CONNECTION LIMIT, or end other programs"
+        }
+        return "Check that the server runs, and the URL with its user and password"
+    }
+
+    private static func settings(
         _ address: ConnectionAddress, _ role: Role, _ lockTimeoutMilliseconds: Int
-    ) throws(StoreError) {
+    ) -> [String: String] {
         var settings = [
             "search_path": PostgresText.quoted(address.schema), "lock_timeout": "\(lockTimeoutMilliseconds)",
             "jit": "off",
@@ -78,11 +97,32 @@ final class PostgresConnection {
             settings["plan_cache_mode"] = "force_generic_plan"
             for name in ["enable_seqscan", "enable_hashjoin", "enable_mergejoin"] { settings[name] = "off" }
         }
+        return settings
+    }
+
+    /// A statement that makes settings: for the session, and behind a pooler for the transaction.
+    private func setting(_ values: [String: String]) -> PostgresStatement {
         var statement = PostgresStatement(
-            "SELECT set_config(name, value, false) FROM unnest($1::text[], $2::text[]) AS s(name, value)")
-        statement.bind(Array(settings.keys))
-        statement.bind(Array(settings.values))
-        try run([statement])
+            """
+            SELECT set_config(name, value, \(isPooled)) FROM unnest($1::text[], $2::text[]) AS s(name, value)
+            """)
+        statement.bind(Array(values.keys))
+        statement.bind(Array(values.values))
+        return statement
+    }
+
+    /// Sets a parameter of the server for all transactions that begin afterwards.
+    func set(_ name: String, to value: String) {
+        settings[name] = value
+        if !isPooled { enqueue(setting([name: value])) }
+    }
+
+    /// The number of the server's process in SQL; 0 behind a pooler, where it says nothing of this client.
+    var backend: String { isPooled ? "0" : "pg_backend_pid()" }
+
+    /// When the server's process began, in SQL.
+    var backendStart: String {
+        isPooled ? "NULL" : "(SELECT backend_start FROM pg_stat_activity WHERE pid = pg_backend_pid())"
     }
 
     /// Whether the connection is lost.
@@ -106,15 +146,21 @@ final class PostgresConnection {
     func run(_ statements: [PostgresStatement], _ action: String = "run a statement") throws(StoreError)
         -> [PostgresResult]
     {
-        let all = waiting + statements
+        var all = waiting + statements
         waiting = []
         roundTripCount += 1
         if isLost { throw .disconnected(action) }
-        var prepared: [Int: String] = [:]
+        // Results of the connection's own statements, by their numbers: the texts of those prepared, nil of settings.
+        var own: [Int: String?] = [:]
+        if isPooled, let first = all.first, PQtransactionStatus(connection) == PQTRANS_IDLE {
+            let place = first.sql.hasPrefix("BEGIN") ? 1 : 0
+            all.insert(setting(settings), at: place)
+            own[place] = .some(nil)
+        }
         var number = 0
         for statement in all {
-            if names[statement.sql] == nil, pendingNames[statement.sql] == nil {
-                prepared[number] = statement.sql
+            if !isPooled, names[statement.sql] == nil, pendingNames[statement.sql] == nil {
+                own[number] = statement.sql
                 try prepare(statement.sql, action)
                 number += 1
             }
@@ -122,7 +168,7 @@ final class PostgresConnection {
             number += 1
         }
         guard PQpipelineSync(connection) == 1 else { throw .disconnected(action) }
-        let results = try results(prepared, action)
+        let results = try results(own, action)
         return Array(results.suffix(statements.count))
     }
 
@@ -158,13 +204,16 @@ final class PostgresConnection {
                     bytes.baseAddress.map { ($0 + place.lowerBound).assumingMemoryBound(to: CChar.self) }
                 }
             }
+            if isPooled {
+                return PQsendQueryParams(connection, statement.sql, Int32(count), nil, values, lengths, formats, 1)
+            }
             return PQsendQueryPrepared(connection, name, Int32(count), values, lengths, formats, 1)
         }
         if sent != 1 { throw .disconnected(action) }
     }
 
-    /// Reads the results up to the end of the round trip, those of preparations aside.
-    private func results(_ prepared: [Int: String], _ action: String) throws(StoreError) -> [PostgresResult] {
+    /// Reads the results up to the end of the round trip, those of the connection's own statements aside.
+    private func results(_ own: [Int: String?], _ action: String) throws(StoreError) -> [PostgresResult] {
         var results: [PostgresResult] = []
         var failure: StoreError?
         var number = 0
@@ -186,8 +235,8 @@ final class PostgresConnection {
                 if let failure { throw failure }
                 return results
             case PGRES_TUPLES_OK, PGRES_COMMAND_OK:
-                if let sql = prepared[number] {
-                    names[sql] = pendingNames[sql]
+                if let sql = own[number] {
+                    if let sql { names[sql] = pendingNames[sql] }
                     PQclear(result)
                 } else {
                     results.append(PostgresResult(result))

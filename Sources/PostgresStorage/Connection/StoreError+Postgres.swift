@@ -7,6 +7,10 @@ extension StoreError {
         switch (sqlState.prefix(2), sqlState) {
         // The server has ended a transaction whose client stood still for too long.
         case (_, "25P03"): self = .disconnected(action)
+        case (_, "25006"):
+            self.init(
+                .disconnected, "Could not \(action): the server only reads, as a standby does",
+                remedy: "Name all servers in store.url, with target_session_attrs=read-write")
         case ("23", _):
             self.init(
                 .constraint, "Could not \(action): a rule of the schema was broken\(suffix)",

@@ -1,213 +1,223 @@
-/// Compiles the conditions that PostgreSQL judges exactly as the graph's evaluator does. They compare an object's own
-/// attributes, and its to-one relationships, with values.
+/// Compiles the conditions that PostgreSQL judges exactly as the graph's evaluator does.
 ///
+/// These compare attributes, to-one relationships, and aggregates of whole numbers, also along paths and in collections.
 /// Everything else stays to the evaluator, over rows that the compiled part leaves.
+///
+/// Paths over to-one relationships become outer joins, one for each distinct path of a scope. A condition on the objects
+/// of a to-many relationship becomes an EXISTS, and an aggregate of them a subquery. Each has a scope of its own.
 struct PostgresConditions {
     let model: ObjectModel
-    let table: PostgresTable
+    let tables: [PostgresTable]
+    /// The value of `now()`, in microseconds since 1970 UTC.
+    let now: Int64
+    /// The values of the parameters, and the conditions so far.
+    var query = PostgresQuery()
+    /// The tables of the fetched objects and of each collection's objects.
+    var scopes: [Int: Scope] = [:]
+    var aliasCount = 0
+    /// The keys of the groups, where the rows of a request are groups.
+    var groupKeys: Set<String>?
 
-    /// Returns the whole condition, or nil where a part of it cannot be compiled. It may be unknown where it is false.
-    func exact(_ predicate: CheckedPredicate, _ query: inout PostgresQuery) -> String? {
-        switch predicate {
-        case .constant(let value): return value ? "true" : "false"
-        case .and(let parts): return joined(parts, " AND ", empty: "true", &query)
-        case .or(let parts): return joined(parts, " OR ", empty: "false", &query)
-        case .not(let inner): return exact(inner, &query).map { "((\($0)) IS NOT TRUE)" }
-        case .comparison(let comparison): return condition(comparison, &query)
-        case .exists: return nil
+    /// The conditions of a request; its objects are the rows of the table `t`.
+    init(_ request: CheckedFetchRequest, _ tables: [PostgresTable]) {
+        model = request.model
+        self.tables = tables
+        now = request.time
+        scopes[0] = Scope(alias: "t", entity: request.entity.index)
+        if !request.includesPlaceholders { query.add("NOT t._placeholder") }
+        let isWhole = request.entity.parentIndex == nil && request.includesSubentities
+        if request.entity.sharesTable, !isWhole {
+            query.add("t._entity IN (\(PostgresText.literals(request.entities.map(\.name))))")
         }
     }
 
-    private func joined(
-        _ parts: [CheckedPredicate], _ word: String, empty: String, _ query: inout PostgresQuery
-    ) -> String? {
+    /// Adds the condition that a predicate is true, or a part of it that leaves more rows.
+    ///
+    /// - Returns: whether the whole predicate was compiled.
+    mutating func add(_ predicate: CheckedPredicate?) -> Bool {
+        guard let predicate else { return true }
+        guard let condition = superset(predicate) else { return false }
+        query.add(condition.sql)
+        return condition.isExact
+    }
+
+    /// Returns a condition that is true wherever the predicate is, or nil where none but that of all rows is known.
+    private mutating func superset(_ predicate: CheckedPredicate) -> (sql: String, isExact: Bool)? {
+        if let text = attempt({ $0.condition(predicate) }) { return (text, true) }
+        guard case .and(let parts) = predicate else { return nil }
+        let texts = parts.compactMap { superset($0)?.sql }
+        return texts.isEmpty ? nil : ("(\(texts.joined(separator: " AND ")))", false)
+    }
+
+    /// Compiles something, and takes everything back where it cannot be compiled.
+    mutating func attempt<Result>(_ body: (inout PostgresConditions) -> Result?) -> Result? {
+        var copy = self
+        guard let result = body(&copy) else { return nil }
+        self = copy
+        return result
+    }
+
+    // MARK: Predicates
+
+    /// Returns a condition, or nil where a part of it cannot be compiled. It may be unknown where it is false.
+    mutating func condition(_ predicate: CheckedPredicate) -> String? {
+        switch predicate {
+        case .constant(let value): return value ? "true" : "false"
+        case .and(let parts): return joined(parts, " AND ", empty: "true")
+        case .or(let parts): return joined(parts, " OR ", empty: "false")
+        case .not(let inner): return condition(inner).map { "((\($0)) IS NOT TRUE)" }
+        case .comparison(let comparison): return condition(comparison)
+        case .exists(let collection, let inner):
+            open(collection)
+            guard let condition = condition(inner), let rows = rows(of: collection) else { return nil }
+            return "EXISTS (SELECT 1 FROM \(rows.from) WHERE \(rows.link) AND (\(condition)))"
+        }
+    }
+
+    private mutating func joined(_ parts: [CheckedPredicate], _ word: String, empty: String) -> String? {
         var texts: [String] = []
         for part in parts {
-            guard let text = exact(part, &query) else { return nil }
+            guard let text = condition(part) else { return nil }
             texts.append(text)
         }
         return texts.isEmpty ? empty : "(\(texts.joined(separator: word)))"
     }
 
-    /// Returns a condition that is true wherever the predicate is, or nil where none but that of all rows is known.
-    func superset(_ predicate: CheckedPredicate, _ query: inout PostgresQuery) -> String? {
-        var attempt = query
-        if let text = exact(predicate, &attempt) {
-            query = attempt
-            return text
-        }
-        guard case .and(let parts) = predicate else { return nil }
-        let texts = parts.compactMap { superset($0, &query) }
-        return texts.isEmpty ? nil : "(\(texts.joined(separator: " AND ")))"
-    }
-
     // MARK: Comparisons
 
-    private func condition(_ comparison: CheckedComparison, _ query: inout PostgresQuery) -> String? {
-        guard comparison.options.isEmpty, case .path(let path) = comparison.left.node, path.scope == 0,
-            path.steps.isEmpty
-        else { return nil }
-        switch path.end {
-        case .attribute(let attribute):
-            return condition(comparison, column: attribute.slot, isDecimal: attribute.type == .decimal, &query)
-        case .destination(let relationship):
-            guard let slot = relationship.slot else { return nil }
-            return condition(comparison, relationship, "t.\(table.columns[slot])", &query)
-        case .object: return nil
-        }
-    }
-
-    /// The literals on the right, or nil where something else is there.
-    private func literals(_ comparison: CheckedComparison) -> [TypedExpression]? {
-        let all: [TypedExpression] =
-            switch comparison.right {
-            case .one(let expression): [expression]
-            case .many(let expressions): expressions
+    private mutating func condition(_ comparison: CheckedComparison) -> String? {
+        guard comparison.options.isEmpty else { return nil }
+        let left = comparison.left
+        switch comparison.right {
+        case .one(let right):
+            switch comparison.relation {
+            case .equal: return equal(left, right)
+            case .notEqual: return equal(left, right).map { "((\($0)) IS NOT TRUE)" }
+            case .less, .lessOrEqual, .greater, .greaterOrEqual:
+                guard let sides = sides([left, right]) else { return nil }
+                return "\(sides[0]) \(comparison.relation.rawValue) \(sides[1])"
+            case .beginsWith, .contains, .endsWith, .like: return textual(comparison.relation, left, right)
+            default: return nil
             }
-        return all.allSatisfy { $0.value != nil } ? all : nil
-    }
-
-    private func condition(
-        _ comparison: CheckedComparison, column slot: Int, isDecimal: Bool, _ query: inout PostgresQuery
-    ) -> String? {
-        let (column, kind) = ("t.\(table.columns[slot])", table.kinds[slot])
-        guard let right = literals(comparison), right.allSatisfy({ $0.type.isDecimal == isDecimal }) else { return nil }
-        let values = right.compactMap(\.value)
-        guard values.allSatisfy({ $0.isNull || kind.holds($0) }), let first = values.first else { return nil }
-        func operated(_ relation: String) -> String {
-            first.isNull ? "false" : "\(column) \(relation) \(query.parameter(first, kind))"
-        }
-        switch comparison.relation {
-        case .equal: return first.isNull ? "\(column) IS NULL" : operated("=")
-        case .notEqual: return first.isNull ? "\(column) IS NOT NULL" : operated("IS DISTINCT FROM")
-        case .less, .lessOrEqual, .greater, .greaterOrEqual: return operated(comparison.relation.rawValue)
-        case .between:
-            guard values.count == 2 else { return nil }
-            if values[0].isNull || values[1].isNull { return "false" }
-            let bounds = values.map { query.parameter($0, kind) }
-            return "\(column) BETWEEN \(bounds[0]) AND \(bounds[1])"
-        case .contained: return isOneOf(column, kind, values, &query)
-        case .beginsWith, .contains, .endsWith:
-            guard kind == .text else { return nil }
-            return first.isNull ? "false" : textual(comparison.relation, column, query.parameter(first, kind))
-        case .like, .matches: return nil
+        case .many(let right) where comparison.relation == .between:
+            guard right.count == 2, let sides = sides([left] + right) else { return nil }
+            return "\(sides[0]) BETWEEN \(sides[1]) AND \(sides[2])"
+        case .many(let right): return isOneOf(left, right)
         }
     }
 
-    private func isOneOf(
-        _ column: String, _ kind: ColumnKind, _ values: [Value], _ query: inout PostgresQuery
-    ) -> String {
-        let present = values.filter { !$0.isNull }
-        let parameter = query.parameter(present, kind)
-        let list = "\(column) = ANY(\(parameter))"
-        return present.count == values.count ? list : "(\(list) OR \(column) IS NULL)"
+    private mutating func equal(_ left: TypedExpression, _ right: TypedExpression) -> String? {
+        if right.value != nil { return isOneOf(left, [right]) }
+        if left.type.isObject {
+            guard right.type.isObject, let first = expression(left), let second = expression(right) else { return nil }
+            return "\(first.sql) IS NOT DISTINCT FROM \(second.sql)"
+        }
+        return sides([left, right]).map { "\($0[0]) IS NOT DISTINCT FROM \($0[1])" }
     }
 
-    private func textual(_ relation: FetchPredicate.Relation, _ column: String, _ part: String) -> String {
-        switch relation {
-        case .beginsWith: "starts_with(\(column), \(part))"
-        case .contains: "strpos(\(column), \(part)) > 0"
-        default: "right(\(column), length(\(part))) = \(part)"
+    /// Compares with several values, of which missing ones equal a missing value.
+    private mutating func isOneOf(_ left: TypedExpression, _ right: [TypedExpression]) -> String? {
+        guard let subject = expression(left) else { return nil }
+        var terms: [String] = []
+        var present: [Value] = []
+        for other in right {
+            if other.value?.isNull == true {
+                terms.append("\(subject.sql) IS NULL")
+            } else if let value = other.value, !left.type.isObject, subject.kind.literalKind(of: other) == subject.kind
+            {
+                present.append(value)
+            } else if let value = other.value, left.type.isObject {
+                present.append(value)
+            } else {
+                guard
+                    let term = other.value == nil ? equal(left, other) : sides([left, other])?.joined(separator: " = ")
+                else { return nil }
+                terms.append(term)
+            }
         }
-    }
-
-    /// Compares a to-one relationship with the identities of destinations.
-    private func condition(
-        _ comparison: CheckedComparison, _ relationship: Relationship, _ column: String, _ query: inout PostgresQuery
-    ) -> String? {
-        let destination = model.entities[relationship.destinationIndex]
-        let other = PostgresTable(model.entities[destination.rootIndex], model)
-        let kind = other.kinds[destination.identitySlot]
-        guard let right = literals(comparison) else { return nil }
-        let values = right.compactMap(\.value)
-        guard values.allSatisfy({ $0.isNull || kind.holds($0) }) else { return nil }
-        switch comparison.relation {
-        case .equal, .contained, .notEqual: break
-        default: return nil
-        }
-        let present = values.filter { !$0.isNull }
-        var terms: [String] = present.count < values.count ? ["\(column) IS NULL"] : []
         if !present.isEmpty {
-            let list = query.parameter(present, kind)
-            terms.append(
-                """
-                \(column) IN (SELECT d.pk FROM \(other.name) d \
-                WHERE d.\(other.columns[destination.identitySlot]) = ANY(\(list)))
-                """)
-        }
-        let isOne = terms.isEmpty ? "false" : "(\(terms.joined(separator: " OR ")))"
-        return comparison.relation == .notEqual ? "(\(isOne) IS NOT TRUE)" : isOne
-    }
-}
-
-// MARK: - Order
-
-/// The order of a request that PostgreSQL sorts by exactly as ``FetchPosition`` does.
-struct PostgresOrder {
-    private struct Key {
-        let column: String
-        let kind: ColumnKind
-        let isDescending: Bool
-    }
-
-    private let keys: [Key]
-
-    /// Returns nil where a key of the order is no attribute of the object itself.
-    init?(_ sort: [CheckedSort], _ table: PostgresTable) {
-        var keys: [Key] = []
-        for key in sort {
-            guard key.options.isEmpty, case .path(let path) = key.expression.node, path.scope == 0, path.steps.isEmpty,
-                case .attribute(let attribute) = path.end, table.kinds[attribute.slot] != .anyValue
+            guard
+                let list = left.type.isObject ? identities(present, left.type) : query.parameter(present, subject.kind)
             else { return nil }
-            keys.append(
-                Key(
-                    column: "t.\(table.columns[attribute.slot])", kind: table.kinds[attribute.slot],
-                    isDescending: key.isDescending))
+            terms.append("\(subject.sql) = ANY(\(list))")
         }
-        self.keys = keys
+        return terms.isEmpty ? "false" : "(\(terms.joined(separator: " OR ")))"
     }
 
-    private var isDescending: Bool { keys.last?.isDescending ?? false }
-
-    /// The terms behind ORDER BY. Missing values come before all others.
-    var sql: String {
-        let terms = keys.map { "\($0.column) \($0.isDescending ? "DESC NULLS LAST" : "ASC NULLS FIRST")" }
-        return (terms + ["t.pk \(isDescending ? "DESC" : "ASC")"]).joined(separator: ", ")
+    /// The keys of the objects with these identities, as `ANY` takes them.
+    private mutating func identities(_ values: [Value], _ type: ExpressionType) -> String? {
+        guard case .object(let index) = type else { return nil }
+        let (entity, table) = (model.entities[index], tables[index])
+        let kind = table.kinds[entity.identitySlot]
+        guard values.allSatisfy({ kind.holds($0) }) else { return nil }
+        let list = query.parameter(values, kind)
+        return "SELECT d.pk FROM \(table.name) d WHERE d.\(table.columns[entity.identitySlot]) = ANY(\(list))"
     }
 
-    /// Adds the condition that rows come behind a place; false where the place is of another order.
-    func add(after place: FetchPosition, to query: inout PostgresQuery) -> Bool {
-        guard place.values.count == keys.count,
-            zip(keys, place.values).allSatisfy({ $1.isNull || $0.kind.holds($1) })
-        else { return false }
-        var alternatives: [String] = []
-        var equal: [String] = []
-        for (key, value) in zip(keys, place.values) {
-            if value.isNull {
-                if !key.isDescending { alternatives.append((equal + ["\(key.column) IS NOT NULL"]).conjunction) }
-                equal.append("\(key.column) IS NULL")
+    /// Returns expressions that compare there as their values do, or nil.
+    private mutating func sides(_ all: [TypedExpression]) -> [String]? {
+        var compiled: [Compiled?] = []
+        for side in all {
+            guard side.value == nil else {
+                compiled.append(nil)
                 continue
             }
-            let parameter = query.parameter(value, key.kind)
-            let later =
-                key.isDescending
-                ? "(\(key.column) < \(parameter) OR \(key.column) IS NULL)" : "\(key.column) > \(parameter)"
-            alternatives.append((equal + [later]).conjunction)
-            equal.append("\(key.column) = \(parameter)")
+            guard !side.type.isObject, let text = expression(side) else { return nil }
+            compiled.append(text)
         }
-        alternatives.append((equal + ["t.pk \(isDescending ? "<" : ">") \(query.parameter(place.pk))"]).conjunction)
-        query.add("(\(alternatives.joined(separator: " OR ")))")
-        return true
+        guard let first = compiled.lazy.compactMap({ $0 }).first else { return nil }
+        var texts: [String] = []
+        for (side, known) in zip(all, compiled) {
+            if let known {
+                guard known.kind.compares(with: first.kind) else { return nil }
+                texts.append(known.sql)
+            } else if let value = side.value {
+                guard let kind = first.kind.literalKind(of: side) else { return nil }
+                texts.append(value.isNull ? "NULL::\(kind.declaration)" : query.parameter(value, kind))
+            }
+        }
+        return texts
+    }
+
+    // MARK: Texts
+
+    private mutating func textual(
+        _ relation: FetchPredicate.Relation, _ left: TypedExpression, _ right: TypedExpression
+    ) -> String? {
+        if relation == .like {
+            guard let pattern = right.value?.text, ColumnKind.text.holds(.text(pattern)),
+                let subject = expression(left),
+                subject.kind == .text
+            else { return nil }
+            return "\(subject.sql) LIKE \(query.parameter(.text(TextPatterns.serverPattern(like: pattern)), .text))"
+        }
+        guard expression(left)?.kind == .text, let sides = sides([left, right]) else { return nil }
+        return switch relation {
+        case .beginsWith: "starts_with(\(sides[0]), \(sides[1]))"
+        case .contains: "strpos(\(sides[0]), \(sides[1])) > 0"
+        default: "right(\(sides[0]), length(\(sides[1]))) = \(sides[1])"
+        }
     }
 }
 
-extension [String] {
-    fileprivate var conjunction: String { "(\(joined(separator: " AND ")))" }
+extension TextPatterns {
+    /// Returns a pattern of NSPredicate in the server's own language.
+    fileprivate static func serverPattern(like pattern: String) -> String {
+        parts(pattern).map { part in
+            switch part {
+            case .any: "%"
+            case .one: "_"
+            case .scalar(let scalar): ["%", "_", "\\"].contains(scalar) ? "\\\(scalar)" : String(scalar)
+            }
+        }.joined()
+    }
 }
+
+// MARK: - Values
 
 extension ColumnKind {
     /// Tells whether a value has the form of the column's own, so that comparing the two there is comparing values.
-    fileprivate func holds(_ value: Value) -> Bool {
+    func holds(_ value: Value) -> Bool {
         switch (self, value) {
         case (.text, .text(let text)): !text.utf8.contains(0)
         case (.numeric, .text), (.bytea, .blob), (.smallint, .integer), (.integer, .integer), (.bigint, .integer): true
@@ -221,15 +231,48 @@ extension ColumnKind {
     }
 }
 
+extension ColumnKind {
+    private var isWhole: Bool { self == .smallint || self == .integer || self == .bigint }
+
+    /// Whether a column of this kind compares there with one of another kind as their values do.
+    func compares(with other: ColumnKind) -> Bool {
+        if self == .anyValue { return false }
+        if self == other || (isWhole || self == .numeric) && (other.isWhole || other == .numeric) { return true }
+        // A double has the whole numbers of 32 bits.
+        func isExact(_ kind: ColumnKind) -> Bool { [.smallint, .integer, .double].contains(kind) }
+        return isExact(self) && isExact(other)
+    }
+
+    /// The kind of a parameter for a literal beside a column of this kind, or nil where they do not compare there.
+    func literalKind(of literal: TypedExpression) -> ColumnKind? {
+        guard let value = literal.value else { return nil }
+        if value.isNull { return self }
+        switch (self, value) {
+        case (.double, .integer(let number)): return (-(1 << 53)...1 << 53).contains(number) ? .double : nil
+        case (.smallint, .double), (.integer, .double): return ColumnKind.double.holds(value) ? .double : nil
+        default: break
+        }
+        let kind: ColumnKind
+        if literal.type.isDecimal {
+            kind = .numeric
+        } else if self == .numeric, case .integer = value {
+            kind = .bigint
+        } else {
+            kind = self
+        }
+        return kind.holds(value) && compares(with: kind) ? kind : nil
+    }
+}
+
 extension PostgresQuery {
     /// Takes a value of a column's form.
-    fileprivate mutating func parameter(_ value: Value, _ kind: ColumnKind) -> String {
+    mutating func parameter(_ value: Value, _ kind: ColumnKind) -> String {
         kind.stored(
             parameter(kind.parameterType) { statement throws(StoreError) in try statement.bind(value, as: kind) })
     }
 
     /// Takes values of a column's form, for `ANY`.
-    fileprivate mutating func parameter(_ values: [Value], _ kind: ColumnKind) -> String {
+    mutating func parameter(_ values: [Value], _ kind: ColumnKind) -> String {
         let list = parameter("\(kind.parameterType)[]") { statement throws(StoreError) in
             try statement.bind(values, as: kind)
         }

@@ -109,11 +109,12 @@ struct PostgresReadPlan {
             return statement
         case .greatestPlaces(let relationship, let owners): return greatestPlaces(relationship, owners)
         case .tombstones(let entity, let identities):
+            // Without statistics the server would read all tombstones of the entity for `identity = ANY(…)`.
             var statement = PostgresStatement(
                 """
                 SELECT \(output("identity, version, time", hash: SharedColumns.hash(["identity", "version", "time"]))) \
-                FROM _tombstone \
-                WHERE entity = $1::text AND identity = ANY($2::bytea[])
+                FROM unnest($2::bytea[]) AS k(wanted) CROSS JOIN LATERAL \
+                (SELECT * FROM _tombstone WHERE entity = $1::text AND identity = k.wanted LIMIT 1) AS t
                 """)
             statement.bind(model.entities[entity].rootName)
             try statement.bind(identities, as: .anyValue)

@@ -96,7 +96,7 @@ extension PostgresWriterSession {
     func moved(_ position: SourcePosition) -> StoreError {
         StoreError(
             .positionConflict,
-            "Somebody else has claimed \(position.topic)/\(position.partition) or saved its position meanwhile",
+            "Another writer has claimed \(position.topic)/\(position.partition) or saved its position meanwhile",
             remedy: "Nothing of the chunk was saved; read on from the store's positions")
     }
 

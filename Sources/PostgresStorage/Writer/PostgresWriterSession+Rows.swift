@@ -60,9 +60,10 @@ extension PostgresWriterSession {
             names.append("c\(slot)")
             lists.append(table.kinds[slot].list(lists.count + 1))
             let value = table.kinds[slot].stored("r.c\(slot)")
-            settings.append(
-                "\(table.columns[slot]) = \(adds(slot, rows) ? "coalesce(t.\(table.columns[slot]), 0) + " : "")\(value)"
-            )
+            let column = table.columns[slot]
+            let isAdded = adds(slot, rows)
+            let sum = isAdded ? share?.columns.sum("t.\(column)", value, table.kinds[slot]) : nil
+            settings.append("\(column) = \(sum ?? value)")
         }
         if rows.setsPlaceholder {
             names.append("p")
@@ -77,7 +78,7 @@ extension PostgresWriterSession {
         statement.bind(rows.keys)
         for slot in rows.slots {
             if adds(slot, rows) {
-                statement.bind(try differences(slot, rows))
+                try statement.bind(try differences(slot, rows, table.kinds[slot]), as: table.kinds[slot])
             } else {
                 try statement.bind(rows.values.lazy.map { $0[slot] }, as: table.kinds[slot])
             }
@@ -92,12 +93,25 @@ extension PostgresWriterSession {
     }
 
     /// The differences that a draft adds to the values of a column.
-    private func differences(_ slot: Int, _ rows: RowChanges.Updates) throws(StoreError) -> [Int64] {
+    private func differences(
+        _ slot: Int, _ rows: RowChanges.Updates, _ kind: ColumnKind
+    ) throws(StoreError) -> [Value] {
         guard rows.formerValues.count == rows.values.count else { throw .conflict }
         let factor: Int64 = share?.faults.contains(.addsTwice) == true ? 2 : 1
-        return zip(rows.values, rows.formerValues).map { values, former in
-            ((values[slot].integer ?? 0) &- (former[slot].integer ?? 0)) &* factor
+        var differences: [Value] = []
+        for (values, former) in zip(rows.values, rows.formerValues) {
+            guard kind == .numeric else {
+                let difference = (values[slot].integer ?? 0) &- (former[slot].integer ?? 0)
+                differences.append(.integer(difference &* factor))
+                continue
+            }
+            var difference = ExactDecimalSum()
+            difference.add(values[slot].text ?? "0", times: factor)
+            difference.add(former[slot].text ?? "0", times: -factor)
+            guard difference.isExact else { throw .conflict }
+            differences.append(.text(difference.text))
         }
+        return differences
     }
 
     private func entityChanges(_ changes: [(key: Int64, entity: Entity)]) -> [PostgresStatement] {

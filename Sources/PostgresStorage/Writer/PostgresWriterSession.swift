@@ -65,8 +65,8 @@ final class PostgresWriterSession: WriterSession {
         // A holder whose connection has ended is gone, however long its claim would hold.
         var query = PostgresStatement(
             """
-            SELECT l.epoch, l.holder, l.expires, \(WriterShare.isAlive("l")), l.backend = pg_backend_pid(), \
-            (SELECT min(w.holder) FROM _writer w WHERE w.expires > $1::int8 AND \(WriterShare.isAlive("w"))) \
+            SELECT l.epoch, l.holder, l.expires, \(WriterShare.isAlive("l")), \
+            l.backend = \(connection.backend) AND l.backend <> 0, (SELECT min(w.holder) FROM _writer w WHERE w.expires > $1::int8 AND \(WriterShare.isAlive("w"))) \
             FROM _lease l WHERE l.id = 1 FOR UPDATE OF l
             """)
         query.bind(now)
@@ -98,14 +98,11 @@ final class PostgresWriterSession: WriterSession {
             remedy: "Stop it, or give this worker another store")
     }
 
-    /// When the connection's own process of the server began.
-    static let startTime = "(SELECT backend_start FROM pg_stat_activity WHERE pid = pg_backend_pid())"
-
     private func lease(epoch: Int64, now: Int64) -> PostgresStatement {
         var statement = PostgresStatement(
             """
-            UPDATE _lease SET epoch = $1::int8, holder = $2::text, expires = $3::int8, backend = pg_backend_pid(), \
-            started = \(Self.startTime) WHERE id = 1
+            UPDATE _lease SET epoch = $1::int8, holder = $2::text, expires = $3::int8, backend = \(connection.backend), \
+            started = \(connection.backendStart) WHERE id = 1
             """)
         statement.bind(epoch)
         statement.bind(Holder.text)
@@ -175,7 +172,8 @@ final class PostgresWriterSession: WriterSession {
         guard let epoch else { return }
         var statement = PostgresStatement(
             """
-            UPDATE _lease SET backend = pg_backend_pid(), started = \(Self.startTime) WHERE id = 1 AND epoch = $1::int8
+            UPDATE _lease SET backend = \(connection.backend), started = \(connection.backendStart) \
+            WHERE id = 1 AND epoch = $1::int8
             """)
         statement.bind(epoch)
         try connection.run(statement, "connect again")

@@ -23,11 +23,12 @@ final class WriterShare {
     /// Notes the epochs that this writer's claims have made.
     func note(_ claims: [StorePartition: Int64]) { fences.merge(claims) { _, new in new } }
 
-    /// The condition that the connection which a row of the table `alias` names is there.
+    /// The condition that the connection which a row of the table `alias` names is there. Behind a pooler nothing tells;
+    /// such a row holds for its time.
     static func isAlive(_ alias: String) -> String {
         """
-        EXISTS (SELECT 1 FROM pg_stat_activity a WHERE a.pid = \(alias).backend \
-        AND (a.backend_start IS NULL OR a.backend_start = \(alias).started))
+        (\(alias).backend = 0 OR EXISTS (SELECT 1 FROM pg_stat_activity a WHERE a.pid = \(alias).backend \
+        AND (a.backend_start IS NULL OR a.backend_start = \(alias).started)))
         """
     }
 
@@ -45,16 +46,25 @@ extension PostgresWriterSession {
     /// The model is compared here, under the lock that a migration holds too. A migration, a rebuild or a writer that
     /// wants the store for itself raises the epoch afterwards, and each transaction compares it.
     func join(_ share: WriterShare, now: Int64) throws(StoreError) -> StoreCounters {
-        let query = PostgresStatement(
-            "SELECT l.epoch, l.holder, l.expires, \(WriterShare.isAlive("l")) FROM _lease l WHERE l.id = 1 FOR UPDATE")
+        var query = PostgresStatement(
+            """
+            SELECT l.epoch, l.holder, l.expires, \(WriterShare.isAlive("l")), \
+            (SELECT value FROM _metadata WHERE key = 'group'), \
+            (SELECT min(w.holder) FROM _writer w \
+            WHERE w.id <> $1::int8 AND w.expires > $2::int8 AND \(WriterShare.isAlive("w"))) \
+            FROM _lease l WHERE l.id = 1 FOR UPDATE OF l
+            """)
+        query.bind(share.id)
+        query.bind(now)
         do throws(StoreError) {
             let row = try connection.run([PostgresStatement("BEGIN"), query], "join the store's writers").last?.first
             guard let row else { throw Self.noLease }
             if row.flag(3), row.integer(2) > now { throw leased(row.text(1)) }
             try storage.checkMetadata(connection, adopts: false)
-            connection.enqueue(PostgresStatement("DELETE FROM _writer w WHERE NOT \(WriterShare.isAlive("w"))"))
+            try noteGroup(stored: row.optionalText(4), other: row.optionalText(5))
+            connection.enqueue(endedWriters(now: now))
             connection.enqueue(membership(share, now: now))
-            connection.enqueue(transactionLimit)
+            limitTransactions()
             let counters = try readCounters()
             try finish()
             epoch = row.integer(0)
@@ -65,19 +75,37 @@ extension PostgresWriterSession {
         }
     }
 
-    /// Ends a transaction whose client has stopped, so that it holds nobody up for longer than a claim holds.
-    private var transactionLimit: PostgresStatement {
+    /// Notes the consumer group of the writers. Two groups would read every record twice, and take each other's partitions.
+    private func noteGroup(stored: String?, other holder: String?) throws(StoreError) {
+        guard let group = storage.options.group, group != stored else { return }
+        if let stored, let holder {
+            throw StoreError(
+                .unavailable, "Workers of the consumer group '\(stored)' share the store at \(storage.path): \(holder)",
+                remedy: "Set kafka.group.id to '\(stored)', or name another schema in store.url")
+        }
+        connection.enqueue(.putMetadata([(key: "group", value: group)]))
+    }
+
+    /// Takes writers off the list that have ended and could not say so.
+    private func endedWriters(now: Int64) -> PostgresStatement {
         var statement = PostgresStatement(
-            "SELECT set_config('idle_in_transaction_session_timeout', $1::text, false)")
-        statement.bind("\(max(1, Int(claimSeconds * 1000)))")
+            """
+            DELETE FROM _writer w WHERE NOT \(WriterShare.isAlive("w")) OR w.backend = 0 AND w.expires < $1::int8
+            """)
+        statement.bind(now)
         return statement
+    }
+
+    /// Ends a transaction whose client has stopped, so that it holds nobody up for longer than a claim holds.
+    private func limitTransactions() {
+        connection.set("idle_in_transaction_session_timeout", to: "\(max(1, Int(claimSeconds * 1000)))")
     }
 
     func membership(_ share: WriterShare, now: Int64) -> PostgresStatement {
         var statement = PostgresStatement(
             """
             INSERT INTO _writer (id, holder, expires, backend, started) \
-            VALUES ($1::int8, $2::text, $3::int8, pg_backend_pid(), \(Self.startTime)) \
+            VALUES ($1::int8, $2::text, $3::int8, \(connection.backend), \(connection.backendStart)) \
             ON CONFLICT (id) DO UPDATE SET expires = excluded.expires, backend = excluded.backend, \
             started = excluded.started
             """)
@@ -90,9 +118,14 @@ extension PostgresWriterSession {
     /// Tells others, after a new connection, that the writer lives.
     func rejoin(_ share: WriterShare) throws(StoreError) {
         var statement = PostgresStatement(
-            "UPDATE _writer SET backend = pg_backend_pid(), started = \(Self.startTime) WHERE id = $1::int8")
+            """
+            UPDATE _writer SET backend = \(connection.backend), started = \(connection.backendStart) WHERE id = $1::int8
+            """)
         statement.bind(share.id)
-        try connection.run([statement, transactionLimit], "connect again")
+        limitTransactions()
+        // A standby that was promoted may not know of the keys that this writer has reserved, and give them out again.
+        if !share.faults.contains(.keepsKeys) { share.keys = [:] }
+        try connection.run(statement, "connect again")
     }
 
     func leave(_ share: WriterShare) {
@@ -168,6 +201,13 @@ package struct SharingFaults: OptionSet, Sendable {
     package static let addsTwice = SharingFaults(rawValue: 16)
     /// A token is left out.
     package static let skipsTokens = SharingFaults(rawValue: 32)
+
+    /// A position is saved though another writer has moved it.
+    package static let ignoresPositions = SharingFaults(rawValue: 64)
+    /// A draft is committed though somebody has taken the store over.
+    package static let ignoresEpochs = SharingFaults(rawValue: 128)
+    /// The keys that a lost connection has reserved are used.
+    package static let keepsKeys = SharingFaults(rawValue: 256)
 
     /// The difference of the tokens of two commits.
     var tokenStep: Int { contains(.skipsTokens) ? 2 : 1 }

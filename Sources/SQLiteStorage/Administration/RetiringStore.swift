@@ -1,19 +1,7 @@
 import Foundation
 import GRDB
 
-/// A store's own description in its file, whatever its model.
-public struct StoreDescription: Sendable {
-    /// The store's own identity.
-    public let identity: String
-    /// The identity of the store that it was built to replace, or nil.
-    public let replaces: String?
-    /// The fingerprint of the settings with which it was built to replace that, or nil.
-    public let builtWith: String?
-    /// How far its sources were read.
-    public let positions: [SourcePosition]
-    /// The names of the history's readers that the store keeps.
-    public let cursorNames: [String]
-
+extension StoreDescription {
     /// Reads the description of the store at a path; nil where there is no file, or an empty one.
     ///
     /// - Throws: ``StoreError``.
@@ -37,12 +25,10 @@ public struct StoreDescription: Sendable {
             }
             let rows = try Row.fetchAll(database, sql: "SELECT topic, partition, nextOffset, detail FROM _position")
             let cursors = try String.fetchAll(database, sql: "SELECT name FROM _cursor ORDER BY name")
-            return StoreDescription(
-                identity: try value("storeID") ?? "", replaces: try value(SQLiteStorage.replacesKey),
-                builtWith: try value(SQLiteStorage.builtWithKey),
+            return try StoreDescription(
                 positions: rows.map {
                     SourcePosition(topic: $0[0], partition: $0[1], nextOffset: $0[2], detail: $0[3])
-                }, cursorNames: cursors)
+                }, cursorNames: cursors, metadata: value)
         }
     }
 }

@@ -51,15 +51,19 @@ final class PreparedStatement {
     }
 
     func bind(_ position: Int, _ text: String) {
+        let bound: Void? = text.utf8.withContiguousStorageIfAvailable { bind(position, $0) }
+        if bound != nil { return }
         var text = text
-        text.withUTF8 { bytes in
-            _ = bytes.withMemoryRebound(to: CChar.self) { characters in
-                // An empty text has no base address, and a null pointer would bind NULL.
-                if let address = characters.baseAddress {
-                    sqlite3_bind_text(statement, Int32(position), address, Int32(bytes.count), transient)
-                } else {
-                    sqlite3_bind_text(statement, Int32(position), "", 0, transient)
-                }
+        text.withUTF8 { bind(position, $0) }
+    }
+
+    private func bind(_ position: Int, _ bytes: UnsafeBufferPointer<UInt8>) {
+        bytes.withMemoryRebound(to: CChar.self) { characters in
+            // An empty text has no base address, and a null pointer would bind NULL.
+            if let address = characters.baseAddress {
+                _ = sqlite3_bind_text(statement, Int32(position), address, Int32(bytes.count), transient)
+            } else {
+                _ = sqlite3_bind_text(statement, Int32(position), "", 0, transient)
             }
         }
     }

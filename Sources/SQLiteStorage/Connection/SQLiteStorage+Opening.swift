@@ -107,11 +107,6 @@ extension SQLiteStorage {
 
     // MARK: Metadata
 
-    /// The name under which a store notes which other it was built to replace.
-    static let replacesKey = "replaces"
-    /// The name under which it notes the settings that it was built with.
-    static let builtWithKey = "builtWith"
-
     private static func create(
         _ database: Database, model: ObjectModel, path: String, options: Store.Options
     ) throws {
@@ -119,15 +114,15 @@ extension SQLiteStorage {
             database, sql: "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%' LIMIT 1")
         {
             throw StoreError(
-                .corrupt, "The database at \(path) is no store: it has a table '\(table)' of somebody else",
+                .corrupt, "The database at \(path) is no store: it has a table '\(table)' of another program",
                 remedy: "Name another path")
         }
         for statement in Schema(model).statements { try database.execute(sql: statement) }
         var values = [
             "formatVersion": String(Schema.formatVersion), "storeID": UUID().uuidString.lowercased(),
         ]
-        values[replacesKey] = options.replaces
-        values[builtWithKey] = options.builtWith
+        values[StoreDescription.replacesKey] = options.replaces
+        values[StoreDescription.builtWithKey] = options.builtWith
         for (key, value) in values.sorted(by: { $0.key < $1.key }) {
             try database.execute(sql: "INSERT INTO _metadata (key, value) VALUES (?, ?)", arguments: [key, value])
         }

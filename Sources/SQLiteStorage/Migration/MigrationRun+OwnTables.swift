@@ -149,7 +149,7 @@ extension MigrationRun {
             let tables = Dictionary(grouping: dangling) { "\($0[0] as String) → \($0[2] as String)" }
             throw MigrationError(
                 .rows, "References would lead nowhere",
-                remedy: "Mend the rows or the model; the store is as it was",
+                remedy: "Correct the rows or the model; the store is as it was",
                 details: tables.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value.count) rows" })
         }
         let current = try SchemaSnapshot(database)

@@ -35,7 +35,7 @@ extension MigrationScript {
             add("drop", join.name, "drop the join table \(join.name)", counts[join.name])
         }
         if mapping.new.entities.contains(where: { $0.attributes.contains(where: \.isDerived) }) {
-            add("derive", nil, "compute the derived values anew")
+            add("derive", nil, "compute the derived values again")
         }
         add("record", nil, "record the model and a history transaction that marks the migration")
         return steps

@@ -39,7 +39,7 @@ private struct MigrationStageReader {
         do {
             root = try Yams.compose(yaml: text)
         } catch {
-            report(nil, "This is not YAML", "Mend the syntax")
+            report(nil, "This is not YAML", "Correct the syntax")
             return []
         }
         guard let nodes = root?.mapping?["stages"]?.sequence, root?.mapping?.count == 1, !nodes.isEmpty else {

@@ -97,7 +97,7 @@ extension MigrationRun {
         let problems = report.checks.filter { $0.name != "limits" && $0.name != "counts" }.flatMap(\.problems)
         if problems.isEmpty { return }
         throw MigrationError(
-            .rows, "What the stage wrote does not hold together",
+            .rows, "The rows that the stage wrote contradict each other",
             remedy: "Correct the stage; the store is as it was", details: problems.prefix(20).map(\.description))
     }
 }

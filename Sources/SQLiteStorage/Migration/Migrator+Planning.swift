@@ -182,6 +182,6 @@ extension MigrationError {
     static func rows(_ problems: [String]) -> MigrationError {
         MigrationError(
             .rows, "Rows stand against the migration",
-            remedy: "Mend them, or give a default or a mapping; the store is as it was", details: problems)
+            remedy: "Correct them, or give a default or a mapping; the store is as it was", details: problems)
     }
 }

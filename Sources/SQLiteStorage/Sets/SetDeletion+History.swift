@@ -21,6 +21,10 @@ extension SetDeletion {
             $0.bind(3, token)
             $0.bind(4, history.time)
         }
+        if !store.tombstoneFilter.isRead { return }
+        let identities = try PreparedStatement(
+            store.connection, sql: "SELECT \(SQLText.quoted(entity.identity.columnName)) FROM \(rows)")
+        while try identities.step() { store.tombstoneFilter.insert(identities.value(0), of: entity) }
     }
 
     /// Appends a change for each row of `rows`, which are of this very entity, in the order of the primary keys.

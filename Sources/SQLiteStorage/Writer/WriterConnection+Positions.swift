@@ -43,7 +43,7 @@ extension WriterConnection {
     private func conflict(_ position: SourcePosition) -> StoreError {
         StoreError(
             .positionConflict,
-            "Somebody else has saved the position of \(position.topic)/\(position.partition) meanwhile",
+            "Another writer has saved the position of \(position.topic)/\(position.partition) meanwhile",
             remedy: "Nothing of the chunk was saved; read on from the store's positions")
     }
 }

@@ -18,6 +18,7 @@ extension WriterConnection: WriterSession {
         try run("BEGIN IMMEDIATE")
         do {
             lease = try Lease.take(self, holder: .current(), ttlSeconds: ttlSeconds, now: now)
+            tombstoneFilter.discard()
             let counters = try counters()
             try commit()
             return counters

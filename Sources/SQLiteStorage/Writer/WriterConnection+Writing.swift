@@ -19,7 +19,7 @@ extension WriterConnection {
     func write(_ changes: TombstoneChanges) throws(StoreError) {
         for (entity, identity, tombstone) in changes.written {
             try putTombstone(
-                entity: entity.rootName, identity: identity, tombstone, token: changes.token, saved: changes.time)
+                entity: entity, identity: identity, tombstone, token: changes.token, saved: changes.time)
         }
         for (entity, identity) in changes.removed { try removeTombstone(entity: entity.rootName, identity: identity) }
     }

@@ -16,6 +16,7 @@ final class WriterConnection {
     var lease: Lease?
     /// The keys after those of the rows that were there at the start, once they were asked for.
     var firstKeys: [Int64]?
+    var tombstoneFilter = TombstoneFilter()
 
     init(_ handle: OpaquePointer, model: ObjectModel, storage: SQLiteStorage? = nil) {
         connection = handle
@@ -120,6 +121,7 @@ extension WriterConnection {
     func tombstones(
         entity: Entity, identities: [Value], each: (Value, Tombstone) -> Void
     ) throws(StoreError) {
+        let identities = try tombstoneFilter.candidates(identities, of: entity, in: self)
         for start in stride(from: 0, to: identities.count, by: KeyList.maximumWidth) {
             let part = identities[start..<min(start + KeyList.maximumWidth, identities.count)]
             let list = SQLText.parameters(KeyList.width(for: part.count))
@@ -135,15 +137,16 @@ extension WriterConnection {
     }
 
     func putTombstone(
-        entity: String, identity: Value, _ tombstone: Tombstone, token: Int64, saved: Int64
+        entity: Entity, identity: Value, _ tombstone: Tombstone, token: Int64, saved: Int64
     ) throws(StoreError) {
+        tombstoneFilter.insert(identity, of: entity)
         let statement = try statement(
             """
             INSERT INTO _tombstone (entity, identity, version, time, token, saved) VALUES (?, ?, ?, ?, ?, ?) \
             ON CONFLICT (entity, identity) DO UPDATE SET \
             version = excluded.version, time = excluded.time, token = excluded.token, saved = excluded.saved
             """)
-        statement.bind(1, entity)
+        statement.bind(1, entity.rootName)
         statement.bind(2, identity)
         statement.bind(3, tombstone.version)
         statement.bind(4, tombstone.time)

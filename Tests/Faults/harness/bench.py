@@ -8,6 +8,7 @@ import time
 from . import canonical, checks, events, model
 from .broker import Broker
 from .checks import Broken
+from .mock import MockBroker
 from .shim import Shim, compiled
 from .worker import Worker, configuration
 
@@ -42,7 +43,7 @@ class Bench:
         self.worst = {}
         self.memory = self.log_bytes = 0
         self.memory_limit = checks.MEMORY_MEGABYTES
-        self.broker = Broker(self.folder, options.brokers, kind)
+        self.broker = MockBroker() if kind == "mock" else Broker(self.folder, options.brokers, kind)
         self.broker.create(self.topic, partitions)
         self.broker.create(self.changes, change_partitions)
         self.extra = extra
@@ -56,7 +57,7 @@ class Bench:
 
     def configure(self, address):
         configuration(
-            self.config, self.store, os.path.join(self.options.root, "config/models/chat.yaml"), [self.topic], address,
+            self.config, f"path: {self.store}", os.path.join(self.options.root, "config/models/chat.yaml"), [self.topic], address,
             self.changes, self.extra)
 
     def __enter__(self):
@@ -73,6 +74,9 @@ class Bench:
             self.options.kept = os.path.join(self.options.folder, f"failed-{os.getpid()}-{self.seed}")
             shutil.rmtree(self.options.kept, ignore_errors=True)
             os.rename(self.folder, self.options.kept)
+
+    def open_store(self):
+        return canonical.StoreFile(self.store, self.model)
 
     # --- the log
 
@@ -176,8 +180,9 @@ class Bench:
         self.expectation.check_dump(self.options.binary, self.config)
         if notifications != "none":
             log = self.broker.read(self.changes)[0]
-            checks.check_notifications(log, self.store, self.model, may_lack=notifications == "some",
-                                       is_purged=notifications == "purged")
+            with self.open_store() as store:
+                checks.check_notifications(log, store, may_lack=notifications == "some",
+                                           is_purged=notifications == "purged")
             if notifications in ("all", "purged"):
                 checks.check_told_objects(checks.changes_told(log), self.expectation.oracle.tables)
         self.worst["memory MB"], self.worst["log MB"] = self.memory, self.log_bytes >> 20
@@ -187,7 +192,7 @@ class Bench:
     def wait_notified(self, worker, seconds):
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline and worker.is_running:
-            with canonical.StoreFile(self.store, self.model) as store:
+            with self.open_store() as store:
                 last = store.value("SELECT max(token) FROM _history_transaction") or 0
                 cursor = store.value("SELECT max(token) FROM _cursor") or 0
             if cursor >= last:

@@ -16,6 +16,7 @@ from . import canonical, checks, feeds, lives, notify, readers
 from .bench import Bench, Options
 from .checks import Broken
 from .outages import SLOW, Watch, ready_worker
+from .serverstore import ServerBench
 
 
 def finished(options, name, count=3000):
@@ -139,7 +140,8 @@ def notifications(change):
         with finished(options, "notifications") as bench:
             log = bench.broker.read(bench.changes)[0]
             change(log)
-            checks.check_notifications(log, bench.store, bench.model)
+            with bench.open_store() as store:
+                checks.check_notifications(log, store)
     return planted
 
 
@@ -214,6 +216,21 @@ def leak(options):
 
 
 # --- I6
+
+
+def in_server(statement):
+    """A store in PostgreSQL, changed in the transaction that the checks read."""
+    def planted(options):
+        with ServerBench(options, "server", 1500, writers=2, partitions=2) as bench:
+            bench.start_all()
+            bench.finish_all()
+            bench.expectation.forget_history()
+            with bench.open_store() as store:
+                bench.expectation.check_open(store)
+                store.change(statement)
+                bench.check_tokens(store)
+                bench.expectation.check_open(store)
+    return planted
 
 
 class AlwaysReady(http.server.BaseHTTPRequestHandler):
@@ -293,6 +310,8 @@ PLANTED = {
     "tombstone-removed": ("I2", edited("DELETE FROM _tombstone WHERE entity = 'Message'")),
     "reader-sees-wrong-count": ("I2", reader_of_a_wrong_count),
     "dead-letter-lost": ("I2", dead_letter_lost),
+    "server-row-removed": ("I2", in_server('DELETE FROM "Message" WHERE pk = (SELECT max(pk) FROM "Message")')),
+    "server-token-gap": ("I4", in_server("DELETE FROM _history_transaction WHERE token = (SELECT max(token) / 2 FROM _token)")),
     "one-event-more": ("I2", one_event_more),
     "commits-lost": ("I2", lost_commits),
     "position-lost": ("I3", position_lost),

@@ -101,8 +101,25 @@ class StoreFile:
         row = self.connection.execute(sql, arguments).fetchone()
         return row[0] if row else None
 
+    TOMBSTONE = "identity, version"
+
+    @staticmethod
+    def column(attribute):
+        return f'"{attribute.name}"'
+
+    def history(self, after=0):
+        """Token, entity, identity and kind of each change, in the order of the changes."""
+        return self.rows("SELECT token, entity, identity, change FROM _history WHERE token > ? ORDER BY token", after)
+
+    def damage(self):
+        """What is wrong with the file itself, or None."""
+        problem = self.value("PRAGMA quick_check(1)")
+        if problem != "ok":
+            return f"the store's file is damaged: {problem}"
+        return "a reference leads nowhere" if self.rows("PRAGMA foreign_key_check") else None
+
     def positions(self):
-        return {(t, p): o for t, p, o in self.rows("SELECT topic, partition, nextOffset FROM _position")}
+        return {(t, p): o for t, p, o in self.rows('SELECT topic, partition, "nextOffset" FROM _position')}
 
     def lines(self):
         """The lines of the state, as of_oracle gives them."""
@@ -114,20 +131,20 @@ class StoreFile:
             self.append(name, names, lines)
         lines.append("tombstones")
         for name, identity, version in self.rows(
-                "SELECT entity, identity, version FROM _tombstone ORDER BY entity, identity"):
+                f"SELECT entity, {self.TOMBSTONE} FROM _tombstone ORDER BY entity, _tombstone.identity"):
             lines.append(f"  {name} {quoted(identity)} version={shown(version, 'date')}")
         return lines + places(
-            self.rows("SELECT topic, partition, nextOffset FROM _position"),
-            self.rows("SELECT topic, partition, offset, code FROM _dead_letter "
-                      "ORDER BY topic, partition, offset, code"))
+            self.rows('SELECT topic, partition, "nextOffset" FROM _position'),
+            self.rows('SELECT topic, partition, "offset", code FROM _dead_letter '
+                      'ORDER BY topic, partition, "offset", code'))
 
     def append(self, name, names, lines):
         entity = self.model.entities[name]
         lines.append(f"entity {name}")
         attributes = list(entity.attributes.values())
-        columns = ", ".join(f'"{each}"' for each in [a.name for a in attributes] + entity.one)
+        columns = ", ".join([self.column(each) for each in attributes] + [f'"{each}"' for each in entity.one])
         joins = {link.name: self.join(name, link, names) for link in entity.relationships.values() if link.is_join}
-        for row in self.connection.execute(f'SELECT pk, _placeholder, {columns} FROM "{name}" ORDER BY id'):
+        for row in self.rows(f'SELECT pk, _placeholder, {columns} FROM "{name}" ORDER BY id'):
             values = dict(zip([a.name for a in attributes] + entity.one, row[2:]))
             lines.append(f"object {name} {quoted(values['id'])}" + (" placeholder" if row[1] else ""))
             for attribute in attributes:
@@ -146,7 +163,7 @@ class StoreFile:
         own, other = f"{name}_{link.name}", f"{link.to}_{link.inverse}"
         columns = "owner, destination" if own < other else "destination, owner"
         members = {}
-        for owner, destination in self.connection.execute(f'SELECT {columns} FROM "{min(own, other)}"'):
+        for owner, destination in self.rows(f'SELECT {columns} FROM "{min(own, other)}"'):
             members.setdefault(owner, []).append(names[link.to].get(destination, "dangling"))
         return members
 

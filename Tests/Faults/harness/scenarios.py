@@ -2,7 +2,8 @@
 
 from functools import partial
 
-from . import disks, health, kills, lives, members, notify, operators, outages, readers, rebuilds, sweeps, torn
+from . import (disks, failover, health, kills, lives, members, notify, operators, outages, postgres, readers, rebuilds,
+               sweeps, torn)
 
 
 class Scenario:
@@ -37,6 +38,16 @@ ALL = {
     "notifications": Scenario(notify.notifications, 16, 120, "notifications in transactions and by object, under kills"),
     "health-load": Scenario(health.health_load, 1, 40, "hundreds of slow, silent and greedy clients of the HTTP server"),
     "readers": Scenario(readers.readers, 1, 50, "16 readers of the store, 4 of the feed, a pinned snapshot"),
+    "postgres-kill": Scenario(postgres.postgres_kill, 0, 120, "PostgreSQL: kill -9 of workers and server, SIGSTOP"),
+    "postgres-foreign": Scenario(postgres.postgres_foreign, 0, 0, "PostgreSQL: workers killed, on the server of INGEST_STORE_URL"),
+    "postgres-steps": Scenario(postgres.postgres_steps, 3, 180, "PostgreSQL: kills at each statement and within COMMIT"),
+    "postgres-storm": Scenario(postgres.postgres_storm, 0, 48, "PostgreSQL: members of a group of four come and go"),
+    "postgres-deadlock": Scenario(postgres.postgres_deadlock, 0, 200, "PostgreSQL: a foreign session locks rows"),
+    "postgres-disk": Scenario(postgres.postgres_disk, 0, 4, "PostgreSQL: the disk of the tables is full"),
+    "postgres-connections": Scenario(postgres.postgres_connections, 0, 12, "PostgreSQL: too few connections"),
+    "postgres-pooler": Scenario(postgres.postgres_pooler, 2, 24, "PostgreSQL: pgbouncer, which restarts"),
+    "postgres-failover": Scenario(failover.postgres_failover, 0, 6, "PostgreSQL: to a synchronous standby"),
+    "postgres-failover-lag": Scenario(failover.postgres_failover_lag, 1, 6, "PostgreSQL: to a standby that lags"),
     "recovery": Scenario(lives.recovery, 0, 10, "from kill to ready on a store of 1 GB"),
 }
 for step in kills.NAMED:

@@ -105,11 +105,11 @@ class Worker:
 
 
 def configuration(path, store, model, topics, broker, changes, extra=""):
-    """Writes a configuration file."""
+    """Writes a configuration file; `store` is the inside of its part about the store."""
     names = ", ".join(topics)
     with open(path, "w") as file:
         file.write(f"""model: {model}
-store: {{ path: {store} }}
+store: {{ {store} }}
 topics: [{names}]
 kafka:
   bootstrap.servers: "{broker}"

@@ -137,4 +137,15 @@ struct SecretConfigurationTests {
         let server = HTTPServerConfiguration(loaded.configuration.http)
         #expect(server.maximumConnections == 20 && server.maximumLongLivedAnswers == 10)
     }
+
+    @Test(arguments: [
+        ("postgres://u@h1:1,h2:2/d?sslmode=verify-full", [] as [String]),
+        ("postgres://u:pa%40ss@h1:1,h2:2/d", ["pa%40ss", "pa@ss"]),
+        ("postgres://u@h/d?password=hunter2&sslpassword=other-1&schema=s", ["hunter2", "other-1"]),
+    ])
+    func `passwords of a store's URL are secrets, and so is the URL that has them`(_ url: String, _ secrets: [String]) {
+        var configuration = WorkerConfiguration()
+        configuration.store.url = url
+        #expect(Set(configuration.secretValues) == Set(secrets.isEmpty ? [] : secrets + [url]))
+    }
 }

@@ -73,7 +73,7 @@ enum PartitionTable {
             ("store's position read", event(.positionRead(Fixture.position(10, last: 9)))),
             ("seek done", event(.seekDone)),
             ("seek refused for now", event(.seekRefused(isRetriable: true))),
-            ("seek refused for good", event(.seekRefused(isRetriable: false))),
+            ("seek refused permanently", event(.seekRefused(isRetriable: false))),
             ("client paused", event(.clientChanged(isPaused: true))),
             ("client resumed", event(.clientChanged(isPaused: false))),
             ("position saved", event(.saved(11))),

@@ -37,6 +37,32 @@ import Testing
         #expect(try PostgresServer.shared.get().query("SELECT sum(deadlocks) FROM pg_stat_database") == deadlocks)
     }
 
+    static let ledger = """
+        model: ledger
+        version: "1"
+        entities:
+          Account:
+            identity: id
+            attributes:
+              id: { type: string }
+              total: { type: decimal, derived: entries.amount.@sum }
+            relationships:
+              entries: { to: Entry, many: true, inverse: account, delete: cascade }
+          Entry:
+            identity: id
+            attributes:
+              id: { type: string }
+              amount: { type: decimal, optional: true }
+            relationships:
+              account: { to: Account, inverse: entries, delete: nullify, optional: true }
+        """
+
+    @Test func `writers add to the same decimals`() throws {
+        var random = SeededRandom.forTest("ManyWritersTests ledger")
+        let model = try ObjectModel.parse(Self.ledger)
+        for _ in 0..<3 { try check("ledger", model, length: 40, seed: random.next()) }
+    }
+
     @Test func `writers keep the rules of random models`() throws {
         var random = SeededRandom.forTest("ManyWritersTests random models")
         for _ in 0..<6 {

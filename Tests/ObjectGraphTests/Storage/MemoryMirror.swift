@@ -37,7 +37,7 @@ extension MemoryTables {
         for (root, entries) in tombstones.enumerated() {
             for (identity, entry) in entries {
                 try store.putTombstone(
-                    entity: store.model.entities[root].name, identity: identity, entry.tombstone, token: lastToken,
+                    entity: store.model.entities[root], identity: identity, entry.tombstone, token: lastToken,
                     saved: entry.saved)
             }
         }

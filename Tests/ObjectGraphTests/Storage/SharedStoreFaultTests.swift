@@ -62,7 +62,10 @@ import Testing
 
     // MARK: Faults
 
-    @Test(arguments: [SharingFaults.trustsTombstones, .trustsRows, .addsTwice, .skipsTokens, .takesNoLock])
+    @Test(arguments: [
+        SharingFaults.trustsTombstones, .trustsRows, .addsTwice, .skipsTokens, .takesNoLock, .ignoresPositions,
+        .ignoresEpochs, .keepsKeys,
+    ])
     func `a planted fault in the commit of drafts is found`(_ fault: SharingFaults) throws {
         let sound = try problem(fault, [])
         #expect(sound == nil)
@@ -97,12 +100,44 @@ import Testing
             }
             let tokens = try pair.other.store.read { try $0.history(after: 0) }.map(\.token)
             return tokens == [1, 2, 3] && pair.drafting.committedToken == 3 ? nil : "the tokens are \(tokens)"
+        case .ignoresPositions, .ignoresEpochs: return try problemOfPlace(fault, pair)
+        case .keepsKeys: return try problemOfKeys(pair)
         default:
             try pair.draft(chat("a", title: "draft", version: 1))
             _ = try pair.other.apply(WriterContext.Chunk(events: [ChangeSet(chat("b", title: "open", version: 1))]))
             // Another transaction is open, whose effect the comparison cannot see.
             return try pair.commitDraft() == .busy ? nil : "the draft went past an open transaction"
         }
+    }
+
+    /// A draft that is at the same place of a log as another writer's commit, or of a store that was taken over.
+    private func problemOfPlace(_ fault: SharingFaults, _ pair: Pair) throws -> String? {
+        func chunk(_ id: String) -> WriterContext.Chunk {
+            SharedStore.chunk(SharedStore.Part(log: 0, range: 0..<1), [ChangeSet(chat(id, title: "t", version: 1))])
+        }
+        _ = try pair.drafting.apply(chunk("a"), mayConflict: true)
+        if fault == .ignoresPositions {
+            _ = try pair.other.apply(chunk("b"))
+            try pair.other.commit()
+            return try pair.commitDraft() == .positionConflict ? nil : "a record has had its effect twice"
+        }
+        _ = try pair.shared.server.query("UPDATE \(pair.shared.schema)._lease SET epoch = epoch + 1")
+        return try pair.commitDraft() == .fenced ? nil : "a writer of the former epoch has written"
+    }
+
+    /// A writer whose reserved keys the server has forgotten, as a standby that lags does when it is promoted.
+    private func problemOfKeys(_ pair: Pair) throws -> String? {
+        try pair.draft(chat("a", title: "t", version: 1))
+        if let code = try pair.commitDraft() { return "refused: \(code)" }
+        let schema = pair.shared.schema
+        _ = try pair.shared.server.query("UPDATE \(schema)._sequence SET next = 1")
+        _ = try pair.shared.server.query("SELECT pg_terminate_backend(backend, 5000) FROM \(schema)._writer")
+        func retrying(_ body: () throws -> Void) throws {
+            do { try body() } catch let error as StoreError where error.isRetriable { try body() }
+        }
+        try retrying { try pair.commitOther(chat("b", title: "t", version: 1)) }
+        try retrying { try pair.draft(chat("c", title: "t", version: 1)) }
+        return try pair.commitDraft().map { "a key was given out twice: \($0)" }
     }
 
     @Test func `a planted fault in the fence is found`() throws {
@@ -142,6 +177,29 @@ import Testing
             $0.entity == "Chat"
         }
         #expect(names.count == 10 && names.allSatisfy { $0.properties == ["messagesCount"] })
+    }
+
+    @Test(arguments: [
+        ("1.5", "0.5", "2"), ("-0.25", "0.25", "0"), ("1000000000000000000000000000000000000", "0.5", nil),
+    ])
+    func `decimals of a shared parent are added, and with the lock where they get too long`(
+        _ first: String, _ second: String, _ total: String?
+    ) throws {
+        let model = try ObjectModel.parse(ManyWritersTests.ledger)
+        func entry(_ id: String, _ amount: String) -> ObjectOperation {
+            model.upsert("Entry", .text(id), [("amount", .value(.text(amount))), ("account", .value("a"))])
+        }
+        let pair = try Pair(model, [])
+        try pair.commitOther(model.upsert("Account", "a", []))
+        try pair.draft(entry("1", first))
+        try pair.commitOther(entry("2", second))
+        #expect(try pair.commitDraft() == (total == nil ? .conflict : nil))
+        #expect(try pair.value("Account", "a", "total") == .text(total ?? second))
+        if total == nil {
+            try pair.draft(entry("1", first))
+            #expect(try pair.commitDraft() == nil)
+            #expect(try pair.value("Account", "a", "total") == .text("\(first).5"))
+        }
     }
 
     @Test func `a child that comes meanwhile, a unique value and a sum at its bound conflict`() throws {
@@ -191,7 +249,7 @@ import Testing
         #expect(try sums.commitDraft() == .conflict || sums.value("Box", "b", "weight") == 32_767)
     }
 
-    @Test func `drafts add to counts and whole sums only, and compare what anything reads`() throws {
+    @Test func `drafts add to counts and exact sums only, and compare what anything reads`() throws {
         let model = try ObjectModel.parse(
             """
             model: uses
@@ -222,7 +280,7 @@ import Testing
         let columns = SharedColumns(model)
         let box = try #require(model.entity(named: "Box"))
         func names(_ slots: [Set<Int>]) -> Set<String> { Set(slots[box.index].map { box.slotNames[$0] }) }
-        #expect(names(columns.added) == ["size", "weight"])
+        #expect(names(columns.added) == ["size", "weight", "price"])
         #expect(names(columns.unread) == ["changed"])
     }
 

@@ -29,10 +29,10 @@ struct SharedStoreFigures {
         var deadlocks = 0
     }
 
-    @Test(arguments: ["own chats", "shared chats"])
+    @Test(arguments: ["own chats", "shared chats", "new shared chats"])
     func `several writers against one`(_ kind: String) throws {
-        let one = try measure(writers: 1, sharesChats: kind == "shared chats")
-        let many = try measure(writers: writerCount, sharesChats: kind == "shared chats")
+        let one = try measure(writers: 1, kind)
+        let many = try measure(writers: writerCount, kind)
         let chunks = writerCount * chunkCount
         let ratio = (many.eventsPerSecond / one.eventsPerSecond * 100).rounded() / 100
         let share = (Double(many.retries) / Double(chunks) * 1000).rounded() / 10
@@ -45,13 +45,15 @@ struct SharedStoreFigures {
         #expect(many.deadlocks == 0)
     }
 
-    private func measure(writers count: Int, sharesChats: Bool) throws -> Figure {
+    private func measure(writers count: Int, _ kind: String) throws -> Figure {
+        let sharesChats = kind != "own chats"
         let model = try configuredModel("chat")
         let shared = try SharedStore(model)
         let chats = 200
         let store = try shared.open()
         let first = try shared.writer(store)
-        for log in 0..<count {
+        // New chats are made by the writers, as placeholders.
+        for log in 0..<count where kind != "new shared chats" {
             let names = (0..<chats).map { name($0, log, sharesChats) }
             _ = try first.apply(WriterContext.Chunk(events: names.map { ChangeSet(model.upsert("Chat", $0, [])) }))
             try first.commit()
@@ -60,7 +62,7 @@ struct SharedStoreFigures {
         var figure = Figure()
         figure.deadlocks = -(try shared.deadlockCount())
         let start = ContinuousClock.now
-        let retries = try SharedStore.atOnce(count) { try write($0, shared, chats, sharesChats) }
+        let retries = try SharedStore.atOnce(count) { try write($0, shared, chats, kind) }
         let seconds = (ContinuousClock.now - start) / .seconds(1)
         figure.eventsPerSecond = Double(count * chunkCount * chunkLength) / seconds
         figure.retries = retries.reduce(0, +)
@@ -75,13 +77,16 @@ struct SharedStoreFigures {
         .text(sharesChats ? "c\(number)" : "c\(log)-\(number)")
     }
 
-    private func write(_ log: Int, _ shared: SharedStore, _ chats: Int, _ sharesChats: Bool) throws -> Int {
+    private func write(_ log: Int, _ shared: SharedStore, _ chats: Int, _ kind: String) throws -> Int {
         let writer = try shared.writer(shared.open())
         var retries = 0
         for number in 0..<chunkCount {
             let events = (0..<chunkLength).map { index in
                 let message = number * chunkLength + index
-                let chat = name((message * 7919) % chats, log, sharesChats)
+                // Each writer's chunk of a number names the same new chats, so all meet at each of them.
+                let isNew = kind == "new shared chats"
+                let place = isNew ? number * chats / 8 + index % (chats / 8) : (message * 7919) % chats
+                let chat = name(place, log, kind != "own chats")
                 return ChangeSet(
                     shared.model.upsert(
                         "Message", .text("m\(log)-\(message)"), [("chat", .value(chat)), ("body", .value("text"))]))

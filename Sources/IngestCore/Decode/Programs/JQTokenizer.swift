@@ -218,7 +218,7 @@ struct JQTokenizer {
         let reason =
             Self.refusedWords.contains(name)
             ? "A route's program stands alone: write the functions into it"
-            : "What a program makes of a record depends on the record alone"
+            : "The output of a program depends on the record alone"
         return refusal("'\(name)' is not for programs of routes. \(reason)", line: line)
     }
 

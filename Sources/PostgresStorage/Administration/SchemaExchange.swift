@@ -1,0 +1,129 @@
+/// The steps of a transaction that puts the store of one schema in the place of another store.
+struct SchemaExchange {
+    /// A view in another schema that reads the old store.
+    struct OutsideView {
+        let name: String
+        let definition: String
+    }
+
+    private let connection: PostgresConnection
+    /// The schema of the old store while both are there.
+    private let old: String
+    private let new: String
+
+    init(_ connection: PostgresConnection, old: String, new: String) {
+        self.connection = connection
+        self.old = old
+        self.new = new
+    }
+
+    private static let action = "replace the store"
+
+    // MARK: Rights
+
+    /// Gives all roles their rights again.
+    func copyGrants() throws(StoreError) {
+        let grants = try query(grantList).rows.map { PostgresStatement($0.text(0)) }
+        try connection.run(grants, "grant the rights on the new store")
+    }
+
+    /// Makes the statements that give all roles their rights again. A table that the old store did not have gets those of
+    /// its metadata: a role with rights on the whole store has some there.
+    private var grantList: String {
+        let (new, old) = (PostgresText.literal(new), PostgresText.literal(old))
+        let role = "CASE WHEN g.grantee = 0 THEN 'PUBLIC' ELSE quote_ident(r.rolname) END"
+        return """
+            WITH before AS (SELECT c.relname, a.grantee, a.privilege_type AS privilege, c.relowner, c.oid \
+            FROM pg_class c, aclexplode(c.relacl) a \
+            WHERE c.relnamespace = to_regnamespace(quote_ident(\(old))) AND a.grantee <> c.relowner), \
+            present AS (SELECT c.relname FROM pg_class c \
+            WHERE c.relnamespace = to_regnamespace(quote_ident(\(new))) AND c.relkind IN ('r', 'v')), \
+            known AS (SELECT c.relname FROM pg_class c WHERE c.relnamespace = to_regnamespace(quote_ident(\(old)))) \
+            SELECT format('GRANT %s ON %I.%I TO %s', g.privilege, \(new), p.relname, \(role)) FROM present p \
+            JOIN before g ON g.relname = CASE WHEN p.relname IN (SELECT relname FROM known) THEN p.relname \
+            ELSE '_metadata' END LEFT JOIN pg_roles r ON r.oid = g.grantee \
+            UNION ALL \
+            SELECT format('GRANT %s (%I) ON %I.%I TO %s', g.privilege_type, t.attname, \(new), c.relname, \(role)) \
+            FROM pg_class c JOIN pg_attribute t ON t.attrelid = c.oid, aclexplode(t.attacl) g \
+            LEFT JOIN pg_roles r ON r.oid = g.grantee \
+            WHERE c.relnamespace = to_regnamespace(quote_ident(\(old))) AND EXISTS (SELECT 1 FROM pg_attribute n \
+            WHERE n.attrelid = to_regclass(format('%I.%I', \(new), c.relname)) AND n.attname = t.attname) \
+            UNION ALL \
+            SELECT format('GRANT %s ON SCHEMA %I TO %s', g.privilege_type, \(new), \(role)) \
+            FROM pg_namespace s, aclexplode(s.nspacl) g LEFT JOIN pg_roles r ON r.oid = g.grantee \
+            WHERE s.nspname = \(old) AND g.grantee <> s.nspowner
+            """
+    }
+
+    // MARK: Removal
+
+    /// Removes the old store.
+    ///
+    /// - Throws: ``StoreError``, also where somebody's own tables or views stand in its schema or rest on it.
+    func dropOld() throws(StoreError) {
+        let names = try query(
+            """
+            SELECT relkind::text, format('%I.%I', \(PostgresText.literal(old)), relname) FROM pg_class \
+            WHERE relnamespace = to_regnamespace(quote_ident(\(PostgresText.literal(old)))) \
+            AND relkind IN ('r', 'v') ORDER BY 1, 2
+            """
+        ).rows.map { (isView: $0.text(0) == "v", name: $0.text(1)) }
+        let views = names.filter(\.isView).map(\.name).joined(separator: ", ")
+        let tables = names.filter { !$0.isView }.map(\.name).joined(separator: ", ")
+        if !views.isEmpty { _ = try query("DROP VIEW \(views)") }
+        if !tables.isEmpty { _ = try query("DROP TABLE \(tables)") }
+        _ = try query("DROP SCHEMA \(PostgresText.quoted(old))")
+    }
+
+    // MARK: Views of others
+
+    /// Returns the views in other schemas that read a store, with definitions that name its schema.
+    func outsideViews(of schema: String) throws(StoreError) -> [OutsideView] {
+        let results = try connection.run(
+            [
+                // The definition leaves out the schemas of the search path.
+                PostgresStatement("SELECT set_config('search_path', '', true)"),
+                PostgresStatement(
+                    """
+                    SELECT DISTINCT format('%I.%I', n.nspname, v.relname), v.relkind::text, \
+                    coalesce(' WITH (' || array_to_string(v.reloptions, ', ') || ')', '') || ' AS ' \
+                    || pg_get_viewdef(v.oid) \
+                    FROM pg_depend d JOIN pg_rewrite r ON r.oid = d.objid JOIN pg_class v ON v.oid = r.ev_class \
+                    JOIN pg_namespace n ON n.oid = v.relnamespace JOIN pg_class t ON t.oid = d.refobjid \
+                    WHERE d.classid = 'pg_rewrite'::regclass AND d.refclassid = 'pg_class'::regclass \
+                    AND t.relnamespace = to_regnamespace(quote_ident(\(PostgresText.literal(schema)))) \
+                    AND v.relnamespace <> t.relnamespace ORDER BY 1
+                    """),
+            ], Self.action)
+        return results[1].rows.map { row in
+            let isPlain = row.text(1) == "v"
+            return OutsideView(name: row.text(0), definition: isPlain ? row.text(2) : "")
+        }
+    }
+
+    /// Lets views read the new store, and returns the names of those that cannot: their columns are gone, or they belong
+    /// to another role.
+    func remake(_ views: [OutsideView]) throws(StoreError) -> [String] {
+        var left: [String] = []
+        for view in views {
+            guard !view.definition.isEmpty else {
+                left.append(view.name)
+                continue
+            }
+            do throws(StoreError) {
+                try connection.run(
+                    ["SAVEPOINT part", "CREATE OR REPLACE VIEW \(view.name)\(view.definition)", "RELEASE part"]
+                        .map { PostgresStatement($0) }, Self.action)
+            } catch {
+                if error.code == .disconnected { throw error }
+                _ = try query("ROLLBACK TO part")
+                left.append(view.name)
+            }
+        }
+        return left
+    }
+
+    private func query(_ sql: String) throws(StoreError) -> PostgresResult {
+        try connection.run(PostgresStatement(sql), Self.action)
+    }
+}

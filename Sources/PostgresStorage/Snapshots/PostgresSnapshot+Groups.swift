@@ -1,0 +1,80 @@
+// Requests whose rows are groups, aggregates, or values without repeats.
+extension PostgresSnapshot {
+    func groupedRows(_ request: CheckedFetchRequest) throws -> [[FetchedContent]]? {
+        if request.isDistinct, request.isGrouped { return nil }
+        var conditions = PostgresConditions(request, tables)
+        guard conditions.add(request.predicate), let groups = PostgresGroups(request, &conditions) else { return nil }
+        let query = conditions.query
+        return try all(
+            query,
+            """
+            SELECT \(groups.selection) FROM \(conditions.from(0)) WHERE \(query.condition) \(groups.end)
+            """
+        ) { row in groups.kinds.indices.map { .value(row.value($0, groups.kinds[$0])) } }
+    }
+}
+
+/// The columns and groups of a request, where the server makes them exactly as the evaluator does.
+struct PostgresGroups {
+    private var keys: [String] = []
+    private var columns: [String] = []
+    private(set) var kinds: [ColumnKind] = []
+    private let having: String?
+    private let order: String
+
+    /// Returns nil where the evaluator has to make the groups.
+    init?(_ request: CheckedFetchRequest, _ conditions: inout PostgresConditions) {
+        let expressions = request.shape.columns.map { Self.expression($0, of: request) }
+        for key in request.isGrouped ? request.groupBy : expressions.compactMap({ $0 }) {
+            guard let compiled = conditions.expression(key) else { return nil }
+            keys.append(compiled.sql)
+        }
+        for (column, key) in zip(request.shape.columns, expressions) {
+            // The identity of a destination follows from its key.
+            guard case .toOne(let relationship) = column.source, request.isGrouped, let key else { continue }
+            let path = ResolvedPath(
+                scope: 0, origin: request.entity.index, steps: [], end: .destination(relationship))
+            let reference = TypedExpression(node: .path(path), type: path.type)
+            guard let owner = conditions.expression(reference), keys.contains(owner.sql),
+                let identity = conditions.expression(key)
+            else { return nil }
+            keys.append(identity.sql)
+        }
+        conditions.groupKeys = Set(keys)
+        for expression in expressions {
+            guard let expression, let compiled = conditions.expression(expression) else { return nil }
+            columns.append(compiled.kind.selected(compiled.sql))
+            kinds.append(compiled.kind)
+        }
+        if let predicate = request.having {
+            guard let condition = conditions.condition(predicate) else { return nil }
+            having = condition
+        } else {
+            having = nil
+        }
+        guard let order = PostgresOrder(request.sort, &conditions, end: "min(t.pk)") else { return nil }
+        self.order = order.sql
+    }
+
+    /// The values of a column; nil of a list.
+    private static func expression(_ column: FetchShape.Column, of request: CheckedFetchRequest) -> TypedExpression? {
+        let (steps, end): ([Relationship], ResolvedPath.End)
+        switch column.source {
+        case .expression(let expression): return expression.identified(in: request.model)
+        case .toMany: return nil
+        case .attribute(let attribute): (steps, end) = ([], .attribute(attribute))
+        case .toOne(let relationship):
+            (steps, end) = ([relationship], .attribute(request.model.entities[relationship.destinationIndex].identity))
+        }
+        let path = ResolvedPath(scope: 0, origin: request.entity.index, steps: steps, end: end)
+        return TypedExpression(node: .path(path), type: .value(column.type))
+    }
+
+    var selection: String { columns.joined(separator: ", ") }
+
+    /// The clauses behind WHERE. A group without objects has a row only where the whole request is one group.
+    var end: String {
+        let grouping = keys.isEmpty ? "" : "GROUP BY \(keys.joined(separator: ", ")) "
+        return grouping + (having.map { "HAVING \($0) " } ?? "") + "ORDER BY \(order)"
+    }
+}
