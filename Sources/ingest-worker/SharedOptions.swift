@@ -110,5 +110,5 @@ enum Console {
     }
 
     /// Tells whether standard error is a terminal, of text, where a progress bar may be drawn.
-    static var isTerminal: Bool { isatty(STDERR_FILENO) == 1 && notes.withLock { $0.logger == nil } }
+    static var isTerminal: Bool { Terminal.errors.isPresent && notes.withLock { $0.logger == nil } }
 }

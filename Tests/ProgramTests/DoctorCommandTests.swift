@@ -71,7 +71,7 @@ import Testing
         let sound = try report(run(["doctor", "--offline", "--json"]))
         #expect(sound.ok && sound["contents"]?.message.hasPrefix("sound, by 17 checks") == true)
         #expect(sound["worker"]?.message == "no worker runs: nobody answers at http://127.0.0.1:1")
-        _ = try Foreign.sqlite(store, "UPDATE Chat SET messageCount = messageCount + 1", writing: true)
+        _ = try Foreign.sqlite(store, "UPDATE Chat SET messagesCount = messagesCount + 1", writing: true)
         let result = try run(["doctor", "--offline", "--json"])
         #expect(result.status == 69, "\(result.output)")
         #expect(try report(result)["contents"]?.code == "store.corrupt")
@@ -80,7 +80,7 @@ import Testing
     @Test func `a broker is examined with its topics, the group and the clocks`() async throws {
         let broker = try BrokerProcess(.noida)
         let servers = "kafka.bootstrap.servers=\(broker.bootstrapServers)"
-        let settings = [servers, "topics=events", "kafka.group.id=doctor", "notifications.topic=events"]
+        let settings = [servers, "topics=events", "kafka.group.id=doctor", "notifications.topic=null"]
         let lacking = try run(["doctor", "--json"], settings)
         #expect(lacking.status == 78)
         #expect(try report(lacking)["broker"]?.code == "doctor.topic")

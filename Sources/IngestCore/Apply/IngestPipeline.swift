@@ -216,8 +216,7 @@ package final class IngestPipeline {
         if let metrics, let origin {
             let newToken = writer.committedToken == token ? nil : writer.committedToken
             metrics.latency.committed(
-                recordTime: origin.timestampMilliseconds.map { $0 * 1000 }, readTime: origin.readTime, token: newToken,
-                at: time)
+                recordTime: origin.recordTime, readTime: origin.readTime, token: newToken, at: time)
         }
         onCommit(positions)
     }

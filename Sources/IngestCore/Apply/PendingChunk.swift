@@ -16,11 +16,22 @@ struct PendingChunk {
     /// The record of the chunk's first event.
     struct Origin {
         let place: RecordPlace
-        let timestampMilliseconds: Int64?
+        /// Its timestamp, in microseconds since 1970 UTC; nil where it has none, or one beyond all time.
+        let recordTime: Int64?
         /// When it was read, in microseconds since 1970 UTC.
         let readTime: Int64
         /// Its W3C trace context, or nil.
         let trace: String?
+
+        init(_ record: SourceRecord, readTime: Int64) {
+            place = record.place
+            recordTime = record.timestampMilliseconds.flatMap { milliseconds -> Int64? in
+                let (time, isBeyond) = milliseconds.multipliedReportingOverflow(by: 1000)
+                return isBeyond ? nil : time
+            }
+            self.readTime = readTime
+            trace = TraceParent.find(in: record.headers)
+        }
     }
 
     private struct Progress {
@@ -59,11 +70,7 @@ struct PendingChunk {
     }
 
     mutating func add(_ event: ChangeSet, _ record: SourceRecord) {
-        if origin == nil {
-            origin = Origin(
-                place: record.place, timestampMilliseconds: record.timestampMilliseconds,
-                readTime: WriterContext.systemTime(), trace: TraceParent.find(in: record.headers))
-        }
+        if origin == nil { origin = Origin(record, readTime: WriterContext.systemTime()) }
         events.append(event)
         entries.append(
             Entry(

@@ -11,7 +11,7 @@ package final class LatencyMetrics: Sendable {
         let recordTime: Int64
     }
 
-    /// From a tenth of a scrape's usual interval in the dark to a day: a worker that catches up is far behind.
+    /// Up to a day: a worker that catches up is far behind.
     private static let bounds: [Double] = [
         0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600, 21_600, 86_400,
     ]
@@ -78,5 +78,7 @@ package final class LatencyMetrics: Sendable {
     }
 
     /// A producer's clock may be ahead: a histogram's sum must not go down.
-    private static func seconds(_ start: Int64, _ end: Int64) -> Double { max(0, Double(end - start) / 1_000_000) }
+    private static func seconds(_ start: Int64, _ end: Int64) -> Double {
+        max(0, (Double(end) - Double(start)) / 1_000_000)
+    }
 }

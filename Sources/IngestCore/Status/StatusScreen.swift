@@ -12,7 +12,7 @@ package struct StatusScreen: Sendable {
     /// A point of the curves; nil where a figure is not known.
     private struct Point {
         var recordsPerSecond: Double?
-        var lag: Int?
+        var lag: Double?
     }
 
     /// The points that are kept.
@@ -50,14 +50,14 @@ package struct StatusScreen: Sendable {
         guard let count = report.counts?.records, let last, let before = last.report.counts?.records, count >= before,
             last.report.worker == report.worker, time > last.time
         else { return nil }
-        return Double(count - before) / (time - last.time)
+        return (Double(count) - Double(before)) / (time - last.time)
     }
 
     /// The records behind of all partitions that the worker reads; nil where that is not known of one.
-    private static func lag(_ report: StatusReport) -> Int? {
+    private static func lag(_ report: StatusReport) -> Double? {
         let read = report.positions.filter { $0.state != nil && $0.state != "unassigned" }
         let lags = read.compactMap(\.lag)
-        return lags.isEmpty || lags.count < read.count ? nil : Int(lags.reduce(0, +))
+        return lags.isEmpty || lags.count < read.count ? nil : lags.reduce(0) { $0 + Double($1) }
     }
 
     // MARK: Drawing
@@ -72,7 +72,7 @@ package struct StatusScreen: Sendable {
         let columns = max(20, size.columns)
         var lines = [title(columns, clock, hasColours), ""]
         lines.append(curve("records/s", points.map(\.recordsPerSecond), columns) { $0.rounded() })
-        lines.append(curve("lag", points.map { $0.lag.map { Double($0) } }, columns) { $0 })
+        lines.append(curve("lag", points.map(\.lag), columns) { $0 })
         lines.append("")
         let end = ["", "q ends"]
         if let report = last?.report {
@@ -109,7 +109,7 @@ package struct StatusScreen: Sendable {
     private func curve(
         _ label: String, _ values: [Double?], _ columns: Int, _ shown: (Double) -> Double
     ) -> String {
-        let number = (values.last ?? nil).map { WorkerVerdict.grouped(shown($0)) } ?? "unknown"
+        let number = (values.last ?? nil).map { WorkerVerdict.grouped(min(shown($0), 1e15)) } ?? "unknown"
         let name = label + String(repeating: " ", count: Self.labelLength - label.count)
         let value = String(repeating: " ", count: max(0, 10 - number.count)) + number
         let room = max(0, columns - Self.labelLength - value.count - 2)

@@ -106,12 +106,12 @@ import Testing
         #expect(Self.carriers(tracer) == [["traceparent": Self.trace]])
     }
 
-    @Test func `a failed chunk ends its span with the error`() throws {
+    @Test func `a failed work ends its span with the error`() throws {
+        struct Failure: Error {}
         let tracer = InMemoryTracer()
-        let fixture = try PipelineFixture(tracing: WorkerTracing(tracer))
-        try fixture.add(Self.record(Events.message("m1"), 0, nil))
-        try fixture.writer.close()
-        #expect(throws: (any Error).self) { try fixture.pipeline.finish() }
+        #expect(throws: Failure.self) {
+            try WorkerTracing(tracer).span("chunk", ofKind: .consumer, of: []) { _ in throw Failure() }
+        }
         let span = try #require(tracer.finishedSpans.first)
         #expect(span.errors.count == 1)
         #expect(span.status?.code == .error)

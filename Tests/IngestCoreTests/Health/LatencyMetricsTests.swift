@@ -76,6 +76,17 @@ import Testing
         #expect(counts() == [2, 2, 1, 1])
     }
 
+    @Test(arguments: [Int64.max, .min, 0]) func `a timestamp beyond all time does no harm`(_ time: Int64) throws {
+        let fixture = try PipelineFixture(metrics: metrics)
+        var record = TestRecord(Events.message("m1"), offset: 0)
+        record.timestampMilliseconds = time
+        try fixture.add(record)
+        try fixture.pipeline.finish()
+        #expect(counts() == [time == 0 ? 1 : 0, 1, 0, 0])
+        latency.notified([(token: 1, time: .min)], at: .max)
+        #expect(counts()[2] == 1)
+    }
+
     private struct Sink: NotificationSink {
         func deliver(_ notifications: [ChangeNotification]) throws {}
     }
