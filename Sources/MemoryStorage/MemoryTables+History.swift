@@ -5,7 +5,7 @@ extension MemoryTables {
         transactions.append(
             StoredTransaction(
                 token: lastToken, time: header.time, author: header.author, context: header.context,
-                source: header.source, firstChange: header.firstChange, changeCount: 0))
+                source: header.source, trace: header.trace, firstChange: header.firstChange, changeCount: 0))
         return lastToken
     }
 
@@ -27,7 +27,7 @@ extension MemoryTables {
         transactions.insert(
             StoredTransaction(
                 token: token, time: open.time, author: open.author, context: open.context, source: open.source,
-                firstChange: open.firstChange, changeCount: Int(changeCount)), at: index)
+                trace: open.trace, firstChange: open.firstChange, changeCount: Int(changeCount)), at: index)
     }
 
     // MARK: Cursors

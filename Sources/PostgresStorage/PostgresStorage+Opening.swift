@@ -61,8 +61,7 @@ extension PostgresStorage {
         query.bind(address.schema)
         let names = try connection.run(query, "open the store").rows.map { $0.text(0) }
         if names.contains("_metadata") {
-            let format = try checkMetadata(connection, adopts: true)
-            try connection.run(PostgresSchema.upgrade(from: format), "extend the store")
+            try checkMetadata(connection, adopts: true)
             if names.contains("_fence") { return }
             try connection.run(PostgresSchema.sharedTables.map { PostgresStatement($0) }, "extend the store")
             return
@@ -86,21 +85,28 @@ extension PostgresStorage {
         try makeViews(connection, known: nil)
     }
 
-    /// Makes views and comments, unless the store has those of this version and model. A store of a version without them
-    /// gets them so.
+    /// Brings an older layout up to date, and then views and comments, which belong to this version and model.
+    ///
+    /// - Throws: ``StoreError`` with code `store.unavailable` where the role is not the owner.
+    private func bringUpToDate(
+        _ connection: PostgresConnection, format: Int, views: String?
+    ) throws(StoreError) {
+        do throws(StoreError) {
+            try connection.run(PostgresSchema.upgrade(from: format), "extend the store")
+            try makeViews(connection, known: views)
+        } catch {
+            if error.code != .unavailable { throw error }
+            throw StoreError(
+                .unavailable, "The store at \(address) is of another version, and its owner alone brings it up to date",
+                remedy: "Start the worker once with the owner's URL, and grant the rights again")
+        }
+    }
+
     private func makeViews(_ connection: PostgresConnection, known: String?) throws(StoreError) {
         let statements = PostgresViews(model).statements
         let fingerprint = String(FetchCursor.fingerprint(statements), radix: 16)
         if known == fingerprint { return }
-        do throws(StoreError) {
-            try connection.run(statements.map { PostgresStatement($0) }, "make the store's views")
-        } catch {
-            if error.code != .unavailable { throw error }
-            throw StoreError(
-                .unavailable,
-                "The store at \(address) has views of another version, and its owner alone makes them again",
-                remedy: "Start the worker once with the owner's URL, and grant the rights again")
-        }
+        try connection.run(statements.map { PostgresStatement($0) }, "make the store's views")
         try connection.run(.putMetadata([(key: "views", value: fingerprint)]), "make the store's views")
     }
 
@@ -127,7 +133,7 @@ extension PostgresStorage {
         case .differs:
             throw stored.mismatch(model, path: path, otherStore: "another schema in store.url")
         }
-        if adopts { try makeViews(connection, known: metadata["views"]) }
+        if adopts { try bringUpToDate(connection, format: format, views: metadata["views"]) }
         return format
     }
 }

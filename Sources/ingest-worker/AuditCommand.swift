@@ -15,7 +15,7 @@ struct AuditCommand: ParsableCommand {
     @OptionGroup var options: SharedOptions
 
     @Option(help: "Only requests before this number.")
-    var before: Int64 = .max
+    var before: Int64?
 
     @Option(help: "The maximum number of requests.")
     var limit = 100
@@ -25,7 +25,7 @@ struct AuditCommand: ParsableCommand {
 
     func run() throws {
         let store = try options.openForReading()
-        for entry in try store.read({ try $0.auditEntries(before: before, limit: limit) }) {
+        for entry in try store.read({ try $0.auditEntries(before: before ?? .max, limit: limit) }) {
             Console.print(json ? entry.json : entry.summary)
         }
     }

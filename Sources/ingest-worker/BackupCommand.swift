@@ -26,7 +26,8 @@ struct BackupCommand: ParsableCommand {
     var json = false
 
     func run() throws {
-        let backup = try take()
+        let progress = ProgressPrinter(isShown: !json)
+        let backup = try progress.finishing { try take(progress.show) }
         if json {
             Console.printJSON(backup.appendJSON)
         } else {
@@ -34,14 +35,15 @@ struct BackupCommand: ParsableCommand {
         }
     }
 
-    private func take() throws -> BackupSummary {
+    private func take(_ show: @escaping (BackupStep) -> Void) throws -> BackupSummary {
         guard let file else {
-            let result = try options.carryOut(.backUp(verifies: !skipsVerification))
+            let result = try options.carryOut(.backUp(verifies: !skipsVerification), onStep: show)
             if case .backedUp(let backup) = result { return backup }
             throw CommandError(code: ExitStatus.internalError, description: "The worker answered another request")
         }
         let configuration = try options.load().configuration
         let model = try ObjectModel.load(path: configuration.model)
-        return try configuration.backUpStore(to: file, model: model, verifies: !skipsVerification)
+        return try configuration.backUpStore(
+            to: file, model: model, verifies: !skipsVerification, progress: show)
     }
 }

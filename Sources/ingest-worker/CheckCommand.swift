@@ -1,7 +1,6 @@
 import ArgumentParser
 import Foundation
 import IngestCore
-import KafkaClient
 import ObjectGraph
 
 struct CheckCommand: ParsableCommand {
@@ -30,8 +29,11 @@ struct CheckCommand: ParsableCommand {
     @Option(help: "With --sample: reads the file as records of this topic, not by its name.")
     var topic: String?
 
-    @Flag(help: "With --sample: prints one JSON object per record.")
+    @Flag(help: "Prints one JSON object; with --sample one per record.")
     var json = false
+
+    @Flag(help: "Prints the JSON Schema of the configuration file, for editors, and checks nothing.")
+    var schema = false
 
     @Option(help: "With --sample: compares each outcome with this file's, and exits with 65 where one differs.")
     var expect: String?
@@ -40,36 +42,26 @@ struct CheckCommand: ParsableCommand {
     var record: String?
 
     func run() throws {
+        if schema { return Console.write(ConfigurationSchema.json) }
         if let sample { return try show(sample) }
-        if json || topic != nil || expect != nil || record != nil {
-            throw ValidationError("--json, --topic, --expect and --record are for --sample FILE")
+        if topic != nil || expect != nil || record != nil {
+            throw ValidationError("--topic, --expect and --record are for --sample FILE")
         }
         let loaded = try options.load()
         let configuration = loaded.configuration
         let logger = options.logger(configuration)
-        Console.print("configuration  ok  \(loaded.file ?? "defaults")")
-        if settings { Console.print(loaded.describe()) }
-        let model = try ObjectModel.load(path: configuration.model)
-        Console.print(
-            "model          ok  \(model.name) \(model.version), \(model.entities.count) entities, "
-                + "\(configuration.model)")
-        for topic in configuration.topics {
-            _ = try configuration.decoder(of: topic, model: model, registry: nil)
+        let examiner = Examiner(configuration, isOffline: offline, logger: logger)
+        var report = ExaminationReport(loaded, showsSettings: settings, json: json)
+        for examination in examiner.configured {
+            let finding = examination.run()
+            if let error = finding.error {
+                if json { report.add(finding) }
+                report.finish()
+                throw error
+            }
+            report.add(finding)
         }
-        for file in configuration.files {
-            _ = try configuration.decoder(of: file, place: file.match, model: model)
-        }
-        let sources =
-            configuration.topics.map { "topic \($0.name)" } + configuration.files.map { "files \($0.match)" }
-        Console.print("routes         ok  \(sources.joined(separator: ", "))")
-        _ = try configuration.kafka.consumerConfiguration(logger: logger)
-        try checkStore(configuration, model)
-        if offline {
-            Console.print("broker         not asked")
-        } else {
-            let client = configuration.kafka.clientConfiguration(logger: logger)
-            try checkBroker(configuration, Admin(configuration: client))
-        }
+        report.finish()
     }
 
     private func show(_ path: String) throws {
@@ -118,32 +110,5 @@ struct CheckCommand: ParsableCommand {
             code: ExitStatus.badData,
             description: "\(differences.count) of the outcomes are not the expected ones:\n"
                 + shown.joined(separator: "\n") + "\nCorrect the routes, or record the outcomes again with --record")
-    }
-
-    private func checkStore(_ configuration: WorkerConfiguration, _ model: ObjectModel) throws {
-        let path = configuration.storePlace
-        guard try configuration.hasStore(model: model) else {
-            Console.print("store          ok  \(path) will be made")
-            return
-        }
-        let store = try configuration.openStoreForReading(model: model)
-        try configuration.checkPartitions(of: store)
-        let token = try store.read { try $0.lastToken() }
-        Console.print("store          ok  \(path), history token \(token)")
-    }
-
-    private func checkBroker(_ configuration: WorkerConfiguration, _ admin: Admin) throws {
-        let metadata = try admin.metadata(timeoutMilliseconds: 5000)
-        let missing = configuration.topics.map(\.name).filter { metadata.topics[$0] == nil }
-        if !missing.isEmpty {
-            throw CommandError(
-                code: ExitStatus.configuration,
-                description: "The broker has no topic \(missing.joined(separator: ", ")). "
-                    + "Create it, or correct 'topics'")
-        }
-        let count = metadata.brokers.count
-        Console.print(
-            "broker         ok  \(count) \(count == 1 ? "broker" : "brokers"), "
-                + "librdkafka \(KafkaLibrary.versionString)")
     }
 }

@@ -27,17 +27,21 @@ struct CopyCommand: ParsableCommand {
     func run() throws {
         let configuration = try options.load().configuration
         let model = try ObjectModel.load(path: configuration.model)
+        let progress = ProgressPrinter(isShown: true)
         var (table, rowCount) = ("", 0)
-        func show() { if !table.isEmpty { Console.note("\(table): \(rowCount) rows") } }
+        func show() { if !table.isEmpty { progress.note("\(table): \(rowCount) rows") } }
         func note(_ name: String, _ count: Int) {
             if name != table {
                 show()
                 table = name
             }
             rowCount = count
+            progress.show(table: name, rowCount: count)
         }
-        if let to { try configuration.copyStore(to: to, model: model, progress: note) }
-        if let from { try configuration.copyStore(from: from, model: model, progress: note) }
+        try progress.finishing {
+            if let to { try configuration.copyStore(to: to, model: model, progress: note) }
+            if let from { try configuration.copyStore(from: from, model: model, progress: note) }
+        }
         show()
         let place = configuration.storePlace
         Console.note("The copy is at \(to ?? place). Do not write \(from ?? place) any more")

@@ -226,7 +226,11 @@ struct HistoryCommand: ParsableCommand {
             let limit = WriterContext.systemTime() - Int64(days) * 86_400_000_000
             var purge = HistoryPurge(before: before.map { .token($0) } ?? .time(limit))
             if passCursors { purge.passesCursorsSavedBefore = .max }
-            guard case .purged(let result) = try options.carryOut(.purgeHistory(purge)) else { return }
+            let progress = ProgressPrinter(isShown: true)
+            // A store that is not there yet is made by the purge.
+            if let store = try? options.openForReading() { try Self.watch(purge, progress, store) }
+            let answer = try progress.finishing { try options.carryOut(.purgeHistory(purge)) }
+            guard case .purged(let result) = answer else { return }
             Console.print("\(result.transactionCount) transactions removed")
             for (name, token) in result.holdingCursors.sorted(by: { $0.key < $1.key }) {
                 Console.print("The cursor \(name) is at token \(token) and keeps later transactions")
@@ -234,6 +238,27 @@ struct HistoryCommand: ParsableCommand {
             for (name, token) in result.passedCursors.sorted(by: { $0.key < $1.key }) {
                 Console.print(
                     "The cursor \(name) was at token \(token): unread transactions are gone, so read the store again")
+            }
+        }
+
+        /// Shows how far a purge is by the beginning of the history, since the worker may carry it out.
+        private static func watch(_ purge: HistoryPurge, _ progress: ProgressPrinter, _ store: Store) throws {
+            let (start, end) = try store.read { context in
+                var end = try context.lastToken()
+                switch purge.bound {
+                case .token(let token): end = min(end, token - 1)
+                case .time(let time):
+                    var request = HistoryRequest()
+                    (request.since, request.limit) = (time, 1)
+                    if let kept = try context.historyTransactions(request).transactions.first { end = kept.token - 1 }
+                }
+                return (try context.purgedToken(), end)
+            }
+            progress.watch {
+                guard let token = try? store.read({ try $0.purgedToken() }) else { return nil }
+                return ProgressMeter.Step(
+                    "purging", count: Int(token - start), unit: "transactions",
+                    share: Double(token - start) / Double(max(1, end - start)))
             }
         }
     }

@@ -56,8 +56,14 @@ struct MigrateCommand: ParsableCommand {
         migration.keepsBackup = keepBackup
         migration.allowsOlderModel = allowOlder
         migration.copyRowThreshold = copyFrom
-        let plan = try configuration.migrateStore(
-            through: try stageList(to: model), options: migration, isDryRun: dryRun, folder: folder)
+        let progress = ProgressPrinter(isShown: !json)
+        progress.show(ProgressMeter.Step(dryRun ? "planning" : "migrating"))
+        (migration.willCopy, migration.progress) = Self.counting(progress)
+        let plan = try progress.finishing {
+            try configuration.migrateStore(
+                through: try stageList(to: model), options: migration, isDryRun: dryRun, folder: folder,
+                progress: progress.show(table:rowCount:))
+        }
         show(plan)
         if !plan.problems.isEmpty {
             throw CommandError(
@@ -65,6 +71,19 @@ struct MigrateCommand: ParsableCommand {
                 description: "Rows prevent the migration. Correct them, or give a default or a --mapping")
         }
         if let backup = plan.backup { Console.note("The old store is \(backup)") }
+    }
+
+    /// Counts the rows that a chain of copies has copied, of those that it will copy.
+    private static func counting(_ progress: ProgressPrinter) -> (total: (Int64) -> Void, copied: (Int64) -> Void) {
+        var (total, copied) = (Int64(0), Int64(0))
+        return (
+            { total = $0 },
+            { count in
+                copied += count
+                let share = total > 0 ? Double(copied) / Double(total) : nil
+                progress.show(ProgressMeter.Step("migrating", count: Int(copied), unit: "rows", share: share))
+            }
+        )
     }
 
     private func stageList(to model: ObjectModel) throws -> [MigrationStage] {

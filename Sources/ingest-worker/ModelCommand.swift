@@ -18,21 +18,37 @@ struct ModelCommand: ParsableCommand {
         @Argument(help: "The models: YAML, .xcdatamodel or .xcdatamodeld; the configured one if none is named.")
         var paths: [String] = []
 
+        @Flag(help: "Prints one JSON object per model: path, counts and problems.")
+        var json = false
+
         func run() throws {
             let paths = paths.isEmpty ? [try options.load().configuration.model] : paths
             var refused = 0
             for path in paths {
                 do {
                     let counts = try ModelCommand.load(path, options).counts
-                    Console.print(
-                        "\(path): \(counts.entities) entities, \(counts.attributes) attributes, "
-                            + "\(counts.relationships) relationships")
+                    Console.print(json ? Self.json(path, counts) : Self.text(path, counts))
                 } catch let error as ModelError {
                     refused += 1
-                    for problem in error.problems { Console.note("\(problem)") }
+                    if json { Console.print(Self.json(path, nil, error.problems.map { "\($0)" })) }
+                    if !json { for problem in error.problems { Console.note("\(problem)") } }
                 }
             }
             if refused > 0 { throw ExitCode(ExitStatus.configuration) }
+        }
+
+        private static func text(_ path: String, _ counts: ModelCounts) -> String {
+            "\(path): \(counts.entities) entities, \(counts.attributes) attributes, "
+                + "\(counts.relationships) relationships"
+        }
+
+        private static func json(_ path: String, _ counts: ModelCounts?, _ problems: [String] = []) -> String {
+            let figures =
+                counts.map {
+                    "\"entities\":\($0.entities),\"attributes\":\($0.attributes),\"relationships\":\($0.relationships),"
+                } ?? ""
+            let list = problems.map { JSONText.string($0) }.joined(separator: ",")
+            return "{\"path\":\(JSONText.string(path)),\(figures)\"problems\":[\(list)]}"
         }
     }
 
@@ -62,16 +78,23 @@ struct ModelCommand: ParsableCommand {
 
     struct Diagram: ParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "diagram", abstract: "Draws a model as a Mermaid diagram.",
-            discussion: "Example: ingest-worker model diagram config/models/chat.yaml > chat.mmd")
+            commandName: "diagram", abstract: "Draws a model as a Mermaid diagram, or as SVG.",
+            discussion: """
+                Example: ingest-worker model diagram config/models/chat.yaml > chat.mmd
+                Example: ingest-worker model diagram config/models/chat.yaml --svg > chat.svg
+                """)
 
         @OptionGroup var options: SharedOptions
 
         @Argument(help: "The model file; the configured one if none is named.")
         var path: String?
 
+        @Flag(help: "Draws SVG, as the console shows it.")
+        var svg = false
+
         func run() throws {
-            Console.print(ModelDiagram(try ModelCommand.load(path, options)).entityRelationshipText)
+            let diagram = ModelDiagram(try ModelCommand.load(path, options))
+            Console.print(svg ? diagram.svg : diagram.entityRelationshipText)
         }
     }
 

@@ -100,20 +100,20 @@ struct ReplayCommand: ParsableCommand {
             // Before a store is made for nothing.
             throw TopicReplayError.unconfigured(topic)
         }
-        let bar = ProgressBar(isShown: Console.isTerminal)
+        let progress = ProgressPrinter(isShown: !json)
         if let topic = toKafka {
             let sender = try ReplaySender(configuration: configuration, model: model, topic: topic, logger: logger)
-            sender.onProgress = bar.show
+            sender.onProgress = progress.show
             let count = try files.reduce(0) { try $0 + sender.send(path: $1) }
-            bar.finish()
+            progress.finish()
             Console.print(json ? "{\"records\":\(count)}" : "\(count) records sent to \(topic)")
             return
         }
-        try apply(configuration, model, logger, bar)
+        try apply(configuration, model, logger, progress)
     }
 
     private func apply(
-        _ configuration: WorkerConfiguration, _ model: ObjectModel, _ logger: Logger, _ bar: ProgressBar
+        _ configuration: WorkerConfiguration, _ model: ObjectModel, _ logger: Logger, _ progress: ProgressPrinter
     ) throws {
         let store = try configuration.openStore(model: model)
         let writer = try WriterContext(store: store, options: configuration.writerOptions)
@@ -122,7 +122,7 @@ struct ReplayCommand: ParsableCommand {
         var summary = ReplaySummary(summary: pipeline.summary, seconds: 0, model: model)
         let started = HealthMonitor.monotonicSeconds()
         do {
-            try read(into: &summary, pipeline, configuration, logger, bar, interruption)
+            try read(into: &summary, pipeline, configuration, logger, progress, interruption)
         } catch {
             // The records before the fault are good; the command keeps them, and the position with them. After a
             // failure of the disk it writes nothing more.
@@ -130,11 +130,11 @@ struct ReplayCommand: ParsableCommand {
                 try? pipeline.finish()
                 try? writer.close()
             }
-            bar.finish()
+            progress.finish()
             throw error
         }
         try writer.close()
-        bar.finish()
+        progress.finish()
         summary.seconds = HealthMonitor.monotonicSeconds() - started
         summary.summary = pipeline.summary
         Console.print(json ? summary.json : summary.text)
@@ -144,20 +144,20 @@ struct ReplayCommand: ParsableCommand {
     /// Reads the topic or the files, as far as nobody interrupts the command.
     private func read(
         into summary: inout ReplaySummary, _ pipeline: IngestPipeline, _ configuration: WorkerConfiguration,
-        _ logger: Logger, _ bar: ProgressBar, _ interruption: Interruption
+        _ logger: Logger, _ progress: ProgressPrinter, _ interruption: Interruption
     ) throws {
         if let request {
             let replay = TopicReplay(
                 pipeline: pipeline, configuration: configuration, logger: logger,
                 isStopping: { interruption.isRequested })
-            replay.onProgress = bar.show
+            replay.onProgress = progress.show
             summary.partitions = try replay.replay(request)
             return
         }
         let engine = ReplayEngine(
             pipeline: pipeline, configuration: configuration, logger: logger,
             isStopping: { interruption.isRequested })
-        engine.onProgress = bar.show
+        engine.onProgress = progress.show
         for path in files where !interruption.isRequested {
             summary.results.append(try engine.replay(path: path, restarts: restart))
         }

@@ -59,11 +59,15 @@ struct SharedOptions: ParsableArguments {
     /// which.
     ///
     /// - Parameter onNote: called with each line of progress.
-    func carryOut(_ request: ControlRequest, onNote: @escaping (String) -> Void = { _ in }) throws -> ControlResult {
+    func carryOut(
+        _ request: ControlRequest, onNote: @escaping (String) -> Void = { _ in },
+        onStep: @escaping (BackupStep) -> Void = { _ in }
+    ) throws -> ControlResult {
         let configuration = try load().configuration
         var requests = StoreRequests(
             configuration: configuration, model: try ObjectModel.load(path: configuration.model))
         requests.onNote = onNote
+        requests.onStep = onStep
         requests.onWay = { Console.note($0.text) }
         requests.onWait = { Console.note("Waiting for the worker that writes the store") }
         return try requests.carryOut(request)
@@ -123,5 +127,5 @@ enum Console {
     }
 
     /// Tells whether standard error is a terminal, of text, where a progress bar may be drawn.
-    static var isTerminal: Bool { isatty(STDERR_FILENO) == 1 && notes.withLock { $0.logger == nil } }
+    static var isTerminal: Bool { Terminal.errors.isPresent && notes.withLock { $0.logger == nil } }
 }

@@ -10,6 +10,8 @@ struct StatusCommand: ParsableCommand {
             Asks the running worker at http.host and http.port. Where none answers for this store, it reads the store \
             alone, and says so. Ends with 75 if the worker is not ready.
             Example: ingest-worker status --json
+            With --watch it shows the status on the terminal again each second, until q or Ctrl-C.
+            Example: ingest-worker status --watch
             """)
 
     @OptionGroup var options: SharedOptions
@@ -17,10 +19,22 @@ struct StatusCommand: ParsableCommand {
     @Flag(help: "Prints the report as one JSON object.")
     var json = false
 
+    @Flag(help: "Shows the status again each second, with curves of throughput and lag.")
+    var watch = false
+
+    func validate() throws {
+        if watch, json { throw ValidationError("--watch is for people: read --json in a loop instead.") }
+    }
+
     func run() throws {
         let configuration = try options.load().configuration
         let model = try ObjectModel.load(path: configuration.model)
-        let report = try StatusSource(configuration: configuration, model: model).report()
+        let source = StatusSource(configuration: configuration, model: model)
+        if watch {
+            if Terminal.output.isPresent { return try StatusWatch(source: source).run() }
+            Console.note("Standard output is no terminal: the status is shown once")
+        }
+        let report = try source.report()
         Console.print(json ? report.json : report.text)
         if report.ready == false { throw ExitCode(ExitStatus.tryAgain) }
     }

@@ -35,7 +35,9 @@ struct VerifyCommand: ParsableCommand {
             try store.read { try $0.canonicalDump { Console.write($0) } }
             return
         }
-        guard case .verified(let report) = try options.carryOut(.verify) else { return }
+        let progress = ProgressPrinter(isShown: !json)
+        let result = try progress.finishing { try options.carryOut(.verify, onStep: progress.show) }
+        guard case .verified(let report) = result else { return }
         if json {
             Console.printJSON(report.appendJSON)
         } else {
@@ -46,7 +48,8 @@ struct VerifyCommand: ParsableCommand {
 
     private func mend() throws {
         let writer = try options.openWriter(verifiesSuspectStore: false)
-        let report = try writer.repair()
+        let progress = ProgressPrinter(isShown: !json)
+        let report = try progress.finishing { try writer.repair(progress: progress.showCheck) }
         try writer.close()
         if json {
             Console.printJSON(report.appendJSON)

@@ -75,8 +75,8 @@ import Testing
         #expect(ended.status == 0, "\(ended.errors.suffix(2000))")
     }
 
-    @Test(arguments: ["one", "many"])
-    func `a live worker is fenced and the new store has its rights and views`(_ writers: String) throws {
+    @Test func `a live worker is fenced and the new store has its rights and views`() throws {
+        let writers = "many"
         var count = try send(1_500, seed: 1)
         let live = try start(["run"] + there(schema) + ["--set", "store.writers=\(writers)"])
         try live.wait(for: "the old store") { position(schema) == count }

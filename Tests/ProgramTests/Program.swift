@@ -164,6 +164,16 @@ final class Workspace {
 
     func path(_ name: String) -> String { url.appending(path: name).path }
 
+    /// Replays the sample of chat events into a new store, and returns its path.
+    func sampleStore() throws -> String {
+        let store = path("store.sqlite")
+        let replayed = try Program.run([
+            "replay", "samples/chat-events.jsonl", "--allow-dead-letters", "--set", "store.path=\(store)",
+        ])
+        try #require(replayed.status == 0, "\(replayed.errors)")
+        return store
+    }
+
     @discardableResult
     func write(_ text: String, to name: String) throws -> String {
         try FileManager.default.createDirectory(

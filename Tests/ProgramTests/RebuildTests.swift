@@ -240,7 +240,7 @@ import Testing
         try FileManager.default.copyItem(atPath: store, toPath: store + ".rebuild")
         let foreign = try rebuild().wait()
         #expect(foreign.status == 78)
-        #expect(foreign.errors.contains("Remove it"), "\(foreign.errors)")
+        #expect(foreign.errors.contains("Remove \(store).rebuild"), "\(foreign.errors)")
         #expect(identity(store) == new)
     }
 

@@ -10,11 +10,7 @@ import Testing
 
     init() throws {
         workspace = try Workspace()
-        store = workspace.path("store.sqlite")
-        let replayed = try Program.run([
-            "replay", "samples/chat-events.jsonl", "--allow-dead-letters", "--set", "store.path=\(store)",
-        ])
-        try #require(replayed.status == 0, "\(replayed.errors)")
+        store = try workspace.sampleStore()
     }
 
     private func status(_ arguments: [String], _ settings: [String]) throws -> Program.Result {

@@ -5,7 +5,7 @@ extension WriterContext {
     ) throws -> ChunkResult {
         let history = HistoryWriter(
             session, time: options.now(), author: options.author, context: options.name, source: chunk.source,
-            nextChange: nextChange)
+            trace: chunk.trace, nextChange: nextChange)
         var tally = ChangeTally(entityCount: store.model.entities.count)
         var run = ChunkRun(outcomes: [], placeholderCount: 0)
         run.outcomes.reserveCapacity(chunk.events.count)

@@ -61,6 +61,8 @@ public final class WriterContext: @unchecked Sendable {
         public var events: [ChangeSet]
         /// Where the events come from, for the history.
         public var source: String?
+        /// The trace context of the first event's record, for the history: a W3C `traceparent`, or nil.
+        public var trace: String?
         /// The positions after the chunk.
         public var positions: [SourcePosition] = []
         /// Records that could not be decoded.

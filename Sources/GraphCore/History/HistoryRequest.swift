@@ -76,6 +76,8 @@ public struct HistoryTransactions: Sendable {
         public let context: String?
         /// The place of the first event, or nil.
         public let source: String?
+        /// The trace context of the first event's record: a W3C `traceparent`, or nil.
+        public let trace: String?
         /// The number of the transaction's changes.
         public let changeCount: Int
     }

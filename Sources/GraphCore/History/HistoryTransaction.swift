@@ -10,6 +10,8 @@ public struct HistoryTransaction: Sendable {
     public let context: String?
     /// The place of the first event, or nil.
     public let source: String?
+    /// The trace context of the first event's record: a W3C `traceparent`, or nil.
+    public let trace: String?
     /// The number of the transaction's changes; ``changes`` may have only some of them.
     public let changeCount: Int
     /// The position of the first of ``changes`` among all, from 0.
@@ -28,14 +30,15 @@ public struct HistoryTransaction: Sendable {
 
     /// Makes a transaction; by default `changes` are all its changes.
     public init(
-        token: Int64, time: Int64, author: String, context: String?, source: String?, changes: [HistoryChange],
-        changeCount: Int? = nil, firstIndex: Int = 0
+        token: Int64, time: Int64, author: String, context: String?, source: String?, trace: String? = nil,
+        changes: [HistoryChange], changeCount: Int? = nil, firstIndex: Int = 0
     ) {
         self.token = token
         self.time = time
         self.author = author
         self.context = context
         self.source = source
+        self.trace = trace
         self.changes = changes
         self.changeCount = changeCount ?? changes.count
         self.firstIndex = firstIndex

@@ -11,19 +11,22 @@ package final class HistoryWriter {
     private let author: String
     private let context: String?
     package let source: String?
+    private let trace: String?
     private let firstChange: Int64
     private var entries: HistoryEntries
     package private(set) var nextChange: Int64
     private var openedToken: Int64?
 
     package init(
-        _ session: any WriterSession, time: Int64, author: String, context: String?, source: String?, nextChange: Int64
+        _ session: any WriterSession, time: Int64, author: String, context: String?, source: String?,
+        trace: String? = nil, nextChange: Int64
     ) {
         self.session = session
         self.time = time
         self.author = author
         self.context = context
         self.source = source
+        self.trace = trace
         firstChange = nextChange
         self.nextChange = nextChange
         entries = HistoryEntries(firstChange: nextChange)
@@ -38,7 +41,9 @@ package final class HistoryWriter {
             token = openedToken
         } else {
             token = try session.openHistory(
-                HistoryHeader(time: time, author: author, context: context, source: source, firstChange: firstChange))
+                HistoryHeader(
+                    time: time, author: author, context: context, source: source, trace: trace,
+                    firstChange: firstChange))
             openedToken = token
         }
         if entries.count > 0 {

@@ -63,7 +63,7 @@ extension ReadContext {
         let first = stored.firstChange + Int64(index)
         return HistoryTransaction(
             token: stored.token, time: stored.time, author: stored.author, context: stored.context,
-            source: stored.source, changes: try changes(first..<first + Int64(size)),
+            source: stored.source, trace: stored.trace, changes: try changes(first..<first + Int64(size)),
             changeCount: stored.changeCount, firstIndex: index)
     }
 

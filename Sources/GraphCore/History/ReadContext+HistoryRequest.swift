@@ -45,6 +45,7 @@ extension ReadContext {
         let page = found.prefix(limit).map {
             HistoryTransactions.Head(
                 token: $0.token, time: $0.time, author: $0.author, context: $0.context, source: $0.source,
+                trace: $0.trace,
                 changeCount: $0.changeCount)
         }
         var token = try historyToken()
@@ -121,7 +122,7 @@ extension ReadContext {
             transactions.append(
                 HistoryTransaction(
                     token: stored.token, time: stored.time, author: stored.author, context: stored.context,
-                    source: stored.source, changes: Array(part)))
+                    source: stored.source, trace: stored.trace, changes: Array(part)))
         }
         return transactions
     }

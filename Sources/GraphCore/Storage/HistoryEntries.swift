@@ -50,14 +50,19 @@ package struct HistoryHeader {
     package let author: String
     package let context: String?
     package let source: String?
+    /// The trace context of the first event's record: a W3C `traceparent`, or nil.
+    package let trace: String?
     /// The number of the transaction's first change.
     package let firstChange: Int64
 
-    package init(time: Int64, author: String, context: String?, source: String?, firstChange: Int64) {
+    package init(
+        time: Int64, author: String, context: String?, source: String?, trace: String? = nil, firstChange: Int64
+    ) {
         self.time = time
         self.author = author
         self.context = context
         self.source = source
+        self.trace = trace
         self.firstChange = firstChange
     }
 }

@@ -38,19 +38,22 @@ package struct StoredTransaction: Sendable {
     package let author: String
     package let context: String?
     package let source: String?
+    /// The trace context of the first event's record, or nil.
+    package let trace: String?
     /// The id of the first change; the others follow without a gap.
     package let firstChange: Int64
     package let changeCount: Int
 
     package init(
-        token: Int64, time: Int64, author: String, context: String?, source: String?, firstChange: Int64,
-        changeCount: Int
+        token: Int64, time: Int64, author: String, context: String?, source: String?, trace: String? = nil,
+        firstChange: Int64, changeCount: Int
     ) {
         self.token = token
         self.time = time
         self.author = author
         self.context = context
         self.source = source
+        self.trace = trace
         self.firstChange = firstChange
         self.changeCount = changeCount
     }

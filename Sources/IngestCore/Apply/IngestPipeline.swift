@@ -51,6 +51,7 @@ package final class IngestPipeline {
     private let logger: Logger
     private let toleratesErrors: Bool
     private let now: () -> Double
+    private let tracing: WorkerTracing
     private var chunk = PendingChunk()
     private var policy: ChunkPolicy
     private var series: OperationSeries?
@@ -69,14 +70,16 @@ package final class IngestPipeline {
     ///   - metrics: what to count in, or nil.
     ///   - logger: reports dead letters and halts.
     ///   - now: a monotonic clock in seconds.
+    ///   - tracing: opens a span for each chunk.
     package init(
         writer: WriterContext, configuration: WorkerConfiguration, metrics: WorkerMetrics? = nil, logger: Logger,
-        now: @escaping () -> Double = HealthMonitor.monotonicSeconds
+        now: @escaping () -> Double = HealthMonitor.monotonicSeconds, tracing: WorkerTracing = .installed
     ) {
         self.writer = writer
         self.metrics = metrics
         self.logger = logger
         self.now = now
+        self.tracing = tracing
         toleratesErrors = configuration.errors.tolerance == .all
         policy = ChunkPolicy(configuration.chunk, configuration.commit)
         series = metrics.map { OperationSeries($0, model: writer.store.model) }
@@ -199,7 +202,13 @@ package final class IngestPipeline {
     private func commitChunk() throws {
         if chunk.isEmpty { return }
         let positions = ledger.following(chunk.positions)
-        let (rows, started) = try writer.sharesStore && toleratesErrors ? draft(positions) : save(positions)
+        let (origin, token) = (chunk.origin, writer.committedToken)
+        let traces = [origin?.trace].compactMap(\.self)
+        let (rows, started) = try tracing.span("ingest chunk", ofKind: .consumer, of: traces) { span in
+            span?.attributes["messaging.batch.message_count"] = chunk.events.count
+            span?.attributes["ingest.source"] = chunk.source
+            return try writer.sharesStore && toleratesErrors ? draft(positions) : save(positions)
+        }
         let ended = now()
         policy.committed(rows: rows, at: ended)
         ledger.committed(positions)
@@ -207,7 +216,13 @@ package final class IngestPipeline {
         summary.commits += 1
         metrics?.commits.increment()
         metrics?.commitDuration.observe(ended - started)
-        metrics?.lastCommitTimestamp.set(Double(WriterContext.systemTime()) / 1_000_000)
+        let time = WriterContext.systemTime()
+        metrics?.lastCommitTimestamp.set(Double(time) / 1_000_000)
+        if let metrics, let origin {
+            let newToken = writer.committedToken == token ? nil : writer.committedToken
+            metrics.latency.committed(
+                recordTime: origin.recordTime, readTime: origin.readTime, token: newToken, at: time)
+        }
         onCommit(positions)
     }
 
@@ -241,8 +256,10 @@ package final class IngestPipeline {
     }
 
     private func saved(_ positions: [SourcePosition]) -> WriterContext.Chunk {
-        WriterContext.Chunk(
+        var saved = WriterContext.Chunk(
             events: chunk.events, source: chunk.source, positions: positions, deadLetters: chunk.deadLetters)
+        saved.trace = chunk.origin?.trace
+        return saved
     }
 
     private func apply(_ positions: [SourcePosition]) throws {

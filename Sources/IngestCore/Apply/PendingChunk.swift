@@ -13,6 +13,27 @@ struct PendingChunk {
         let valueBytes: Int
     }
 
+    /// The record of the chunk's first event.
+    struct Origin {
+        let place: RecordPlace
+        /// Its timestamp, in microseconds since 1970 UTC; nil where it has none, or one beyond all time.
+        let recordTime: Int64?
+        /// When it was read, in microseconds since 1970 UTC.
+        let readTime: Int64
+        /// Its W3C trace context, or nil.
+        let trace: String?
+
+        init(_ record: SourceRecord, readTime: Int64) {
+            place = record.place
+            recordTime = record.timestampMilliseconds.flatMap { milliseconds -> Int64? in
+                let (time, isBeyond) = milliseconds.multipliedReportingOverflow(by: 1000)
+                return isBeyond ? nil : time
+            }
+            self.readTime = readTime
+            trace = TraceParent.find(in: record.headers)
+        }
+    }
+
     private struct Progress {
         let offset: Int64
         let detail: String?
@@ -31,6 +52,8 @@ struct PendingChunk {
     private(set) var events: [ChangeSet] = []
     private(set) var deadLetters: [DeadLetter] = []
     private var entries: [Entry] = []
+    /// The record of the first event, for the history; nil while there is none.
+    private(set) var origin: Origin?
     private var bytes: [UInt8] = []
     private var next: [SourceKey: Progress] = [:]
 
@@ -40,12 +63,14 @@ struct PendingChunk {
         events.removeAll(keepingCapacity: true)
         deadLetters.removeAll()
         entries.removeAll(keepingCapacity: true)
+        origin = nil
         // One oversized record must not hold its memory permanently.
         bytes.removeAll(keepingCapacity: bytes.capacity <= 8 << 20)
         next.removeAll(keepingCapacity: true)
     }
 
     mutating func add(_ event: ChangeSet, _ record: SourceRecord) {
+        if origin == nil { origin = Origin(record, readTime: WriterContext.systemTime()) }
         events.append(event)
         entries.append(
             Entry(
@@ -137,9 +162,7 @@ struct PendingChunk {
     }
 
     /// Where the chunk's first event comes from, for the history.
-    var source: String? {
-        entries.first.map { "\($0.place.topic)/\($0.place.partition)@\($0.place.offset)" }
-    }
+    var source: String? { origin?.place.position }
 
     private static func text(_ headers: [RecordHeader]) -> String? {
         if headers.isEmpty { return nil }

@@ -9,6 +9,8 @@ public struct ConfigurationKey: Sendable {
     /// The values that it takes, as in `a whole number from 1 to 100`.
     public let expected: String
 
+    /// The shape of the value in a file.
+    let schema: SettingSchema
     /// Whether values from flags and variables are YAML lists, and not plain text.
     let isList: Bool
     /// Whether no description shows the value, and a variable that ends in `_FILE` may name its file.
@@ -36,7 +38,8 @@ typealias ConfigurationPath<Value> = WritableKeyPath<WorkerConfiguration, Value>
 
 extension ConfigurationKey {
     static func text(_ path: String, _ value: ConfigurationPath<String>, _ summary: String) -> Self {
-        Self(path: path, summary: summary, expected: "text", isList: false) { node, configuration, problems in
+        Self(path: path, summary: summary, expected: "text", schema: .string, isList: false) {
+            node, configuration, problems in
             guard let text = node.requiredText(name: path, problems: &problems) else { return }
             configuration[keyPath: value] = text
         } render: { configuration in
@@ -45,7 +48,8 @@ extension ConfigurationKey {
     }
 
     static func optionalText(_ path: String, _ value: ConfigurationPath<String?>, _ summary: String) -> Self {
-        Self(path: path, summary: summary, expected: "text or null", isList: false) { node, configuration, problems in
+        Self(path: path, summary: summary, expected: "text or null", schema: .optionalString, isList: false) {
+            node, configuration, problems in
             if node.isNull {
                 configuration[keyPath: value] = nil
             } else if let text = node.requiredText(name: path, problems: &problems) {
@@ -60,7 +64,8 @@ extension ConfigurationKey {
         _ path: String, _ value: ConfigurationPath<Int>, _ range: ClosedRange<Int>, _ summary: String
     ) -> Self {
         let expected = "a whole number from \(range.lowerBound) to \(range.upperBound)"
-        return Self(path: path, summary: summary, expected: expected, isList: false) { node, configuration, problems in
+        return Self(path: path, summary: summary, expected: expected, schema: .integer(range), isList: false) {
+            node, configuration, problems in
             guard let number = node.integer(in: range, name: path, expected: expected, problems: &problems) else {
                 return
             }
@@ -71,7 +76,8 @@ extension ConfigurationKey {
     }
 
     static func boolean(_ path: String, _ value: ConfigurationPath<Bool>, _ summary: String) -> Self {
-        Self(path: path, summary: summary, expected: "true or false", isList: false) { node, configuration, problems in
+        Self(path: path, summary: summary, expected: "true or false", schema: .boolean, isList: false) {
+            node, configuration, problems in
             guard let flag = node.boolean(name: path, problems: &problems) else { return }
             configuration[keyPath: value] = flag
         } render: { configuration in
@@ -82,8 +88,10 @@ extension ConfigurationKey {
     static func choice<Choice: RawRepresentable<String> & CaseIterable & Sendable>(
         _ path: String, _ value: ConfigurationPath<Choice>, _ summary: String
     ) -> Self {
-        let expected = "one of " + Choice.allCases.map(\.rawValue).joined(separator: ", ")
-        return Self(path: path, summary: summary, expected: expected, isList: false) { node, configuration, problems in
+        let names = Choice.allCases.map(\.rawValue)
+        let expected = "one of " + names.joined(separator: ", ")
+        return Self(path: path, summary: summary, expected: expected, schema: .choice(names), isList: false) {
+            node, configuration, problems in
             guard let choice = node.choice(Choice.self, name: path, problems: &problems) else { return }
             configuration[keyPath: value] = choice
         } render: { configuration in
@@ -93,7 +101,7 @@ extension ConfigurationKey {
 
     static let topics = Self(
         path: "topics", summary: "The topics to consume: names, or {name, format, routes}.",
-        expected: "a list of names or {name, format, routes}", isList: true
+        expected: "a list of names or {name, format, routes}", schema: .list(of: .topic), isList: true
     ) { node, configuration, problems in
         guard let topics = node.topics(problems: &problems) else { return }
         configuration.topics = topics
@@ -103,7 +111,7 @@ extension ConfigurationKey {
 
     static let routes = Self(
         path: "routes", summary: "The routes of all topics and files, tried after their own.",
-        expected: "a list of routes", isList: true
+        expected: "a list of routes", schema: .list(of: .reference("route")), isList: true
     ) { node, configuration, problems in
         configuration.routes = node.routes(problems: &problems)
     } render: { configuration in
@@ -112,7 +120,7 @@ extension ConfigurationKey {
 
     static let files = Self(
         path: "files", summary: "How replayed files are read, by name: {match, format, routes}; the first match wins.",
-        expected: "a list of {match, format, routes}", isList: true
+        expected: "a list of {match, format, routes}", schema: .list(of: .file), isList: true
     ) { node, configuration, problems in
         guard let files = node.files(problems: &problems) else { return }
         configuration.files = files

@@ -30,8 +30,10 @@ extension ConfigurationKey {
         _ path: String, _ value: ConfigurationPath<String?>, fault: @escaping @Sendable (String) -> String?,
         remedy: String, _ summary: String
     ) -> Self {
-        Self(path: path, summary: summary, expected: "text, file:PATH or null", isList: false, isSecret: true) {
-            node, configuration, problems in
+        Self(
+            path: path, summary: summary, expected: "text, file:PATH or null", schema: .optionalString, isList: false,
+            isSecret: true
+        ) { node, configuration, problems in
             if node.isNull {
                 configuration[keyPath: value] = nil
                 return

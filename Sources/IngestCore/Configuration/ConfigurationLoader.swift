@@ -14,6 +14,15 @@ public struct LoadedConfiguration: Sendable {
     public func describe() -> String {
         entries.map { "\($0.key) = \($0.value)  # \($0.origin)" }.joined(separator: "\n")
     }
+
+    /// Appends a list of objects with `key`, `value` and `origin`, all texts; secrets are redacted.
+    package func appendJSON(to json: inout String) {
+        let objects = entries.map { entry in
+            "{\"key\":\(JSONText.string(entry.key)),\"value\":\(JSONText.string(entry.value)),"
+                + "\"origin\":\(JSONText.string("\(entry.origin)"))}"
+        }
+        json += "[\(objects.joined(separator: ","))]"
+    }
 }
 
 /// Is one setting of the effective configuration.

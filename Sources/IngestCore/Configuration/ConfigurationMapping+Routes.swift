@@ -8,12 +8,12 @@ extension ConfigurationNode {
         return sequence.compactMap { child($0).route(problems: &problems) }
     }
 
-    private static let routeKeys = [
+    static let routeKeys = [
         "topic", "type", "table", "headers", "where", "filter", "entity", "verb", "identity", "identityPrefix",
         "prefixReferences", "data", "typeField", "timeField", "aliases", "constants", "defaults", "fields", "add",
         "remove", "types", "split", "ignore", "dates", "zone", "also", "jq",
     ]
-    private static let splitKeys = [
+    static let splitKeys = [
         "field", "map", "entity", "parent", "relationship", "filter", "identity", "identityPrefix", "replace",
         "aliases",
         "constants", "defaults", "fields", "types", "split", "ignore",

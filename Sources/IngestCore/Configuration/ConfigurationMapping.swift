@@ -61,13 +61,15 @@ extension ConfigurationNode {
         }
     }
 
+    static let topicKeys = ["name", "format", "routes", "nullValues"]
+    static let fileKeys = ["match", "format", "routes", "nullValues", "delimiter", "quote"]
+
     private func topic(problems: inout ConfigurationProblems) -> TopicConfiguration? {
         if node.scalar != nil {
             return requiredText(name: "a topic", problems: &problems).map { TopicConfiguration(name: $0) }
         }
         guard
-            let mapping = ConfigurationMapping(
-                self, what: "a topic", keys: ["name", "format", "routes", "nullValues"], problems: &problems)
+            let mapping = ConfigurationMapping(self, what: "a topic", keys: Self.topicKeys, problems: &problems)
         else { return nil }
         let name = mapping.required("name", what: "a topic", problems: &problems)
         let format = mapping["format"]?.choice(EventFormat.self, name: "format", problems: &problems)
@@ -93,9 +95,7 @@ extension ConfigurationNode {
 
     private func file(problems: inout ConfigurationProblems) -> FileConfiguration? {
         guard
-            let mapping = ConfigurationMapping(
-                self, what: "a file mapping", keys: ["match", "format", "routes", "nullValues", "delimiter", "quote"],
-                problems: &problems)
+            let mapping = ConfigurationMapping(self, what: "a file mapping", keys: Self.fileKeys, problems: &problems)
         else { return nil }
         let match = mapping.required("match", what: "a file mapping", problems: &problems)
         let format = mapping["format"]?.choice(EventFormat.self, name: "format", problems: &problems)

@@ -102,7 +102,7 @@ extension ConfigurationKey {
         path: "kafka.partitions",
         summary: "The partitions of each topic that the worker reads, without joining the group: \"0-3,7\" or, as a "
             + "share of all, \"1/4\"; null joins the group. Not given to librdkafka.",
-        expected: PartitionSelection.expected + ", or null", isList: false
+        expected: PartitionSelection.expected + ", or null", schema: .anything, isList: false
     ) { node, configuration, problems in
         if node.isNull, node.text?.isEmpty != true {
             configuration.kafka.partitions = nil

@@ -32,6 +32,16 @@ package struct BackupSummary: Sendable, Equatable {
     }
 }
 
+/// A step of a backup.
+package enum BackupStep: Sendable {
+    /// A file is written that will have about as many bytes.
+    case writing(path: String, byteCount: Int)
+    /// A row of a table in PostgreSQL was copied, after as many others.
+    case copying(table: String, rowCount: Int)
+    /// A check of the verification begins.
+    case verifying(check: String)
+}
+
 extension WorkerConfiguration {
     /// Writes the configured store as of one commit into a new file, while workers go on.
     ///
@@ -41,23 +51,30 @@ extension WorkerConfiguration {
     /// - Parameters:
     ///   - path: the new file, which only its owner reads.
     ///   - verifies: whether the backup is verified before it gets its name.
+    ///   - progress: takes each step.
     /// - Throws: `StoreError`: `store.corrupt` where the verification finds a problem; then no file is left.
-    package func backUpStore(to path: String, model: ObjectModel, verifies: Bool) throws -> BackupSummary {
+    package func backUpStore(
+        to path: String, model: ObjectModel, verifies: Bool, progress: @escaping (BackupStep) -> Void = { _ in }
+    ) throws -> BackupSummary {
         try StoreBackup(path: path).make(
             copy: { copy in
                 guard case .file(let source) = storeKind else {
                     let store = try openStoreForReading(model: model)
                     defer { try? store.close() }
-                    return try store.read { try Store.copyToFile($0, path: copy) }
+                    return try store.read { context in
+                        try Store.copyToFile(context, path: copy) { progress(.copying(table: $0, rowCount: $1)) }
+                    }
                 }
+                progress(.writing(path: copy, byteCount: Self.size(of: source)))
                 try StoreBackup.copyFile(source, to: copy)
             },
             check: { copy in
                 let store = try Store.openForReading(path: copy, model: model, options: storeOptions)
                 defer { try? store.close() }
                 guard verifies else { return }
-                let report = try store.verify()
-                if !report.isSound { throw Self.unsoundBackup(report) }
+                let report = try store.verify { progress(.verifying(check: $0)) }
+                let remedy = "Repair it by 'verify --repair'. To keep it as it is, pass --no-verify"
+                if let error = report.error(remedy: remedy) { throw error }
             })
         return try summary(ofBackup: path, model: model, isVerified: verifies)
     }
@@ -69,16 +86,23 @@ extension WorkerConfiguration {
         let store = try Store.openForReading(path: path, model: model, options: storeOptions)
         defer { try? store.close() }
         let (lastTransaction, positions) = try store.read { (try $0.lastToken(), try $0.positions()) }
-        let size = try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int
         return BackupSummary(
-            path: path, byteCount: size ?? 0, lastTransaction: lastTransaction, positions: positions,
+            path: path, byteCount: Self.size(of: path), lastTransaction: lastTransaction, positions: positions,
             isVerified: isVerified)
     }
 
-    private static func unsoundBackup(_ report: VerificationReport) -> StoreError {
-        let first = report.checks.lazy.flatMap(\.problems).first.map { ", the first: \($0)" } ?? ""
+    private static func size(of path: String) -> Int {
+        (try? FileManager.default.attributesOfItem(atPath: path)[.size] as? Int) ?? 0
+    }
+}
+
+extension VerificationReport {
+    /// Returns the problems as an error, or nil of a sound store.
+    func error(remedy: String) -> StoreError? {
+        if isSound { return nil }
+        let first = checks.lazy.flatMap(\.problems).first.map { ", the first: \($0)" } ?? ""
         return StoreError(
-            .corrupt, "The store has \(report.problemCount) problems\(first)",
-            remedy: "Repair it by 'verify --repair'. To keep it as it is, pass --no-verify")
+            .corrupt, "The store has \(problemCount) problems\(first)",
+            remedy: remedy)
     }
 }

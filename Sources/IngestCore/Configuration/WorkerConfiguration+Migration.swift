@@ -55,9 +55,11 @@ extension WorkerConfiguration {
     /// - Parameters:
     ///   - isDryRun: whether nothing is changed.
     ///   - folder: where the temporary file stands; nil is the system's folder for them.
+    ///   - progress: takes the rows of each table that are copied from PostgreSQL.
     /// - Throws: `StoreError`, `MigrationError`, `ModelError`.
     package func migrateStore(
-        through stages: [MigrationStage], options: Migrator.Options, isDryRun: Bool, folder: String?
+        through stages: [MigrationStage], options: Migrator.Options, isDryRun: Bool, folder: String?,
+        progress: @escaping (_ table: String, _ rowCount: Int) -> Void = { _, _ in }
     ) throws -> MigrationPlan {
         func migrate(_ path: String, _ options: Migrator.Options) throws -> MigrationPlan {
             let migrator = Migrator(path: path, options: options)
@@ -71,7 +73,7 @@ extension WorkerConfiguration {
         let backup = try Store.replaceInPostgres(
             url: url, options: postgresOptions, sourceModel: options.sourceModel, keepsOld: options.keepsBackup
         ) { old, replace in
-            try Store.copyToFile(old, path: file)
+            try Store.copyToFile(old, path: file, progress: progress)
             var own = options
             own.keepsBackup = false
             let made = try migrate(file, own)

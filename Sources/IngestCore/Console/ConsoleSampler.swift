@@ -1,18 +1,25 @@
+import Dispatch
 import ObjectGraph
 import ServiceLifecycle
 import Synchronization
 
-/// Takes a sample of the worker's figures every two seconds, as long as the worker runs.
+/// Takes a sample of the worker's figures every two seconds, as long as the worker runs, and counts dead letters.
 final class ConsoleSampler: Service {
     private let metrics: WorkerMetrics
+    private let census: DeadLetterCensus?
+    private let queue = DispatchQueue(label: "census")
     private let samples = Mutex(WorkerSamples())
 
-    init(_ metrics: WorkerMetrics) { self.metrics = metrics }
+    init(_ metrics: WorkerMetrics, census: DeadLetterCensus? = nil) {
+        self.metrics = metrics
+        self.census = census
+    }
 
     func run() async throws {
         while !Task.isShuttingDownGracefully, !Task.isCancelled {
             let sample = metrics.sample(at: WriterContext.systemTime())
             samples.withLock { $0.append(sample) }
+            if let census { try? await queue.run { census.refresh() } }
             try? await cancelWhenGracefulShutdown {
                 try await Task.sleep(for: .seconds(WorkerSamples.intervalSeconds))
             }
@@ -27,10 +34,10 @@ final class ConsoleSampler: Service {
 }
 
 extension WorkerMetrics {
-    /// The records between the store's positions and the partitions' ends, or nil where no end is known.
+    /// The records between the store's positions and the partitions' ends, or nil where an end is not known.
     var lag: Int? {
-        let partitions = consumerLag.sorted
-        return partitions.isEmpty ? nil : partitions.reduce(0) { $0 + Int($1.series.value) }
+        let partitions = consumerLag.sorted.map(\.series.value)
+        return partitions.isEmpty || partitions.contains { $0.isNaN } ? nil : Int(partitions.reduce(0, +))
     }
 
     func sample(at time: Int64) -> WorkerSamples.Sample {

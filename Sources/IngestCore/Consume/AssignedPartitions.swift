@@ -161,8 +161,8 @@ struct AssignedPartitions: Sendable {
     /// The partitions whose last record in the store has to be read again.
     var uncompared: Set<TopicPartition> { Set(states.filter { $0.value.comparison != .notNeeded }.keys) }
 
-    /// The partitions of which records can be expected.
-    var read: Set<TopicPartition> { Set(states.filter { $0.value.isRead }.keys) }
+    /// The partitions that the broker has: their ends can be asked for.
+    var present: Set<TopicPartition> { Set(states.filter { !$0.value.isMissing }.keys) }
 
     /// Whether a wanted topic or partition is not there, or a partition is halted.
     var lacksAny: Bool { !absent.isEmpty || states.values.contains { $0.isMissing || $0.isHalted } }

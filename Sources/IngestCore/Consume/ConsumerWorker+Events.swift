@@ -55,7 +55,7 @@ extension ConsumerWorker {
     /// - Throws: `StoreError` where the open chunk cannot be saved.
     func watchFetches(_ consumer: Consumer, at time: Double) throws {
         guard let directory else { return }
-        directory.watch(partitions.read)
+        directory.watch(partitions.present)
         let ends = directory.ends
         for partition in partitions.states.keys.sorted() {
             try carryOut(partitions.handle(.clock(time, end: ends[partition]), partition), consumer)

@@ -4,14 +4,13 @@ import KafkaClient
 extension ConsumerWorker {
     /// Sets the metrics that are looked at rather than counted.
     func report(_ consumer: Consumer) {
-        let ends = directory?.ends ?? [:]
+        let ends = directory?.ends
         for (partition, state) in partitions.states {
-            guard let position = state.progress.next else { continue }
-            // The client's knowledge is as old as its last fetch.
-            let known = (try? consumer.watermarks(partition))?.high ?? -1
-            let end = max(known, ends[partition] ?? -1)
-            if end < 0 { continue }
-            metrics.consumerLag.with(partition.topic, "\(partition.partition)").set(max(0, end - position))
+            let lag = metrics.consumerLag.with(partition.topic, "\(partition.partition)")
+            // The client's knowledge is as old as its last fetch: it counts only while the broker tells the end too.
+            let fetched = (try? consumer.watermarks(partition))?.high ?? -1
+            let end = ends.map { $0[partition].map { max($0, fetched) } } ?? (fetched < 0 ? nil : fetched)
+            if let position = state.progress.next, let end { lag.set(max(0, end - position)) } else { lag.clear() }
         }
         guard let size = store.size else { return }
         metrics.storeBytes.set(size.bytes)

@@ -16,13 +16,17 @@ struct ReadingWork: Sendable {
 
     /// Does the whole request.
     ///
-    /// - Parameter give: takes each line of an export, and throws where nobody wants more.
+    /// - Parameters:
+    ///   - onStep: takes each step of a verification or a backup.
+    ///   - give: takes each line of an export, and throws where nobody wants more.
     /// - Throws: `StoreError`, ``ControlError``, and the errors of `give`.
-    func run(give: (String) throws -> Void = { _ in }) throws -> ControlResult {
+    func run(
+        onStep: @escaping (BackupStep) -> Void = { _ in }, give: (String) throws -> Void = { _ in }
+    ) throws -> ControlResult {
         switch request {
         case .verify:
-            return .verified(try reading { try $0.verify() })
-        case .backUp(let verifies): return .backedUp(try backUp(verifies: verifies))
+            return .verified(try reading { try $0.verify { onStep(.verifying(check: $0)) } })
+        case .backUp(let verifies): return .backedUp(try backUp(verifies: verifies, onStep))
         case .exportDeadLetters(let selection):
             return .exported(try reading { try export(selection, from: $0, give) })
         case .retryDeadLetters, .dropDeadLetters, .purgeHistory, .putCursor, .removeCursor, .dropConflicts:
@@ -53,7 +57,7 @@ struct ReadingWork: Sendable {
         return count
     }
 
-    private func backUp(verifies: Bool) throws -> BackupSummary {
+    private func backUp(verifies: Bool, _ onStep: @escaping (BackupStep) -> Void) throws -> BackupSummary {
         guard let folder = configuration.backup.folder else { throw ControlError.noBackupFolder }
         try FileManager.default.createDirectory(
             atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
@@ -65,6 +69,6 @@ struct ReadingWork: Sendable {
         if FileManager.default.fileExists(atPath: path) {
             return try configuration.summary(ofBackup: path, model: model, isVerified: verifies)
         }
-        return try configuration.backUpStore(to: path, model: model, verifies: verifies)
+        return try configuration.backUpStore(to: path, model: model, verifies: verifies, progress: onStep)
     }
 }

@@ -8,6 +8,8 @@ package struct StoreRequests {
     private let model: ObjectModel
     /// Called with each line for the person who asks.
     package var onNote: (String) -> Void = { _ in }
+    /// Called with each step of a verification or a backup that this process does.
+    package var onStep: (BackupStep) -> Void = { _ in }
     /// Called with the way that the request goes: to the worker that runs, or to this process.
     package var onWay: (Way) -> Void = { _ in }
     /// Called once where the store's writer comes or goes, and is waited for.
@@ -111,7 +113,7 @@ package struct StoreRequests {
         if request.onlyReads {
             let reading = ReadingWork(
                 request: request, configuration: configuration, model: model, time: WriterContext.systemTime())
-            return try reading.run(give: onNote)
+            return try reading.run(onStep: onStep, give: onNote)
         }
         let store = try configuration.openStore(model: model)
         let writer = try WriterContext(store: store, options: configuration.writerOptions)

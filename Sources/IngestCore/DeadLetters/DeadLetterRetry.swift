@@ -59,6 +59,7 @@ package final class DeadLetterRetry {
     func retry(_ ids: [Int64]) throws {
         let letters = try writer.store.read { context in try ids.compactMap { try context.deadLetter($0) } }
         var chunk = WriterContext.Chunk(events: [], source: letters.first.map { "retry:\($0.place.position)" })
+        chunk.trace = letters.first.flatMap { TraceParent.find(in: $0.recordHeaders) }
         var decoded: [DeadLetter] = []
         for letter in letters {
             summary.tried += 1

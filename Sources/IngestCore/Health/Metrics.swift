@@ -16,7 +16,7 @@ package final class Counter: Sendable {
     package var value: Int { cell.load(ordering: .relaxed) }
 }
 
-/// Holds a number that goes up and down; setting it is one atomic store.
+/// Holds a number that goes up and down; setting it is one atomic store. A gauge that was cleared shows no sample.
 package final class Gauge: Sendable {
     private let bits = Atomic<UInt64>(Double.zero.bitPattern)
 
@@ -33,8 +33,22 @@ package final class Gauge: Sendable {
         set(Double(value))
     }
 
-    /// The number.
+    /// Forgets the number: it is not known.
+    package func clear() { set(.nan) }
+
+    /// The number; NaN where it is not known.
     package var value: Double { Double(bitPattern: bits.load(ordering: .relaxed)) }
+}
+
+/// Holds the series of a gauge that are replaced together; without any, the metric has no samples.
+package final class GaugeSnapshot: Sendable {
+    private let series = Mutex<[(value: String, number: Double)]>([])
+
+    /// Replaces all series: the value of the label, and the number.
+    package func replace(_ new: [(value: String, number: Double)]) { series.withLock { $0 = new } }
+
+    /// The series in their order.
+    package var all: [(value: String, number: Double)] { series.withLock { $0 } }
 }
 
 /// Counts observations in buckets; an observation takes a lock, so observe chunks and commits, not records.

@@ -46,7 +46,8 @@ package final class MetricsRegistry: Sendable {
         let family = family(name, labels: labels) { Gauge() }
         add(name, help, "gauge") { text in
             for (values, gauge) in family.sorted {
-                text.sample(name, labels, values, PrometheusText.number(gauge.value))
+                let number = gauge.value
+                if !number.isNaN { text.sample(name, labels, values, PrometheusText.number(number)) }
             }
         }
         return family
@@ -94,6 +95,13 @@ package final class MetricsRegistry: Sendable {
         add(name, help, "gauge") { text in
             for (value, number) in read() { text.sample(name, [label], [value], PrometheusText.number(number)) }
         }
+    }
+
+    /// Registers a gauge with one label whose series are replaced together.
+    package func snapshot(_ name: String, _ help: String, label: String) -> GaugeSnapshot {
+        let snapshot = GaugeSnapshot()
+        computed(name, help, label: label) { snapshot.all }
+        return snapshot
     }
 
     /// The names of all metrics, in their order.

@@ -17,6 +17,8 @@ package final class WorkerMetrics: Sendable {
     package let filtered: Counter
     /// Dead letters, by stage.
     package let deadLetters: MetricFamily<Counter>
+    /// Dead letters that the store keeps, by code.
+    package let deadLettersKept: GaugeSnapshot
     /// Dead letters delivered to their topic.
     package let deadLettersSent: Counter
     /// Deliveries of dead letters that failed.
@@ -35,6 +37,8 @@ package final class WorkerMetrics: Sendable {
     package let conflicts: Counter
     /// The duration of commits.
     package let commitDuration: Histogram
+    /// The time from records to notifications, and its parts.
+    package let latency: LatencyMetrics
     /// The operations in a chunk.
     package let chunkOperations: Histogram
     /// The last history token.
@@ -89,6 +93,10 @@ package final class WorkerMetrics: Sendable {
             "ingest_filtered_total", "Records that a route filtered or dropped, and tombstones behind deletions.")
         deadLetters = registry.counters(
             "ingest_dead_letters_total", "Records kept as dead letters.", labels: ["stage"])
+        for stage in ["decode", "apply"] { _ = deadLetters.with(stage) }
+        deadLettersKept = registry.snapshot(
+            "ingest_dead_letters_kept", "Dead letters in the store; codes beyond twenty count as 'other'.",
+            label: "code")
         deadLettersSent = registry.counter(
             "ingest_dead_letters_sent_total", "Dead letters delivered to their topic.")
         deadLetterErrors = registry.counter(
@@ -105,6 +113,7 @@ package final class WorkerMetrics: Sendable {
         commitDuration = registry.histogram(
             "ingest_commit_duration_seconds", "Time to write and commit.",
             bounds: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10])
+        latency = LatencyMetrics(registry)
         chunkOperations = registry.histogram(
             "ingest_chunk_operations", "Operations in a chunk.",
             bounds: [1, 5, 10, 25, 50, 100, 250, 500, 1_000, 5_000, 20_000])

@@ -8,6 +8,8 @@ package struct ChangeNotification: Sendable, Equatable {
     package let key: String?
     /// The CloudEvent as JSON, or nil for the tombstone that follows a deletion on a compacted topic.
     package let value: String?
+    /// The W3C trace context of the transaction's first record, or nil.
+    package var trace: String?
 }
 
 /// Turns history transactions into notifications: CloudEvents in JSON.
@@ -74,7 +76,8 @@ package struct NotificationBuilder: Sendable {
             let data = "{\(head(transaction))\(part),\"changes\":[\(changes.joined(separator: ","))]}"
             let id = isSplit ? "\(transaction.token).\(number)" : "\(transaction.token)"
             return ChangeNotification(
-                token: transaction.token, key: nil, value: envelope(transaction, id: id, data: data))
+                token: transaction.token, key: nil, value: envelope(transaction, id: id, data: data),
+                trace: transaction.trace)
         }
     }
 
@@ -93,10 +96,12 @@ package struct NotificationBuilder: Sendable {
             if value.utf8.count + key.utf8.count > maximumBytes {
                 value = objectEvent(transaction, id: id, json(change, isShortened: true), "")
             }
-            notifications.append(ChangeNotification(token: transaction.token, key: key, value: value))
+            notifications.append(
+                ChangeNotification(token: transaction.token, key: key, value: value, trace: transaction.trace))
             // Compaction keeps the last record of a key permanently, unless its value is null.
             if change.kind == .delete {
-                notifications.append(ChangeNotification(token: transaction.token, key: key, value: nil))
+                notifications.append(
+                    ChangeNotification(token: transaction.token, key: key, value: nil, trace: transaction.trace))
             }
         }
         return notifications
@@ -112,8 +117,10 @@ package struct NotificationBuilder: Sendable {
     // MARK: JSON
 
     private func envelope(_ transaction: HistoryTransaction, id: String, data: String) -> String {
-        "{\"specversion\":\"1.0\",\"id\":\"\(id)\",\"source\":\"\(source)\",\"type\":\"store.changed\","
-            + "\"time\":\"\(Timestamp.text(transaction.time))\",\"datacontenttype\":\"application/json\",\"data\":\(data)}"
+        // The extension of CloudEvents for distributed tracing; the context is plain hexadecimal.
+        let trace = transaction.trace.map { "\"\(TraceParent.name)\":\"\($0)\"," } ?? ""
+        return "{\"specversion\":\"1.0\",\"id\":\"\(id)\",\"source\":\"\(source)\",\"type\":\"store.changed\","
+            + "\"time\":\"\(Timestamp.text(transaction.time))\",\(trace)\"datacontenttype\":\"application/json\",\"data\":\(data)}"
     }
 
     private func head(_ transaction: HistoryTransaction) -> String {

@@ -95,9 +95,10 @@ package final class KafkaNotificationSink: NotificationSink {
 extension ChangeNotification {
     /// The record that carries the notification; without a key it goes to partition 0.
     func record(topic: String) -> ProducerRecord {
-        ProducerRecord(
+        var headers = [RecordHeader("content-type", [UInt8]("application/cloudevents+json".utf8))]
+        if let trace { headers.append(RecordHeader(TraceParent.name, [UInt8](trace.utf8))) }
+        return ProducerRecord(
             topic: topic, partition: key == nil ? 0 : nil, key: key.map { [UInt8]($0.utf8) },
-            value: value.map { [UInt8]($0.utf8) },
-            headers: [RecordHeader("content-type", [UInt8]("application/cloudevents+json".utf8))])
+            value: value.map { [UInt8]($0.utf8) }, headers: headers)
     }
 }

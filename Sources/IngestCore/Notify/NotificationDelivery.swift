@@ -16,10 +16,12 @@ extension Outbox {
     /// - Throws: `StoreError`.
     static func notifications(
         store: Store, sink: any NotificationSink, configuration: NotificationConfiguration,
-        metrics: WorkerMetrics? = nil, health: HealthMonitor? = nil, logger: Logger, isActive: Bool = true
+        metrics: WorkerMetrics? = nil, health: HealthMonitor? = nil, logger: Logger, isActive: Bool = true,
+        tracing: WorkerTracing = .installed
     ) throws -> Outbox {
         let delivery = try NotificationDelivery(
-            store: store, sink: sink, configuration: configuration, metrics: metrics, health: health, logger: logger)
+            store: store, sink: sink, configuration: configuration, metrics: metrics, health: health, logger: logger,
+            tracing: tracing)
         let maximum = configuration.maxOutboxTransactions
         return try Outbox(
             delivery, cursor: try delivery.storedCursor(),
@@ -39,18 +41,20 @@ final class NotificationDelivery: OutboxDelivery {
     private let metrics: WorkerMetrics?
     private let health: HealthMonitor?
     private let logger: Logger
+    private let tracing: WorkerTracing
     /// Whether the sink was asked how far it is.
     private let isResumed = Atomic<Bool>(false)
 
     init(
         store: Store, sink: any NotificationSink, configuration: NotificationConfiguration, metrics: WorkerMetrics?,
-        health: HealthMonitor?, logger: Logger
+        health: HealthMonitor?, logger: Logger, tracing: WorkerTracing
     ) throws {
         self.store = store
         self.sink = sink
         self.metrics = metrics
         self.health = health
         self.logger = logger
+        self.tracing = tracing
         cursorName = configuration.cursorName
         builder = NotificationBuilder(
             configuration: configuration, storeIdentity: try store.identity(), model: store.model)
@@ -77,22 +81,32 @@ final class NotificationDelivery: OutboxDelivery {
             return DeliveredBatch(cursor: purged, count: Int(purged - cursor))
         }
         guard let last = transactions.last else { return nil }
-        var notifications: [ChangeNotification] = []
-        for transaction in transactions {
-            notifications += try builder.notifications(for: transaction, values: currentValues)
-        }
         do {
-            try send(notifications)
-            // Only a transaction that stands alone can have more pages.
-            try sendRest(of: last, firstPart: notifications.count + 1)
-            health?.report(.publisherDelivering)
-            try sink.finish(through: last.token)
+            try tracing.span("ingest notifications", ofKind: .producer, of: transactions.compactMap(\.trace)) { span in
+                let count = try send(transactions, last)
+                span?.attributes["messaging.batch.message_count"] = count
+            }
+            metrics?.latency.notified(transactions.map { ($0.token, $0.time) }, at: WriterContext.systemTime())
         } catch {
             // Whether the batch was finished is known to the sink alone.
             isResumed.store(false, ordering: .releasing)
             throw error
         }
         return DeliveredBatch(cursor: last.token, count: Int(last.token - cursor))
+    }
+
+    /// Sends the notifications of a batch, finishes it, and returns how many notifications there were.
+    private func send(_ transactions: [HistoryTransaction], _ last: HistoryTransaction) throws -> Int {
+        var notifications: [ChangeNotification] = []
+        for transaction in transactions {
+            notifications += try builder.notifications(for: transaction, values: currentValues)
+        }
+        try send(notifications)
+        // Only a transaction that stands alone can have more pages.
+        let count = notifications.count + (try sendRest(of: last, firstPart: notifications.count + 1))
+        health?.report(.publisherDelivering)
+        try sink.finish(through: last.token)
+        return count
     }
 
     private func send(_ notifications: [ChangeNotification]) throws {
@@ -121,17 +135,19 @@ final class NotificationDelivery: OutboxDelivery {
     /// The number of changes that are in memory at a time, however many a transaction has.
     private static let pageSize = 5000
 
-    private func sendRest(of transaction: HistoryTransaction, firstPart: Int) throws {
+    /// Sends the further pages of a transaction, and returns how many notifications they had.
+    private func sendRest(of transaction: HistoryTransaction, firstPart: Int) throws -> Int {
         var part = firstPart
         var next = transaction.nextIndex
         while let index = next {
             let page = try store.read { try $0.transaction(transaction.token, from: index, limit: Self.pageSize) }
-            guard let page else { return }
+            guard let page else { break }
             let notifications = try builder.notifications(for: page, firstPart: part, values: currentValues)
             try send(notifications)
             part += notifications.count
             next = page.nextIndex
         }
+        return part - firstPart
     }
 
     private func currentValues(_ change: HistoryChange) throws -> String? {

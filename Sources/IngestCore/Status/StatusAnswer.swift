@@ -23,33 +23,37 @@ struct StatusAnswer {
 
     /// The report as a JSON object.
     var json: String {
+        let passed = checks.map { "\(JSONText.string($0.name)):\($0.isOK)" }
+        let byCode = metrics.deadLettersKept.all.map { "\(JSONText.string($0.value)):\(Int($0.number))" }
         let failures = checks.filter { !$0.isOK }.map {
             "{\"check\":\(JSONText.string($0.name)),\"reason\":\(JSONText.string($0.reason ?? ""))}"
         }
         return """
             {"version":"\(version)","startedAt":"\(Timestamp.text(startedAt))",\
             "ready":\(checks.allSatisfy { $0.isOK }),"verdict":\(verdict.json),\
-            "failures":[\(failures.joined(separator: ","))],\
+            "failures":[\(failures.joined(separator: ","))],"checks":{\(passed.joined(separator: ","))},\
             "store":{"path":\(JSONText.string(storePlace)),"model":\(JSONText.string(modelName)),\
             "bytes":\(Int(metrics.storeBytes.value)),"walBytes":\(Int(metrics.walBytes.value))},\
             "history":{"token":\(token),"notified":\(notifiedToken.map { "\($0)" } ?? "null")},\
             "counts":{"records":\(metrics.records.value),"stale":\(metrics.stale.value),\
             "placeholders":\(metrics.placeholders.value),"chunks":\(metrics.chunks.value),\
             "commits":\(metrics.commits.value),"notifications":\(metrics.notifications.value)},\
-            "deadLetters":\(deadLetters),"positions":[\(places.joined(separator: ","))]}
+            "deadLetters":\(deadLetters),"deadLettersByCode":{\(byCode.joined(separator: ","))},\
+            "positions":[\(places.joined(separator: ","))]}
             """
     }
 
     /// The positions, each with the lag, the state and its reason where these are known.
     private var places: [String] {
-        let lags = Dictionary(metrics.consumerLag.sorted.map { ($0.values, Int($0.series.value)) }) { first, _ in first
-        }
+        // An assigned partition has a series, also while its lag is not known.
+        let lags = Dictionary(metrics.consumerLag.sorted.map { ($0.values, $0.series.value) }) { first, _ in first }
         return positions.map { position in
-            let lag = lags[[position.topic, "\(position.partition)"]]
+            let found = lags[[position.topic, "\(position.partition)"]]
+            let lag = found.flatMap { $0.isNaN ? nil : Int($0) }
             let fault = faults.first {
                 $0.topic == position.topic && ($0.partition == position.partition || $0.partition < 0)
             }
-            let state = fault?.state.rawValue ?? (lag == nil ? "unassigned" : "reading")
+            let state = fault?.state.rawValue ?? (found == nil ? "unassigned" : "reading")
             return "{\"topic\":\(JSONText.string(position.topic)),\"partition\":\(position.partition),"
                 + "\"nextOffset\":\(position.nextOffset),\"lag\":\(lag.map { "\($0)" } ?? "null"),"
                 + "\"state\":\"\(state)\",\"reason\":\(fault.map { JSONText.string($0.reason) } ?? "null")}"

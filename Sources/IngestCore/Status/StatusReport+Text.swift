@@ -3,17 +3,31 @@ extension StatusReport {
     package var sentence: String { verdict?.sentence ?? "No worker answers; the store was read alone." }
 
     /// The report for a person: one screen, without colours.
-    package var text: String {
-        var lines = [sentence, ""]
+    package var text: String { ([sentence, ""] + lines + [""] + table).joined(separator: "\n") }
+
+    /// The lines between the sentence and the table.
+    var lines: [String] {
+        var lines: [String] = []
         lines.append("asked          \(worker ?? "the store: \(withoutWorker ?? "")")")
         for thing in verdict?.attention ?? [] {
             lines.append("attention      \(thing.title): \(thing.reason). \(thing.remedy)")
         }
         lines.append("store          \(store.path), model \(store.model)\(sizes)")
         lines.append("history        token \(history.token)\(notified)")
-        lines.append("dead letters   \(deadLetters)")
-        lines.append("")
-        return (lines + table).joined(separator: "\n")
+        lines.append("dead letters   \(deadLetters)\(codes)")
+        if let checks { lines.append("checks         \(Self.summary(checks))") }
+        return lines
+    }
+
+    private var codes: String {
+        let codes = (deadLettersByCode ?? [:]).sorted { ($1.value, $0.key) < ($0.value, $1.key) }
+        return codes.isEmpty ? "" : ": " + codes.map { "\($0.value) \($0.key)" }.joined(separator: ", ")
+    }
+
+    private static func summary(_ checks: [String: Bool]) -> String {
+        let failed = checks.filter { !$0.value }.keys.sorted()
+        return "\(checks.count - failed.count) of \(checks.count) pass"
+            + (failed.isEmpty ? "" : "; failing: \(failed.joined(separator: ", "))")
     }
 
     private var sizes: String {
@@ -31,7 +45,7 @@ extension StatusReport {
     }
 
     /// The partitions, in columns as wide as their longest cell.
-    private var table: [String] {
+    var table: [String] {
         if positions.isEmpty { return ["No partition has a position yet: the first commit makes it."] }
         let head = ["topic", "partition", "next offset", "lag", "state"]
         let rows = positions.map {

@@ -44,6 +44,12 @@ package struct StatusReport: Codable, Sendable, Equatable {
         package var notified: Int64?
     }
 
+    /// The worker's counts since its start.
+    package struct Counts: Codable, Sendable, Equatable {
+        /// The records that it has read.
+        package var records: Int
+    }
+
     /// The place of one partition.
     package struct Position: Codable, Sendable, Equatable {
         /// The topic, or `file:` and a path.
@@ -74,6 +80,12 @@ package struct StatusReport: Codable, Sendable, Equatable {
     package var history: HistoryState
     /// The number of dead letters.
     package var deadLetters: Int
+    /// The dead letters by code, as the worker has counted them last.
+    package var deadLettersByCode: [String: Int]?
+    /// Each check of `/readyz`, and whether it passes; nil without a worker.
+    package var checks: [String: Bool]?
+    /// The worker's counts; nil without a worker.
+    package var counts: Counts?
     /// The positions, in the order of topics and partitions.
     package var positions: [Position]
 

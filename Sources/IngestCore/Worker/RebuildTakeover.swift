@@ -21,6 +21,8 @@ final class RebuildTakeover: @unchecked Sendable {
     private(set) var retiring: (any RetiringPlace)?
     /// Called once, when the lease is taken.
     var onTaken: () -> Void = {}
+    /// How far the new store is.
+    var meter = ProgressMeter(.lines, at: HealthMonitor.monotonicSeconds())
     /// The reason that was logged last.
     var toldReason: String?
     private let old: StoreDescription
@@ -161,7 +163,10 @@ extension ConsumerWorker {
                 unknown += 1
             }
         }
-        if behind > 0 { return "not finished: \(behind) records behind" }
+        if behind > 0 {
+            noteProgress(behind: behind, takeover)
+            return "not finished: \(behind) records behind"
+        }
         if unknown > 0 { return "not finished: \(unknown) partitions have not answered yet" }
         for (partition, state) in partitions.states {
             do {
@@ -173,6 +178,15 @@ extension ConsumerWorker {
             }
         }
         return nil
+    }
+
+    /// Logs now and then how fast the new store comes closer, and how long it still takes.
+    private func noteProgress(behind: Int64, _ takeover: RebuildTakeover) {
+        let count = pipeline.summary.records
+        let step = ProgressMeter.Step(
+            "reading", count: count, unit: "records", share: Double(count) / Double(Int64(count) + behind))
+        takeover.meter.update(step, at: now())
+        if let line = takeover.meter.line(at: now()) { logger.info("rebuild", metadata: ["progress": "\(line)"]) }
     }
 
     private func tell(_ reason: String, _ takeover: RebuildTakeover) {

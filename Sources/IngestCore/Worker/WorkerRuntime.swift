@@ -80,13 +80,13 @@ package final class WorkerRuntime: Sendable {
         metrics = WorkerMetrics(
             version: Self.version, librdkafka: KafkaLibrary.versionString, sqlite: Store.sqliteVersion)
         health.register(in: metrics.registry)
-        sampler = ConsoleSampler(metrics)
         health.report(.starting(step: "opening the store"))
         if configuration.topics.isEmpty {
             throw RouteError(message: "There is no topic to read. Name some in 'topics'; 'replay' reads files")
         }
         let consumer = try configuration.kafka.consumerConfiguration(logger: logger)
         store = try configuration.openStore(model: model, takeover: takeover)
+        sampler = ConsoleSampler(metrics, census: DeadLetterCensus(store, metrics.deadLettersKept))
         try configuration.check(store, health, logger)
         writer = try WriterContext(store: store, options: configuration.writerOptions)
         health.report(.storeOK)

@@ -22,13 +22,14 @@ extension PostgresSnapshot {
         return try all(
             query,
             """
-            SELECT t.token, t.time, t.author, t.context, t.source, t."firstChange", t."changeCount" \
+            SELECT t.token, t.time, t.author, t.context, t.source, t."firstChange", t."changeCount", t.trace \
             FROM _history_transaction t WHERE \(query.condition) ORDER BY t.token LIMIT \(count)
             """
         ) { row in
             StoredTransaction(
                 token: row.integer(0), time: row.integer(1), author: row.text(2), context: row.optionalText(3),
-                source: row.optionalText(4), firstChange: row.integer(5), changeCount: Int(row.integer(6)))
+                source: row.optionalText(4), trace: row.optionalText(7), firstChange: row.integer(5),
+                changeCount: Int(row.integer(6)))
         }
     }
 

@@ -319,8 +319,8 @@ final class PostgresWriterSession: WriterSession {
         }
         var statement = PostgresStatement(
             """
-            INSERT INTO _history_transaction (token, time, author, context, source, "firstChange", "changeCount") \
-            VALUES ($1::int8, $2::int8, $3::text, $4::text, $5::text, $6::int8, 0)
+            INSERT INTO _history_transaction (token, time, author, context, source, "firstChange", trace, "changeCount") \
+            VALUES ($1::int8, $2::int8, $3::text, $4::text, $5::text, $6::int8, $7::text, 0)
             """)
         statement.bind(token, countedFrom: .token)
         statement.bind(header.time)
@@ -328,6 +328,7 @@ final class PostgresWriterSession: WriterSession {
         statement.bind(header.context)
         statement.bind(header.source)
         statement.bind(header.firstChange, countedFrom: .change)
+        statement.bind(header.trace)
         enqueue(statement)
         return token
     }

@@ -51,6 +51,7 @@ struct MigrationChain {
         let taken = takeOver(origins)
         var notes = taken.notes
         var steps: [MigrationPlan.Step] = []
+        options.willCopy(rowCount * Int64(links.count - taken.done))
         let keeper = MigrationLeaseKeeper(file: file, lease: lease, model: task.source, clock: options.now)
         for (index, link) in links.enumerated() {
             if index < taken.done {

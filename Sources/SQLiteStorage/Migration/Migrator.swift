@@ -21,6 +21,8 @@ public struct Migrator {
         public var allowsOlderModel = false
         /// Tells the time, in microseconds since 1970 UTC.
         public var now: () -> Int64 = { Int64(Date().timeIntervalSince1970 * 1_000_000) }
+        /// Takes the number of rows that a chain of copies is about to copy.
+        public var willCopy: (Int64) -> Void = { _ in }
         /// Takes the number of rows that were copied.
         public var progress: (Int64) -> Void = { _ in }
         /// Takes each statement before it runs, so that a test can make it fail.

@@ -12,7 +12,8 @@ extension SQLiteSnapshot {
         return try all(sql, query.transactionBindings + [.integer(Int64(limit))]) { row in
             StoredTransaction(
                 token: row.integer(0), time: row.integer(1), author: row.text(2), context: row.optionalText(3),
-                source: row.optionalText(4), firstChange: row.integer(5), changeCount: Int(row.integer(6)))
+                source: row.optionalText(4), trace: row.optionalText(7), firstChange: row.integer(5),
+                changeCount: Int(row.integer(6)))
         }
     }
 
@@ -220,7 +221,7 @@ private struct HistoryQuery {
                 "(\(exists("_history_change", "c", ownConditions)) OR \(exists("_history_range", "r", rangeConditions)))"
             )
         }
-        let columns = "t.token, t.time, t.author, t.context, t.source, t.firstChange, t.changeCount"
+        let columns = "t.token, t.time, t.author, t.context, t.source, t.firstChange, t.changeCount, t.trace"
         return "SELECT \(columns) FROM _history_transaction t WHERE "
             + (parts.isEmpty ? "1" : parts.joined(separator: " AND "))
     }

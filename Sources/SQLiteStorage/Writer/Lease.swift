@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 
 /// The right to write a store, kept in the store: one row with an epoch that grows with every holder.
 ///
@@ -140,5 +141,23 @@ struct LeaseHolder: Sendable, Equatable {
         let fields = text[end...].split(separator: " ")
         guard fields.count > 20, fields[1] != "Z" else { return nil }
         return String(fields[20])
+    }
+}
+
+extension Store {
+    /// Returns the process that writes the store in a file of this machine, or nil where none does. Takes no lease.
+    ///
+    /// - Throws: ``StoreError``; `store.unavailable` where there is no store.
+    package static func writer(ofFile path: String) throws -> Int32? {
+        try MigrationFile(path: path, isReadOnly: true).closing { file in
+            try file.queue.read { database -> Int32? in
+                let row = try Row.fetchOne(database, sql: "SELECT holder, expires FROM _lease WHERE id = 1")
+                guard let row, let holder = LeaseHolder(text: row["holder"]),
+                    holder.host == LeaseHolder.current().host,
+                    holder.isAlive(expires: row["expires"], now: Int64(Date().timeIntervalSince1970 * 1_000_000))
+                else { return nil }
+                return holder.process
+            }
+        }
     }
 }

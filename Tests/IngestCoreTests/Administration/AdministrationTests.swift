@@ -230,7 +230,7 @@ import Testing
             sent.path = "/admin/dead-letters/retry"
             let answer = try await sent.answer(port)
             #expect(answer.status == 200 && answer.body.contains(#""tried":3"#) && answer.body.contains(#""failed":3"#))
-            #expect(answer.body.contains("json.truncated"))
+            #expect(answer.body.contains("decode.topic"))
         }
     }
 

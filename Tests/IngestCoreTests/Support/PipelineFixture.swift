@@ -17,6 +17,7 @@ final class PipelineFixture {
     /// Opens a store, an own one in memory where none is given.
     init(
         model: ObjectModel? = nil, store: Store? = nil, options: WriterContext.Options = .init(),
+        metrics: WorkerMetrics? = nil, tracing: WorkerTracing = WorkerTracing(nil),
         _ change: (inout WorkerConfiguration) -> Void = { _ in }
     ) throws {
         let model = try model ?? store?.model ?? TestModels.chat()
@@ -26,9 +27,9 @@ final class PipelineFixture {
         change(&configuration)
         decoder = try TestDecoder(model, limits: configuration.limits)
         let clock = Clock()
-        pipeline = IngestPipeline(writer: writer, configuration: configuration, logger: .silent) {
-            clock.owner?.now ?? 0
-        }
+        pipeline = IngestPipeline(
+            writer: writer, configuration: configuration, metrics: metrics, logger: .silent,
+            now: { clock.owner?.now ?? 0 }, tracing: tracing)
         clock.owner = self
         pipeline.onCommit = { [unowned self] in commits.append($0) }
     }

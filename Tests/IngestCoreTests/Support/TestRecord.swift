@@ -11,6 +11,7 @@ struct TestRecord {
     var key: [UInt8]?
     var value: [UInt8]?
     var headers: [RecordHeader] = []
+    var timestampMilliseconds: Int64?
 
     init(_ json: String?, key: String? = nil, headers: KeyValuePairs<String, String?> = [:], offset: Int64 = 0) {
         self.offset = offset
@@ -31,6 +32,7 @@ struct TestRecord {
                 var record = SourceRecord(
                     place: RecordPlace(topic: topic, partition: partition, offset: offset), key: key, value: value)
                 record.headers = headers
+                record.timestampMilliseconds = timestampMilliseconds
                 return try body(record)
             }
         }

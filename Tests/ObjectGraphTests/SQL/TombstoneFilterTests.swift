@@ -39,7 +39,7 @@ import Testing
         let connection = try #require(graph.writer.session as? WriterConnection)
         #expect(connection.tombstoneFilter.isRead)
         // As another process would, between two claims.
-        try graph.rows("INSERT INTO _tombstone VALUES ('Chat', 'foreign', NULL, 9, 0, 0)")
+        _ = try graph.rows("INSERT INTO _tombstone VALUES ('Chat', 'foreign', NULL, 9, 0, 0)")
         _ = try connection.access { try connection.claim(ttlSeconds: 10, now: 0) }
         #expect(!connection.tombstoneFilter.isRead)
         #expect(try graph.apply(graph.upsert("Chat", "foreign", time: 5)) == ["stale"])

@@ -50,6 +50,25 @@ import Testing
         #expect(try second.read { try $0.count(FetchRequest("Chat").checked(with: model)) } == 1)
     }
 
+    @Test func `a store of the first layout gets the present one`() throws {
+        try open().close()
+        for sql in [
+            "DROP TABLE \(schema)._audit", "ALTER TABLE \(schema)._history_transaction DROP trace, DROP epoch",
+            "UPDATE \(schema)._metadata SET value = '1' WHERE key = 'formatVersion'",
+            "UPDATE \(schema)._metadata SET value = 'old' WHERE key = 'views'",
+        ] {
+            _ = try server.query(sql)
+        }
+        #expect(
+            failure { _ = try Store.postgresForReading(url: server.url, schema: schema, model: model) }?.code
+                == .olderFormat)
+        let store = try open()
+        let context = try writer(store, Clock(1_000_000))
+        _ = try context.apply(WriterContext.Chunk(events: [chat(1)]))
+        try context.close()
+        #expect(try server.query("SELECT epoch FROM \(schema)._history_transaction") == "0")
+    }
+
     @Test func `of two writers the later one fences the first`() throws {
         let (clock, stores) = (Clock(1_000_000), (try open(), try open()))
         let first = try writer(stores.0, clock)

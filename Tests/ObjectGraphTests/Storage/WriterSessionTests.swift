@@ -160,6 +160,28 @@ import Testing
         #expect(try fixture.lines().count == 2)
     }
 
+    @Test(arguments: TestStorage.allCases)
+    func `a transaction keeps its source and the trace of its record`(_ storage: TestStorage) throws {
+        let fixture = try Fixture(storage)
+        let trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+        try fixture.access {
+            let session = try fixture.session()
+            for (number, kept) in [(1, trace), (2, nil)] as [(Int64, String?)] {
+                try session.begin()
+                let token = try session.openHistory(
+                    HistoryHeader(
+                        time: 1, author: "a", context: nil, source: "t/0@\(number)", trace: kept, firstChange: number))
+                try session.closeHistory(token: token, changeCount: 1)
+                try session.commit()
+            }
+        }
+        let found = try fixture.store.storage.read { session, _ in
+            try session.transactions(HistorySelection(), limit: 10)
+        }
+        #expect(found.map(\.source) == ["t/0@1", "t/0@2"])
+        #expect(found.map(\.trace) == [trace, nil])
+    }
+
     @Test(arguments: [TestStorage.memory, .postgres])
     func `a closed storage refuses each call`(_ storage: TestStorage) throws {
         let fixture = try Fixture(storage)

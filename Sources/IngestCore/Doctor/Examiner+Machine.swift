@@ -1,0 +1,205 @@
+import Foundation
+import KafkaClient
+import NIOSSL
+import ObjectGraph
+
+/// Examinations of the machine: disk, permissions, limits, certificates, libraries.
+extension Examiner {
+    private var storePath: String? { if case .file(let path) = configuration.storeKind { path } else { nil } }
+
+    /// The folder of a file, or the nearest one above that is there.
+    private static func folder(of path: String) -> String {
+        var folder = URL(fileURLWithPath: path).deletingLastPathComponent()
+        while !FileManager.default.fileExists(atPath: folder.path), folder.path != "/" {
+            folder.deleteLastPathComponent()
+        }
+        return folder.path
+    }
+
+    // MARK: The disk
+
+    func examineDisk() throws -> Examination.Outcome {
+        guard let path = storePath else { return .skipped("the store is in PostgreSQL") }
+        let folder = Self.folder(of: path)
+        let mounts = (try? String(contentsOfFile: "/proc/self/mountinfo", encoding: .utf8)) ?? ""
+        if let system = MountTable(mounts).fileSystem(of: folder), MountTable.networkSystems.contains(system) {
+            throw ExaminationError(
+                code: .machine, message: "The store would be on a network file system, \(system), at \(folder)",
+                remedy: "Put it on a disk of this machine: locks and shared memory do not hold over a network")
+        }
+        var disk = statvfs()
+        guard statvfs(folder, &disk) == 0 else {
+            return .warning("\(folder) cannot be examined: \(String(cString: strerror(errno)))", remedy: "Look at it")
+        }
+        let size = (try? FileManager.default.attributesOfItem(atPath: path)[.size] as? Int) ?? 0
+        // Some file systems state numbers beyond any disk.
+        let blockBytes = Int(clamping: disk.f_frsize)
+        let (bytes, isBeyond) = Int(clamping: disk.f_bavail).multipliedReportingOverflow(by: blockBytes)
+        return try DiskRoom(
+            folder: folder, freeBytes: isBeyond ? .max : bytes, freeFiles: Int(clamping: disk.f_favail),
+            hasFileLimit: disk.f_files > 0, storeBytes: size
+        ).outcome
+    }
+
+    // MARK: Permissions
+
+    func examinePermissions() throws -> Examination.Outcome {
+        guard let path = storePath else { return .skipped("the store is in PostgreSQL") }
+        let folder = Self.folder(of: path)
+        for place in [folder] + ["", "-wal", "-shm"].map({ path + $0 }) {
+            guard FileManager.default.fileExists(atPath: place), access(place, R_OK | W_OK) != 0 else { continue }
+            throw ExaminationError(
+                code: .machine, message: "This user may not write \(place)",
+                remedy: "Run the command as the worker's user, or give it the file: chown, chmod u+rw")
+        }
+        let attributes = try FileManager.default.attributesOfItem(atPath: folder)
+        if let mode = attributes[.posixPermissions] as? Int, mode & 0o002 != 0, mode & 0o1000 == 0 {
+            return .warning(
+                "everybody may write the folder \(folder)", remedy: "Take the right away: chmod o-w \(folder)")
+        }
+        return .ok("\(folder) may be written")
+    }
+
+    // MARK: Limits
+
+    /// The descriptors for the store, the broker's connections, the log and the jq programs.
+    private static let ownDescriptors = 256
+
+    func examineLimits() -> Examination.Outcome {
+        // The limits of a running worker are those of its service, not of this shell.
+        let worker = (try? writer()) ?? nil
+        let process = worker.map { "\($0)" } ?? "self"
+        guard let text = try? String(contentsOfFile: "/proc/\(process)/limits", encoding: .utf8),
+            let limit = Self.openFiles(limits: text)
+        else { return .skipped("the limits of process \(process) cannot be read") }
+        let needed = (configuration.http.enabled ? configuration.http.maxConnections : 0) + Self.ownDescriptors
+        guard limit >= needed else {
+            return .warning(
+                "the process may open \(limit) files, and may need \(needed)",
+                remedy: "Raise the limit with LimitNOFILE or ulimit -n, or lower http.maxConnections")
+        }
+        return .ok("\(limit) open files\(worker == nil ? "" : " for process \(process)")")
+    }
+
+    /// Returns the soft limit of open files that `/proc/PID/limits` states.
+    static func openFiles(limits: String) -> Int? {
+        let name = "Max open files"
+        guard let line = limits.split(separator: "\n").first(where: { $0.hasPrefix(name) }) else { return nil }
+        let soft = line.dropFirst(name.count).split(separator: " ").first
+        return soft == "unlimited" ? .max : soft.flatMap { Int($0) }
+    }
+
+    // MARK: Certificates and libraries
+
+    func examineCertificates() throws -> Examination.Outcome {
+        let properties = configuration.kafka.properties
+        let paths = [
+            properties["ssl.certificate.location"], properties["ssl.ca.location"], configuration.schemaRegistry.caFile,
+        ].compactMap(\.self).filter { $0 != "probe" }
+        let now = WriterContext.systemTime() / 1_000_000
+        var first: CertificateEnd?
+        for path in paths {
+            guard let found = try? NIOSSLCertificate.fromPEMFile(path), !found.isEmpty else {
+                throw ExaminationError(
+                    code: .certificate, message: "\(path) has no certificate that can be read",
+                    remedy: "Name a file in PEM form that this user may read")
+            }
+            // An authority's bundle has certificates that nobody uses any more: one that is valid is enough there.
+            let ends = found.map { Int64($0.notValidAfter) }
+            let end = CertificateEnd(path: path, time: found.count == 1 ? ends[0] : ends.max() ?? 0)
+            if end.time < first?.time ?? .max { first = end }
+        }
+        guard let first else { return .skipped("no files of certificates are configured") }
+        return try first.outcome(now: now)
+    }
+
+    func examineVersions() -> Examination.Outcome {
+        let versions =
+            "ingest-worker \(WorkerRuntime.version), librdkafka \(KafkaLibrary.versionString), "
+            + "SQLite \(Store.sqliteVersion)"
+        // cooperative-sticky is refused there, as the configuration's check says.
+        guard KafkaLibrary.version < KafkaLibraryVersion(major: 2, minor: 0, revision: 2) else { return .ok(versions) }
+        return .warning(versions, remedy: "Install librdkafka 2.0.2 or newer: earlier ones are not tested")
+    }
+}
+
+/// The file systems that are mounted, as `/proc/self/mountinfo` lists them.
+struct MountTable {
+    /// File systems over a network, where SQLite's locks and shared memory do not hold.
+    static let networkSystems: Set = [
+        "nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "ceph", "glusterfs", "lustre", "fuse.sshfs", "fuse.glusterfs",
+        "fuse.s3fs", "afs", "beegfs",
+    ]
+
+    private let mounts: [(point: String, system: String)]
+
+    init(_ text: String) {
+        mounts = text.split(separator: "\n").compactMap { line -> (point: String, system: String)? in
+            // Optional fields end with a hyphen; the type of the file system follows.
+            let fields = line.split(separator: " ")
+            guard fields.count > 4, let end = fields.firstIndex(of: "-"), end + 1 < fields.count else { return nil }
+            return (point: String(fields[4]).replacing("\\040", with: " "), system: String(fields[end + 1]))
+        }
+    }
+
+    /// Returns the type of the file system that has a folder; the last of several mounts at one place counts.
+    func fileSystem(of folder: String) -> String? {
+        let holding = mounts.filter { mount in
+            mount.point == "/" || folder == mount.point || folder.hasPrefix(mount.point + "/")
+        }
+        let longest = holding.map(\.point.utf8.count).max()
+        return holding.last { $0.point.utf8.count == longest }?.system
+    }
+}
+
+/// The room on the store's disk.
+struct DiskRoom {
+    let folder: String
+    let freeBytes: Int
+    let freeFiles: Int
+    /// Whether the file system counts files at all.
+    let hasFileLimit: Bool
+    let storeBytes: Int
+
+    /// With less the write-ahead log of a busy worker does not fit.
+    private static let leastBytes = 256 << 20
+    private static let leastFiles = 100
+
+    /// Judges the room: a backup or a migration beside the store needs as much as the store again.
+    var outcome: Examination.Outcome {
+        get throws {
+            let free = "\(freeBytes >> 20) MiB are free at \(folder)"
+            let lacksFiles = hasFileLimit && freeFiles < Self.leastFiles
+            if freeBytes < Self.leastBytes || lacksFiles {
+                throw ExaminationError(
+                    code: .machine, message: lacksFiles ? "\(folder) takes \(freeFiles) more files" : free,
+                    remedy: "Free space, or move the store: without it the worker stops reading")
+            }
+            guard freeBytes < storeBytes * 2 else { return .ok(free) }
+            return .warning(
+                "\(free), and the store has \(storeBytes >> 20) MiB",
+                remedy: "Free space before the next migration or backup: each makes a copy of the store")
+        }
+    }
+}
+
+/// The end of a certificate's validity, in seconds since 1970 UTC.
+struct CertificateEnd {
+    let path: String
+    let time: Int64
+
+    /// Certificates are usually renewed a month before their end.
+    private static let noticeSeconds: Int64 = 14 * 86_400
+
+    /// Judges the time that is left.
+    func outcome(now: Int64) throws(ExaminationError) -> Examination.Outcome {
+        let end = Timestamp.text(time * 1_000_000).prefix(10)
+        if time <= now {
+            throw ExaminationError(
+                code: .certificate, message: "The certificate in \(path) ended on \(end)",
+                remedy: "Renew it, and restart the worker")
+        }
+        guard time - now < Self.noticeSeconds else { return .ok("valid until \(end)") }
+        return .warning("the certificate in \(path) ends on \(end)", remedy: "Renew it, and restart the worker")
+    }
+}

@@ -1,0 +1,199 @@
+import KafkaClient
+import Logging
+import ObjectGraph
+
+/// Examines a configuration with its model, store and broker, and the machine, without writing anything.
+///
+/// `check` runs ``configured``, and ends at the first failure; `doctor` runs all and goes on.
+package final class Examiner {
+    let configuration: WorkerConfiguration
+    private let logger: Logger
+    private let isOffline: Bool
+    private var loadedModel: ObjectModel?
+    private var connected: (admin: Admin, metadata: ClusterMetadata)?
+
+    /// Makes an examiner.
+    ///
+    /// - Parameter isOffline: whether the broker is left out.
+    package init(_ configuration: WorkerConfiguration, isOffline: Bool, logger: Logger) {
+        self.configuration = configuration
+        self.isOffline = isOffline
+        self.logger = logger
+    }
+
+    /// The model, the routes, the store and the broker, in this order.
+    package var configured: [Examination] {
+        [
+            Examination("model", examineModel), Examination("routes", examineRoutes),
+            Examination("store", examineStore), Examination("broker", examineBroker),
+        ]
+    }
+
+    /// The examinations that `check` leaves out.
+    package var further: [Examination] {
+        [
+            Examination("worker", examineWorker), Examination("contents", examineContents),
+            Examination("topics", examineTopics), Examination("group", examineGroup),
+            Examination("clock", examineClock), Examination("certificates", examineCertificates),
+            Examination("disk", examineDisk), Examination("permissions", examinePermissions),
+            Examination("limits", examineLimits), Examination("versions", examineVersions),
+        ]
+    }
+
+    /// Loads the model; once.
+    func model() throws -> ObjectModel {
+        if let loadedModel { return loadedModel }
+        let model = try ObjectModel.load(path: configuration.model)
+        loadedModel = model
+        return model
+    }
+
+    private func examineModel() throws -> Examination.Outcome {
+        let model = try model()
+        return .ok("\(model.name) \(model.version), \(model.entities.count) entities, \(configuration.model)")
+    }
+
+    private func examineRoutes() throws -> Examination.Outcome {
+        let model = try model()
+        for topic in configuration.topics {
+            _ = try configuration.decoder(of: topic, model: model, registry: nil)
+        }
+        for file in configuration.files {
+            _ = try configuration.decoder(of: file, place: file.match, model: model)
+        }
+        // The properties of librdkafka are checked here too: without a broker, and before the store.
+        _ = try configuration.kafka.consumerConfiguration(logger: logger)
+        let sources =
+            configuration.topics.map { "topic \($0.name)" } + configuration.files.map { "files \($0.match)" }
+        return .ok(sources.joined(separator: ", "))
+    }
+
+    private func examineStore() throws -> Examination.Outcome {
+        let path = configuration.storePlace
+        let model = try model()
+        guard try configuration.hasStore(model: model) else { return .ok("\(path) will be made") }
+        let store = try configuration.openStoreForReading(model: model)
+        defer { try? store.close() }
+        try configuration.checkPartitions(of: store)
+        return .ok("\(path), history token \(try store.read { try $0.lastToken() })")
+    }
+
+    // MARK: The broker
+
+    private static let timeoutMilliseconds = 5000
+
+    private func examineBroker() throws -> Examination.Outcome {
+        if isOffline { return .skipped("not asked") }
+        let admin = try Admin(configuration: configuration.kafka.clientConfiguration(logger: logger))
+        let metadata = try admin.metadata(timeoutMilliseconds: Self.timeoutMilliseconds)
+        connected = (admin, metadata)
+        let missing = Self.missing(configuration.topics.map(\.name), in: metadata)
+        if !missing.isEmpty {
+            throw ExaminationError(
+                code: .topic, message: "The broker has no topic \(missing.joined(separator: ", "))",
+                remedy: "Create it, or correct 'topics'")
+        }
+        let count = metadata.brokers.count
+        return .ok("\(count) \(count == 1 ? "broker" : "brokers"), librdkafka \(KafkaLibrary.versionString)")
+    }
+
+    /// The topics that the broker does not have; a pattern need not find any.
+    private static func missing(_ topics: [String], in metadata: ClusterMetadata) -> [String] {
+        topics.filter { !$0.hasPrefix("^") && metadata.topics[$0] == nil }
+    }
+
+    private static let unanswered = Examination.Outcome.skipped("not examined, since no broker has answered")
+
+    private func examineTopics() -> Examination.Outcome {
+        guard let connected else { return Self.unanswered }
+        let outputs = [configuration.notifications.topic, configuration.deadLetters.topic].compactMap(\.self)
+        let missing = Self.missing(outputs, in: connected.metadata)
+        if !missing.isEmpty {
+            return .warning(
+                "the broker has no topic \(missing.joined(separator: ", ")), which the worker writes",
+                remedy: "Create it, unless the broker creates topics by itself")
+        }
+        let topics = connected.metadata.topics.filter { name, _ in
+            configuration.topics.contains { $0.name == name } || outputs.contains(name)
+        }
+        let leaderless = topics.flatMap { name, partitions in
+            partitions.filter { $0.leader == nil }.map { "\(name)/\($0.number)" }
+        }
+        if !leaderless.isEmpty {
+            return .warning(
+                "no broker leads \(leaderless.sorted().joined(separator: ", "))",
+                remedy: "Bring the missing brokers back: nobody can read or write these partitions")
+        }
+        let list = topics.sorted { $0.key < $1.key }.map { name, partitions in
+            "\(name) with \(partitions.count) \(partitions.count == 1 ? "partition" : "partitions")"
+        }
+        return .ok(list.joined(separator: ", "))
+    }
+
+    /// Asks for the group's offsets, which needs the rights that the worker needs.
+    private func examineGroup() throws -> Examination.Outcome {
+        guard let connected else { return Self.unanswered }
+        let kafka = configuration.kafka
+        if kafka.partitions != nil { return .skipped("no group: kafka.partitions chooses the partitions") }
+        guard let group = kafka.properties["group.id"] else { return .skipped("no group.id is set") }
+        let offsets = try connected.admin.committedOffsets(
+            group: group, timeoutMilliseconds: Self.timeoutMilliseconds)
+        return .ok("\(group) may be read, and has offsets of \(offsets.count) partitions")
+    }
+
+    /// A record from the future tells that a clock is wrong: that of a producer, of a broker, or of this machine.
+    private func examineClock() throws -> Examination.Outcome {
+        guard let connected else { return Self.unanswered }
+        let partitions = configuration.topics.flatMap { topic in
+            (connected.metadata.topics[topic.name] ?? []).map { TopicPartition(topic.name, $0.number) }
+        }
+        let limit = WriterContext.systemTime() / 1000 + Self.toleranceMilliseconds
+        let times = Dictionary(partitions.map { ($0, limit) }) { first, _ in first }
+        let later = try connected.admin.offsets(
+            atTimestampsMilliseconds: times, timeoutMilliseconds: Self.timeoutMilliseconds)
+        guard let place = later.keys.min() else { return .ok("no record is from the future") }
+        return .warning(
+            "\(place.topic)/\(place.partition) has records from more than a minute in the future",
+            remedy: "Compare the clocks of this machine, the brokers and the producers: latencies and times are wrong")
+    }
+
+    private static let toleranceMilliseconds: Int64 = 60_000
+
+    // MARK: The worker and its store
+
+    private func examineWorker() throws -> Examination.Outcome {
+        let model = try model()
+        guard try configuration.hasStore(model: model) else { return .skipped("there is no store, and no worker") }
+        let report = try StatusSource(configuration: configuration, model: model).report()
+        guard let worker = report.worker else {
+            let reason = report.withoutWorker ?? ""
+            let process = try writer()
+            return .ok(process.map { "process \($0) writes the store; \(reason)" } ?? "no worker runs: \(reason)")
+        }
+        guard let attention = report.verdict?.attention.first else { return .ok("\(worker): \(report.sentence)") }
+        return .warning("\(worker): \(attention.title): \(attention.reason)", remedy: attention.remedy)
+    }
+
+    /// The process of this machine that writes the store, or nil.
+    func writer() throws -> Int32? {
+        guard case .file(let path) = configuration.storeKind else { return nil }
+        return try Store.writer(ofFile: path)
+    }
+
+    /// A larger store is verified by its own command.
+    private static let verifiedBytes = 256 << 20
+
+    private func examineContents() throws -> Examination.Outcome {
+        let model = try model()
+        guard try configuration.hasStore(model: model) else { return .skipped("there is no store yet") }
+        let store = try configuration.openStoreForReading(model: model)
+        defer { try? store.close() }
+        guard let size = store.size, size.bytes <= Self.verifiedBytes else {
+            return .skipped("not verified, since it takes long; 'ingest-worker verify' does it")
+        }
+        let report = try store.verify()
+        let remedy = "Stop the worker and run 'verify --repair', restore a copy, or rebuild it by replay"
+        if let error = report.error(remedy: remedy) { throw error }
+        return .ok("sound, by \(report.checks.count) checks")
+    }
+}

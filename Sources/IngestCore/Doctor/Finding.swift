@@ -1,0 +1,103 @@
+import ObjectGraph
+
+/// The result of one examination of `check` or `doctor`.
+package struct Finding: Sendable {
+    /// The kinds of results; the raw values are stable.
+    package enum State: String, Sendable {
+        /// Nothing is wrong.
+        case ok
+        /// The worker runs, and something may become a problem.
+        case warning
+        /// The worker does not run so, or not safely.
+        case failed
+        /// It could not be examined, or was not to be.
+        case skipped
+    }
+
+    /// The name of what was examined, such as `broker`.
+    package let name: String
+    /// The kind of result.
+    package let state: State
+    /// The facts, without a full stop at the end.
+    package let message: String
+    /// The remedy; nil where none is needed.
+    package let remedy: String?
+    /// The error of a failed examination.
+    package let error: (any Error)?
+
+    /// The finding in a line for a person: the name, the state, the facts and the remedy.
+    package var text: String {
+        let label = name + String(repeating: " ", count: max(1, 15 - name.count))
+        guard state != .skipped else { return label + message }
+        return "\(label)\(state.rawValue)  \(message)" + (remedy.map { ". \($0)" } ?? "")
+    }
+
+    /// Appends an object with `name`, `state`, `message`, `remedy` and `code`, which is null without an error.
+    package func appendJSON(to json: inout String) {
+        let code = (error as? any CodedError).map { JSONText.string($0.stableCode) } ?? "null"
+        json += "{\"name\":\(JSONText.string(name)),\"state\":\"\(state.rawValue)\","
+        json += "\"message\":\(JSONText.string(message)),"
+        json += "\"remedy\":\(remedy.map { JSONText.string($0) } ?? "null"),\"code\":\(code)}"
+    }
+}
+
+/// Something to look at: a name, and the work that gives the facts.
+package struct Examination {
+    /// The facts that an examination found where nothing failed.
+    package enum Outcome {
+        /// Nothing is wrong.
+        case ok(String)
+        /// Something may become a problem.
+        case warning(String, remedy: String)
+        /// It cannot be examined, or need not be.
+        case skipped(String)
+    }
+
+    /// The name of what is examined.
+    package let name: String
+    private let body: () throws -> Outcome
+
+    init(_ name: String, _ body: @escaping () throws -> Outcome) {
+        self.name = name
+        self.body = body
+    }
+
+    /// Does the work. An error becomes a finding that has failed.
+    package func run() -> Finding {
+        func finding(_ state: Finding.State, _ message: String, _ remedy: String?, _ error: (any Error)?) -> Finding {
+            Finding(name: name, state: state, message: message, remedy: remedy, error: error)
+        }
+        do {
+            switch try body() {
+            case .ok(let facts): return finding(.ok, facts, nil, nil)
+            case .warning(let facts, let remedy): return finding(.warning, facts, remedy, nil)
+            case .skipped(let reason): return finding(.skipped, reason, nil, nil)
+            }
+        } catch let error as any CodedError {
+            let place = error.location.map { "\($0): " } ?? ""
+            return finding(.failed, place + error.message, error.remedy.isEmpty ? nil : error.remedy, error)
+        } catch {
+            return finding(.failed, "\(error)", nil, error)
+        }
+    }
+}
+
+/// A failure that an examination itself finds.
+package struct ExaminationError: CodedError {
+    /// The kinds of failures; the raw values are stable.
+    package enum Code: String, Sendable {
+        /// The broker lacks a configured topic.
+        case topic = "doctor.topic"
+        /// The machine does not let the worker run: its disk, its permissions or its limits.
+        case machine = "doctor.machine"
+        /// A certificate is not valid now.
+        case certificate = "doctor.certificate"
+    }
+
+    /// The kind of failure.
+    package let code: Code
+    /// The facts.
+    package let message: String
+    /// The remedy.
+    package let remedy: String
+}

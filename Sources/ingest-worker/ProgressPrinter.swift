@@ -1,0 +1,121 @@
+@preconcurrency import Dispatch
+import Foundation
+import IngestCore
+import Synchronization
+
+/// Shows the progress of a command on standard error: one line on a terminal, and a line every ten seconds elsewhere.
+///
+/// A timer draws, so that a step that tells nothing for long still shows its time.
+final class ProgressPrinter: Sendable {
+    private struct State {
+        var meter: ProgressMeter
+        var look: (@Sendable () -> ProgressMeter.Step?)?
+        var hasDrawn = false
+        var isFinished = false
+    }
+
+    private let isTerminal: Bool
+    private let state: Mutex<State>
+    private let timer: (any DispatchSourceTimer)?
+
+    /// Begins to show progress.
+    ///
+    /// - Parameter isShown: false shows nothing, as for a command that prints JSON.
+    init(isShown: Bool) {
+        isTerminal = Console.isTerminal
+        let output = isTerminal ? ProgressMeter.Output.terminal : .lines
+        state = Mutex(State(meter: ProgressMeter(output, at: HealthMonitor.monotonicSeconds())))
+        timer = isShown ? DispatchSource.makeTimerSource(queue: DispatchQueue(label: "progress")) : nil
+        timer?.schedule(deadline: .now() + 0.25, repeating: 0.25)
+        timer?.setEventHandler { [weak self] in self?.draw() }
+        timer?.activate()
+    }
+
+    /// Takes how far a step is.
+    func show(_ step: ProgressMeter.Step) {
+        state.withLock { state in
+            state.look = nil
+            state.meter.update(step, at: HealthMonitor.monotonicSeconds())
+        }
+    }
+
+    /// Looks from now on how far a step is, each time that a line is drawn.
+    func watch(_ look: @escaping @Sendable () -> ProgressMeter.Step?) { state.withLock { $0.look = look } }
+
+    /// Calls `body`, and ends the line on the terminal afterwards, also where it throws.
+    func finishing<Result>(_ body: () throws -> Result) rethrows -> Result {
+        defer { finish() }
+        return try body()
+    }
+
+    /// Writes a line to standard error that stays.
+    func note(_ text: String) {
+        state.withLock { state in
+            if state.hasDrawn, !state.isFinished { Self.write("\r\u{1B}[K") }
+            Console.note(text)
+        }
+    }
+
+    /// Ends the line on the terminal.
+    func finish() {
+        timer?.cancel()
+        state.withLock { state in
+            state.look = nil
+            state.isFinished = true
+            if state.hasDrawn { Self.write("\r\u{1B}[K") }
+        }
+    }
+
+    private func draw() {
+        let look = state.withLock { $0.look }
+        let found = look?()
+        state.withLock { state in
+            let now = HealthMonitor.monotonicSeconds()
+            if state.look != nil, let found { state.meter.update(found, at: now) }
+            guard !state.isFinished, let line = state.meter.line(at: now) else { return }
+            guard isTerminal else { return Console.note(line) }
+            state.hasDrawn = true
+            Self.write("\r\u{1B}[K\(line.prefix(Terminal.errors.size.columns - 1))")
+        }
+    }
+
+    private static func write(_ text: String) { try? FileHandle.standardError.write(contentsOf: Data(text.utf8)) }
+}
+
+extension ProgressPrinter {
+    /// Takes how far a file is replayed.
+    func show(_ progress: ReplayEngine.Progress) {
+        let share = progress.totalBytes.map { Double(progress.bytesRead) / Double(max(1, $0)) }
+        show(
+            ProgressMeter.Step(
+                URL(fileURLWithPath: progress.path).lastPathComponent, count: progress.records, unit: "records",
+                share: share))
+    }
+
+    /// Takes how far a topic is replayed.
+    func show(_ progress: TopicReplay.Progress) {
+        let share = progress.total > 0 ? Double(progress.passed) / Double(progress.total) : nil
+        show(ProgressMeter.Step(progress.topic, count: progress.records, unit: "records", share: share))
+    }
+
+    /// Takes the step of a backup that begins or goes on.
+    func show(_ step: BackupStep) {
+        switch step {
+        case .writing(let path, let byteCount):
+            watch {
+                let attributes = try? FileManager.default.attributesOfItem(atPath: path)
+                guard let size = attributes?[.size] as? Int else { return nil }
+                return ProgressMeter.Step(
+                    "copying", count: size >> 20, unit: "MiB", share: Double(size) / Double(max(1, byteCount)))
+            }
+        case .copying(let table, let rowCount): show(table: table, rowCount: rowCount)
+        case .verifying(let check): showCheck(check)
+        }
+    }
+
+    /// Takes the check of a store that begins.
+    func showCheck(_ name: String) { show(ProgressMeter.Step("verifying: \(name)")) }
+
+    /// Takes how many rows of a table are copied.
+    func show(table: String, rowCount: Int) { show(ProgressMeter.Step(table, count: rowCount, unit: "rows")) }
+}
