@@ -138,7 +138,7 @@ import Testing
         var refusal: String?
         do {
             _ = try WriterContext(store: store)
-        } catch  where error.code == .leased {
+        } catch let error as StoreError where error.code == .leased {
             refusal = error.remedy
         }
         #expect(refusal != nil)
