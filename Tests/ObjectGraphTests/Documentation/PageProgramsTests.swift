@@ -138,8 +138,8 @@ import Testing
         var refusal: String?
         do {
             _ = try WriterContext(store: store)
-        } catch let error as StoreError where error.code == .leased {
-            refusal = error.remedy
+        } catch {
+            if error.code == .leased { refusal = error.remedy }
         }
         #expect(refusal != nil)
 
