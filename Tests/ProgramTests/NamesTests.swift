@@ -65,23 +65,14 @@ import Testing
         }
     }
 
-    /// Options of other programs that stand in the pages, each with the word that its line holds.
-    private static let foreign: [(option: String, beside: String)] = [
-        ("cycles", "aults"), ("binary", "aults"), ("minutes", "aults"), ("cycles", "sweep"),
-        ("cycles", "first programs"),
-        ("no-skips", "Python"), ("scale", "graph"), ("rounds", "graph"), ("check", "graph"), ("rounds", "package"),
-        ("check", "package"), ("rounds", "Deletion"), ("rounds", "Save"), ("filter", "swift test"),
-        ("jobs", "quick set"), ("schema", "pg_dump"), ("record", "instructions"),
-    ]
-
     @Test func `every option that a text names exists`() throws {
         let known = try Self.commands().values.reduce(into: Set<String>()) { $0.formUnion($1) }
         #expect(known.isSuperset(of: ["set", "allow-dead-letters", "rebuild"]))
-        for line in try Self.sources() + Self.pages() {
+        // 'Tests/Documentation/names' looks at the pages.
+        for line in try Self.sources() {
             for match in line.text.matches(of: /(?:^|[^\w-])--([a-z][a-z-]*[a-z])/) {
                 let option = String(match.1)
-                let isForeign = Self.foreign.contains { $0.option == option && line.text.contains($0.beside) }
-                #expect(known.contains(option) || isForeign, "\(line.place): --\(option)")
+                #expect(known.contains(option), "\(line.place): --\(option)")
             }
         }
     }
