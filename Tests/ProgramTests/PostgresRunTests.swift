@@ -261,7 +261,8 @@ import Testing
             message: "was made with the model chat", remedy: "another schema in store.url; the store is unharmed"),
         Fault(
             name: "rights to read", setup: ["CREATE ROLE reader LOGIN", "GRANT USAGE ON SCHEMA %S TO reader"],
-            change: ("postgres@", "reader@"), status: 69, message: "may not read it", remedy: "ingest-worker grant writer reader"),
+            change: ("postgres@", "reader@"), status: 69, message: "may not read it",
+            remedy: "ingest-worker grant writer reader"),
     ]
 
     @Test func `a fault of a server, a schema or a store has its exit code, place and remedy`() throws {
