@@ -23,7 +23,7 @@ import Testing
         let registry = loaded.configuration.schemaRegistry
         #expect(registry.addresses == ["https://registry.example:8081"])
         #expect(registry.username == "ingest" && registry.password == "sesame-7")
-        #expect(loaded.configuration.topics.map(\.name) == ["orders"])
+        #expect(loaded.configuration.topics.map(\.name) == ["members"])
         #expect(loaded.configuration.secretValues == ["sesame-7"])
         #expect(!loaded.describe().contains("sesame") && !"\(loaded.configuration)".contains("sesame"))
         var dumped = ""

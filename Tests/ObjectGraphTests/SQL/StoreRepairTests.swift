@@ -33,7 +33,7 @@ import Testing
         let before = try StoreDump.lines(graph)
         let report = try graph.writer.repair(chunkLength: 3)
         #expect(!report.hasMended && report.transactionCount == 0 && report.remaining.isSound)
-        #expect(report.text.hasPrefix("nothing to mend"))
+        #expect(report.text.hasPrefix("nothing to repair"))
         #expect(try StoreDump.lines(graph) == before)
     }
 
