@@ -35,6 +35,8 @@ extension Outbox {
 final class NotificationDelivery: OutboxDelivery {
     private let store: Store
     private let sink: any NotificationSink
+    /// The identity of the store whose changes are told.
+    private let storeIdentity: String
     private let builder: NotificationBuilder
     private let cursorName: String
     private let includesValues: Bool
@@ -56,10 +58,14 @@ final class NotificationDelivery: OutboxDelivery {
         self.logger = logger
         self.tracing = tracing
         cursorName = configuration.cursorName
-        builder = NotificationBuilder(
-            configuration: configuration, storeIdentity: try store.identity(), model: store.model)
+        storeIdentity = try store.identity()
+        builder = NotificationBuilder(configuration: configuration, storeIdentity: storeIdentity, model: store.model)
         includesValues = configuration.values && configuration.granularity == .object
     }
+
+    private static let replaced = StoreError(
+        .fenced, "Another store stands in the place of this one, whose changes were to be sent",
+        remedy: "Nothing was sent; stop this worker")
 
     // MARK: Delivering
 
@@ -69,8 +75,10 @@ final class NotificationDelivery: OutboxDelivery {
         }
         let transactions: [HistoryTransaction]
         do {
-            transactions = try store.read {
-                try $0.history(after: cursor, limit: 200, maximumChangeCount: Self.pageSize)
+            transactions = try store.read { context in
+                // A rebuild in PostgreSQL puts another store in the place of this one; its own worker tells of its changes.
+                if try context.session.storeID() != storeIdentity { throw Self.replaced }
+                return try context.history(after: cursor, limit: 200, maximumChangeCount: Self.pageSize)
             }
         } catch let error as StoreError where error.code == .historyExpired {
             // Only a purge by hand passes a cursor. Going on is the lesser evil, and it is said aloud.

@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 
 @testable import IngestCore
+@testable import SQLiteStorage
 
 @Suite struct NotificationPublisherTests {
     /// A sink that keeps what it is given, and fails as often as it is told to.
@@ -96,6 +97,19 @@ import Testing
         }
         // The messages and their chat.
         #expect(values.reduce(0) { $0 + $1.ranges(of: "\"change\":").count } == 12_001)
+    }
+
+    @Test func `nothing is sent of a store that has taken the place of this one`() throws {
+        let fixture = try fixture(messages: 3)
+        let sink = CollectingSink()
+        let publisher = try publisher(fixture, sink)
+        // As a rebuild in PostgreSQL does to the schema of a worker that is still there.
+        try fixture.writer.write("replace the store") {
+            try $0.run("UPDATE _metadata SET value = 'another' WHERE key = 'storeID'")
+        }
+        let error = #expect(throws: StoreError.self) { try publisher.drain(untilSeconds: soon) }
+        #expect(error?.code == .fenced)
+        #expect(sink.tokens == [] && publisher.cursor == 0)
     }
 
     @Test func `goes on where the store's cursor stands`() throws {
