@@ -35,7 +35,7 @@ extension Outbox {
 final class NotificationDelivery: OutboxDelivery {
     private let store: Store
     private let sink: any NotificationSink
-    /// The identity of the store whose changes are told.
+    /// The identity of the store whose changes are sent.
     private let storeIdentity: String
     private let builder: NotificationBuilder
     private let cursorName: String
@@ -76,7 +76,7 @@ final class NotificationDelivery: OutboxDelivery {
         let transactions: [HistoryTransaction]
         do {
             transactions = try store.read { context in
-                // A rebuild in PostgreSQL puts another store in the place of this one; its own worker tells of its changes.
+                // A rebuild in PostgreSQL puts another store in the place of this one; its own worker sends its changes.
                 if try context.session.storeID() != storeIdentity { throw Self.replaced }
                 return try context.history(after: cursor, limit: 200, maximumChangeCount: Self.pageSize)
             }
