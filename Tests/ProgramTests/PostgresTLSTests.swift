@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A PostgreSQL server that takes connections by TLS alone: the parameters that work, and how each failure is told.
+/// A PostgreSQL server that takes connections by TLS alone: the parameters that work, and the report of each failure.
 @Suite(.serialized) struct PostgresTLSTests {
     private let certificates: TestCertificates
     private let server: PostgresServer
@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    /// What is wrong about a URL, and the words that tell of it.
+    /// A fault of a URL, and the words of its report.
     private struct Fault {
         var user = "plain"
         var host = "db.example"

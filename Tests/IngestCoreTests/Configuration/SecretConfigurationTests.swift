@@ -125,7 +125,7 @@ struct SecretConfigurationTests {
             _ = try load("http: { bearerToken: \(Self.token), operatorToken: \(Self.token) }")
         }
         #expect(error?.problems.first?.code == .conflict && error?.description.contains(Self.token) == false)
-        // Whoever lets readers in without a token does not let them administer.
+        // A server that admits readers without a token still refuses their administrative requests.
         let open = try load("http: { host: 0.0.0.0, allowUnauthenticated: true }")
         #expect(open.configuration.http.operatorToken == nil)
     }
