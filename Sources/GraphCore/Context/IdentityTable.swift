@@ -7,6 +7,8 @@ final class IdentityTable {
         let hash: Int
         let identity: Value
         var object: ContextObject?
+        /// Tells whether ``takeNamed()`` will hand the identity out.
+        var isNamed = false
     }
 
     private var entries: UnsafeMutablePointer<Entry>
@@ -15,8 +17,8 @@ final class IdentityTable {
     /// The position of an entry plus one, at the place of its hash or behind; 0 where there is none. Half of them are free.
     private var buckets: UnsafeMutablePointer<Int32>
     private var mask = 31
-    /// The number of entries that were handed out by ``takeNamed()``.
-    private var takenCount = 0
+    /// The positions of the named entries, in the order of their naming.
+    private var named: [Int32] = []
 
     init() {
         entries = .allocate(capacity: capacity)
@@ -43,19 +45,31 @@ final class IdentityTable {
         }
     }
 
-    /// Notes an identity that an event names.
+    /// Notes an identity whose object is wanted.
     func name(_ identity: Value) {
         let hash = identity._rawHashValue(seed: 0)
-        if find(identity, hash) == nil { append(Entry(hash: hash, identity: identity, object: nil)) }
+        let index: Int
+        if let known = find(identity, hash) {
+            if entries[known].isNamed || entries[known].object != nil { return }
+            index = known
+        } else {
+            index = count
+            append(Entry(hash: hash, identity: identity, object: nil))
+        }
+        entries[index].isNamed = true
+        named.append(Int32(index))
     }
 
     /// Returns the identities that were named since the last call and have no object, in the order of their naming.
     func takeNamed() -> [Value] {
-        var named: [Value] = []
-        named.reserveCapacity(count - takenCount)
-        for index in takenCount..<count where entries[index].object == nil { named.append(entries[index].identity) }
-        takenCount = count
-        return named
+        var identities: [Value] = []
+        identities.reserveCapacity(named.count)
+        for index in named.lazy.map({ Int($0) }) {
+            entries[index].isNamed = false
+            if entries[index].object == nil { identities.append(entries[index].identity) }
+        }
+        named.removeAll(keepingCapacity: true)
+        return identities
     }
 
     /// Makes room for a number of further identities.
@@ -74,7 +88,8 @@ final class IdentityTable {
             buckets = .allocate(capacity: mask + 1)
         }
         buckets.initialize(repeating: 0, count: mask + 1)
-        (count, takenCount) = (0, 0)
+        count = 0
+        named.removeAll(keepingCapacity: true)
     }
 
     private func find(_ identity: borrowing Value, _ hash: Int) -> Int? {

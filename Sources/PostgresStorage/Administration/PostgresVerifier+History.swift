@@ -37,7 +37,10 @@ extension PostgresVerifier {
     }
 
     private func checkChanges(next: Int64, _ check: inout Check) throws(StoreError) {
-        check.checkedCount += try integer("SELECT count(*) FROM _history_change") ?? 0
+        check.checkedCount +=
+            try integer(
+                "SELECT ((SELECT count(*) FROM _history_change) + (SELECT coalesce(sum(count), 0) FROM _history_range))::int8"
+            ) ?? 0
         // Changes before the first one wait for their removal: a purge takes a huge transaction's changes in several batches.
         try rows("SELECT id FROM _history_change WHERE id >= $1::int8 ORDER BY id", next) { row in
             check.report("_history_change", String(row.integer(0)), nil, StoreProblem.behindTheEnd)
@@ -56,10 +59,12 @@ extension PostgresVerifier {
         // Entities that a migration took out of the model stay in the history.
         let former = try metadata("formerEntities")?.split(separator: "\n").map { String($0) } ?? []
         let names = PostgresText.literals(model.entities.map(\.name) + former)
-        try rows(
-            "SELECT id FROM _history_change WHERE entity NOT IN (\(names)) OR change NOT IN (0, 1, 2) ORDER BY id"
-        ) { row in
-            check.report("_history_change", String(row.integer(0)), nil, StoreProblem.unknownChange)
+        for table in ["_history_change", "_history_range"] {
+            try rows(
+                "SELECT id FROM \(table) WHERE entity NOT IN (\(names)) OR change NOT IN (0, 1, 2) ORDER BY id"
+            ) { row in
+                check.report(table, String(row.integer(0)), nil, StoreProblem.unknownChange)
+            }
         }
     }
 

@@ -34,7 +34,10 @@ extension StoreVerifier {
     }
 
     private func checkChanges(next: Int64, _ check: inout VerificationReport.Check) throws(StoreError) {
-        check.checkedCount += try integer("SELECT count(*) FROM _history_change") ?? 0
+        check.checkedCount +=
+            try integer(
+                "SELECT (SELECT count(*) FROM _history_change) + (SELECT coalesce(sum(count), 0) FROM _history_range)")
+            ?? 0
         // Changes before the first one wait for their removal: a purge takes a huge transaction's changes in several batches.
         try rows("SELECT id FROM _history_change WHERE id >= ?", [.integer(next)]) { row in
             check.report("_history_change", String(row.integer(0)), nil, StoreProblem.behindTheEnd)
@@ -46,13 +49,15 @@ extension StoreVerifier {
             former = row.text(0).split(separator: "\n").map { String($0) }
         }
         let names = (model.entities.map(\.name) + former).map { Value.text($0) }
-        try rows(
-            """
-            SELECT id FROM _history_change WHERE entity NOT IN (\(SQLText.parameters(names.count))) \
-            OR change NOT IN (0, 1, 2)
-            """, names
-        ) { row in
-            check.report("_history_change", String(row.integer(0)), nil, StoreProblem.unknownChange)
+        for table in ["_history_change", "_history_range"] {
+            try rows(
+                """
+                SELECT id FROM \(table) WHERE entity NOT IN (\(SQLText.parameters(names.count))) \
+                OR change NOT IN (0, 1, 2)
+                """, names
+            ) { row in
+                check.report(table, String(row.integer(0)), nil, StoreProblem.unknownChange)
+            }
         }
     }
 
