@@ -126,7 +126,7 @@ instructions: build profiler ## Counts the instructions an event costs; fails ab
 bench: libraries test-tools ## Compares with a C ceiling; COUNT=1000000 ROUNDS=3 by default.
 	Benchmarks/run
 
-lint: ## Checks the sources' format and imports, the English of pages and comments, and links.
+lint: ## Checks the sources' format and imports, the English of pages and comments, links and repetitions.
 	swift format lint --strict --recursive Package.swift Sources Tests
 	Tests/imports
 	Tests/Prose/lint --self-test
