@@ -28,6 +28,7 @@ function find(query) {
   if (typeof pages === "undefined") return load();
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
   if (!words.length) return [];
+  const named = /[A-Z]/.test(query);
   const found = [];
   for (const page of pages) {
     for (const [heading, anchor, text] of page.s) {
@@ -40,8 +41,8 @@ function find(query) {
       }
       // Records of runs and of changes come after the pages that answer a question.
       if (page.u.startsWith("evidence/") || page.u === "changelog.html") score /= 4;
-      // A symbol comes first for its own name, and after the pages for other words.
-      if (page.u.startsWith("libraries/")) score = head.split("(")[0] === query.toLowerCase() ? score * 2 : score / 4;
+      // A symbol comes first for its own name, and after the pages for words of the language.
+      if (page.u.startsWith("libraries/")) score = named && head.split("(")[0] === query.toLowerCase() ? score * 2 : score / 10;
       if (score) found.push({ page, heading, anchor, text, score });
     }
   }
