@@ -32,7 +32,7 @@ if [ -n "$$missing" ]; then \
 fi
 endef
 
-.PHONY: help demo build test console-test readers-test http-check manual traits package package-test image-test alerts manifests faults public-data sanitize instructions bench lint format docs site site-test pictures reference libraries \
+.PHONY: help demo build test console-test readers-test http-check manual traits package package-test image-test alerts manifests faults public-data sanitize instructions bench lint format docs site site-test pictures console-pictures reference libraries \
   kubectl test-tools profiler brokers clean
 
 help: ## Shows this.
@@ -126,7 +126,7 @@ instructions: build profiler ## Counts the instructions an event costs; fails ab
 bench: libraries test-tools ## Compares with a C ceiling; COUNT=1000000 ROUNDS=3 by default.
 	Benchmarks/run
 
-lint: ## Checks the sources' format and imports, the English of pages and comments, and links.
+lint: ## Checks the sources' format and imports, the English of pages and comments, links and repetitions.
 	swift format lint --strict --recursive Package.swift Sources Tests
 	Tests/imports
 	Tests/Prose/lint --self-test
@@ -136,27 +136,15 @@ lint: ## Checks the sources' format and imports, the English of pages and commen
 format: ## Formats all sources.
 	swift format --in-place --recursive Package.swift Sources Tests
 
-docs: libraries ## Builds the libraries' documentation into .build/documentation; 'make site' adds the pages.
-	swift build --target ObjectGraph
-	rm -rf .build/symbols && mkdir -p .build/symbols .build/documentation
-	# What ObjectGraph re-exports is documented as its own: programs import nothing else.
-	swift symbolgraph-extract -module-name ObjectGraph -experimental-allowed-reexported-modules=GraphModel,GraphCore,SQLiteStorage,MemoryStorage \
-	  -minimum-access-level public -emit-extension-block-symbols -target $$(uname -m)-unknown-linux-gnu \
-	  -I "$$(swift build --show-bin-path)/Modules" -I Sources/CSQLiteSettings \
-	  -I .build/checkouts/GRDB.swift/Sources/GRDBSQLite -I .build/checkouts/Yams/Sources/CYaml/include \
-	  -output-dir .build/symbols
-	docc convert Sources/ObjectGraph/ObjectGraph.docc --additional-symbol-graph-dir .build/symbols \
-	  --fallback-display-name ObjectGraph --fallback-bundle-identifier ObjectGraph --warnings-as-errors \
-	  --output-path .build/documentation/ObjectGraph
-	for target in KafkaClient IngestCore; do \
-	  swift package --allow-writing-to-directory .build/documentation/$$target generate-documentation \
-	    --target $$target --warnings-as-errors --output-path .build/documentation/$$target || exit 1; \
-	done
+docs: libraries ## Makes one site of the pages and the Swift libraries, with a search, in .build/documentation.
+	swift build --product ingest-worker
+	docs/site/describe .build/docc
+	$(MAKE) site
 
-site: ## Makes one site of the pages, with a search, beside the libraries' documentation in .build/documentation.
+site: ## Makes the site again after a change of pages; 'make docs' made it before.
 	test -x $(CURDIR)/.venv-site/bin/python || python3 -m venv $(CURDIR)/.venv-site
 	$(CURDIR)/.venv-site/bin/pip install -q --disable-pip-version-check $(SITE_TOOLS)
-	$(CURDIR)/.venv-site/bin/python docs/site/build .build/documentation
+	$(CURDIR)/.venv-site/bin/python docs/site/build .build/documentation .build/docc
 
 site-test: site ## Reads the site in headless Chromium, wide and narrow, light and dark, with pictures in .build/site-pictures.
 	$(call install,chromium)
@@ -167,6 +155,13 @@ site-test: site ## Reads the site in headless Chromium, wide and narrow, light a
 pictures: ## Draws the pictures of the pages from their texts.
 	$(call install,graphviz fonts-dejavu-core)
 	docs/pictures/draw
+
+console-pictures: libraries ## Takes the pictures of the console from a worker with the events of the demo.
+	$(call install,chromium)
+	test -x $(CURDIR)/.venv-console/bin/python || python3 -m venv $(CURDIR)/.venv-console
+	$(CURDIR)/.venv-console/bin/pip install -q $(CONSOLE_TOOLS)
+	swift build --product ingest-worker
+	$(CURDIR)/.venv-console/bin/python docs/pictures/photograph $$(swift build --show-bin-path)/ingest-worker
 
 reference: libraries ## Writes the tables of settings and commands in docs/reference.
 	swift build --product ingest-worker

@@ -36,7 +36,10 @@ public struct AvroSchema: Sendable {
 
     /// Reads a schema's JSON, at most ``AvroLimits/schemaBytes`` long.
     ///
-    /// - Parameter others: the JSON of schemas whose types this one uses, each behind those that it uses itself.
+    /// - Parameters:
+    ///   - json: the schema.
+    ///   - others: the JSON of schemas whose types this one uses, each behind those that it uses itself.
+    ///   - limits: the bounds that keep a schema from exhausting the memory.
     public init(json: String, using others: [String] = [], limits: AvroLimits = AvroLimits()) throws(AvroError) {
         var parser = AvroSchemaParser(limits: limits)
         var index = 0

@@ -34,7 +34,9 @@ extension Store {
     ///   - url: as libpq takes it, such as `postgres://user@host:5432/database?sslmode=verify-full`. A parameter `schema`
     ///     names the schema. No message shows the URL's password.
     ///   - schema: the schema that the store has for itself, where the URL names none.
-    /// - Throws: ``StoreError``: `store.unavailable`, `store.corrupt`, `store.model_mismatch`, `store.newer_format`.
+    ///   - model: the model of the objects; a store of another model is refused.
+    ///   - options: the limits, and how many write the store.
+    /// - Throws: `StoreError`: `store.unavailable`, `store.corrupt`, `store.model_mismatch`, `store.newer_format`.
     public static func postgres(
         url: String, schema: String = "ingest", model: ObjectModel, options: PostgresOptions = PostgresOptions()
     ) throws(StoreError) -> Store {

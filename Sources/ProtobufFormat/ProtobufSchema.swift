@@ -58,7 +58,10 @@ public final class ProtobufSchema: @unchecked Sendable {
 
     /// Compiles the text of a `.proto` file.
     ///
-    /// - Parameter imports: the names and texts of the files that it imports; those under `google/protobuf` are known.
+    /// - Parameters:
+    ///   - text: the file.
+    ///   - imports: the names and texts of the files that it imports; those under `google/protobuf` are known.
+    ///   - limits: the bounds that keep a schema from exhausting the memory.
     /// - Throws: ``ProtobufError``.
     public init(
         text: String, imports: [(name: String, text: String)] = [], limits: ProtobufLimits = ProtobufLimits()

@@ -81,6 +81,18 @@ import Testing
         #expect(error.description.contains("ssl.ca.location"))
     }
 
+    @Test func `a missing certificate of the client is reported as such`() throws {
+        let front = try TLSFront(
+            broker, certificate: certificates.make("good", for: "DNS:localhost"), clients: certificates.authority)
+        let error = try failure(configuration(front.port))
+        #expect(error.code == .certificateRequired)
+        #expect(error.description.contains("Set ssl.certificate.location"))
+        let own = try certificates.make("client", for: "DNS:client")
+        let admin = try Admin(
+            configuration: configuration(front.port, ["ssl.certificate.location": own, "ssl.key.location": own]))
+        #expect(try admin.metadata().brokers.map(\.port) == [front.port])
+    }
+
     @Test func `plaintext to a listener with TLS is reported as such`() throws {
         let front = try good()
         let error = try failure(configuration(front.port, ["security.protocol": "plaintext"]))

@@ -360,4 +360,14 @@ import Testing
         #expect(result.output.contains("0 unexplained"))
         #expect(result.output.contains("Verification   sound"))
     }
+
+    @Test func `a demo that is interrupted says so, and is no failure`() throws {
+        let demo = try Program(["demo", "--seconds", "600"])
+        try demo.wait(for: "notifications") { demo.errors.contains(/notifications +[1-9]/) }
+        demo.send(SIGINT)
+        let result = try demo.wait()
+        #expect(result.status == 0, "\(result.output)\n\(result.errors)")
+        #expect(result.output.contains("The demo was interrupted"))
+        #expect(result.output.contains("0 unexplained") && result.output.contains("Verification   sound"))
+    }
 }

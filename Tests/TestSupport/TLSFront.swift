@@ -65,7 +65,9 @@ public final class TLSFront: @unchecked Sendable {
     private let log: URL
 
     /// Starts in front of a broker, with the file of a certificate and its key, and waits until it listens.
-    public init(_ broker: BrokerProcess, certificate: String) throws {
+    ///
+    /// - Parameter clients: the authority whose certificates clients have to show; nil where they need none.
+    public init(_ broker: BrokerProcess, certificate: String, clients: String? = nil) throws {
         reservation = try ReservedPort()
         let port = reservation.number
         relay = try AdvertisingRelay(broker: broker.port, advertised: port)
@@ -80,6 +82,7 @@ public final class TLSFront: @unchecked Sendable {
         accept = 127.0.0.1:\(port)
         connect = 127.0.0.1:\(relay.port)
         cert = \(certificate)
+        \(clients.map { "verifyChain = yes\nCAfile = \($0)" } ?? "")
 
         """.write(to: configuration, atomically: true, encoding: .utf8)
         _ = FileManager.default.createFile(atPath: log.path, contents: nil)

@@ -4,16 +4,31 @@ const input = document.getElementById("search");
 const results = document.getElementById("results");
 const base = document.body.dataset.base;
 
+// The index is large, so it is loaded with the first query. A script can be loaded from a file, which fetch() cannot.
+let isLoading = false;
+function load() {
+  if (isLoading) return;
+  isLoading = true;
+  const script = document.createElement("script");
+  script.src = `${base}/index.js`;
+  script.onload = show;
+  document.head.append(script);
+}
+
 // On a wide window the list of pages stands open beside the text.
 const menu = document.getElementById("menu");
 const wide = matchMedia("(min-width: 60rem)");
 const arrange = () => { menu.open = wide.matches; };
 wide.addEventListener("change", arrange);
 arrange();
+// The list is longer than the window: it shows the entry of this page.
+if (wide.matches) document.querySelector("nav [aria-current]")?.scrollIntoView({ block: "nearest" });
 
 function find(query) {
+  if (typeof pages === "undefined") return load();
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
   if (!words.length) return [];
+  const named = /[A-Z]/.test(query);
   const found = [];
   for (const page of pages) {
     for (const [heading, anchor, text] of page.s) {
@@ -26,6 +41,8 @@ function find(query) {
       }
       // Records of runs and of changes come after the pages that answer a question.
       if (page.u.startsWith("evidence/") || page.u === "changelog.html") score /= 4;
+      // A symbol comes first for its own name, and after the pages for words of the language.
+      if (page.u.startsWith("libraries/")) score = named && head.split("(")[0] === query.toLowerCase() ? score * 2 : score / 10;
       if (score) found.push({ page, heading, anchor, text, score });
     }
   }
@@ -40,6 +57,7 @@ function excerpt(text, word) {
 function show() {
   const query = input.value.trim();
   const found = find(query);
+  if (!found) return;
   results.hidden = !query;
   results.replaceChildren();
   if (query && !found.length) results.textContent = "No section has all these words.";
@@ -59,6 +77,7 @@ function show() {
 input.value = new URLSearchParams(location.search).get("q") ?? "";
 if (input.value) show();
 
+input.addEventListener("focus", load);
 input.addEventListener("input", show);
 input.form.addEventListener("submit", (event) => {
   event.preventDefault();

@@ -34,6 +34,12 @@ extension Saver {
     }
 
     /// Computes all derived values in memory and notes what is left for the rows.
+    ///
+    /// Example: `Chat.messageCount` counts messages, and `Board.total` sums `messageCount`. A new message changes the
+    /// count in one level; the sum's level then finds the chat among the changed objects. So one pass over the levels is
+    /// enough, and a chat with a million messages costs as much as one with ten.
+    ///
+    /// Losses are different: the greatest value is gone, and only the rows know the next. Those owners are marked.
     func derive(_ links: [Link]) throws(StoreError) -> DerivedChanges {
         var changes = DerivedChanges()
         collectGained(&changes)

@@ -7,6 +7,14 @@ struct Saver {
     var plan: DerivedPlan { work.plan }
     var history: HistoryWriter { work.history }
 
+    /// Writes the chunk's changes inside the open transaction.
+    ///
+    /// Example: a chunk moves a message from one chat to another and renames its author. Both chats' counts follow from
+    /// the move. The author's other messages, which show the name and are not in memory, have to be found in the rows.
+    ///
+    /// That fixes the order. `recomputation(of:_:)` follows the stored references, which `write` replaces. The computation
+    /// runs after `write`, because it reads the new rows. The history comes after both, so that each object has one change.
+    /// The tombstones follow, because they carry the token that the history's first change opens.
     func save(into tally: inout ChangeTally) throws(StoreError) {
         clearReferencesToDeleted()
         let links = changedLinks()

@@ -46,6 +46,12 @@ final class SaveMerge {
 
     /// Changes the writer's objects.
     ///
+    /// Example: a context clears a member's e-mail address and inserts a member with it. It also moves a chat's messages
+    /// to another chat, and deletes the first chat. Another order would refuse or lose a part of this. Attributes come
+    /// before insertions, so that the address is free. Links come after insertions, so that each destination exists.
+    /// Deletions come after links, so that the rule Cascade does not reach messages that have moved. Validation comes
+    /// last, because a rule may be broken on the way.
+    ///
     /// - Throws: ``EditingError``, ``StoreError``; what a policy throws. Nothing is written then.
     func run() throws {
         let threshold = registry.setDeletionThreshold

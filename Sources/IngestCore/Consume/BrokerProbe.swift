@@ -1,5 +1,6 @@
 import Foundation
 import KafkaClient
+import Logging
 import Synchronization
 
 /// Asks the broker every two seconds whether it is there, and tells the health monitor.
@@ -9,7 +10,9 @@ package final class BrokerProbe: Sendable {
     private let admin: Admin
     private let health: HealthMonitor
     private let metrics: WorkerMetrics
+    private let logger: Logger
     private let directory: TopicDirectory?
+    private let isAway = Atomic<Bool>(false)
     private let isStopping = Atomic<Bool>(false)
     private let stop = DispatchSemaphore(value: 0)
     private static let intervalSeconds = 2.0
@@ -20,11 +23,12 @@ package final class BrokerProbe: Sendable {
     /// - Parameter directory: where the topics that the broker has are noted, or nil.
     /// - Throws: `KafkaError` where a property is unknown or refused.
     init(
-        configuration: KafkaConfiguration, health: HealthMonitor, metrics: WorkerMetrics,
+        configuration: KafkaConfiguration, health: HealthMonitor, metrics: WorkerMetrics, logger: Logger,
         directory: TopicDirectory? = nil
     ) throws {
         self.directory = directory
         self.metrics = metrics
+        self.logger = logger
         admin = try Admin(configuration: configuration)
         self.health = health
     }
@@ -52,8 +56,13 @@ package final class BrokerProbe: Sendable {
             let metadata = try admin.metadata(timeoutMilliseconds: Self.timeoutMilliseconds)
             directory?.note(metadata.topics.mapValues { Set($0.map(\.number)) })
             health.report(.brokerReachable)
+            // librdkafka logs each failed connection, but no end of an outage.
+            if isAway.exchange(false, ordering: .relaxed) { logger.info("a broker answers again") }
         } catch {
             health.report(.brokerUnreachable(reason: "\(error)"))
+            if !isAway.exchange(true, ordering: .relaxed) {
+                logger.error("no broker answers, trying again", metadata: ["reason": "\(error)"])
+            }
             metrics.noteError()
         }
     }

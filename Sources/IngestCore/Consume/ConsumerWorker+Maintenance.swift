@@ -61,6 +61,10 @@ extension ConsumerWorker {
     /// Takes the positions that the store has committed.
     func committed(_ positions: [SourcePosition]) {
         health.report(.storeOK)
+        if backoff.failureCount > 0 {
+            logger.info(
+                "the store takes writes again", metadata: ["failures": .stringConvertible(backoff.failureCount)])
+        }
         backoff.succeeded()
         for position in positions {
             tell(partitions.handle(.saved(position.nextOffset), TopicPartition(position.topic, position.partition)))

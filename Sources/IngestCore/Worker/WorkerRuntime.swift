@@ -102,7 +102,8 @@ package final class WorkerRuntime: Sendable {
         }
         try configuration.putCursor(of: notifications, writer)
         let directory = TopicDirectory()
-        probe = try BrokerProbe(configuration: client, health: health, metrics: metrics, directory: directory)
+        probe = try BrokerProbe(
+            configuration: client, health: health, metrics: metrics, logger: logger, directory: directory)
         feed = try ChangeFeed(
             store: store, configuration: configuration.notifications, metrics: metrics, logger: logger)
         worker = try ConsumerWorker(

@@ -36,7 +36,7 @@ extension KafkaError.Code {
         "_ALL_BROKERS_DOWN": brokerRemedy,
         "_TRANSPORT": brokerRemedy,
         "_RESOLVE": "Check the host names in bootstrap.servers and the name service.",
-        "_AUTHENTICATION": "Check sasl.mechanism, sasl.username, sasl.password and the broker's permissions.",
+        "_AUTHENTICATION": "Check sasl.mechanisms, sasl.username, sasl.password and the broker's permissions.",
         "CLIENT_TLS_CERTIFICATE_EXPIRED":
             "Renew the broker's certificate, or set the clock of the machine whose clock is wrong.",
         "CLIENT_TLS_CERTIFICATE_NAME":
@@ -44,11 +44,13 @@ extension KafkaError.Code {
             + "certificate for that name.",
         "CLIENT_TLS_CERTIFICATE_UNTRUSTED":
             "Set ssl.ca.location to the certificate of the authority that signed the broker's.",
+        "CLIENT_TLS_CERTIFICATE_REQUIRED":
+            "Set ssl.certificate.location and ssl.key.location to a certificate that the broker trusts.",
         "CLIENT_TLS_EXPECTED":
             "Set security.protocol to ssl or sasl_ssl, or name the listener without TLS in bootstrap.servers.",
         "CLIENT_TLS_NOT_EXPECTED":
             "Set security.protocol to plaintext or sasl_plaintext, or name the listener with TLS in bootstrap.servers.",
-        "_SSL": "Check ssl.ca.location, the broker's certificate and the clock.",
+        "_SSL": "Check ssl.ca.location, ssl.certificate.location, the broker's certificate and the clock.",
         "_TIMED_OUT": "Try again, or allow more time; check that the broker can be reached.",
         "_MSG_TIMED_OUT": "Check that the broker can be reached, then send the record again.",
         "_QUEUE_FULL": "Wait for deliveries (flush), then send the record again.",

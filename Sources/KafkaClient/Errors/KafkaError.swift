@@ -88,6 +88,8 @@ extension KafkaError.Code {
     public static let certificateName = Self("CLIENT_TLS_CERTIFICATE_NAME")
     /// The broker's certificate is of no authority that is trusted.
     public static let certificateUntrusted = Self("CLIENT_TLS_CERTIFICATE_UNTRUSTED")
+    /// The broker asks for a certificate of the client, and got none.
+    public static let certificateRequired = Self("CLIENT_TLS_CERTIFICATE_REQUIRED")
     /// The listener wants TLS, and the client speaks without.
     public static let tlsExpected = Self("CLIENT_TLS_EXPECTED")
     /// The listener is without TLS, and the client speaks TLS.

@@ -74,6 +74,9 @@ final class ConnectionErrorLog: Sendable {
             let (code, text) = meaning(of: verdict)
             return failed(code, text)
         }
+        if reason.contains("alert certificate required") {
+            return failed(.certificateRequired, "the broker asks for a certificate of the client, and got none")
+        }
         // Newer versions do not say what it may mean that a connection ends before the first answer.
         let endsBeforeAnswer =
             reason.hasPrefix("Disconnected: connection") && stage.contains("in state APIVERSION_QUERY")

@@ -31,6 +31,10 @@ struct MigrationRun {
     }
 
     /// Does what follows when all rows are in the new tables.
+    ///
+    /// Example: a to-one relationship becomes to-many, so its column becomes a join table. The links can be read only
+    /// while the old table is there, hence before it is dropped. Indexes are built once, after the rows: keeping them up
+    /// row by row costs more. The mirrors and orderings that follow look rows up by these indexes.
     func finish(_ dropOldTables: () throws -> Void) throws {
         try linkUp()
         try dropOldTables()

@@ -120,6 +120,10 @@ struct MigrationScript {
             method: oldRoot == nil ? .create : .rebuild)
     }
 
+    /// Chooses the cheapest treatment that SQLite allows.
+    ///
+    /// Example: a new optional attribute is `ADD COLUMN`, which touches no row. A changed type needs another declaration of
+    /// the column, which only a new table can have, so the rows are copied.
     private func method(_ table: Table, _ renamed: [String: String]) -> Method {
         guard let oldName = table.oldName else { return .create }
         guard place != .attached, table.isOnlyHeir, let new = newSchema.table(table.name),

@@ -34,6 +34,10 @@ struct MigrationStages {
         return plan
     }
 
+    /// Carries the stages out, each surveyed after the one before has run.
+    ///
+    /// Example: one stage fills an optional attribute, and the next one requires it. A survey of both at the start would
+    /// refuse the rows that the first stage fills.
     private func run(_ task: Migrator.Task, _ database: Database) throws -> MigrationPlan {
         try task.checkModels()
         let total = try MigrationFile.rowCounts(task.source, database).values.reduce(0, +)

@@ -149,6 +149,10 @@ final class DerivedPropagation: DerivedComputation {
 
     /// Computes what is marked and what follows from it.
     ///
+    /// `plan.order` has each attribute after those that it reads: `Chat.messageCount` before `Board.total`. So a page that
+    /// changes counts marks boards that are still to come, and no attribute is computed twice. An object whose value stays
+    /// marks nothing, so the computation ends where nothing changes.
+    ///
     /// - Parameter absorb: takes each object's changed slots and its values; true where the caller writes the history.
     func run(absorb: (Int, Int64, [Int], [Value]) -> Bool) throws(StoreError) {
         for node in plan.order where marked.contains(node) {

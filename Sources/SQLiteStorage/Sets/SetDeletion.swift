@@ -49,6 +49,12 @@ struct SetDeletion {
 
     /// Deletes objects and what hangs on them.
     ///
+    /// Example: a chat with a million messages goes, and its members count the messages they sent. The members to count
+    /// again are found through the messages' references, so they are marked before any reference is cleared. They are
+    /// counted after the messages are gone. The rule Deny asks only when the whole cascade is known: an object that goes
+    /// too does not stand in the way. No object's row is deleted before every rule has been checked, and the survivors'
+    /// cleared references go back with the transaction.
+    ///
     /// - Parameters:
     ///   - root: the object whose tombstone gets the version of the deletion, or nil.
     ///   - seed: names the objects, with ``seed(_:of:)``.

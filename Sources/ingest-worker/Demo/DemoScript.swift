@@ -48,6 +48,7 @@ struct DemoScript {
         try producer.flush(timeoutMilliseconds: 10_000)
         try await awaitConsumption()
         try producer.close()
+        if !runtime.isStopping { tally.noteEnd() }
         await runtime.requestStop()
     }
 

@@ -10,6 +10,8 @@ final class DemoTally: Sendable {
         var lastToken: Int64 = 0
         var changes = 0
         var isOrdered = true
+        /// A signal ended the demo before all was sent and read.
+        var isInterrupted = true
         var httpPort: Int?
     }
 
@@ -23,6 +25,9 @@ final class DemoTally: Sendable {
     }
 
     func noteDeadLetter(_ code: String) { counts.withLock { $0.deadLetters[code, default: 0] += 1 } }
+
+    /// Notes that the demo ended by itself.
+    func noteEnd() { counts.withLock { $0.isInterrupted = false } }
 
     func noteHTTP(port: Int) { counts.withLock { $0.httpPort = port } }
 

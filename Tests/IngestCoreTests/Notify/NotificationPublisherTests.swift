@@ -34,21 +34,6 @@ import Testing
         }
     }
 
-    /// The lines of a log.
-    private final class Lines: Sendable {
-        private let lines = Mutex<[String]>([])
-        var all: [String] { lines.withLock { $0 } }
-
-        var logger: Logger {
-            let sink = LogSink(secretValues: []) { bytes in
-                self.lines.withLock { $0.append(String(decoding: bytes, as: UTF8.self)) }
-            }
-            return Logger(label: "test") { _ in
-                StructuredLogHandler(sink: sink, format: .text, level: .info, now: { LogTime(milliseconds: 0) })
-            }
-        }
-    }
-
     private func publisher(
         _ fixture: PipelineFixture, _ sink: CollectingSink, logger: Logger = .silent
     ) throws -> Outbox {
@@ -163,7 +148,7 @@ import Testing
 
     @Test func `a purge beyond the cursor is said and passed`() throws {
         let fixture = try fixture(messages: 5)
-        let lines = Lines()
+        let lines = LogLines()
         let sink = CollectingSink()
         let publisher = try publisher(fixture, sink, logger: lines.logger)
         _ = try fixture.writer.purgeHistory(before: .max, limit: 3)

@@ -1,6 +1,4 @@
-import Logging
 import ObjectGraph
-import Synchronization
 import Testing
 
 @testable import GraphCore
@@ -10,7 +8,7 @@ import Testing
 /// The worker's own purge of the history: when it is due, what it removes, and what it says of those it waits for.
 @Suite struct PurgeTests {
     private static let day: Int64 = 86_400_000_000
-    private let log = LogTexts()
+    private let log = LogLines(from: .warning)
     private let worker: ConsumerWorker
     private var writer: WriterContext { worker.pipeline.writer }
 
@@ -42,7 +40,7 @@ import Testing
         try purge(at: 100 + 3_600, daysLater: 8)
         #expect(try tokens().isEmpty)
         #expect(try worker.store.read { try $0.lastToken() } == 3)
-        #expect(log.lines.isEmpty)
+        #expect(log.all.isEmpty)
     }
 
     @Test func `a purge keeps the history that a cursor has not read, and the log names the cursor`() throws {
@@ -50,35 +48,20 @@ import Testing
         try writer.commit()
         try purge(at: 0, daysLater: 8)
         #expect(try tokens() == [2, 3])
-        #expect(log.lines.count == 1)
-        let line = try #require(log.lines.first)
+        #expect(log.all.count == 1)
+        let line = try #require(log.all.first)
         #expect(line.contains("a cursor holds old history"), "\(line)")
         #expect(line.contains("notifications:changes") && line.contains("token=1"), "\(line)")
         // It is said again with each purge, for as long as that is so.
         try purge(at: 3_600, daysLater: 9)
         #expect(try tokens() == [2, 3])
-        #expect(log.lines.count == 2)
+        #expect(log.all.count == 2)
         // When its reader has gone on, so does the purge.
         try writer.putCursors(["notifications:changes": 3])
         try writer.commit()
         try purge(at: 7_200, daysLater: 9)
         #expect(try tokens().isEmpty)
-        #expect(log.lines.count == 2)
+        #expect(log.all.count == 2)
         #expect(try worker.store.read { try $0.historyCursors() }.first?.isExpired == false)
-    }
-}
-
-/// The warnings and errors that were logged, one line each.
-private final class LogTexts: Sendable {
-    private let all = Mutex<[String]>([])
-    var lines: [String] { all.withLock { $0 } }
-
-    var logger: Logger {
-        let sink = LogSink(secretValues: []) { bytes in
-            self.all.withLock { $0.append(String(decoding: bytes, as: UTF8.self)) }
-        }
-        return Logger(label: "test") { _ in
-            StructuredLogHandler(sink: sink, format: .text, level: .warning, now: { LogTime(milliseconds: 0) })
-        }
     }
 }

@@ -13,6 +13,7 @@ final class WorkerHarness {
     let topic = "events"
     let changes = "changes"
     var configuration = WorkerConfiguration()
+    var logger = Logger.silent
     private let producer: Producer
     private(set) var runtime: WorkerRuntime?
     private var task: Task<Void, any Error>?
@@ -77,8 +78,7 @@ final class WorkerHarness {
         hooks: WorkerRuntime.Hooks = WorkerRuntime.Hooks(), prepare: (ConsumerWorker) -> Void = { _ in }
     ) throws {
         let runtime = try WorkerRuntime(
-            configuration: configuration, model: Self.model,
-            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, hooks: hooks)
+            configuration: configuration, model: Self.model, logger: logger, hooks: hooks)
         self.runtime = runtime
         prepare(runtime.worker)
         task = Task { try await runtime.run(signals: []) }

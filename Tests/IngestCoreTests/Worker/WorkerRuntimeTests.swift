@@ -178,6 +178,8 @@ import Testing
 
     @Test func `a store that is locked for a while loses nothing`() async throws {
         let harness = try WorkerHarness()
+        let log = LogLines()
+        harness.logger = log.logger
         harness.configuration.store.busyTimeoutMilliseconds = 50
         try harness.start()
         try await harness.wait(for: "readiness") { harness.isReady() }
@@ -193,6 +195,10 @@ import Testing
         try await harness.stop()
         #expect(try harness.read { try $0.count(FetchRequest("Message")) } == 300)
         #expect(try harness.read { try $0.count(FetchRequest("Chat", where: "messagesCount = 300")) } == 1)
+        // The last line about the store says that it is well again.
+        let lines = log.all.filter { $0.contains("the store ") }
+        #expect(lines.first?.contains("the store refused, trying again") == true)
+        #expect(lines.last?.contains("the store takes writes again") == true)
     }
 
     @Test func `a store that is locked for longer than the budget ends the worker`() async throws {
