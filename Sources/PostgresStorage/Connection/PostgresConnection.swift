@@ -57,6 +57,9 @@ final class PostgresConnection {
 
     deinit { PQfinish(connection) }
 
+    /// The connection itself, for COPY.
+    var pointer: OpaquePointer { connection }
+
     private static func open(_ parameters: [(String, String)]) -> OpaquePointer? {
         let texts = parameters.map { (Array($0.0.utf8CString), Array($0.1.utf8CString)) }
         func pointers(_ list: [[CChar]], _ body: ([UnsafePointer<CChar>?]) -> OpaquePointer?) -> OpaquePointer? {
@@ -243,13 +246,13 @@ final class PostgresConnection {
                 }
             case PGRES_PIPELINE_ABORTED: PQclear(result)
             default:
-                failure = failure ?? error(result, action)
+                failure = failure ?? self.failure(result, action)
                 PQclear(result)
             }
         }
     }
 
-    private func error(_ result: OpaquePointer, _ action: String) -> StoreError {
+    func failure(_ result: OpaquePointer, _ action: String) -> StoreError {
         func field(_ name: Character) -> String {
             PQresultErrorField(result, Int32(name.asciiValue ?? 0)).map { String(cString: $0) } ?? ""
         }

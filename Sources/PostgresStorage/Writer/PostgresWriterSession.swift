@@ -14,6 +14,10 @@ final class PostgresWriterSession: WriterSession {
     private(set) var isInTransaction = false
     /// The last token that was given out.
     private var lastToken: Int64 = 0
+    /// The statement that returns the last token and the mark of the connection's server.
+    private(set) var readToken: PostgresStatement
+    /// The mark that the store has noted, as far as this session has seen.
+    var comparedServer: String?
     /// The session's part among several writers; nil where it is the only one.
     let share: WriterShare?
     /// The reads and writes of a transaction that begins at its commit.
@@ -30,6 +34,7 @@ final class PostgresWriterSession: WriterSession {
         plans = PostgresReadPlan(model: storage.model, tables: storage.tables)
         let sharing = storage.options
         share = sharing.writers == .many ? WriterShare(storage.model, sharing.faults) : nil
+        readToken = try Self.tokenStatement(connection)
     }
 
     deinit { if isInTransaction { storage.noteTransaction(false) } }
@@ -138,11 +143,12 @@ final class PostgresWriterSession: WriterSession {
         do throws(StoreError) {
             // The locked row keeps every other writer out up to the commit. A statement sees the others' commits
             // where it begins once the row is locked.
-            let head = [PostgresStatement("BEGIN"), Self.lock, Self.readToken]
+            let head = [PostgresStatement("BEGIN"), Self.lock, readToken]
             let results = try connection.run(head + (share == nil ? [] : counterStatements), "begin a transaction")
             guard let row = results[1].first, epoch == nil || row.integer(0) == epoch else { throw Self.fenced }
             lastToken = results[2].first?.integer(0) ?? 0
             if share != nil { foundCounters = counters(results.suffix(2)) }
+            try compare(server: results[2].first?.text(1) ?? "")
         } catch {
             connection.undo()
             throw error
@@ -159,7 +165,6 @@ final class PostgresWriterSession: WriterSession {
     }
 
     static let lock = PostgresStatement("SELECT epoch FROM _lease WHERE id = 1 FOR UPDATE")
-    static let readToken = PostgresStatement("SELECT token FROM _token WHERE id = 1")
     static let fenced = StoreError(
         .fenced, "Another worker has taken this store over", remedy: "Nothing was written; stop this worker")
 
@@ -168,6 +173,8 @@ final class PostgresWriterSession: WriterSession {
     func reconnectIfLost() throws(StoreError) {
         guard connection.isLost else { return }
         connection = try storage.connect(.writer)
+        readToken = try Self.tokenStatement(connection)
+        comparedServer = nil
         if let share { return try rejoin(share) }
         guard let epoch else { return }
         var statement = PostgresStatement(
@@ -197,6 +204,7 @@ final class PostgresWriterSession: WriterSession {
 
     func rollback() throws(StoreError) {
         connection.forget()
+        comparedServer = nil
         guard isInTransaction else { return }
         isInTransaction = false
         foundCounters = nil
@@ -319,8 +327,10 @@ final class PostgresWriterSession: WriterSession {
         }
         var statement = PostgresStatement(
             """
-            INSERT INTO _history_transaction (token, time, author, context, source, "firstChange", trace, "changeCount") \
-            VALUES ($1::int8, $2::int8, $3::text, $4::text, $5::text, $6::int8, $7::text, 0)
+            INSERT INTO _history_transaction \
+            (token, time, author, context, source, "firstChange", trace, "changeCount", epoch) \
+            VALUES ($1::int8, $2::int8, $3::text, $4::text, $5::text, $6::int8, $7::text, 0, \
+            coalesce((SELECT value::int8 FROM _metadata WHERE key = 'epoch'), 0))
             """)
         statement.bind(token, countedFrom: .token)
         statement.bind(header.time)
