@@ -71,29 +71,37 @@ struct Prefetch {
             let unknown = identities.filter { registry.byIdentity[entity][$0] == nil }
             if !unknown.isEmpty { plan.append(.rows(entity: entity, .identities(unknown))) }
         }
-        try registry.reader.load(plan) { _, answer in
-            if case .row(let row) = answer { registry.register(row) }
+        // Objects that are there need no tombstones. Over a network another round trip would cost more than theirs.
+        let asksTogether = registry.storeHasTombstones && registry.reader.isDistant
+        if asksTogether { addTombstones(identities, to: &plan) }
+        try load(plan)
+        if registry.storeHasTombstones, !asksTogether {
+            plan = []
+            addTombstones(identities, to: &plan)
+            try load(plan)
         }
-        if registry.storeHasTombstones { try loadTombstones(identities) }
     }
 
-    private func loadTombstones(_ identities: [some Collection<Value>]) throws(StoreError) {
-        var plan: [ReadRequest] = []
-        var entities: [Int] = []
+    private func addTombstones(_ identities: [some Collection<Value>], to plan: inout [ReadRequest]) {
         for (entity, identities) in identities.enumerated() {
             let wanted = identities.filter { identity in
                 // A placeholder's own event may still be older than the deletion of its predecessor.
                 registry.tombstones[entity][identity] == nil
                     && registry.byIdentity[entity][identity]?.state.isPlaceholder ?? true
             }
-            if wanted.isEmpty { continue }
-            plan.append(.tombstones(entity: entity, wanted))
-            entities.append(entity)
+            if !wanted.isEmpty { plan.append(.tombstones(entity: entity, wanted)) }
         }
+    }
+
+    private func load(_ plan: [ReadRequest]) throws(StoreError) {
         try registry.reader.load(plan) { position, answer in
-            guard case .tombstone(let identity, let tombstone) = answer else { return }
-            registry.tombstones[entities[position]][identity] = ObjectRegistry.TombstoneEntry(
-                stored: tombstone, current: tombstone)
+            switch (plan[position], answer) {
+            case (_, .row(let row)): registry.register(row)
+            case (.tombstones(let entity, _), .tombstone(let identity, let tombstone)):
+                registry.tombstones[entity][identity] = ObjectRegistry.TombstoneEntry(
+                    stored: tombstone, current: tombstone)
+            default: break
+            }
         }
     }
 

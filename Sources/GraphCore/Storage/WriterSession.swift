@@ -59,7 +59,8 @@ package protocol WriterSession: RowReader {
 
     /// Begins a transaction.
     ///
-    /// - Throws: ``StoreError`` with code `store.fenced` where another writer has taken the store.
+    /// - Throws: ``StoreError`` with code `store.fenced` where another writer has taken the store; over a network the first
+    ///   question may throw it, at the latest the commit.
     func begin() throws(StoreError)
 
     func commit() throws(StoreError)
@@ -82,7 +83,9 @@ package protocol WriterSession: RowReader {
 
     /// Writes rows and links.
     ///
-    /// - Throws: ``StoreError`` with code `store.constraint` where a row breaks a rule of the schema.
+    /// - Throws: ``StoreError`` with code `store.constraint` where a row breaks a rule of the schema; over a network a later
+    ///   call may throw it, at the latest ``closeHistory(token:changeCount:)``, the end of ``undoingOnFailure(_:)`` or the
+    ///   commit.
     func write(_ changes: RowChanges) throws(StoreError)
 
     /// Writes and removes tombstones.

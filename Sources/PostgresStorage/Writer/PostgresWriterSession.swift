@@ -1,7 +1,7 @@
 /// The writer of a store in PostgreSQL.
 ///
 /// Statements without results wait and go out with the next one that has some, at the latest with the commit. So a chunk
-/// takes as many round trips as it asks questions, and two for its transaction.
+/// takes as many round trips as it asks questions, one for what it writes, and one for the commit.
 final class PostgresWriterSession: WriterSession {
     let model: ObjectModel
     let storage: PostgresStorage
@@ -12,8 +12,8 @@ final class PostgresWriterSession: WriterSession {
     var claimSeconds = 0.0
     private var depth = 0
     private(set) var isInTransaction = false
-    /// The last token that was given out.
-    private var lastToken: Int64 = 0
+    /// The last token that was given out; nil until the open transaction has read it.
+    private var lastToken: Int64?
     /// The statement that returns the last token and the mark of the connection's server.
     private(set) var readToken: PostgresStatement
     /// The mark that the store has noted, as far as this session has seen.
@@ -26,6 +26,7 @@ final class PostgresWriterSession: WriterSession {
     private var foundCounters: StoreCounters?
 
     var tables: [PostgresTable] { storage.tables }
+    var isDistant: Bool { true }
 
     init(_ storage: PostgresStorage) throws(StoreError) {
         self.storage = storage
@@ -140,18 +141,24 @@ final class PostgresWriterSession: WriterSession {
     func begin() throws(StoreError) {
         try storage.checkOpen()
         try reconnectIfLost()
-        do throws(StoreError) {
-            // The locked row keeps every other writer out up to the commit. A statement sees the others' commits
-            // where it begins once the row is locked.
-            let head = [PostgresStatement("BEGIN"), Self.lock, readToken]
-            let results = try connection.run(head + (share == nil ? [] : counterStatements), "begin a transaction")
-            guard let row = results[1].first, epoch == nil || row.integer(0) == epoch else { throw Self.fenced }
-            lastToken = results[2].first?.integer(0) ?? 0
-            if share != nil { foundCounters = counters(results.suffix(2)) }
-            try compare(server: results[2].first?.text(1) ?? "")
-        } catch {
-            connection.undo()
-            throw error
+        // The locked row keeps every other writer out up to the commit. A statement sees the others' commits where it
+        // begins once the row is locked. The first question goes out with these; a commit without one waits for them.
+        lastToken = nil
+        connection.enqueue(PostgresStatement("BEGIN"))
+        connection.enqueue(Self.lock) { [epoch] result throws(StoreError) in
+            guard let row = result.first, epoch == nil || row.integer(0) == epoch else { throw Self.fenced }
+        }
+        connection.enqueue(readToken) { [weak self] result throws(StoreError) in
+            self?.lastToken = result.first?.integer(0) ?? 0
+            try self?.compare(server: result.first?.text(1) ?? "")
+        }
+        if share != nil {
+            do throws(StoreError) {
+                foundCounters = counters(try connection.run(counterStatements, "begin a transaction")[...])
+            } catch {
+                connection.undo()
+                throw error
+            }
         }
         isInTransaction = true
         storage.noteTransaction(true)
@@ -196,6 +203,7 @@ final class PostgresWriterSession: WriterSession {
 
     /// Commits what was begun.
     func finish() throws(StoreError) {
+        try connection.settle("commit")
         let result = try connection.run(PostgresStatement("COMMIT"), "commit")
         if result.tag == "COMMIT" { return }
         // A transaction in which a statement has failed ends without effect and without an error.
@@ -217,6 +225,7 @@ final class PostgresWriterSession: WriterSession {
 
     func undoingOnFailure<Result>(_ body: () throws -> Result) throws -> Result {
         if draft != nil { throw StoreError.conflict }
+        try connection.settle("begin a transaction")
         depth += 1
         defer { depth -= 1 }
         let (token, trips, count) = (lastToken, connection.roundTripCount, connection.waiting.count)
@@ -224,7 +233,7 @@ final class PostgresWriterSession: WriterSession {
         do {
             let result = try body()
             // The waiting statements belong to this part, so their failure has to show here.
-            try connection.run(PostgresStatement("RELEASE part"), "save a part")
+            try connection.run(PostgresStatement("RELEASE part"), "save")
             return result
         } catch {
             lastToken = token
@@ -319,8 +328,9 @@ final class PostgresWriterSession: WriterSession {
             token = 1
         } else {
             // The locked row of the claim keeps the number this transaction's own.
-            lastToken += 1
-            token = lastToken
+            if lastToken == nil { try connection.settle("begin a transaction") }
+            token = (lastToken ?? 0) + 1
+            lastToken = token
             var counter = PostgresStatement("UPDATE _token SET token = $1::int8 WHERE id = 1")
             counter.bind(token)
             enqueue(counter)
