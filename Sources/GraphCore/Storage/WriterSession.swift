@@ -59,8 +59,8 @@ package protocol WriterSession: RowReader {
 
     /// Begins a transaction.
     ///
-    /// - Throws: ``StoreError`` with code `store.fenced` where another writer has taken the store; over a network the first
-    ///   question may throw it, at the latest the commit.
+    /// - Throws: ``StoreError`` with code `store.fenced` where another writer has taken the store. Over a network the first
+    ///   question throws it, at the latest the commit.
     func begin() throws(StoreError)
 
     func commit() throws(StoreError)
@@ -83,9 +83,10 @@ package protocol WriterSession: RowReader {
 
     /// Writes rows and links.
     ///
-    /// - Throws: ``StoreError`` with code `store.constraint` where a row breaks a rule of the schema; over a network a later
-    ///   call may throw it, at the latest ``closeHistory(token:changeCount:)``, the end of ``undoingOnFailure(_:)`` or the
-    ///   commit.
+    /// Over a network a later call throws: at the latest ``closeHistory(token:changeCount:)``, the commit, or the end of
+    /// ``undoingOnFailure(_:)``.
+    ///
+    /// - Throws: ``StoreError`` with code `store.constraint` where a row breaks a rule of the schema.
     func write(_ changes: RowChanges) throws(StoreError)
 
     /// Writes and removes tombstones.
