@@ -7,13 +7,6 @@ package protocol RowReader: AnyObject {
     /// - Parameter each: takes the position of a request in the plan, and one of its answers. It may not call the reader.
     /// - Throws: ``StoreError``.
     func load(_ plan: [ReadRequest], each: (Int, ReadAnswer) -> Void) throws(StoreError)
-
-    /// Whether each plan and each list of rows takes its way over a network. Then fewer and larger ones are better.
-    var isDistant: Bool { get }
-}
-
-extension RowReader {
-    package var isDistant: Bool { false }
 }
 
 /// One question of a read plan. Its lists hold each key once; a key that the store does not have gets no answer.

@@ -81,6 +81,10 @@ package protocol WriterSession: RowReader {
 
     // MARK: Writing
 
+    /// Whether all changed rows of a hierarchy are best written as one list, with the slots that any of them changes: over
+    /// a network each list is a statement.
+    var joinsUpdates: Bool { get }
+
     /// Writes rows and links.
     ///
     /// Over a network a later call throws: at the latest ``closeHistory(token:changeCount:)``, the commit, or the end of
@@ -148,6 +152,8 @@ package protocol WriterSession: RowReader {
 // A session that is the only writer has every role, and nobody to take partitions from.
 extension WriterSession {
     package var sharesStore: Bool { false }
+
+    package var joinsUpdates: Bool { false }
 
     package func beginDraft(keyCount: Int) throws(StoreError) { try begin() }
 

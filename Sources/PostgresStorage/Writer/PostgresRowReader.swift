@@ -197,8 +197,6 @@ final class PostgresRowReader: RowReader {
     private let connection: PostgresConnection
     private let plans: PostgresReadPlan
 
-    var isDistant: Bool { true }
-
     init(_ connection: PostgresConnection, _ model: ObjectModel, _ tables: [PostgresTable]) {
         self.connection = connection
         plans = PostgresReadPlan(model: model, tables: tables)

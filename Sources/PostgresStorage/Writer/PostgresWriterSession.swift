@@ -26,7 +26,7 @@ final class PostgresWriterSession: WriterSession {
     private var foundCounters: StoreCounters?
 
     var tables: [PostgresTable] { storage.tables }
-    var isDistant: Bool { true }
+    var joinsUpdates: Bool { share == nil }
 
     init(_ storage: PostgresStorage) throws(StoreError) {
         self.storage = storage
