@@ -81,7 +81,7 @@ package protocol WriterSession: RowReader {
 
     // MARK: Writing
 
-    /// Whether all changed rows of a hierarchy are best written as one list, with the slots that any of them changes: over
+    /// Whether all changed rows of a hierarchy are best written as one list, with the slots that any of them changes. Over
     /// a network each list is a statement.
     var joinsUpdates: Bool { get }
 

@@ -151,7 +151,8 @@ import Testing
         let kept = "model: m\nentities:\n  A: { identity: id, attributes: { id: { type: string } } }\n"
         let names = (0..<20).map { Value.text("gone \($0)") }
         let fixture = try MigrationFixture(
-            kept + "  Gone: { identity: id, attributes: { id: { type: string }, n: { type: integer64, optional: true } } }"
+            kept
+                + "  Gone: { identity: id, attributes: { id: { type: string }, n: { type: integer64, optional: true } } }"
         ) { graph in
             try graph.apply(names.map { graph.upsert("Gone", $0) } + [graph.upsert("A", "a")])
             try graph.apply(names[5..<15].map { graph.upsert("Gone", $0, ["n": .value(.integer(1))]) })
