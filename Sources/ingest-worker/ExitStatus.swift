@@ -54,7 +54,7 @@ enum ExitStatus {
     private static func storeCode(_ code: StoreError.Code) -> Int32 {
         switch code {
         case .modelMismatch, .newerFormat, .olderFormat: configuration
-        case .historyExpired, .historyForeignToken, .historyTokenAhead, .historyMalformedToken: badData
+        case .historyExpired, .historyForeignToken, .historyTokenAhead, .historyForked, .historyMalformedToken: badData
         case .busy, .full, .fenced, .positionConflict, .conflict, .disconnected: tryAgain
         case .tooComplex: usage
         case .leased, .inputOutput, .corrupt, .unavailable: unavailable

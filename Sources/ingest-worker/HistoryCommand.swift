@@ -77,9 +77,14 @@ struct HistoryCommand: ParsableCommand {
         private func request(_ store: Store) throws -> HistoryRequest {
             var request = HistoryRequest()
             if let after {
-                request.after =
-                    try Int64(after).map { HistoryToken(store: try store.identity(), number: $0) }
-                    ?? HistoryToken(after)
+                let token =
+                    try Int64(after).map { number in
+                        let last = try store.read { try $0.historyToken() }
+                        return HistoryToken(store: last.store, number: number, epoch: last.epoch)
+                    } ?? HistoryToken(after)
+                // A number says nothing of the epoch; a token may be of one that has ended.
+                try store.read { try $0.historyEpochs().check(token.number, of: token.epoch) }
+                request.after = token
             }
             if let since {
                 guard let time = Timestamp.microseconds(since) else {

@@ -10,6 +10,7 @@ import Testing
     private let workspace: Workspace
     private let schema: String
     private let topic = "events-\(UUID().uuidString.prefix(8))"
+    private let changes = "changes-\(UUID().uuidString.prefix(8))"
 
     init() throws {
         server = try PostgresServer.shared.get()
@@ -17,12 +18,13 @@ import Testing
         workspace = try Workspace()
         schema = server.newSchema()
         let admin = try Admin(configuration: ["bootstrap.servers": broker.bootstrapServers])
-        try admin.createTopic(NewTopic(topic, partitions: 1))
+        for name in [topic, changes] { try admin.createTopic(NewTopic(name, partitions: 1)) }
     }
 
     private var kafka: [String] {
         [
-            "topics=\(topic)", "http.port=0", "kafka.bootstrap.servers=\(broker.bootstrapServers)",
+            "topics=\(topic)", "http.port=0", "notifications.topic=\(changes)",
+            "kafka.bootstrap.servers=\(broker.bootstrapServers)",
             "kafka.group.id=group", "kafka.session.timeout.ms=6000",
         ].flatMap { ["--set", $0] }
     }
@@ -76,9 +78,9 @@ import Testing
     }
 
     @Test func `a live worker is fenced and the new store has its rights and views`() throws {
-        let writers = "many"
+        let shared = ["--set", "store.writers=many"]
         var count = try send(1_500, seed: 1)
-        let live = try start(["run"] + there(schema) + ["--set", "store.writers=\(writers)"])
+        let live = try start(["run"] + there(schema) + shared)
         try live.wait(for: "the old store") { position(schema) == count }
         let old = identity(schema)
         let role = "reader_\(schema)"
@@ -87,7 +89,7 @@ import Testing
         _ = try server.query("CREATE VIEW \(schema)_chats AS SELECT id FROM \(schema).\"Chat\"")
         _ = try server.query("CREATE MATERIALIZED VIEW \(schema)_ids AS SELECT id FROM \(schema).\"Chat\"")
 
-        let rebuild = try rebuild(["--set", "store.writers=\(writers)"])
+        let rebuild = try rebuild(shared)
         try rebuild.wait(for: "the new store in its place") { identity(schema) != old && !identity(schema).isEmpty }
         count = try send(500, seed: 2)
         let fenced = try live.wait()
@@ -106,6 +108,12 @@ import Testing
         #expect(throws: (any Error).self) {
             try server.query("SET ROLE \(role); SELECT value FROM \(schema)._dead_letter")
         }
+        // The fenced worker notifies nothing of the store that has come to stand in the place of its own.
+        let told = try Kcat.run(["-C", "-b", broker.bootstrapServers, "-t", changes, "-e", "-q"]).split(separator: "\n")
+            .filter { $0.contains(old) }
+        let tokens = told.compactMap { $0.firstMatch(of: /"token":(\d+)/).flatMap { Int($0.1) } }
+        let last = try server.query("SELECT max(token) FROM \(schema)_before_rebuild._history_transaction")
+        #expect(try #require(tokens.max()) <= #require(Int(last)))
         #expect(identity("\(schema)_before_rebuild") == old && identity("\(schema)_rebuild").isEmpty)
         try expectSound(schema)
         try replay(here())

@@ -88,7 +88,8 @@ struct Saver {
 
     private func rowChanges(_ links: [Link]) -> RowChanges {
         var changes = RowChanges(
-            entityCount: registry.model.entities.count, keepsFormerValues: session.sharesStore)
+            entityCount: registry.model.entities.count, keepsFormerValues: session.sharesStore,
+            joinsUpdates: session.joinsUpdates)
         for link in links where !link.isLinked { changes.removedLinks.append(link.row) }
         changes.vacated = vacatedUniqueValues()
         for object in registry.listed {

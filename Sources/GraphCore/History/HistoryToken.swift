@@ -1,17 +1,21 @@
 /// A place in the history of one store: everything up to and including a transaction.
 ///
 /// Its text is the store's identity, a colon and the transaction's number, as in `6f0c1c9e-…:42`. The number 0 is the
-/// beginning of the history.
+/// beginning of the history. Where a server took over without the last transactions of another one, numbers come again.
+/// The text then ends with the epoch, as in `6f0c1c9e-…:42@2`.
 public struct HistoryToken: Sendable, Hashable, CustomStringConvertible {
     /// The identity of the token's store; see ``Store/identity()``.
     public let store: String
     /// The transaction's number, ``HistoryTransaction/token``.
     public let number: Int64
+    /// The epoch of the history: 0, and another one after each server that took over.
+    public let epoch: Int64
 
-    /// Makes a token of a store's identity and a transaction's number.
-    public init(store: String, number: Int64) {
+    /// Makes a token of a store's identity, a transaction's number and an epoch.
+    public init(store: String, number: Int64, epoch: Int64 = 0) {
         self.store = store
         self.number = number
+        self.epoch = epoch
     }
 
     /// Reads a token's text.
@@ -19,7 +23,10 @@ public struct HistoryToken: Sendable, Hashable, CustomStringConvertible {
     /// - Throws: ``StoreError`` with code `history.malformed_token`.
     public init(_ text: String) throws(StoreError) {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
-        guard parts.count == 2, !parts[0].isEmpty, parts[0].utf8.count <= 64, let number = Int64(parts[1]), number >= 0
+        let numbers = parts.count == 2 ? parts[1].split(separator: "@", omittingEmptySubsequences: false) : []
+        guard (1...2).contains(numbers.count), !parts[0].isEmpty, parts[0].utf8.count <= 64,
+            let number = Int64(numbers[0]), number >= 0, let epoch = numbers.count == 2 ? Int64(numbers[1]) : 0,
+            epoch >= 0
         else {
             throw StoreError(
                 .historyMalformedToken, "The history token is malformed",
@@ -27,10 +34,11 @@ public struct HistoryToken: Sendable, Hashable, CustomStringConvertible {
         }
         store = String(parts[0])
         self.number = number
+        self.epoch = epoch
     }
 
     /// The text that ``init(_:)`` reads.
-    public var description: String { "\(store):\(number)" }
+    public var description: String { epoch == 0 ? "\(store):\(number)" : "\(store):\(number)@\(epoch)" }
 }
 
 extension HistoryToken: Codable {

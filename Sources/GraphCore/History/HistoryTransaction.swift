@@ -2,6 +2,8 @@
 public struct HistoryTransaction: Sendable {
     /// The transaction's number. Numbers grow, and none is used twice.
     public let token: Int64
+    /// The epoch of the number; see ``HistoryToken/epoch``.
+    public let epoch: Int64
     /// The time of the save, in microseconds since 1970 UTC. Order by token, not by time, because clocks go back.
     public let time: Int64
     /// The author of the save: the writer's ``WriterContext/Options/author``.
@@ -31,9 +33,10 @@ public struct HistoryTransaction: Sendable {
     /// Makes a transaction; by default `changes` are all its changes.
     public init(
         token: Int64, time: Int64, author: String, context: String?, source: String?, trace: String? = nil,
-        changes: [HistoryChange], changeCount: Int? = nil, firstIndex: Int = 0
+        changes: [HistoryChange], changeCount: Int? = nil, firstIndex: Int = 0, epoch: Int64 = 0
     ) {
         self.token = token
+        self.epoch = epoch
         self.time = time
         self.author = author
         self.context = context

@@ -10,7 +10,18 @@ extension ReadContext {
     /// Read together with objects in one ``Store/read(_:)`` it is the token of exactly those: what changes them later
     /// comes after it.
     public func historyToken() throws -> HistoryToken {
-        HistoryToken(store: try session.storeID(), number: try lastToken())
+        HistoryToken(store: try session.storeID(), number: try lastToken(), epoch: try historyEpochs().current)
+    }
+
+    /// The epochs of the history.
+    package func historyEpochs() throws -> HistoryEpochs { try session.historyEpochs() }
+
+    /// The epochs of the history of a store.
+    ///
+    /// - Throws: ``StoreError`` with code `history.foreign_token` where another store stands in its place by now.
+    package func historyEpochs(of store: String) throws -> HistoryEpochs {
+        guard try session.storeID() == store else { throw StoreError.foreignToken }
+        return try historyEpochs()
     }
 
     /// Returns the transactions after a token in their order: at most `limit`, and together no more than
@@ -22,12 +33,13 @@ extension ReadContext {
         after token: Int64, limit: Int = 100, maximumChangeCount: Int = 10_000
     ) throws -> [HistoryTransaction] {
         try checkNotExpired(token)
+        let epochs = try historyEpochs()
         var result: [HistoryTransaction] = []
         var total = 0
         for stored in try session.transactions(HistorySelection(after: token), limit: bounded(limit)) {
             if !result.isEmpty, total + stored.changeCount > maximumChangeCount { break }
             total += stored.changeCount
-            result.append(try transaction(stored, from: 0, limit: maximumChangeCount))
+            result.append(try transaction(stored, epochs, from: 0, limit: maximumChangeCount))
         }
         return result
     }
@@ -45,7 +57,7 @@ extension ReadContext {
     /// Returns a page of a transaction's changes: at most `limit`, beginning with the one at `index`; nil where the
     /// history does not hold the transaction.
     public func transaction(_ token: Int64, from index: Int, limit: Int) throws -> HistoryTransaction? {
-        try stored(token).map { try transaction($0, from: index, limit: limit) }
+        try stored(token).map { try transaction($0, historyEpochs(), from: index, limit: limit) }
     }
 
     /// Returns what the history holds of a transaction, or nil.
@@ -56,7 +68,7 @@ extension ReadContext {
     }
 
     private func transaction(
-        _ stored: StoredTransaction, from index: Int, limit: Int
+        _ stored: StoredTransaction, _ epochs: HistoryEpochs, from index: Int, limit: Int
     ) throws -> HistoryTransaction {
         let index = min(max(0, index), stored.changeCount)
         let size = max(0, min(limit, stored.changeCount - index))
@@ -64,7 +76,7 @@ extension ReadContext {
         return HistoryTransaction(
             token: stored.token, time: stored.time, author: stored.author, context: stored.context,
             source: stored.source, trace: stored.trace, changes: try changes(first..<first + Int64(size)),
-            changeCount: stored.changeCount, firstIndex: index)
+            changeCount: stored.changeCount, firstIndex: index, epoch: epochs.epoch(of: stored.token))
     }
 
     private func changes(_ ids: Range<Int64>) throws -> [HistoryChange] {

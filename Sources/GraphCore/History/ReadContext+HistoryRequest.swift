@@ -2,7 +2,7 @@ extension ReadContext {
     /// Returns a page of the history.
     ///
     /// - Throws: ``StoreError``: `history.expired` where transactions after the token were purged,
-    ///   `history.foreign_token`, `history.token_ahead`; `predicate.unknown_entity` is a ``FetchPredicateError``.
+    ///   `history.foreign_token`, `history.forked`, `history.token_ahead`; `predicate.unknown_entity` is a ``FetchPredicateError``.
     public func history(_ request: HistoryRequest) throws -> HistoryResult {
         let selection = try selection(request)
         let limit = request.pageLimit
@@ -11,7 +11,8 @@ extension ReadContext {
         var next: HistoryRequest?
         if found.count > limit, let rest = found.last {
             // The transaction of the first change that is not on the page is not finished.
-            token = HistoryToken(store: token.store, number: max(selection.after ?? 0, rest.change.token - 1))
+            token = HistoryToken(
+                store: token.store, number: max(selection.after ?? 0, rest.change.token - 1), epoch: token.epoch)
             next = request
             next?.after = token
             next?.firstChange = rest.id
@@ -51,7 +52,7 @@ extension ReadContext {
         var token = try historyToken()
         var next: HistoryRequest?
         if found.count > limit, let last = page.last {
-            token = HistoryToken(store: token.store, number: last.token)
+            token = HistoryToken(store: token.store, number: last.token, epoch: token.epoch)
             next = request
             next?.after = token
         }
@@ -87,11 +88,7 @@ extension ReadContext {
     /// Returns the number of the token that the request begins after.
     private func start(_ request: HistoryRequest) throws -> Int64 {
         guard let token = request.after else { return try purgedToken() }
-        guard token.store == (try session.storeID()) else {
-            throw StoreError(
-                .historyForeignToken, "The history token is of another store",
-                remedy: "Read this store itself, then go on from the token that it has")
-        }
+        try historyEpochs(of: token.store).check(token.number, of: token.epoch)
         try checkNotExpired(token.number)
         let last = try lastToken()
         if token.number > last {
@@ -114,6 +111,7 @@ extension ReadContext {
 
     private func grouped(_ changes: [HistoryChange]) throws -> [HistoryTransaction] {
         var transactions: [HistoryTransaction] = []
+        let epochs = try historyEpochs()
         var rest = changes[...]
         while let first = rest.first {
             let part = rest.prefix { $0.token == first.token }
@@ -122,8 +120,16 @@ extension ReadContext {
             transactions.append(
                 HistoryTransaction(
                     token: stored.token, time: stored.time, author: stored.author, context: stored.context,
-                    source: stored.source, trace: stored.trace, changes: Array(part)))
+                    source: stored.source, trace: stored.trace, changes: Array(part),
+                    epoch: epochs.epoch(of: stored.token)))
         }
         return transactions
     }
+}
+
+extension StoreError {
+    /// The error of a token that is of another store.
+    static let foreignToken = StoreError(
+        .historyForeignToken, "The history token is of another store",
+        remedy: "Read this store itself, then go on from the token that it has")
 }

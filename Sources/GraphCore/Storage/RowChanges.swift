@@ -8,7 +8,7 @@ package struct RowChanges {
         /// The position of the hierarchy's root.
         package let root: Int
         /// The slots to write, ascending.
-        package let slots: [Int]
+        package fileprivate(set) var slots: [Int]
         /// Whether the mark of a placeholder is written too.
         package let setsPlaceholder: Bool
         /// The rows' primary keys.
@@ -76,20 +76,30 @@ package struct RowChanges {
     }
 
     private let keepsFormerValues: Bool
+    private let joinsUpdates: Bool
 
     /// Makes changes of nothing, in a model with so many entities.
-    init(entityCount: Int, keepsFormerValues: Bool = false) {
+    ///
+    /// - Parameter joinsUpdates: whether the rows of a hierarchy stand together and have all slots that one of them
+    ///   changes: one long list for few.
+    init(entityCount: Int, keepsFormerValues: Bool = false, joinsUpdates: Bool = false) {
         self.keepsFormerValues = keepsFormerValues
+        self.joinsUpdates = joinsUpdates
         insertionPositions = Array(repeating: nil, count: entityCount)
     }
 
-    /// Adds a changed row. Rows that change the same slots stand together, whatever else changes between them.
+    /// Adds a changed row. Rows that change the same slots stand together, whatever else changes between them. Rows of
+    /// other slots have them with their present values where updates are joined.
     package mutating func update(_ object: ContextObject, _ slots: SlotSet, setsPlaceholder: Bool) {
         let root = object.entity.rootIndex
-        let key = UpdateKey(root: root, slots: slots, setsPlaceholder: setsPlaceholder)
+        let key = UpdateKey(root: root, slots: joinsUpdates ? SlotSet() : slots, setsPlaceholder: setsPlaceholder)
         let position: Int
         if let known = updatePositions[key] {
             position = known
+            if joinsUpdates {
+                let added = slots.sorted.filter { !updates[known].slots.contains($0) }
+                if !added.isEmpty { updates[known].slots = (updates[known].slots + added).sorted() }
+            }
         } else {
             position = updates.count
             updatePositions[key] = position

@@ -57,6 +57,9 @@ package protocol SnapshotSession {
     /// Returns the token of the last transaction whose changes a purge removed, or 0.
     func purgedToken() throws -> Int64
 
+    /// Returns the epochs of the history.
+    func historyEpochs() throws -> HistoryEpochs
+
     /// Returns the transactions that have a selected change in the order of their tokens, at most `limit`.
     func transactions(_ selection: HistorySelection, limit: Int) throws -> [StoredTransaction]
 
@@ -124,6 +127,11 @@ package protocol SnapshotSession {
     /// Returns the audit entries whose number is less than `id`, the last first, at most `limit`; only those of `key`, if
     /// one is given.
     func auditEntries(before id: Int64, key: String?, limit: Int) throws -> [AuditEntry]
+}
+
+extension SnapshotSession {
+    /// The history of a storage that no other server takes over has one epoch.
+    package func historyEpochs() throws -> HistoryEpochs { HistoryEpochs() }
 }
 
 /// The objects of a request in batches.

@@ -23,7 +23,7 @@ package struct StoreTable: Sendable {
 
     package static let metadata = StoreTable("_metadata", [("key", .text), ("value", .text)])
     /// The keys of the metadata that each storage has of its own.
-    package static let ownKeys: Set = ["formatVersion", "views", "group"]
+    package static let ownKeys: Set = ["formatVersion", "views", "group", "server"]
     /// The tables whose numbers are given out once.
     package static let numbered = ["_history_transaction", "_dead_letter", "_conflict"]
 

@@ -59,7 +59,8 @@ package protocol WriterSession: RowReader {
 
     /// Begins a transaction.
     ///
-    /// - Throws: ``StoreError`` with code `store.fenced` where another writer has taken the store.
+    /// - Throws: ``StoreError`` with code `store.fenced` where another writer has taken the store. Over a network the first
+    ///   question throws it, at the latest the commit.
     func begin() throws(StoreError)
 
     func commit() throws(StoreError)
@@ -80,7 +81,14 @@ package protocol WriterSession: RowReader {
 
     // MARK: Writing
 
+    /// Whether all changed rows of a hierarchy are best written as one list, with the slots that any of them changes. Over
+    /// a network each list is a statement.
+    var joinsUpdates: Bool { get }
+
     /// Writes rows and links.
+    ///
+    /// Over a network a later call throws: at the latest ``closeHistory(token:changeCount:)``, the commit, or the end of
+    /// ``undoingOnFailure(_:)``.
     ///
     /// - Throws: ``StoreError`` with code `store.constraint` where a row breaks a rule of the schema.
     func write(_ changes: RowChanges) throws(StoreError)
@@ -144,6 +152,8 @@ package protocol WriterSession: RowReader {
 // A session that is the only writer has every role, and nobody to take partitions from.
 extension WriterSession {
     package var sharesStore: Bool { false }
+
+    package var joinsUpdates: Bool { false }
 
     package func beginDraft(keyCount: Int) throws(StoreError) { try begin() }
 

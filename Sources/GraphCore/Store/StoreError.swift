@@ -34,6 +34,8 @@ public struct StoreError: CodedError, Equatable {
         case historyForeignToken = "history.foreign_token"
         /// The token is ahead of the history: the store was restored from an older copy.
         case historyTokenAhead = "history.token_ahead"
+        /// The transactions up to the token were lost when another server took over, and their numbers came again.
+        case historyForked = "history.forked"
         /// The text is no token.
         case historyMalformedToken = "history.malformed_token"
         /// The store was made by an older version of this software and has to be opened for writing once.
@@ -58,8 +60,8 @@ public struct StoreError: CodedError, Equatable {
         switch code {
         case .busy, .full, .leased, .positionConflict, .conflict, .disconnected: true
         case .inputOutput, .corrupt, .unavailable, .constraint, .modelMismatch, .newerFormat, .fenced, .historyExpired,
-            .historyForeignToken, .historyTokenAhead, .historyMalformedToken, .olderFormat, .tooComplex, .value,
-            .database:
+            .historyForeignToken, .historyTokenAhead, .historyForked, .historyMalformedToken, .olderFormat, .tooComplex,
+            .value, .database:
             false
         }
     }

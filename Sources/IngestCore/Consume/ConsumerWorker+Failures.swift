@@ -1,4 +1,5 @@
 import Foundation
+import KafkaClient
 import ObjectGraph
 
 /// The worker's reaction where the store refuses.
@@ -7,15 +8,30 @@ extension ConsumerWorker {
     var isStoreRefusing: Bool { partitions.pauses.contains(.store) }
 
     /// Waits a little; the loop then goes back to what the store has, and reads the records again.
-    func recover(from error: StoreError) {
+    ///
+    /// - Throws: as ``stayMember(_:seconds:)``.
+    func recover(from error: StoreError, _ consumer: Consumer) throws {
         health.report(.storeFailed(reason: error.description))
         metrics.noteError()
         let seconds = backoff.failed()
         logger.error(
             "the store refused, trying again",
             metadata: ["code": "\(error.code.rawValue)", "reason": "\(error)", "seconds": .stringConvertible(seconds)])
-        Thread.sleep(forTimeInterval: seconds)
         partitions.pause(for: .store)
+        try stayMember(consumer, seconds: seconds)
+    }
+
+    /// Waits, and polls meanwhile: a member that does not poll loses its partitions to others, which cannot save either. A
+    /// record that comes is read again with the rest.
+    ///
+    /// - Throws: `KafkaError` where the client cannot go on.
+    private func stayMember(_ consumer: Consumer, seconds: Double) throws {
+        let end = now() + seconds
+        repeat {
+            let batch = try consumer.poll(maxRecords: 1, timeoutMilliseconds: 0)
+            for event in batch.errors { try handle(event) }
+            Thread.sleep(forTimeInterval: max(0, min(1, end - now())))
+        } while now() < end
     }
 
     /// Forgets the work that the store refused; every partition then goes back to the store's position.

@@ -176,7 +176,7 @@ package final class ConsumerWorker: @unchecked Sendable {
         do {
             try work(consumer)
         } catch let error as StoreError where error.isRetriable {
-            recover(from: error)
+            try recover(from: error, consumer)
         }
     }
 

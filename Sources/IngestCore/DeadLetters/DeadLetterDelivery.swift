@@ -1,5 +1,6 @@
 import Logging
 import ObjectGraph
+import Synchronization
 
 extension Outbox {
     /// Makes the outbox of dead letters. It goes on where the store's cursor for the topic stands; a new topic begins
@@ -23,12 +24,17 @@ extension Outbox {
 /// Sends the dead letters of the store to their topic; a cursor is a letter's number.
 final class DeadLetterDelivery: OutboxDelivery {
     private let store: Store
+    /// The identity of the store whose records are delivered: a rebuilt one may take its place.
+    private let storeIdentity: String
     private let sink: any RecordSink
     private let topic: String
     private let records: DeadLetterRecord
     private let metrics: WorkerMetrics?
     private let health: HealthMonitor?
     private let logger: Logger
+
+    /// The epoch of the history in which the cursor was reached.
+    private let epoch = Atomic<Int64>(0)
 
     /// How much is in memory at a time: letters, and the bytes of their values unless one alone has more.
     private static let batchCount = 500
@@ -39,32 +45,52 @@ final class DeadLetterDelivery: OutboxDelivery {
         metrics: WorkerMetrics?, health: HealthMonitor?, logger: Logger
     ) throws {
         self.store = store
+        storeIdentity = try store.identity()
         self.sink = sink
         self.topic = topic
         self.metrics = metrics
         self.health = health
         self.logger = logger
         records = DeadLetterRecord(
-            topic: topic, author: configuration.author, storeIdentity: try store.identity(),
+            topic: topic, author: configuration.author, storeIdentity: storeIdentity,
             maximumBytes: configuration.deadLetters.maxBytes)
     }
 
     func deliver(after cursor: Int64) throws -> DeliveredBatch? {
-        let letters = try store.read {
-            try $0.deadLetters(after: cursor, limit: Self.batchCount, maximumBytes: Self.batchBytes)
+        let (letters, epochs) = try store.read { context in
+            let epochs = try context.sentEpochs(of: storeIdentity)
+            // Records that were lost when another server took over gave their numbers to others.
+            let start = epochs.shared(deadLetter: cursor, of: epoch.load(ordering: .acquiring))
+            let letters = try context.deadLetters(
+                after: start, limit: Self.batchCount, maximumBytes: Self.batchBytes)
+            return (letters, epochs)
         }
         guard let last = letters.last else { return nil }
         health?.report(.deadLettersDelivering)
         try sink.deliver(letters.map(records.record))
         metrics?.deadLettersSent.increment(by: letters.count)
+        epoch.max(epochs.current, ordering: .acquiringAndReleasing)
         return DeliveredBatch(cursor: last.id, count: letters.count)
     }
 
     func waitingCount(after cursor: Int64) throws -> Int { try store.read { try $0.deadLetterCount(after: cursor) } }
 
-    func storedCursor() throws -> Int64 { try store.read { try $0.sentDeadLetter(topic: topic) } }
+    func storedCursor() throws -> Int64 {
+        try store.read { context in
+            epoch.max(try context.historyEpochs().current, ordering: .acquiringAndReleasing)
+            return try context.sentDeadLetter(topic: topic)
+        }
+    }
 
-    func save(_ cursor: Int64, _ writer: WriterContext) throws { try writer.putSentDeadLetter(cursor, topic: topic) }
+    func save(_ cursor: Int64, _ writer: WriterContext) throws {
+        // A server that has just taken over may end before the cursor, and has no epoch for that yet.
+        let shared = try store.read { context in
+            let epochs = try context.historyEpochs()
+            let shared = epochs.shared(deadLetter: cursor, of: epoch.load(ordering: .acquiring))
+            return min(shared, try context.lastDeadLetterID())
+        }
+        try writer.putSentDeadLetter(shared, topic: topic)
+    }
 
     func prepareToStop() { sink.prepareToStop() }
 

@@ -74,21 +74,25 @@ package final class ChangeFeed: Sendable {
         let (store, identity) = (store, identity)
         let start = try await queue.run {
             try store.read { context in
+                let epoch = try context.historyEpochs().current
+                func token(_ number: Int64) -> HistoryToken {
+                    HistoryToken(store: identity, number: number, epoch: epoch)
+                }
                 switch request.start {
-                case .oldest: return try context.purgedToken()
-                case .latest: return try context.lastToken()
-                case .number(let number):
-                    return try Self.checked(HistoryToken(store: identity, number: number), context)
-                case .token(let token): return try Self.checked(token, context)
+                case .oldest: return token(try context.purgedToken())
+                case .latest: return token(try context.lastToken())
+                case .number(let number): return token(try Self.checked(token(number), context))
+                case .token(let asked): return token(try Self.checked(asked, context))
                 }
             }
         }
         var form = configuration
         if let granularity = request.granularity { form.granularity = granularity }
         return FeedReader(
-            store: store, queue: queue,
+            store: store, identity: identity, queue: queue,
             builder: NotificationBuilder(configuration: form, storeIdentity: identity, model: store.model),
-            includesValues: form.values && form.granularity == .object, entities: request.entities, after: start)
+            includesValues: form.values && form.granularity == .object, entities: request.entities,
+            after: start.number, epoch: start.epoch)
     }
 
     /// Returns a token's number; throws where the history does not know what came after it.
@@ -153,7 +157,7 @@ package final class ChangeFeed: Sendable {
 
     private func batch(_ first: FeedPage, _ start: FeedReader, _ request: FeedRequest) -> Response {
         var headers = Self.headers(false)
-        let token = HistoryToken(store: identity, number: start.reached)
+        let token = token(start.reached, start)
         headers[Self.tokenHeader] = token.description
         headers[Self.linkHeader] = "<\(nextAddress(token, request))>; rel=\"next\""
         guard first.isOpen else { return Response(status: .ok, headers: headers, body: body(of: first)) }
@@ -231,20 +235,20 @@ package final class ChangeFeed: Sendable {
         var reader = start
         var lastWrite = ContinuousClock.now
         // The first bytes tell the reader that it is served, and where it stands.
-        try await writer.write(ByteBuffer(string: "retry: 2000\nid: \(token(reader.finished))\n\n"))
+        try await writer.write(ByteBuffer(string: "retry: 2000\nid: \(token(reader.finished, reader))\n\n"))
         while !Task.isShuttingDownGracefully, !Task.isCancelled {
             let generation = store.signal.generation
             let page = try await reader.next(limit: FeedRequest().limit)
             for event in page.events {
                 // Suspends until the connection has room: a reader that does not read is not read for.
-                try await writer.write(ByteBuffer(string: text(of: event)))
+                try await writer.write(ByteBuffer(string: text(of: event, reader)))
                 lastWrite = .now
             }
             note(page)
             var silence = Self.seconds(.now - lastWrite)
             if silence >= heartbeatSeconds {
                 // The id is what a reader of few entities has passed meanwhile.
-                try await writer.write(ByteBuffer(string: ": heartbeat\nid: \(token(reader.finished))\n\n"))
+                try await writer.write(ByteBuffer(string: ": heartbeat\nid: \(token(reader.finished, reader))\n\n"))
                 lastWrite = .now
                 silence = 0
             }
@@ -256,14 +260,16 @@ package final class ChangeFeed: Sendable {
         }
     }
 
-    private func text(of event: FeedEvent) -> String {
+    private func text(of event: FeedEvent, _ reader: FeedReader) -> String {
         // Only what finishes a token has an id: a reader that breaks off before gets the whole transaction again.
-        let id = event.token.map { "id: \(token($0))\n" } ?? ""
+        let id = event.token.map { "id: \(token($0, reader))\n" } ?? ""
         let data = event.json.contains("\n") ? event.json.replacing("\n", with: "\ndata: ") : event.json
         return "\(id)data: \(data)\n\n"
     }
 
-    private func token(_ number: Int64) -> HistoryToken { HistoryToken(store: identity, number: number) }
+    private func token(_ number: Int64, _ reader: FeedReader) -> HistoryToken {
+        HistoryToken(store: identity, number: number, epoch: reader.epoch)
+    }
 
     // MARK: Counting
 

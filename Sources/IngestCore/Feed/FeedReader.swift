@@ -26,24 +26,31 @@ struct FeedReader: Sendable {
 
     private let store: Store
     private let queue: DispatchQueue
+    /// The identity of the store that is read: a rebuilt one may take its place.
+    private let identity: String
     private let builder: NotificationBuilder
     private let includesValues: Bool
     private let entities: Set<String>
     /// The last token that is finished.
     private(set) var finished: Int64
+    /// The epoch of the history in which the token was finished.
+    private(set) var epoch: Int64
     /// The transaction that is read in part, with its next change, and the number of its next part.
     private var open: (token: Int64, index: Int, part: Int)?
 
     init(
-        store: Store, queue: DispatchQueue, builder: NotificationBuilder, includesValues: Bool, entities: Set<String>,
-        after token: Int64
+        store: Store, identity: String, queue: DispatchQueue, builder: NotificationBuilder, includesValues: Bool,
+        entities: Set<String>,
+        after token: Int64, epoch: Int64
     ) {
         self.store = store
+        self.identity = identity
         self.queue = queue
         self.builder = builder
         self.includesValues = includesValues
         self.entities = entities
         finished = token
+        self.epoch = epoch
     }
 
     /// The token that is reached once the open transaction is finished.
@@ -67,6 +74,7 @@ struct FeedReader: Sendable {
         if let open { return try readRest(open) }
         let after = finished
         return try store.read { context in
+            try check(context)
             let transactions = try context.history(after: after, limit: limit, maximumChangeCount: pageSize)
             var page = FeedPage(isAtEnd: transactions.isEmpty)
             for transaction in transactions { try append(transaction, firstPart: 1, context, to: &page) }
@@ -77,6 +85,7 @@ struct FeedReader: Sendable {
     private mutating func readRest(_ rest: (token: Int64, index: Int, part: Int)) throws -> FeedPage {
         let after = finished
         return try store.read { context in
+            try check(context)
             var page = FeedPage()
             if let transaction = try context.transaction(rest.token, from: rest.index, limit: pageSize) {
                 try append(transaction, firstPart: rest.part, context, to: &page)
@@ -87,6 +96,13 @@ struct FeedReader: Sendable {
             }
             return page
         }
+    }
+
+    /// Refuses to go on where a server has taken over that does not have what was read.
+    private mutating func check(_ context: ReadContext) throws {
+        let epochs = try context.historyEpochs(of: identity)
+        try epochs.check(open?.token ?? finished, of: epoch)
+        epoch = epochs.current
     }
 
     private mutating func append(

@@ -27,7 +27,7 @@ struct FeedRefusal: CodedError, Equatable {
     /// Turns what the store says of a token into a refusal; other failures are the server's own.
     init(_ error: StoreError) {
         switch error.code {
-        case .historyExpired, .historyForeignToken, .historyTokenAhead:
+        case .historyExpired, .historyForeignToken, .historyTokenAhead, .historyForked:
             self.init(
                 status: .gone, code: error.code.rawValue, message: error.message + ".", remedy: Self.wayBack,
                 isExpired: true)

@@ -74,7 +74,7 @@ package struct NotificationBuilder: Sendable {
             let number = firstPart + index
             let part = isSplit ? ",\"part\":\(number),\"last\":\(isLast)" : ""
             let data = "{\(head(transaction))\(part),\"changes\":[\(changes.joined(separator: ","))]}"
-            let id = isSplit ? "\(transaction.token).\(number)" : "\(transaction.token)"
+            let id = isSplit ? "\(mark(transaction)).\(number)" : mark(transaction)
             return ChangeNotification(
                 token: transaction.token, key: nil, value: envelope(transaction, id: id, data: data),
                 trace: transaction.trace)
@@ -90,7 +90,7 @@ package struct NotificationBuilder: Sendable {
         var notifications: [ChangeNotification] = []
         for (index, change) in transaction.changes.enumerated() where isWanted(change) {
             let current = try values(change).map { ",\"values\":\($0)" } ?? ""
-            let id = "\(transaction.token).\(transaction.firstIndex + index + 1)"
+            let id = "\(mark(transaction)).\(transaction.firstIndex + index + 1)"
             var value = objectEvent(transaction, id: id, json(change), current)
             let key = "\(change.entity):\(identityText(change))"
             if value.utf8.count + key.utf8.count > maximumBytes {
@@ -116,6 +116,11 @@ package struct NotificationBuilder: Sendable {
 
     // MARK: JSON
 
+    /// The token, with its epoch where numbers have come again: no two transactions of a store have one mark.
+    private func mark(_ transaction: HistoryTransaction) -> String {
+        transaction.epoch == 0 ? "\(transaction.token)" : "\(transaction.token)@\(transaction.epoch)"
+    }
+
     private func envelope(_ transaction: HistoryTransaction, id: String, data: String) -> String {
         // The extension of CloudEvents for distributed tracing; the context is plain hexadecimal.
         let trace = transaction.trace.map { "\"\(TraceParent.name)\":\"\($0)\"," } ?? ""
@@ -125,7 +130,9 @@ package struct NotificationBuilder: Sendable {
 
     private func head(_ transaction: HistoryTransaction) -> String {
         let source = transaction.source.map { JSONText.string($0) } ?? "null"
-        return "\"token\":\(transaction.token),\"author\":\(JSONText.string(transaction.author)),\"source\":\(source)"
+        let epoch = transaction.epoch == 0 ? "" : "\"epoch\":\(transaction.epoch),"
+        return
+            "\"token\":\(transaction.token),\(epoch)\"author\":\(JSONText.string(transaction.author)),\"source\":\(source)"
     }
 
     /// A change that alone is larger than the broker takes is shortened, and says so. It has no properties, tombstone

@@ -46,6 +46,8 @@ final class NotificationDelivery: OutboxDelivery {
     private let tracing: WorkerTracing
     /// Whether the sink was asked how far it is.
     private let isResumed = Atomic<Bool>(false)
+    /// The epoch of the history in which the cursor was reached.
+    private let epoch = Atomic<Int64>(0)
 
     init(
         store: Store, sink: any NotificationSink, configuration: NotificationConfiguration, metrics: WorkerMetrics?,
@@ -63,10 +65,6 @@ final class NotificationDelivery: OutboxDelivery {
         includesValues = configuration.values && configuration.granularity == .object
     }
 
-    private static let replaced = StoreError(
-        .fenced, "Another store stands in the place of this one, whose changes were to be sent",
-        remedy: "Nothing was sent; stop this worker")
-
     // MARK: Delivering
 
     func deliver(after cursor: Int64) throws -> DeliveredBatch? {
@@ -74,11 +72,12 @@ final class NotificationDelivery: OutboxDelivery {
             return DeliveredBatch(cursor: reached, count: Int(reached - cursor))
         }
         let transactions: [HistoryTransaction]
+        var (start, epochs) = (cursor, HistoryEpochs())
         do {
             transactions = try store.read { context in
-                // A rebuild in PostgreSQL puts another store in the place of this one; its own worker sends its changes.
-                if try context.session.storeID() != storeIdentity { throw Self.replaced }
-                return try context.history(after: cursor, limit: 200, maximumChangeCount: Self.pageSize)
+                epochs = try context.sentEpochs(of: storeIdentity)
+                start = epochs.shared(cursor, of: epoch.load(ordering: .acquiring))
+                return try context.history(after: start, limit: 200, maximumChangeCount: Self.pageSize)
             }
         } catch let error as StoreError where error.code == .historyExpired {
             // Only a purge by hand passes a cursor. Going on is the lesser evil, and it is said aloud.
@@ -89,6 +88,11 @@ final class NotificationDelivery: OutboxDelivery {
             return DeliveredBatch(cursor: purged, count: Int(purged - cursor))
         }
         guard let last = transactions.last else { return nil }
+        if start < cursor {
+            logger.warning(
+                "another server took over without the last transactions: their numbers are notified again",
+                metadata: ["after": .stringConvertible(start), "notified": .stringConvertible(cursor)])
+        }
         do {
             try tracing.span("ingest notifications", ofKind: .producer, of: transactions.compactMap(\.trace)) { span in
                 let count = try send(transactions, last)
@@ -100,7 +104,8 @@ final class NotificationDelivery: OutboxDelivery {
             isResumed.store(false, ordering: .releasing)
             throw error
         }
-        return DeliveredBatch(cursor: last.token, count: Int(last.token - cursor))
+        epoch.max(epochs.current, ordering: .acquiringAndReleasing)
+        return DeliveredBatch(cursor: last.token, count: Int(last.token - start))
     }
 
     /// Sends the notifications of a batch, finishes it, and returns how many notifications there were.
@@ -127,8 +132,10 @@ final class NotificationDelivery: OutboxDelivery {
     private func resume(after cursor: Int64) throws -> Int64? {
         if isResumed.load(ordering: .acquiring) { return nil }
         health?.report(.publisherDelivering)
-        let finished = try sink.finishedToken()
-        let last = try store.read { try $0.lastToken() }
+        var finished = try sink.finishedToken()
+        let (last, epochs) = try store.read { (try $0.lastToken(), try $0.historyEpochs()) }
+        // The sink does not know the epoch. A number behind the last fork may be of a transaction that was lost.
+        if let fork = epochs.forks.last { finished = finished.map { min($0, fork.lastToken) } }
         isResumed.store(true, ordering: .releasing)
         guard let finished else { return nil }
         if finished > last {
@@ -169,9 +176,21 @@ final class NotificationDelivery: OutboxDelivery {
         Int(max(0, try store.read { try $0.lastToken() } - cursor))
     }
 
-    func storedCursor() throws -> Int64 { try store.read { try $0.cursors()[cursorName] ?? $0.purgedToken() } }
+    func storedCursor() throws -> Int64 {
+        try store.read { context in
+            epoch.max(try context.historyEpochs().current, ordering: .acquiringAndReleasing)
+            return try context.cursors()[cursorName] ?? context.purgedToken()
+        }
+    }
 
-    func save(_ cursor: Int64, _ writer: WriterContext) throws { try writer.putCursors([cursorName: cursor]) }
+    func save(_ cursor: Int64, _ writer: WriterContext) throws {
+        // A server that has just taken over may end before the cursor, and has no epoch for that yet.
+        let shared = try store.read { context in
+            let shared = try context.historyEpochs().shared(cursor, of: epoch.load(ordering: .acquiring))
+            return min(shared, try context.lastToken())
+        }
+        try writer.putCursors([cursorName: shared])
+    }
 
     func prepareToStop() { sink.prepareToStop() }
 

@@ -30,6 +30,19 @@ protocol OutboxDelivery: Sendable {
     func report(_ event: OutboxEvent)
 }
 
+extension ReadContext {
+    /// Returns the epochs of the history of the store whose entries are sent.
+    ///
+    /// - Throws: `StoreError` with code `store.fenced` where another store stands in its place: a rebuild in PostgreSQL
+    ///   puts one there, whose own worker sends its entries.
+    func sentEpochs(of storeIdentity: String) throws -> HistoryEpochs {
+        if try session.storeID() == storeIdentity { return try historyEpochs() }
+        throw StoreError(
+            .fenced, "Another store stands in the place of this one, whose changes were to be sent",
+            remedy: "Nothing was sent; stop this worker")
+    }
+}
+
 /// The end of a batch that was delivered.
 struct DeliveredBatch: Sendable, Equatable {
     /// The cursor behind the batch.

@@ -5,7 +5,7 @@ struct PostgresCopy {
     private let source: any CopySource
     private let progress: (_ table: String, _ rowCount: Int) -> Void
 
-    /// So many rows go out with one statement.
+    /// So many rows are in memory at a time.
     private static let batchSize = 2000
 
     init(
@@ -27,45 +27,46 @@ struct PostgresCopy {
     // MARK: Rows
 
     private func copy(_ table: StoreTable) throws {
-        var batch: [[Value]] = []
+        let columns = try exactKinds(table)
+        let names = columns.map { PostgresText.quoted($0.name) }.joined(separator: ", ")
         var count = 0
         progress(table.name, 0)
-        func flush() throws(StoreError) {
-            if batch.isEmpty { return }
-            try connection.run(insertion(of: batch, table), "copy the table \(table.name)")
-            count += batch.count
-            batch.removeAll(keepingCapacity: true)
-            progress(table.name, count)
+        let action = "copy the table \(table.name)"
+        try connection.copy(into: "\(PostgresText.quoted(table.name)) (\(names))", action) { put in
+            var rows = CopyRows()
+            func flush() throws(StoreError) {
+                if rows.count == 0 { return }
+                try put(rows)
+                count += rows.count
+                rows = CopyRows()
+                progress(table.name, count)
+            }
+            try source.rows(of: table) { row in
+                do throws(StoreError) { try rows.append(row, columns) } catch {
+                    throw StoreError(
+                        error.code, "Could not \(action): \(error.message)",
+                        remedy: "Find it with 'verify' in the store that is copied")
+                }
+                if rows.count >= Self.batchSize { try flush() }
+            }
+            try flush()
         }
-        try source.rows(of: table) { row in
-            batch.append(row)
-            if batch.count >= Self.batchSize { try flush() }
-        }
-        try flush()
     }
 
-    private func insertion(of rows: [[Value]], _ table: StoreTable) throws(StoreError) -> PostgresStatement {
-        let columns = table.kinds(model)
-        let names = columns.map { PostgresText.quoted($0.name) }.joined(separator: ", ")
-        let values = columns.enumerated().map { $1.kind.stored("r.c\($0)") }.joined(separator: ", ")
-        let lists = columns.enumerated().map { $1.kind.list($0 + 1) }.joined(separator: ", ")
-        let aliases = columns.indices.map { "c\($0)" }.joined(separator: ", ")
-        var statement = PostgresStatement(
-            """
-            INSERT INTO \(PostgresText.quoted(table.name)) (\(names)) SELECT \(values) \
-            FROM unnest(\(lists)) AS r(\(aliases))
-            """)
-        for (index, column) in columns.enumerated() {
-            do throws(StoreError) {
-                try statement.bind(rows.lazy.map { $0[index] }, as: column.kind)
-            } catch {
-                throw StoreError(
-                    error.code,
-                    "Could not copy the table \(table.name): a value does not have the form of the "
-                        + "column \(column.name)", remedy: "Find it with 'verify' in the store that is copied")
+    /// Returns the columns with their own types: COPY does not widen numbers as parameters are.
+    private func exactKinds(_ table: StoreTable) throws(StoreError) -> [(name: String, kind: ColumnKind)] {
+        var query = PostgresStatement(
+            "SELECT attname::text, atttypid::int8 FROM pg_attribute WHERE attrelid = quote_ident($1::text)::regclass")
+        query.bind(table.name)
+        let rows = try connection.run(query, "copy the table \(table.name)").rows
+        let types = Dictionary(rows.map { ($0.text(0), $0.integer(1)) }) { _, last in last }
+        return table.kinds(model).map { column in
+            switch types[column.name] {
+            case 21: (column.name, .smallint)
+            case 23: (column.name, .integer)
+            default: column
             }
         }
-        return statement
     }
 
     /// Copies all that the store says of itself. Its identity stays: tokens and cursors of readers go on.

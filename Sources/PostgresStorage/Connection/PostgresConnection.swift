@@ -11,14 +11,17 @@ final class PostgresConnection {
         case reader
     }
 
+    /// Looks at a result once its round trip has ended.
+    typealias ResultCheck = (PostgresResult) throws(StoreError) -> Void
+
     private let connection: OpaquePointer
     /// The names of the prepared statements, by their text.
     private var names: [String: String] = [:]
     /// The names of those whose preparation is under way.
     private var pendingNames: [String: String] = [:]
     private var preparedCount = 0
-    /// Statements that go out with the next round trip.
-    private(set) var waiting: [PostgresStatement] = []
+    /// Statements that go out with the next round trip, with what looks at their results.
+    private(set) var waiting: [(statement: PostgresStatement, check: ResultCheck?)] = []
     /// The number of round trips so far.
     private(set) var roundTripCount = 0
     /// Whether a pooler such as pgbouncer stands before the server, until the server's answer tells. A pooler may give each
@@ -56,6 +59,9 @@ final class PostgresConnection {
     }
 
     deinit { PQfinish(connection) }
+
+    /// The connection itself, for COPY.
+    var pointer: OpaquePointer { connection }
 
     private static func open(_ parameters: [(String, String)]) -> OpaquePointer? {
         let texts = parameters.map { (Array($0.0.utf8CString), Array($0.1.utf8CString)) }
@@ -133,8 +139,13 @@ final class PostgresConnection {
 
     // MARK: Statements
 
-    /// Lets a statement go out with the next round trip, which throws where it fails.
-    func enqueue(_ statement: PostgresStatement) { waiting.append(statement) }
+    /// Lets a statement go out with the next round trip, which throws where the statement fails, or its check.
+    func enqueue(_ statement: PostgresStatement, check: ResultCheck? = nil) { waiting.append((statement, check)) }
+
+    /// Sends the statements that wait where one of them has a check: what follows is to know of its failure.
+    func settle(_ action: String) throws(StoreError) {
+        if waiting.contains(where: { $0.check != nil }) { try run([], action) }
+    }
 
     /// Forgets the statements that wait, from a number on.
     func forget(from count: Int = 0) { waiting.removeSubrange(count...) }
@@ -146,7 +157,8 @@ final class PostgresConnection {
     func run(_ statements: [PostgresStatement], _ action: String = "run a statement") throws(StoreError)
         -> [PostgresResult]
     {
-        var all = waiting + statements
+        let before = waiting
+        var all = before.map(\.statement) + statements
         waiting = []
         roundTripCount += 1
         if isLost { throw .disconnected(action) }
@@ -169,6 +181,7 @@ final class PostgresConnection {
         }
         guard PQpipelineSync(connection) == 1 else { throw .disconnected(action) }
         let results = try results(own, action)
+        for (entry, result) in zip(before, results) { try entry.check?(result) }
         return Array(results.suffix(statements.count))
     }
 
@@ -243,13 +256,13 @@ final class PostgresConnection {
                 }
             case PGRES_PIPELINE_ABORTED: PQclear(result)
             default:
-                failure = failure ?? error(result, action)
+                failure = failure ?? self.failure(result, action)
                 PQclear(result)
             }
         }
     }
 
-    private func error(_ result: OpaquePointer, _ action: String) -> StoreError {
+    func failure(_ result: OpaquePointer, _ action: String) -> StoreError {
         func field(_ name: Character) -> String {
             PQresultErrorField(result, Int32(name.asciiValue ?? 0)).map { String(cString: $0) } ?? ""
         }

@@ -154,7 +154,7 @@ extension [UInt8] {
     }
 
     /// Puts a number over four bytes.
-    fileprivate mutating func setInt32(_ number: Int32, at place: Int) {
+    mutating func setInt32(_ number: Int32, at place: Int) {
         Swift.withUnsafeBytes(of: number.bigEndian) { source in
             for index in 0..<4 { self[place + index] = source[index] }
         }

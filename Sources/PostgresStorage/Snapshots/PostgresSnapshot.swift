@@ -32,6 +32,8 @@ final class PostgresSnapshot: SnapshotSession {
 
     func storeID() throws -> String { try metadata("storeID") ?? "" }
 
+    func historyEpochs() throws -> HistoryEpochs { HistoryEpochs(text: try metadata(HistoryEpochs.metadataKey)) }
+
     func metadata(_ key: String) throws -> String? {
         var query = PostgresQuery()
         query.add("key =", key)

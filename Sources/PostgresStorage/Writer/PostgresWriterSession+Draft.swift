@@ -15,6 +15,8 @@ extension PostgresWriterSession {
 
     /// Makes sure that this writer has so many keys of each hierarchy that no other writer gives out.
     private func reserveKeys(_ share: WriterShare, count: Int64) throws(StoreError) {
+        // At least one: a writer without keys has seen another server, whose epoch the reservation begins.
+        let count = max(1, count)
         let wanting = model.rootEntities.filter { (share.keys[$0.index]?.count ?? 0) < count }
         if wanting.isEmpty { return }
         let length = max(count, WriterShare.keyBlockLength)
@@ -79,6 +81,7 @@ extension PostgresWriterSession {
         } catch {
             // Where the answer to the commit was lost, the keys may be taken.
             if connection.isLost { share.keys = [:] }
+            comparedServer = nil
             connection.undo()
             throw error
         }
@@ -92,11 +95,17 @@ extension PostgresWriterSession {
         if share.faults.contains(.trustsTombstones) { checked.removeAll { $0.isOfTombstones } }
         if share.faults.contains(.trustsRows) { checked.removeAll { !$0.isOfTombstones } }
         let lock = share.faults.contains(.takesNoLock) ? PostgresStatement("SELECT epoch FROM _lease") : Self.lock
-        let head = [PostgresStatement("BEGIN"), lock, Self.readToken, changeStatement] + draft.positions.map(stored)
+        let head = [PostgresStatement("BEGIN"), lock, readToken, changeStatement] + draft.positions.map(stored)
         let checks = try checkPlans.statements(checked.map(\.request))
         let results = try connection.run(head + checks, "compare what was read")
         guard let row = results[1].first, row.integer(0) == epoch || share.faults.contains(.ignoresEpochs) else {
             throw Self.fenced
+        }
+        if try isTakenOver(results[2].first?.text(1) ?? "") {
+            // The reads and keys are of another server's store. The next transaction begins the epoch.
+            comparedServer = nil
+            if !share.faults.contains(.keepsKeys) { share.keys = [:] }
+            throw .disconnected("commit on another server")
         }
         for (position, result) in zip(draft.positions, results[4...]) where !isStored(position, result.first, share) {
             throw moved(position)

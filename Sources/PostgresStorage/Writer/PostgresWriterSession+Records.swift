@@ -21,6 +21,7 @@ extension PostgresWriterSession {
     }
 
     func closeHistory(token: Int64, changeCount: Int64) throws(StoreError) {
+        try connection.settle("save")
         var statement = PostgresStatement(
             changeCount == 0
                 ? "DELETE FROM _history_transaction WHERE token = $1::int8"
@@ -89,7 +90,7 @@ extension PostgresWriterSession {
         if ledger.positions.isEmpty { return }
         if let draft { return draft.positions = ledger.positions }
         // A few at most: the partitions of one chunk.
-        let results = try connection.run(ledger.positions.map(put), "save positions")
+        let results = try connection.run(ledger.positions.map(put), "save")
         for (position, result) in zip(ledger.positions, results) where result.count == 0 { throw moved(position) }
     }
 

@@ -9,18 +9,10 @@ extension PostgresWriterSession {
         statements += entityChanges(changes.entityChanges)
         for rows in changes.insertions { statements.append(try insert(rows)) }
         statements += insertions(changes.links)
-        if statements.isEmpty { return }
         if let draft { return statements.forEach(draft.append) }
-        let (start, end) = (PostgresStatement("SAVEPOINT rows"), PostgresStatement("RELEASE rows"))
-        do throws(StoreError) {
-            try connection.run([start] + statements + [end], "save")
-        } catch {
-            // A refused row leaves the transaction as it was, and the graph goes on without its event.
-            if !connection.isLost {
-                try connection.run([PostgresStatement("ROLLBACK TO rows"), end])
-            }
-            throw error
-        }
+        // A refused row has to show before the save ends: the graph then goes on without its event. The positions, or the
+        // end of the history's transaction, take the rows along.
+        for statement in statements { connection.enqueue(statement) { _ in } }
     }
 
     // MARK: Rows

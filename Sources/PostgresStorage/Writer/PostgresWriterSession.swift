@@ -1,7 +1,7 @@
 /// The writer of a store in PostgreSQL.
 ///
 /// Statements without results wait and go out with the next one that has some, at the latest with the commit. So a chunk
-/// takes as many round trips as it asks questions, and two for its transaction.
+/// takes as many round trips as it asks questions, one for what it writes, and one for the commit.
 final class PostgresWriterSession: WriterSession {
     let model: ObjectModel
     let storage: PostgresStorage
@@ -12,8 +12,12 @@ final class PostgresWriterSession: WriterSession {
     var claimSeconds = 0.0
     private var depth = 0
     private(set) var isInTransaction = false
-    /// The last token that was given out.
-    private var lastToken: Int64 = 0
+    /// The last token that was given out; nil until the open transaction has read it.
+    private var lastToken: Int64?
+    /// The statement that returns the last token and the mark of the connection's server.
+    private(set) var readToken: PostgresStatement
+    /// The mark that the store has noted, as far as this session has seen.
+    var comparedServer: String?
     /// The session's part among several writers; nil where it is the only one.
     let share: WriterShare?
     /// The reads and writes of a transaction that begins at its commit.
@@ -22,6 +26,7 @@ final class PostgresWriterSession: WriterSession {
     private var foundCounters: StoreCounters?
 
     var tables: [PostgresTable] { storage.tables }
+    var joinsUpdates: Bool { share == nil }
 
     init(_ storage: PostgresStorage) throws(StoreError) {
         self.storage = storage
@@ -30,6 +35,7 @@ final class PostgresWriterSession: WriterSession {
         plans = PostgresReadPlan(model: storage.model, tables: storage.tables)
         let sharing = storage.options
         share = sharing.writers == .many ? WriterShare(storage.model, sharing.faults) : nil
+        readToken = try Self.tokenStatement(connection)
     }
 
     deinit { if isInTransaction { storage.noteTransaction(false) } }
@@ -135,17 +141,24 @@ final class PostgresWriterSession: WriterSession {
     func begin() throws(StoreError) {
         try storage.checkOpen()
         try reconnectIfLost()
-        do throws(StoreError) {
-            // The locked row keeps every other writer out up to the commit. A statement sees the others' commits
-            // where it begins once the row is locked.
-            let head = [PostgresStatement("BEGIN"), Self.lock, Self.readToken]
-            let results = try connection.run(head + (share == nil ? [] : counterStatements), "begin a transaction")
-            guard let row = results[1].first, epoch == nil || row.integer(0) == epoch else { throw Self.fenced }
-            lastToken = results[2].first?.integer(0) ?? 0
-            if share != nil { foundCounters = counters(results.suffix(2)) }
-        } catch {
-            connection.undo()
-            throw error
+        // The locked row keeps every other writer out up to the commit. A statement sees the others' commits where it
+        // begins once the row is locked. The first question goes out with these; a commit without one waits for them.
+        lastToken = nil
+        connection.enqueue(PostgresStatement("BEGIN"))
+        connection.enqueue(Self.lock) { [epoch] result throws(StoreError) in
+            guard let row = result.first, epoch == nil || row.integer(0) == epoch else { throw Self.fenced }
+        }
+        connection.enqueue(readToken) { [weak self] result throws(StoreError) in
+            self?.lastToken = result.first?.integer(0) ?? 0
+            try self?.compare(server: result.first?.text(1) ?? "")
+        }
+        if share != nil {
+            do throws(StoreError) {
+                foundCounters = counters(try connection.run(counterStatements, "begin a transaction")[...])
+            } catch {
+                connection.undo()
+                throw error
+            }
         }
         isInTransaction = true
         storage.noteTransaction(true)
@@ -159,7 +172,6 @@ final class PostgresWriterSession: WriterSession {
     }
 
     static let lock = PostgresStatement("SELECT epoch FROM _lease WHERE id = 1 FOR UPDATE")
-    static let readToken = PostgresStatement("SELECT token FROM _token WHERE id = 1")
     static let fenced = StoreError(
         .fenced, "Another worker has taken this store over", remedy: "Nothing was written; stop this worker")
 
@@ -168,6 +180,8 @@ final class PostgresWriterSession: WriterSession {
     func reconnectIfLost() throws(StoreError) {
         guard connection.isLost else { return }
         connection = try storage.connect(.writer)
+        readToken = try Self.tokenStatement(connection)
+        comparedServer = nil
         if let share { return try rejoin(share) }
         guard let epoch else { return }
         var statement = PostgresStatement(
@@ -189,6 +203,7 @@ final class PostgresWriterSession: WriterSession {
 
     /// Commits what was begun.
     func finish() throws(StoreError) {
+        try connection.settle("commit")
         let result = try connection.run(PostgresStatement("COMMIT"), "commit")
         if result.tag == "COMMIT" { return }
         // A transaction in which a statement has failed ends without effect and without an error.
@@ -197,6 +212,7 @@ final class PostgresWriterSession: WriterSession {
 
     func rollback() throws(StoreError) {
         connection.forget()
+        comparedServer = nil
         guard isInTransaction else { return }
         isInTransaction = false
         foundCounters = nil
@@ -209,6 +225,7 @@ final class PostgresWriterSession: WriterSession {
 
     func undoingOnFailure<Result>(_ body: () throws -> Result) throws -> Result {
         if draft != nil { throw StoreError.conflict }
+        try connection.settle("begin a transaction")
         depth += 1
         defer { depth -= 1 }
         let (token, trips, count) = (lastToken, connection.roundTripCount, connection.waiting.count)
@@ -216,7 +233,7 @@ final class PostgresWriterSession: WriterSession {
         do {
             let result = try body()
             // The waiting statements belong to this part, so their failure has to show here.
-            try connection.run(PostgresStatement("RELEASE part"), "save a part")
+            try connection.run(PostgresStatement("RELEASE part"), "save")
             return result
         } catch {
             lastToken = token
@@ -311,16 +328,19 @@ final class PostgresWriterSession: WriterSession {
             token = 1
         } else {
             // The locked row of the claim keeps the number this transaction's own.
-            lastToken += 1
-            token = lastToken
+            if lastToken == nil { try connection.settle("begin a transaction") }
+            token = (lastToken ?? 0) + 1
+            lastToken = token
             var counter = PostgresStatement("UPDATE _token SET token = $1::int8 WHERE id = 1")
             counter.bind(token)
             enqueue(counter)
         }
         var statement = PostgresStatement(
             """
-            INSERT INTO _history_transaction (token, time, author, context, source, "firstChange", trace, "changeCount") \
-            VALUES ($1::int8, $2::int8, $3::text, $4::text, $5::text, $6::int8, $7::text, 0)
+            INSERT INTO _history_transaction \
+            (token, time, author, context, source, "firstChange", trace, "changeCount", epoch) \
+            VALUES ($1::int8, $2::int8, $3::text, $4::text, $5::text, $6::int8, $7::text, 0, \
+            coalesce((SELECT value::int8 FROM _metadata WHERE key = 'epoch'), 0))
             """)
         statement.bind(token, countedFrom: .token)
         statement.bind(header.time)

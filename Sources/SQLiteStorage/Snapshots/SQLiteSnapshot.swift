@@ -9,6 +9,8 @@ struct SQLiteSnapshot: SnapshotSession {
 
     func storeID() throws -> String { try metadata("storeID") ?? "" }
 
+    func historyEpochs() throws -> HistoryEpochs { HistoryEpochs(text: try metadata(HistoryEpochs.metadataKey)) }
+
     func metadata(_ key: String) throws -> String? {
         try first("SELECT value FROM _metadata WHERE key = ?", [.text(key)]) { $0.text(0) }
     }

@@ -186,7 +186,7 @@ def feed_with_a_gap(options):
         log = bench.broker.read(bench.changes)[0]
         run = [json.loads(value) for _, value in log]
         del run[2]
-        feeds.check_feed(types.SimpleNamespace(problem=None, runs=[[0, run]]), checks.changes_told(log))
+        feeds.check_feed(types.SimpleNamespace(problem=None, runs=[[(0, 0), run]]), checks.changes_told(log))
 
 
 def reader_of_a_wrong_count(options):

@@ -160,12 +160,31 @@ def check_committed(broker, group, topic, partitions, read_positions):
                                f"{positions.get((topic, partition), 0)}")
 
 
-class LogReader:
-    """Reads one partition's notifications; raises where their order, a repetition or the end of a deletion is wrong."""
+def place_of(data):
+    """The number of a notification's transaction behind its epoch: a server that took over begins a new one."""
+    return data.get("epoch", 0), data["token"]
 
-    def __init__(self, transactional=False, by_object=False):
-        self.transactional, self.by_object = transactional, by_object
-        self.seen, self.reached = {}, (0, 0)
+
+class Forks:
+    """The epochs of a store's history: which numbers were used again."""
+
+    def __init__(self, store):
+        text = store.value("SELECT value FROM _metadata WHERE key = 'epochs'") or ""
+        self.forks = [tuple(map(int, fork.split(":")))[:2] for fork in text.split()]
+
+    def has_lost(self, place, before=None):
+        """Tells whether a later epoch, up to `before`, began without a transaction."""
+        return any(place[0] < epoch and place[1] > last and (before is None or epoch <= before)
+                   for epoch, last in self.forks)
+
+
+class LogReader:
+    """Reads one partition's notifications; raises where their order, a repetition or the end of a deletion is wrong. A
+    log that lacks its beginning may repeat what stood there."""
+
+    def __init__(self, transactional=False, by_object=False, is_whole=True):
+        self.transactional, self.by_object, self.is_whole = transactional, by_object, is_whole
+        self.seen, self.reached, self.first = {}, (0, 0, 0), None
         # The deletion read last, while the null value behind it is missing; and those that a crash cut off from theirs.
         self.deletion, self.cut_off = None, set()
 
@@ -180,9 +199,13 @@ class LogReader:
         if event["id"] in self.seen:
             self.check_repeated(offset, event, value)
             return None
-        place = tuple(int(part) for part in (event["id"] + ".0").split(".")[:2])
+        place = (*place_of(event["data"]), int((event["id"] + ".0").split(".")[1]))
         if place <= self.reached:
-            raise Broken("I4", f"notification {event['id']} came for the first time after {self.reached}")
+            if not self.is_whole and place < self.first:
+                return None
+            raise Broken("I4", f"notification {event['id']} came for the first time after {self.reached}, at offset "
+                               f"{offset} of a log that begins with {self.first}")
+        self.first = self.first or place
         self.reached, self.seen[event["id"]] = place, value
         return event
 
@@ -211,12 +234,12 @@ class LogReader:
 
 
 def changes_told(log):
-    """By token the changes that a topic of transactions tells of."""
-    told, reader = {}, LogReader()
+    """By epoch and token the changes that a topic of transactions tells of."""
+    told, reader = {}, LogReader(is_whole=not log or log[0][0] == 0)
     for offset, value in log:
         event = reader.read(offset, None, value)
         if event is not None:
-            told.setdefault(event["data"]["token"], []).extend(event["data"]["changes"])
+            told.setdefault(place_of(event["data"]), []).extend(event["data"]["changes"])
     return told
 
 
@@ -239,12 +262,12 @@ def check_notifications(log, store, may_lack=False, is_purged=False):
     """I4: what the topic tells is the history, all of it, in its order; of a purged one what is left. A broker that keeps
     little, as the mock cluster does, has the end of the topic only."""
     told = changes_told(log)
-    kept = min(told) if log and log[0][0] > 0 else 0
-    saved = {}
+    kept = min(told) if log and log[0][0] > 0 else (0, 0)
+    epochs, forks, saved = dict(store.rows("SELECT token, epoch FROM _history_transaction")), Forks(store), {}
     for token, entity, identity, change in store.history():
-        saved.setdefault(token, []).append((entity, str(identity), change))
+        saved.setdefault((epochs.get(token, 0), token), []).append((entity, str(identity), change))
     for token in sorted(told.keys() | saved.keys()):
-        if is_purged and token < min(saved, default=token + 1):
+        if is_purged and token < min(saved, default=(token[0] + 1, 0)) or forks.has_lost(token):
             continue
         if token not in saved:
             raise Broken("I4", f"token {token} was notified and is not in the history")

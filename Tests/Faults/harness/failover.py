@@ -3,11 +3,13 @@
 import random
 import time
 
+from . import checks
 from .checks import Broken
+from .feeds import FeedReader, check_feed
 from .kills import rounds
 from .postgres import feed
 from .servers import Server
-from .serverstore import ServerBench
+from .serverstore import SCHEMA, ServerBench
 
 READ_WRITE = "?target_session_attrs=read-write"
 
@@ -39,6 +41,9 @@ def failover(report, options, sub, is_synchronous, writers):
             if is_synchronous:
                 primary.set("synchronous_standby_names", "standby")
             bench.start_all()
+            reader = FeedReader(lambda: port_of(bench), sub)
+            reader.expected = {"history.forked", "history.token_ahead"}
+            reader.start()
             bench.await_progress(2000)
             lost = one_failover(bench, primary, standby, chance, is_synchronous)
             report.add("records read again", lost)
@@ -46,11 +51,47 @@ def failover(report, options, sub, is_synchronous, writers):
                 raise Broken("I2", f"{lost} records that were committed on a synchronous standby are gone")
             if not is_synchronous and not lost:
                 raise Broken("harness", "the standby did not lag")
-            bench.finish_all(notifications="all" if is_synchronous else "none")
+            bench.await_progress(bench.total)
+            reader.stop()
+            bench.finish_all()
+            check_readers(report, bench, reader, lost)
             report.worst(bench.worst)
     finally:
         standby.close()
         primary.close()
+
+
+def port_of(bench):
+    worker = next(worker for worker in bench.members if worker.is_running)
+    worker.get("/livez")
+    return worker.port
+
+
+def check_readers(report, bench, reader, lost):
+    """What readers learn: an epoch begins, the feed has no gap, and the topic tells again what was lost."""
+    told = checks.changes_told(bench.broker.read(bench.changes)[0])
+    with bench.open_store() as store:
+        forks = checks.Forks(store)
+    if len(forks.forks) != 1 or max(told)[0] != forks.forks[0][0]:
+        raise Broken("I4", f"the epochs are {forks.forks}, the last notification is {max(told)}")
+    again = sum(map(forks.has_lost, told))
+    if again and not lost:
+        raise Broken("I4", f"{again} notifications tell of transactions that were lost, and nothing was")
+    report.add("numbers notified again", again)
+    report.add("transactions of the feed", check_feed(reader, told, forks))
+    report.add("readers of the feed sent back", reader.expired)
+
+
+def check_token(bench, token):
+    """A reader that has seen the last transactions of the old server is told that they are lost."""
+    for worker in bench.members:
+        status, body = worker.get(f"/changes?after={token}", 10)
+        if status != 410 or "history.forked" not in body:
+            raise Broken("I4", f"the feed after the lost token {token} answers {status}: {body[:300]}")
+        identity = token.partition(":")[0]
+        status, body = worker.get(f"/changes?after={identity}:1&limit=1", 10)
+        if status != 200:
+            raise Broken("I4", f"the feed after a token of both servers answers {status}: {body[:300]}")
 
 
 def one_failover(bench, primary, standby, chance, is_synchronous):
@@ -61,10 +102,13 @@ def one_failover(bench, primary, standby, chance, is_synchronous):
     feed(bench, chance)
     time.sleep(chance.uniform(0, 1))
     before = bench.position()
+    token = primary.query(f"SELECT value || ':' || token FROM {SCHEMA}._metadata, {SCHEMA}._token WHERE key = 'storeID'")
     primary.crash()
     standby.promote()
     bench.server = standby
     after = bench.position()
     bench.await_progress()
     bench.check_live(may_go_back=True)
+    if not is_synchronous:
+        check_token(bench, token)
     return max(0, before - after)

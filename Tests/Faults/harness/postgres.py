@@ -318,6 +318,28 @@ def postgres_connections(report, options, seed, cycles):
             report.worst(bench.worst)
 
 
+def postgres_away(report, options, seed, cycles):
+    """The server is away for longer than max.poll.interval.ms: the workers poll on, and keep their partitions."""
+    for sub, count in rounds(seed, cycles, 4):
+        with report.round(sub), ServerBench(options, sub, options.events or 6000) as bench:
+            chance = random.Random(f"away/{sub}")
+            bench.start_all("kafka.max.poll.interval.ms=7000")
+            for _ in range(count):
+                feed(bench, chance)
+                bench.await_progress(100)
+                bench.server.crash()
+                time.sleep(chance.uniform(10, 16))
+                bench.server.start()
+                bench.await_progress()
+                bench.check_live()
+                for worker in bench.members:
+                    if b"event=lost" in worker.output():
+                        raise Broken("I6", f"a worker lost its partitions while the server was away:\n{worker.end_of_log(3000)}")
+                report.cycle()
+            bench.finish_all()
+            report.worst(bench.worst)
+
+
 # --- pgbouncer
 
 

@@ -45,6 +45,7 @@ ALL = {
     "postgres-deadlock": Scenario(postgres.postgres_deadlock, 0, 200, "PostgreSQL: a foreign session locks rows"),
     "postgres-disk": Scenario(postgres.postgres_disk, 0, 4, "PostgreSQL: the disk of the tables is full"),
     "postgres-connections": Scenario(postgres.postgres_connections, 0, 12, "PostgreSQL: too few connections"),
+    "postgres-away": Scenario(postgres.postgres_away, 0, 8, "PostgreSQL: the server is away past max.poll.interval.ms"),
     "postgres-pooler": Scenario(postgres.postgres_pooler, 2, 24, "PostgreSQL: pgbouncer, which restarts"),
     "postgres-failover": Scenario(failover.postgres_failover, 0, 6, "PostgreSQL: to a synchronous standby"),
     "postgres-failover-lag": Scenario(failover.postgres_failover_lag, 1, 6, "PostgreSQL: to a standby that lags"),

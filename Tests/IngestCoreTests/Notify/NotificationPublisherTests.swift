@@ -97,6 +97,58 @@ import Testing
         #expect(sink.tokens == [] && publisher.cursor == 0)
     }
 
+    /// A sink whose first batch waits, as one of a process that is suspended.
+    private final class SuspendedSink: NotificationSink {
+        private let topic: CollectingSink
+        private let isWaiting = Atomic<Bool>(true)
+        let reached = DispatchSemaphore(value: 0)
+        let resumed = DispatchSemaphore(value: 0)
+
+        init(_ topic: CollectingSink) { self.topic = topic }
+
+        func deliver(_ notifications: [ChangeNotification]) throws {
+            if isWaiting.exchange(false, ordering: .acquiringAndReleasing) {
+                reached.signal()
+                resumed.wait()
+            }
+            try topic.deliver(notifications)
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `one that stood still repeats behind newer ones, and skips none`(_ hasNoticed: Bool) throws {
+        let fixture = try fixture(messages: 3)
+        let topic = CollectingSink()
+        let suspended = SuspendedSink(topic)
+        let former = try Outbox.notifications(
+            store: fixture.store, sink: suspended, configuration: NotificationConfiguration(), logger: .silent)
+        let ended = DispatchSemaphore(value: 0)
+        Thread.detachNewThread {
+            _ = try? former.deliverNext()
+            ended.signal()
+        }
+        suspended.reached.wait()
+        let next = try Outbox.notifications(
+            store: fixture.store, sink: topic, configuration: NotificationConfiguration(), logger: .silent,
+            isActive: false)
+        try next.activate()
+        try add(messages: 3..<6, to: fixture)
+        try next.drain(untilSeconds: soon)
+        try next.saveCursor(fixture.writer)
+        if hasNoticed { try former.deactivate() }
+        suspended.resumed.signal()
+        ended.wait()
+        #expect(topic.tokens == [1, 2, 3, 4, 5, 6, 1, 2, 3])
+        try former.saveCursor(fixture.writer)
+        if !hasNoticed { try former.deactivate() }
+        // Where the cursor went back, the next one repeats; none is skipped.
+        let cursor = try #require(try fixture.store.read { try $0.cursors() }["notifications:ingest.changes"])
+        #expect(cursor == (hasNoticed ? 6 : 3))
+        let third = try publisher(fixture, topic)
+        try third.drain(untilSeconds: soon)
+        #expect(Array(topic.tokens.dropFirst(9)) == Array(cursor..<6).map { $0 + 1 })
+    }
+
     @Test func `goes on where the store's cursor stands`() throws {
         let fixture = try fixture(messages: 5)
         let first = try publisher(fixture, CollectingSink())
