@@ -71,7 +71,7 @@ private struct AdministrationAnswers: Sendable {
         for await _ in wakes {
             for answer in ticket.takeAnswers().answers {
                 switch answer {
-                case .waiting: break
+                case .waiting, .step: break
                 case .note(let text): if notes.count < Self.maximumNotes { notes.append(JSONText.string(text)) }
                 case .failure(let error): return .failure(error)
                 case .result(let result):
@@ -116,7 +116,7 @@ private struct AdministrationAnswers: Sendable {
     {
         for answer in answers {
             switch answer {
-            case .waiting: break
+            case .waiting, .step: break
             case .note(let line): try await writer.write(ByteBuffer(string: line + "\n"))
             case .result: return true
             case .failure(let error): throw error

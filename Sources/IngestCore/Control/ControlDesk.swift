@@ -116,9 +116,10 @@ final class ControlDesk: @unchecked Sendable {
         self.work = nil
         state.withLock { $0.waiting.removeAll { $0 === ticket } }
         let reading = ReadingWork(
-            request: ticket.envelope.request, configuration: configuration, model: model, time: work.time)
+            request: ticket.envelope.request, configuration: configuration, model: model, time: work.time,
+            slices: .ofManySnapshots)
         let thread = Thread { [self] in
-            let outcome = Result { try reading.run(give: ticket.give) }
+            let outcome = Result { try reading.run(onStep: { ticket.tell(.step($0)) }, give: ticket.give) }
             state.withLock { $0.reading = outcome }
         }
         thread.name = "request"
@@ -210,7 +211,7 @@ final class ControlDesk: @unchecked Sendable {
         switch answer {
         case .failure(let error): leave(ticket, outcome: "\(error)")
         case .result(let result): leave(ticket, outcome: result.json)
-        case .waiting, .note: break
+        case .waiting, .note, .step: break
         }
     }
 
