@@ -19,7 +19,7 @@ struct AdministrationAPI: Sendable {
 
     var routes: [HTTPRoute] {
         ControlRequest.names.map { name in
-            HTTPRoute(Self.path(of: name), method: .post, isLongLived: true, access: .operator) { request in
+            var route = HTTPRoute(Self.path(of: name), method: .post, isLongLived: true, access: .operator) { request in
                 do {
                     return try await answer(request, name)
                 } catch let refusal as AdministrationGuard.Refusal {
@@ -28,6 +28,8 @@ struct AdministrationAPI: Sendable {
                     return .failure(error)
                 }
             }
+            route.onRefusal = { [desk] in desk.refused(from: $0) }
+            return route
         }
     }
 
