@@ -59,7 +59,7 @@ package struct StoreConsole: Sendable {
         try store.close()
     }
 
-    /// What `/status` shows: a JSON object.
+    /// The answer to `/status`: a JSON object.
     private func report() throws -> [UInt8] {
         if let size = store.size {
             metrics.storeBytes.set(size.bytes)
