@@ -12,9 +12,10 @@ extension MemoryTables {
     mutating func append(_ entries: HistoryEntries, token: Int64) {
         for index in 0..<entries.count {
             let names = entries.properties[index]?.split(separator: ",").map { String($0) } ?? []
+            let object = entries.objects[index]
             let change = HistoryChange(
-                entity: entries.entities[index].name, pk: entries.keys[index], identity: entries.identities[index],
-                kind: entries.kinds[index], properties: names, tombstone: entries.preservedValues[index], token: token)
+                entity: object.entity.name, pk: object.key, identity: object.identity, kind: entries.kinds[index],
+                properties: names, tombstone: entries.preservedValues[index], token: token)
             changes.append(StoredChange(id: entries.firstChange + Int64(index), change: change))
         }
         nextChange = max(nextChange, entries.firstChange + Int64(entries.count))

@@ -523,7 +523,8 @@ int sqlite3_step(void *statement) {
     const char *sql = sql_of(statement);
     if (control->bug == POSITION_LOST && is_write(sql, "_position")) return 101;
     if (control->bug == DEAD_LETTER_LOST && is_write(sql, "_dead_letter")) return 101;
-    if (control->bug == HISTORY_LOST && is_write(sql, "_history_change")) return 101;
+    if (control->bug == HISTORY_LOST && (is_write(sql, "_history_change") || is_write(sql, "_history_range")))
+        return 101;
     int is_cursor = is_write(sql, "_cursor");
     if (is_cursor) reach(CURSOR_BEFORE_SAVE);
     if (is_write(sql, "_lease")) reach(LEASE_TAKE);

@@ -101,7 +101,9 @@ import Testing
 
     /// Each change of the history by the number of its transaction and its own in that.
     private static let objectIdentifiers = """
-        SELECT token || '.' || row_number() OVER (PARTITION BY token ORDER BY id)
-        FROM _history_change ORDER BY token, id
+        WITH RECURSIVE change (token, number, count) AS (
+            SELECT token, 1, changeCount FROM _history_transaction WHERE changeCount > 0
+            UNION ALL SELECT token, number + 1, count FROM change WHERE number < count)
+        SELECT token || '.' || number FROM change ORDER BY token, number
         """
 }

@@ -25,6 +25,8 @@ package final class ContextObject {
     var journaledBy = 0
     /// Tells whether the object is in the context's list of changed ones.
     var isListed = false
+    /// The changed slots as a save has found them, until it changes the object further.
+    var savedSlots: SlotSet?
     /// The relationships kept in join tables whose links of this object changed.
     var changedLinks: Set<Int> = []
 
@@ -71,6 +73,7 @@ package final class ContextObject {
 
     /// The slots whose values differ from those that the store held.
     var changedSlots: SlotSet {
+        if let savedSlots { return savedSlots }
         let (original, values) = (original, state.values)
         var slots = SlotSet()
         for slot in original.indices where original[slot] != values[slot] { slots.insert(slot) }

@@ -51,7 +51,7 @@ package final class EventApplier {
     package func apply(_ event: ChangeSet) throws -> EventOutcome {
         begin()
         do {
-            let isCurrent = event.eventEnds.isEmpty ? try applyOne(event.operations[...]) : try applySeveral(event)
+            let isCurrent = try event.eventEnds.isEmpty ? applyOne(event.operations[...]) : applySeveral(event)
             if !isCurrent { return .stale }
             try validateTouched()
             return .applied
@@ -81,15 +81,18 @@ package final class EventApplier {
 
     /// Applies the operations of one event; returns false where it is stale.
     private func applyOne(_ operations: ArraySlice<ObjectOperation>) throws -> Bool {
-        guard let root = operations.last else { return true }
-        let known = registry.known(root.entity, root.identity)
-        if isStale(root, known) { return false }
-        if operations.count == 1 {
-            try apply(root, known)
-        } else {
-            try applyAll(operations)
+        // Through the array itself each operation would be copied.
+        try operations.withUnsafeBufferPointer { operations in
+            guard let last = operations.indices.last else { return true }
+            let known = registry.known(operations[last].entity, operations[last].identity)
+            if isStale(operations[last], known) { return false }
+            if last == 0 {
+                try apply(operations[last], known)
+            } else {
+                try applyAll(operations)
+            }
+            return true
         }
-        return true
     }
 
     /// Applies each event of a record; returns false where all are stale.
@@ -103,18 +106,18 @@ package final class EventApplier {
         return isCurrent
     }
 
-    private func applyAll(_ operations: ArraySlice<ObjectOperation>) throws {
-        for operation in operations {
-            let known = registry.known(operation.entity, operation.identity)
+    private func applyAll(_ operations: UnsafeBufferPointer<ObjectOperation>) throws {
+        for index in operations.indices {
+            let known = registry.known(operations[index].entity, operations[index].identity)
             // A nested object may be older than what is known of it; only the event's own object makes the event stale.
-            if !isStale(operation, known) { try apply(operation, known) }
+            if !isStale(operations[index], known) { try apply(operations[index], known) }
         }
     }
 
     /// Applies an operation that is not stale.
     ///
     /// - Parameter known: the object of its identity, alive or not, or nil.
-    private func apply(_ operation: ObjectOperation, _ known: ContextObject?) throws {
+    private func apply(_ operation: borrowing ObjectOperation, _ known: ContextObject?) throws {
         switch operation.kind {
         case .upsert: try upsert(operation, known)
         case .delete: try delete(operation, known)

@@ -13,10 +13,7 @@ package final class ObjectRegistry {
 
     /// The position of each entity's root: what follows is kept by root, for keys and identities are the hierarchy's.
     package let roots: [Int]
-    #if !DEBUG
-    @exclusivity(unchecked)
-    #endif
-    var byIdentity: [[Value: ContextObject]]
+    let byIdentity: [IdentityTable]
     #if !DEBUG
     @exclusivity(unchecked)
     #endif
@@ -66,6 +63,11 @@ package final class ObjectRegistry {
     /// Tells whether the model has ordered relationships.
     let hasOrder: Bool
     private var members: [LinkKey: [Int64]] = [:]
+    /// Members that were noted and not asked for: few lists are, and an event notes two members.
+    #if !DEBUG
+    @exclusivity(unchecked)
+    #endif
+    private var notedMembers: [(key: LinkKey, destination: Int64)] = []
     private var loadedMembers: Set<LinkKey> = []
 
     /// The tombstone of an object in the store and in the chunk.
@@ -116,7 +118,7 @@ package final class ObjectRegistry {
             return count
         }
         hasOrder = model.entities.contains { $0.relationships.contains(where: \.isOrdered) }
-        byIdentity = Array(repeating: [:], count: model.entities.count)
+        byIdentity = model.entities.map { _ in IdentityTable() }
         byKey = Array(repeating: [:], count: model.entities.count)
         tombstones = Array(repeating: [:], count: model.entities.count)
         pairs = model.joinTables.map { JoinTableRegistry($0) }
@@ -132,7 +134,7 @@ package final class ObjectRegistry {
     /// Forgets all objects; what is remembered does not grow with the stream.
     package func reset() {
         for index in byIdentity.indices {
-            byIdentity[index].removeAll(keepingCapacity: true)
+            byIdentity[index].removeAll()
             byKey[index].removeAll(keepingCapacity: true)
             tombstones[index].removeAll(keepingCapacity: true)
         }
@@ -143,6 +145,7 @@ package final class ObjectRegistry {
         listed.removeAll(keepingCapacity: true)
         for index in pairs.indices { pairs[index].reset() }
         members.removeAll(keepingCapacity: true)
+        notedMembers.removeAll(keepingCapacity: true)
         loadedMembers.removeAll(keepingCapacity: true)
         placeholderCount = 0
         loadedCount = 0
@@ -190,7 +193,7 @@ package final class ObjectRegistry {
         for entity in entities { counts[entity.rootIndex] += 1 }
         for (root, count) in counts.enumerated() where count > 0 {
             byKey[root].reserveCapacity(byKey[root].count + count)
-            byIdentity[root].reserveCapacity(byIdentity[root].count + count)
+            byIdentity[root].reserveCapacity(count)
         }
     }
 
@@ -244,6 +247,7 @@ package final class ObjectRegistry {
     func forgetUnchanged(keeping isKept: (ContextObject) -> Bool) {
         let kept = byKey.map { $0.values.filter(isKept) }
         members.removeAll()
+        notedMembers.removeAll()
         forgetLists()
         for index in byKey.indices {
             byKey[index].removeAll()
@@ -278,7 +282,14 @@ package final class ObjectRegistry {
 
     /// Notes that `destination` may be among the destinations of an object.
     func noteMember(_ destination: Int64, of key: LinkKey) {
-        members[key, default: []].append(destination)
+        notedMembers.append((key, destination))
+    }
+
+    /// Returns what may be among the destinations of an object.
+    private func members(of key: LinkKey) -> [Int64] {
+        for noted in notedMembers { members[noted.key, default: []].append(noted.destination) }
+        notedMembers.removeAll(keepingCapacity: true)
+        return members[key] ?? []
     }
 
     /// Reads the destinations of several objects at once; returns false where there are more than `limit`.
@@ -343,7 +354,7 @@ package final class ObjectRegistry {
                 throw TooManyDestinations()
             }
             var seen: Set<Int64> = []
-            let found = (members[linkKey(object, relationship)] ?? []).compactMap { pk -> ContextObject? in
+            let found = members(of: linkKey(object, relationship)).compactMap { pk -> ContextObject? in
                 guard seen.insert(pk).inserted, let found = known(destination, pk: pk), found.isAlive,
                     found.state.values[slot] == .integer(object.pk)
                 else { return nil }

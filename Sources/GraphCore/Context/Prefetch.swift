@@ -6,7 +6,7 @@ struct Prefetch {
 
     func load(_ events: ArraySlice<ChangeSet>) throws(StoreError) {
         let survey = Survey(events, registry)
-        try load(survey.identities)
+        try loadNamed()
         try loadUniqueHolders(events)
         try loadReplacedDestinations(survey.replacements, events)
         try loadDeletionReach(survey.deletions, events)
@@ -14,11 +14,9 @@ struct Prefetch {
         if registry.hasOrder { try loadPlaces(events) }
     }
 
-    /// The findings of one pass over the events. Few events replace destinations, delete, or change links in join tables:
-    /// the steps for these take only the operations that do.
+    /// The findings of one pass over the events, which names their identities to the registry. Few events replace
+    /// destinations, delete, or change links in join tables: the steps for these take only the operations that do.
     private struct Survey {
-        /// The identities that events name, at the position of their root.
-        var identities: [Set<Value>]
         /// The operations that replace the destinations of a relationship.
         var replacements: [Place] = []
         var deletions: [Place] = []
@@ -32,29 +30,33 @@ struct Prefetch {
         }
 
         init(_ events: ArraySlice<ChangeSet>, _ registry: ObjectRegistry) {
-            identities = Array(repeating: [], count: registry.roots.count)
             for event in events.indices {
-                let operations = events[event].operations
-                for operation in operations.indices where operations[operation].kind != .truncate {
-                    take(operations[operation], Place(event: event, operation: operation), registry)
+                // Through the array itself each operation would be copied.
+                events[event].operations.withUnsafeBufferPointer { operations in
+                    for index in operations.indices where operations[index].kind != .truncate {
+                        take(operations[index], Place(event: event, operation: index), registry)
+                    }
                 }
             }
         }
 
         private mutating func take(_ operation: borrowing ObjectOperation, _ place: Place, _ registry: ObjectRegistry) {
-            identities[registry.roots[operation.entity]].insert(operation.identity)
+            registry.byIdentity[registry.roots[operation.entity]].name(operation.identity)
             if operation.kind == .delete { deletions.append(place) }
             var (replaces, links) = (false, false)
             let count = operation.relationships.count
             for index in 0..<count {
                 let shape = registry.shape(operation.entity, operation.relationships[index].relationship)
                 links = links || shape.isInJoinTable
+                let destinations = registry.byIdentity[shape.destinationRoot]
                 switch operation.relationships[index].change {
-                case .one(let identity): if !identity.isNull { identities[shape.destinationRoot].insert(identity) }
+                case .one(let identity): if !identity.isNull { destinations.name(identity) }
                 case .replace(let list):
                     replaces = true
-                    identities[shape.destinationRoot].formUnion(list)
-                case let change: identities[shape.destinationRoot].formUnion(change.identities)
+                    for identity in list { destinations.name(identity) }
+                case .edit(let added, let removed):
+                    for identity in added { destinations.name(identity) }
+                    for identity in removed { destinations.name(identity) }
                 }
             }
             if replaces { replacements.append(place) }
@@ -66,34 +68,39 @@ struct Prefetch {
 
     /// Reads the objects and the tombstones of identities, which stand at the position of their root.
     func load(_ identities: [some Collection<Value>]) throws(StoreError) {
-        var plan: [ReadRequest] = []
-        for (entity, identities) in identities.enumerated() where !identities.isEmpty {
-            let unknown = identities.filter { registry.byIdentity[entity][$0] == nil }
-            if !unknown.isEmpty { plan.append(.rows(entity: entity, .identities(unknown))) }
+        for (entity, identities) in identities.enumerated() {
+            for identity in identities { registry.byIdentity[entity].name(identity) }
         }
-        try registry.reader.load(plan) { _, answer in
-            if case .row(let row) = answer { registry.register(row) }
+        // A placeholder's own event may still be older than the deletion of its predecessor.
+        let placeholders = identities.enumerated().map { entity, identities in
+            identities.filter { identity in
+                registry.tombstones[entity][identity] == nil
+                    && registry.byIdentity[entity][identity]?.state.isPlaceholder ?? false
+            }
         }
-        if registry.storeHasTombstones { try loadTombstones(identities) }
+        try loadNamed(placeholders)
     }
 
-    private func loadTombstones(_ identities: [some Collection<Value>]) throws(StoreError) {
+    /// Reads the objects and the tombstones of the identities that were named to the registry, all in one plan.
+    ///
+    /// - Parameter known: further identities whose tombstones are wanted, at the position of their root.
+    private func loadNamed(_ known: [[Value]] = []) throws(StoreError) {
         var plan: [ReadRequest] = []
-        var entities: [Int] = []
-        for (entity, identities) in identities.enumerated() {
-            let wanted = identities.filter { identity in
-                // A placeholder's own event may still be older than the deletion of its predecessor.
-                registry.tombstones[entity][identity] == nil
-                    && registry.byIdentity[entity][identity]?.state.isPlaceholder ?? true
-            }
-            if wanted.isEmpty { continue }
-            plan.append(.tombstones(entity: entity, wanted))
-            entities.append(entity)
+        for entity in registry.byIdentity.indices {
+            let named = registry.byIdentity[entity].takeNamed()
+            if !named.isEmpty { plan.append(.rows(entity: entity, .identities(named))) }
+            let buried = known.isEmpty ? named : named + known[entity]
+            if registry.storeHasTombstones, !buried.isEmpty { plan.append(.tombstones(entity: entity, buried)) }
         }
         try registry.reader.load(plan) { position, answer in
-            guard case .tombstone(let identity, let tombstone) = answer else { return }
-            registry.tombstones[entities[position]][identity] = ObjectRegistry.TombstoneEntry(
-                stored: tombstone, current: tombstone)
+            switch answer {
+            case .row(let row): registry.register(row)
+            case .tombstone(let identity, let tombstone):
+                guard case .tombstones(let entity, _) = plan[position] else { return }
+                registry.tombstones[entity][identity] = ObjectRegistry.TombstoneEntry(
+                    stored: tombstone, current: tombstone)
+            case .link, .place: break
+            }
         }
     }
 

@@ -24,6 +24,7 @@ struct Saver {
     private func absorb(_ entity: Int, _ pk: Int64, _ slots: [Int], _ values: [Value]) -> Bool {
         guard let object = registry.known(entity, pk: pk), object.isAlive else { return false }
         for slot in slots { object.state.values[slot] = values[slot] }
+        object.savedSlots = nil
         registry.list(object)
         return true
     }
@@ -87,6 +88,7 @@ struct Saver {
                 if object.isAlive { changes.insert(object) }
             } else if object.isAlive {
                 let slots = object.changedSlots
+                object.savedSlots = slots
                 let setsPlaceholder = object.wasPlaceholder != object.state.isPlaceholder
                 if !slots.isEmpty || setsPlaceholder {
                     changes.update(object, slots, setsPlaceholder: setsPlaceholder)
@@ -136,11 +138,13 @@ struct Saver {
 
     private func writeHistory(_ tally: inout ChangeTally) throws(StoreError) {
         if registry.hasOrder { noteReorderings() }
+        // A storage may sort the changes of one save, which has one for each object, but not those of several.
+        try history.flush()
         for object in registry.listed {
             guard let kind = Self.changeKind(object) else { continue }
             tally.note(kind, entity: object.entity.index)
             try history.append(
-                entity: object.entity, pk: object.pk, identity: object.identity, kind: kind,
+                .object(object), kind: kind,
                 properties: kind == .update ? registry.changedNames.text(of: object) : nil,
                 preservedValues: kind == .delete ? object.entity.preservedValues(object.state.values) : nil)
         }
@@ -158,9 +162,7 @@ struct Saver {
 
     /// Places in ordered relationships are no properties of the objects that stand there.
     private static func hasChangedProperties(_ object: ContextObject) -> Bool {
-        let count = object.entity.propertySlotCount
-        if count == object.original.count { return object.original != object.state.values }
-        return object.original[..<count] != object.state.values[..<count]
+        object.changedSlots.hasSlot(below: object.entity.propertySlotCount)
     }
 
     /// Notes the owners whose ordered destinations stayed and stand in another order.

@@ -11,6 +11,12 @@ package struct SlotSet: Hashable {
 
     package func contains(_ slot: Int) -> Bool { slot < 64 ? bits & 1 << UInt64(slot) != 0 : others.contains(slot) }
 
+    /// Tells whether a slot before the given one is in the set.
+    func hasSlot(below slot: Int) -> Bool {
+        if slot < 64 { return bits & (1 << UInt64(slot) - 1) != 0 }
+        return bits != 0 || others.contains { $0 < slot }
+    }
+
     package mutating func insert(_ slot: Int) {
         if slot < 64 { bits |= 1 << UInt64(slot) } else { others.insert(slot) }
     }

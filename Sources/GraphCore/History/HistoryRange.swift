@@ -1,5 +1,6 @@
-/// Many changes of one kind in one row of the history: what a batch request did to objects of one entity.
+/// Many changes of one kind to objects of one entity, in one row of the history.
 ///
+/// A batch request writes ranges, and so does a save with many changes that are alike.
 /// Without a list the objects are all primary keys from `first` to `last`. A range holds no identities. A reader finds
 /// the identity of an object in the entity's table. The identity of a deleted object is in the history of its deletion,
 /// which is newer than the range and so is purged later.
@@ -48,18 +49,25 @@ package struct HistoryRange: Equatable {
     }
 
     package static func list(_ keys: ArraySlice<Int64>) -> String {
-        var text = "["
+        var text: [UInt8] = [UInt8(ascii: "[")]
+        text.reserveCapacity(keys.count * 8)
         for key in keys {
-            if text.utf8.count > 1 { text += "," }
-            text += String(key)
+            if text.count > 1 { text.append(UInt8(ascii: ",")) }
+            // A short text needs no memory of its own.
+            text.append(contentsOf: String(key).utf8)
         }
-        return text + "]"
+        text.append(UInt8(ascii: "]"))
+        return String(decoding: text, as: UTF8.self)
     }
 
     /// The primary keys in their order.
     package var keys: [Int64] {
         guard let objects else { return Array(first...last) }
-        return objects.utf8.dropFirst().dropLast().split(separator: UInt8(ascii: ","))
-            .compactMap { Int64(Substring($0)) }
+        var keys: [Int64] = []
+        keys.reserveCapacity(Int(clamping: max(0, min(count, Int64(Self.maximumCount)))))
+        for text in objects.utf8.dropFirst().dropLast().split(separator: UInt8(ascii: ",")) {
+            if let key = Int64(Substring(text)) { keys.append(key) }
+        }
+        return keys
     }
 }

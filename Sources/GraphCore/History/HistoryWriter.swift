@@ -3,7 +3,7 @@
 /// Changes gather in columns and are handed to the storage together.
 package final class HistoryWriter {
     /// The number of changes that are handed over at once.
-    private static let maximumCount = 4096
+    private static let maximumCount = HistoryRange.maximumCount
 
     private let session: any WriterSession
     /// The time of the save, in microseconds since 1970 UTC.
@@ -60,10 +60,9 @@ package final class HistoryWriter {
     package func flush() throws(StoreError) -> Int64? { hasChanges ? try openToken() : nil }
 
     package func append(
-        entity: Entity, pk: Int64, identity: Value, kind: ChangeKind, properties: String? = nil,
-        preservedValues: String? = nil
+        _ object: ChangedObject, kind: ChangeKind, properties: String? = nil, preservedValues: String? = nil
     ) throws(StoreError) {
-        entries.append(entity, pk, identity, kind, properties: properties, preservedValues: preservedValues)
+        entries.append(object, kind, properties: properties, preservedValues: preservedValues)
         nextChange += 1
         if entries.count >= Self.maximumCount { _ = try openToken() }
     }

@@ -81,31 +81,44 @@ extension ReadContext {
 
     /// Returns the selected changes that share a row with others in the order of their ids, those before `end`.
     ///
-    /// - Parameter limit: the number of changes after which no further range is put into single changes.
+    /// - Parameter limit: the number of changes after which no further one is returned.
     func expanded(
         _ selection: HistorySelection, before end: Int64, limit: Int = .max
     ) throws -> [StoredChange] {
+        let lower = selection.ids.lowerBound
+        let ids = lower..<max(lower, min(end, selection.ids.upperBound))
         var result: [StoredChange] = []
         try session.ranges(selection) { range in
-            if range.id >= end { return false }
-            for stored in try expand(range) where stored.id < end && selection.ids.contains(stored.id) {
-                if selection.keys?.contains(stored.change.pk) ?? true { result.append(stored) }
-            }
+            if range.id >= ids.upperBound { return false }
+            result += try expand(range, ids, keys: selection.keys, limit: limit - result.count)
             return result.count < limit
         }
         return result
     }
 
-    /// Returns the changes that a range stands for.
-    private func expand(_ stored: StoredRange) throws -> [StoredChange] {
+    /// Returns the changes that a range stands for, as far as their ids and keys are wanted.
+    private func expand(
+        _ stored: StoredRange, _ ids: Range<Int64>, keys wanted: [Int64]?, limit: Int
+    ) throws -> [StoredChange] {
         let range = stored.range
         let (distance, overflow) = range.last.subtractingReportingOverflow(range.first)
         // Another program wrote this row: it is no range, and the verifier reports it.
         if range.objects == nil, overflow || distance < 0 || distance >= HistoryRange.maximumCount { return [] }
         let keys = range.keys
-        let identities = try identities(of: stored, count: keys.count)
+        let start = Int(min(max(0, ids.lowerBound - stored.id), Int64(keys.count)))
+        let end = Int(min(max(0, ids.upperBound - stored.id), Int64(keys.count)))
+        var indexes = Array(start..<max(start, end))
+        if let wanted { indexes = indexes.filter { wanted.contains(keys[$0]) } }
+        if indexes.count > limit { indexes.removeLast(indexes.count - limit) }
+        let part = indexes.map { keys[$0] }
+        guard let least = part.min(), let greatest = part.max() else { return [] }
+        let asked = HistoryRange(
+            first: least, last: greatest, count: Int64(part.count),
+            objects: range.objects == nil && wanted == nil ? nil : HistoryRange.list(part[...]), kind: range.kind,
+            properties: range.properties)
+        let identities = try identities(of: asked, stored, count: part.count)
         let names = range.properties?.split(separator: ",").map { String($0) } ?? []
-        return keys.enumerated().map { index, pk in
+        return zip(indexes, part).map { index, pk in
             let change = HistoryChange(
                 entity: stored.entity, pk: pk, identity: identities[pk] ?? .null, kind: range.kind, properties: names,
                 tombstone: nil, token: stored.token)
@@ -114,13 +127,17 @@ extension ReadContext {
     }
 
     /// The identities of a range's objects: of those that are there from their table, of others from their deletion.
-    private func identities(of stored: StoredRange, count: Int) throws -> [Int64: Value] {
+    ///
+    /// - Parameter part: those of the objects that are asked for.
+    private func identities(
+        of part: HistoryRange, _ stored: StoredRange, count: Int
+    ) throws -> [Int64: Value] {
         var identities: [Int64: Value] = [:]
         if let entity = model.entity(named: stored.entity) {
-            identities = try session.identities(entity, in: stored.range)
+            identities = try session.identities(entity, in: part)
         }
         if identities.count >= count { return identities }
-        let deleted = try session.deletedIdentities(stored.entity, in: stored.range, after: stored.id)
+        let deleted = try session.deletedIdentities(stored.entity, in: part, after: stored.id)
         return identities.merging(deleted) { $1 }
     }
 

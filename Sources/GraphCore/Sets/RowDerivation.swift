@@ -209,7 +209,7 @@ package final class RowDerivation: DerivedComputation {
             for (key, change) in changes.sorted(by: { $0.key < $1.key }) {
                 let names = plan.derivedSlots[root].filter(change.slots.contains).map { change.entity.slotNames[$0] }
                 try history.append(
-                    entity: change.entity, pk: key, identity: change.identity, kind: .update,
+                    .row(change.entity, key: key, identity: change.identity), kind: .update,
                     properties: names.joined(separator: ","))
                 tally.note(.update, entity: change.entity.index)
             }

@@ -1,30 +1,51 @@
+/// A changed object, as the history knows it.
+package enum ChangedObject {
+    /// An object of the context, which keeps its entity and identity.
+    case object(ContextObject)
+    /// A row that the context does not hold.
+    case row(Entity, key: Int64, identity: Value)
+
+    package var entity: Entity {
+        switch self {
+        case .object(let object): object.entity
+        case .row(let entity, _, _): entity
+        }
+    }
+
+    package var key: Int64 {
+        switch self {
+        case .object(let object): object.pk
+        case .row(_, let key, _): key
+        }
+    }
+
+    package var identity: Value {
+        switch self {
+        case .object(let object): object.identity
+        case .row(_, _, let identity): identity
+        }
+    }
+}
+
 /// Changes of one history transaction, in columns of one length.
 package struct HistoryEntries {
     /// The number of the first change; the others follow without a gap.
     package let firstChange: Int64
-    /// The changed objects' entities.
-    package private(set) var entities: [Entity] = []
-    /// Their primary keys.
-    package private(set) var keys: [Int64] = []
-    /// Their identities.
-    package private(set) var identities: [Value] = []
+    package private(set) var objects: [ChangedObject] = []
     package private(set) var kinds: [ChangeKind] = []
     /// The names of the changed properties, separated by commas; nil but for updates.
     package private(set) var properties: [String?] = []
     /// The preserved values of deleted objects, as JSON text, or nil.
     package private(set) var preservedValues: [String?] = []
 
-    package var count: Int { keys.count }
+    package var count: Int { kinds.count }
 
     init(firstChange: Int64) { self.firstChange = firstChange }
 
     package mutating func append(
-        _ entity: Entity, _ key: Int64, _ identity: Value, _ kind: ChangeKind, properties names: String?,
-        preservedValues values: String?
+        _ object: ChangedObject, _ kind: ChangeKind, properties names: String?, preservedValues values: String?
     ) {
-        entities.append(entity)
-        keys.append(key)
-        identities.append(identity)
+        objects.append(object)
         kinds.append(kind)
         properties.append(names)
         preservedValues.append(values)
@@ -34,9 +55,7 @@ package struct HistoryEntries {
     package mutating func removeAll(from change: Int64) {
         let surplus = count - Int(max(0, change - firstChange))
         if surplus <= 0 { return }
-        entities.removeLast(surplus)
-        keys.removeLast(surplus)
-        identities.removeLast(surplus)
+        objects.removeLast(surplus)
         kinds.removeLast(surplus)
         properties.removeLast(surplus)
         preservedValues.removeLast(surplus)

@@ -169,7 +169,7 @@ extension RepairQueries {
             let slots = values.indices.filter { values[$0] != row.values[$0] }
             if !slots.isEmpty { changes.update(entity.rootIndex, key: row.pk, slots: slots, values) }
             try history.append(
-                entity: row.entity, pk: row.pk, identity: values[entity.identitySlot], kind: .update,
+                .row(row.entity, key: row.pk, identity: values[entity.identitySlot]), kind: .update,
                 properties: (slots.map { entity.slotNames[$0] } + (relationship.map { [$0] } ?? []))
                     .joined(separator: ","))
         }

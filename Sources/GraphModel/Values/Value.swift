@@ -44,6 +44,23 @@ public enum Value: Sendable, Hashable {
         return (result ?? nil) ?? left.utf8.elementsEqual(right.utf8)
     }
 
+    /// Compares two texts by their UTF-8 bytes, as SQLite does; negative where the first comes before the second.
+    package static func order(_ left: String, _ right: String) -> Int {
+        let result = left.utf8.withContiguousStorageIfAvailable { left in
+            right.utf8.withContiguousStorageIfAvailable { right in
+                let count = min(left.count, right.count)
+                guard count > 0, let start = left.baseAddress, let other = right.baseAddress else {
+                    return left.count - right.count
+                }
+                let order = memcmp(start, other, count)
+                return order == 0 ? left.count - right.count : Int(order)
+            }
+        }
+        if let known = result ?? nil { return known }
+        if left.utf8.elementsEqual(right.utf8) { return 0 }
+        return left.utf8.lexicographicallyPrecedes(right.utf8) ? -1 : 1
+    }
+
     /// Tells whether there is no value.
     @inlinable public var isNull: Bool {
         if case .null = self { return true }
@@ -76,10 +93,10 @@ extension Value {
     /// Compares two versions, or returns nil where they are of forms that have no common order.
     ///
     /// Numbers compare as numbers, texts by their UTF-8 bytes.
-    @inlinable package func isOlder(than other: Value) -> Bool? {
+    package func isOlder(than other: Value) -> Bool? {
         switch (self, other) {
         case (.integer(let left), .integer(let right)): left < right
-        case (.text(let left), .text(let right)): left.utf8.lexicographicallyPrecedes(right.utf8)
+        case (.text(let left), .text(let right)): Self.order(left, right) < 0
         default:
             if let left = number, let right = other.number { left < right } else { nil }
         }

@@ -88,7 +88,7 @@ public struct ChunkConfiguration: Sendable, Equatable {
     public var maxOperations = 500
     /// The number of operations up to which chunks grow while records wait; no chunk grows unless it is more than
     /// `maxOperations`.
-    public var maxBacklogOperations = 4000
+    public var maxBacklogOperations = 10_000
     /// The size of the records, in bytes.
     public var maxBytes = 4_194_304
     /// The time since the chunk's first record, in milliseconds.
@@ -101,9 +101,9 @@ public struct ChunkConfiguration: Sendable, Equatable {
 /// Bounds the growth of chunks when there is backlog: each full chunk doubles the next within these bounds.
 public struct CommitConfiguration: Sendable, Equatable {
     /// The number of rows that a chunk writes.
-    public var maxRows = 20_000
+    public var maxRows = 50_000
     /// The time from a chunk's first record to its commit, in milliseconds.
-    public var maxMilliseconds = 250
+    public var maxMilliseconds = 500
 
     /// Creates the defaults.
     public init() {}

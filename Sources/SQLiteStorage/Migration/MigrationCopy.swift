@@ -41,6 +41,7 @@ struct MigrationCopy {
         try copy.transaction { database in
             let run = MigrationRun(script: script, database: database, willExecute: options.willExecute)
             try copyOwnTables(script, database)
+            try run.separateRanges(oldTablesIn: "source")
             try run.finish {}
             if link.isPreparation {
                 try link.stage.prepare(from: link.old, database, options.willExecute)

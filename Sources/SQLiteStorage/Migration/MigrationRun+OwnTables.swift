@@ -116,6 +116,41 @@ extension MigrationRun {
         try StoredModel.put("formerEntities", Set(former + gone).sorted().joined(separator: "\n"), database)
     }
 
+    /// Gives each change of an entity that goes a row of its own: a range finds identities in the entity's table.
+    ///
+    /// - Parameter schema: the name of the database that has the old tables.
+    func separateRanges(oldTablesIn schema: String) throws {
+        for entity in mapping.removedEntities {
+            let name = SQLText.literal(entity.name)
+            let wanted = "SELECT 1 FROM _history_range WHERE entity = \(name)"
+            guard try Row.fetchOne(database, sql: wanted) != nil else { continue }
+            let columns = "id, token, entity, object, identity, change, properties"
+            let table = "\(schema).\(SQLText.quoted(entity.tableName))"
+            let identity = SQLText.quoted(entity.identity.columnName)
+            // The steps in a range, and the list of the one that has one, by position.
+            let places = """
+                SELECT r.*, r.first + n.step AS object, n.step FROM _history_range r JOIN steps n ON n.step < r.count \
+                WHERE r.entity = \(name) AND r.objects IS NULL \
+                UNION ALL SELECT r.*, o.value, o.key FROM _history_range r, json_each(iif(json_valid(r.objects), r.objects, '[]')) o \
+                WHERE r.entity = \(name) AND r.objects IS NOT NULL
+                """
+            try execute(
+                """
+                WITH RECURSIVE \
+                steps (step) AS (SELECT 0 UNION ALL SELECT step + 1 FROM steps \
+                WHERE step + 1 < \(HistoryRange.maximumCount)), \
+                places AS (\(places)), \
+                deleted AS MATERIALIZED (SELECT object, identity FROM _history_change \
+                WHERE change = 2 AND entity = \(name)) \
+                INSERT INTO _history_change (\(columns)) \
+                SELECT p.id + p.step, p.token, p.entity, p.object, coalesce(e.\(identity), d.identity), p.change, \
+                p.properties FROM places p LEFT JOIN \(table) e ON e.pk = p.object \
+                LEFT JOIN deleted d ON d.object = p.object
+                """)
+            try execute("DELETE FROM _history_range WHERE entity = \(name)")
+        }
+    }
+
     /// Computes all derived values from the rows as they are now.
     func computeDerived(time: Int64) throws {
         guard let connection = database.sqliteConnection else { return }

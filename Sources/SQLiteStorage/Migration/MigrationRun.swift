@@ -21,6 +21,7 @@ struct MigrationRun {
 
     /// Migrates the tables where they are.
     func runInPlace() throws {
+        try separateRanges(oldTablesIn: "main")
         try dropViews()
         try setAside()
         try alter()

@@ -133,7 +133,9 @@ struct Schema {
 
     /// The index that finds the changes of one object; it costs a quarter of the time of writing, so it is made on request.
     static let historyObjectIndex =
-        "CREATE INDEX IF NOT EXISTS _history_change_object ON _history_change (entity, object)"
+        "CREATE INDEX IF NOT EXISTS \(historyObjectIndexName) ON _history_change (entity, object)"
+
+    static let historyObjectIndexName = "_history_change_object"
 
     // MARK: Entities
 

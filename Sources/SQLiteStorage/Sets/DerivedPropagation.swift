@@ -272,7 +272,7 @@ final class DerivedPropagation: DerivedComputation {
                 names[bits] = properties
                 let entity = model.entity(named: statement.text(3)) ?? root
                 try history.append(
-                    entity: entity, pk: statement.integer(0), identity: statement.value(2), kind: .update,
+                    .row(entity, key: statement.integer(0), identity: statement.value(2)), kind: .update,
                     properties: properties)
                 tally.note(.update, entity: entity.index)
             }

@@ -1,4 +1,17 @@
+import GRDBSQLite
+
+// A save's changes, in rows of their own or in ranges.
 extension WriterConnection {
+    func append(_ entries: HistoryEntries, token: Int64) throws(StoreError) {
+        let groups = ChangeGroups(entries, usesRanges: try !indexesChangesByObject())
+        try append(entries, at: groups.single, token: token)
+        var id = entries.firstChange + Int64(groups.single.count)
+        for (entity, range) in groups.ranges {
+            try appendRange(range, id: id, token: token, entity: entity.name)
+            id += range.count
+        }
+    }
+
     /// The statements that insert changes, by the number of their rows, the most first.
     ///
     /// More than a quarter of a single insertion's work begins and ends its statement.
@@ -8,18 +21,20 @@ extension WriterConnection {
         return (count: count, sql: "INSERT INTO _history_change (\(columns)) VALUES \(rows.joined(separator: ", "))")
     }
 
-    func append(_ entries: HistoryEntries, token: Int64) throws(StoreError) {
+    private func append(
+        _ entries: HistoryEntries, at indexes: [Int], token: Int64
+    ) throws(StoreError) {
         var start = 0
-        for (count, sql) in Self.changeInsertions where entries.count - start >= count {
+        for (count, sql) in Self.changeInsertions where indexes.count - start >= count {
             let statement = try statement(sql)
             statement.bind(1, token)
-            while entries.count - start >= count {
+            while indexes.count - start >= count {
                 statement.bind(2, entries.firstChange + Int64(start))
                 var position = 3
-                for index in start..<start + count {
-                    statement.bind(position, entries.entities[index].name)
-                    statement.bind(position + 1, entries.keys[index])
-                    statement.bind(position + 2, entries.identities[index])
+                for index in indexes[start..<start + count] {
+                    statement.bind(position, entries.objects[index].entity.name)
+                    statement.bind(position + 1, entries.objects[index].key)
+                    statement.bind(position + 2, entries.objects[index].identity)
                     statement.bind(position + 3, entries.kinds[index].rawValue)
                     statement.bind(position + 4, entries.properties[index])
                     statement.bind(position + 5, entries.preservedValues[index])
@@ -29,5 +44,14 @@ extension WriterConnection {
                 start += count
             }
         }
+    }
+
+    /// Tells whether the store has the index that finds an object's changes: it knows nothing of ranges.
+    private func indexesChangesByObject() throws(StoreError) -> Bool {
+        if let known = hasObjectIndex { return known }
+        let name = Schema.historyObjectIndexName
+        let found = try integer("SELECT 1 FROM sqlite_schema WHERE type = 'index' AND name = ?") { $0.bind(1, name) }
+        hasObjectIndex = found != nil
+        return found != nil
     }
 }

@@ -2,6 +2,10 @@ extension WriterConnection: RowReader {
     func load(_ plan: [ReadRequest], each: (Int, ReadAnswer) -> Void) throws(StoreError) {
         for (position, request) in plan.enumerated() {
             switch request {
+            case .rows(let entity, .identities(let identities), nil):
+                let root = model.entities[model.entities[entity].rootIndex]
+                let candidates = try identityBounds.candidates(identities, of: root, in: self)
+                try entities[entity].rows(.identities(candidates), model: model) { each(position, .row($0)) }
             case .rows(let entity, let keys, let limit):
                 try entities[entity].rows(keys, model: model, limit: limit) { each(position, .row($0)) }
             case .links(let table, let keys, let isOwnerSide, let limit):

@@ -19,6 +19,7 @@ extension WriterConnection: WriterSession {
         do {
             lease = try Lease.take(self, holder: .current(), ttlSeconds: ttlSeconds, now: now)
             tombstoneFilter.discard()
+            identityBounds.discard()
             let counters = try counters()
             try commit()
             return counters

@@ -8,7 +8,11 @@ extension WriterConnection {
         for rows in changes.vacated { try entities[rows.root].update(rows) }
         for rows in changes.updates { try entities[rows.root].update(rows) }
         for (key, entity) in changes.entityChanges { try entities[entity.index].setEntity(entity, pk: key) }
-        for rows in changes.insertions { try entities[rows.entity.index].insert(rows) }
+        for rows in changes.insertions {
+            try entities[rows.entity.index].insert(rows)
+            identityBounds.insert(
+                rows.values, slot: rows.entity.identitySlot, of: model.entities[rows.entity.rootIndex])
+        }
         for link in changes.links { try joins[link.table].insert(link.pair, link.places) }
     }
 

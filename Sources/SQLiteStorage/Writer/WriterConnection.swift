@@ -17,11 +17,15 @@ final class WriterConnection {
     /// The keys after those of the rows that were there at the start, once they were asked for.
     var firstKeys: [Int64]?
     var tombstoneFilter = TombstoneFilter()
+    var identityBounds: IdentityBounds
+    /// Whether the store has the index of changes by object, once that was asked.
+    var hasObjectIndex: Bool?
 
     init(_ handle: OpaquePointer, model: ObjectModel, storage: SQLiteStorage? = nil) {
         connection = handle
         self.model = model
         self.storage = storage
+        identityBounds = IdentityBounds(entityCount: model.entities.count)
         let tables = Dictionary(
             uniqueKeysWithValues: model.rootEntities.map {
                 ($0.index, EntityTable($0, model: model, connection: handle))

@@ -318,6 +318,8 @@ PLANTED = {
     "history-lost": ("I3", history_lost),
     "history-row-removed": ("I3", edited("DELETE FROM _history_change WHERE id = (SELECT max(id) FROM _history_change "
                                          "WHERE change = 0)")),
+    "history-range-removed": ("I3", edited("DELETE FROM _history_range WHERE id = (SELECT max(id) FROM _history_range "
+                                           "WHERE change = 0)")),
     "notification-removed": ("I4", notifications(lambda log: log.pop(3))),
     "notification-swapped": ("I4", notifications(swap)),
     "notification-altered": ("I4", notifications(altered_repeat)),

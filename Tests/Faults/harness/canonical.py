@@ -4,6 +4,7 @@ It is the text of `ingest-worker verify --dump`, made a second and a third time,
 for byte.
 """
 
+import json
 import os
 import shutil
 import sqlite3
@@ -109,7 +110,22 @@ class StoreFile:
 
     def history(self, after=0):
         """Token, entity, identity and kind of each change, in the order of the changes."""
-        return self.rows("SELECT token, entity, identity, change FROM _history WHERE token > ? ORDER BY token", after)
+        changes = self.rows("SELECT id, token, entity, identity, change FROM _history_change WHERE token > ?", after)
+        ranges = self.rows("SELECT id, token, entity, change, first, last, objects FROM _history_range WHERE token > ?",
+                           after)
+        if ranges:
+            # A range holds keys: the identities are in the tables, those of deleted objects in the deletions.
+            names = {(entity, key): identity for entity, key, identity in self.rows(
+                "SELECT entity, object, identity FROM _history_change WHERE change = 2")}
+            for entity in self.model.entities:
+                names |= {(entity, key): identity for key, identity in self.rows(f'SELECT pk, id FROM "{entity}"')}
+            for number, token, entity, change, first, last, objects in ranges:
+                keys = range(first, last + 1) if objects is None else json.loads(objects)
+                changes += [(number + step, token, entity, names.get((entity, key)), change)
+                            for step, key in enumerate(keys)]
+        kinds = ("insert", "update", "delete")
+        return [(token, entity, identity, kinds[change]) for _, token, entity, identity, change in sorted(
+            changes, key=lambda each: each[0])]
 
     def damage(self):
         """What is wrong with the file itself, or None."""

@@ -22,7 +22,8 @@ EMPTY = {
     "a member's count of messages is not that of its rows":
         "SELECT count(*) FROM Member m WHERE messagesCount != (SELECT count(*) FROM Message WHERE sender = m.pk)",
     "a change is of no transaction":
-        "SELECT count(*) FROM _history_change WHERE token NOT IN (SELECT token FROM _history_transaction)",
+        "SELECT count(*) FROM (SELECT token FROM _history_change UNION ALL SELECT token FROM _history_range) "
+        "WHERE token NOT IN (SELECT token FROM _history_transaction)",
 }
 STATE = ("SELECT (SELECT max(token) FROM _history_transaction), (SELECT total(nextOffset) FROM _position), "
          "(SELECT count(*) FROM Message), (SELECT total(seq) FROM Message), (SELECT count(*) FROM _history_transaction)")

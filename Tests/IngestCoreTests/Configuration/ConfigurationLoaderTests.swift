@@ -29,7 +29,7 @@ struct ConfigurationLoaderTests {
         let configuration = WorkerConfiguration()
         #expect(configuration.chunk.maxOperations == 500)
         #expect(configuration.chunk.maxBytes == 4_194_304)
-        #expect(configuration.commit.maxRows == 20_000)
+        #expect(configuration.commit.maxRows == 50_000)
         #expect(configuration.commit.maxMilliseconds == 250)
         #expect(configuration.limits.maxRecordBytes == 16 * 1_024 * 1_024)
         #expect(configuration.notifications.topic == "ingest.changes")

@@ -146,6 +146,25 @@ import Testing
         }
     }
 
+    @Test(.onlyInSQLite("it migrates a file"), arguments: [false, true])
+    func `an entity that goes leaves the identities of its objects in the history`(isCopied: Bool) throws {
+        let kept = "model: m\nentities:\n  A: { identity: id, attributes: { id: { type: string } } }\n"
+        let names = (0..<20).map { Value.text("gone \($0)") }
+        let fixture = try MigrationFixture(
+            kept + "  Gone: { identity: id, attributes: { id: { type: string }, n: { type: integer64, optional: true } } }"
+        ) { graph in
+            try graph.apply(names.map { graph.upsert("Gone", $0) } + [graph.upsert("A", "a")])
+            try graph.apply(names[5..<15].map { graph.upsert("Gone", $0, [("n", .value(.integer(1)))]) })
+            try graph.apply([graph.delete("Gone", names[7])])
+        }
+        let before = try fixture.rows("SELECT token, entity, identity, change, properties FROM _history ORDER BY 1, 3")
+        try fixture.migrate(to: kept) { if isCopied { $0.copyRowThreshold = 0 } }
+        let after = try fixture.rows(
+            "SELECT token, entity, identity, change, properties FROM _history WHERE token < 4 ORDER BY 1, 3")
+        #expect(before.count == 32 && after == before)
+        #expect(try fixture.rows("SELECT count(*) FROM _history_range WHERE entity = 'Gone'") == [[0]])
+    }
+
     @Test func `two entities may exchange their names`() throws {
         let fixture = try MigrationFixture(
             """

@@ -84,7 +84,7 @@ extension MemoryTables {
             var entries = HistoryEntries(firstChange: stored.id)
             let names = stored.change.properties.joined(separator: ",")
             entries.append(
-                entity, stored.change.pk, stored.change.identity, stored.change.kind,
+                .row(entity, key: stored.change.pk, identity: stored.change.identity), stored.change.kind,
                 properties: stored.change.kind == .update ? names : nil, preservedValues: stored.change.tombstone)
             try store.append(entries, token: stored.change.token)
         }

@@ -1,0 +1,63 @@
+/// The changes of one save, sorted into those that get a row each and those that share one.
+///
+/// Insertions of one entity, and updates of the same properties of one entity, become a range. Deletions keep their
+/// rows, which name the identities. They come first: the same save may insert an object of the same identity.
+struct ChangeGroups {
+    /// Fewer changes are not worth a range, whose readers look the identities up.
+    static let minimumCount = 8
+
+    /// The positions of the changes with a row of their own.
+    private(set) var single: [Int] = []
+    private(set) var ranges: [(entity: Entity, range: HistoryRange)] = []
+
+    /// - Parameter usesRanges: whether changes may share a row.
+    init(_ entries: HistoryEntries, usesRanges: Bool) {
+        guard usesRanges, entries.count >= Self.minimumCount else {
+            single = Array(entries.kinds.indices)
+            return
+        }
+        var groups: [Group] = []
+        for index in entries.kinds.indices {
+            let entity = entries.objects[index].entity
+            // An object of a hierarchy may become one of a sub-entity, and a range finds its objects by their entity.
+            if entries.kinds[index] == .delete || entity.sharesTable {
+                single.append(index)
+            } else {
+                Self.add(index, entity, entries, to: &groups)
+            }
+        }
+        for group in groups { add(group, entries) }
+    }
+
+    private struct Group {
+        let entity: Entity
+        let kind: ChangeKind
+        let properties: String?
+        var indexes: [Int]
+    }
+
+    private static func add(_ index: Int, _ entity: Entity, _ entries: HistoryEntries, to groups: inout [Group]) {
+        let (kind, properties) = (entries.kinds[index], entries.properties[index])
+        // A save changes few combinations of properties.
+        let known = groups.firstIndex { $0.entity === entity && $0.kind == kind && $0.properties == properties }
+        if let known {
+            groups[known].indexes.append(index)
+        } else {
+            groups.append(Group(entity: entity, kind: kind, properties: properties, indexes: [index]))
+        }
+    }
+
+    private mutating func add(_ group: Group, _ entries: HistoryEntries) {
+        if group.indexes.count < Self.minimumCount {
+            single += group.indexes
+            return
+        }
+        let keys = group.indexes.map { entries.objects[$0].key }.sorted()
+        for start in stride(from: 0, to: keys.count, by: HistoryRange.maximumCount) {
+            let part = keys[start..<min(start + HistoryRange.maximumCount, keys.count)]
+            if let range = HistoryRange(keys: part, kind: group.kind, properties: group.properties) {
+                ranges.append((group.entity, range))
+            }
+        }
+    }
+}
