@@ -70,15 +70,18 @@ extension StoreVerifier {
             former = row.text(0).split(separator: "\n").map { String($0) }
         }
         let names = (model.entities.map(\.name) + former).map { Value.text($0) }
-        try eachSlice(of: "_history_change", by: "id", &check) { slice, check throws(StoreError) in
-            check.checkedCount += try count("_history_change", in: slice, by: "id")
-            try rows(
-                """
-                SELECT id FROM _history_change WHERE \(slice.holds("id")) \
-                AND (entity NOT IN (\(SQLText.parameters(names.count))) OR change NOT IN (0, 1, 2))
-                """, slice.bounds + names
-            ) { row in
-                check.report("_history_change", String(row.integer(0)), nil, StoreProblem.unknownChange)
+        for (table, number) in [("_history_change", "count(*)"), ("_history_range", "coalesce(sum(count), 0)")] {
+            try eachSlice(of: table, by: "id", &check) { slice, check throws(StoreError) in
+                check.checkedCount +=
+                    try integer("SELECT \(number) FROM \(table) WHERE \(slice.holds("id"))", slice.bounds) ?? 0
+                try rows(
+                    """
+                    SELECT id FROM \(table) WHERE \(slice.holds("id")) \
+                    AND (entity NOT IN (\(SQLText.parameters(names.count))) OR change NOT IN (0, 1, 2))
+                    """, slice.bounds + names
+                ) { row in
+                    check.report(table, String(row.integer(0)), nil, StoreProblem.unknownChange)
+                }
             }
         }
     }
