@@ -10,7 +10,7 @@ import Testing
 
     private func graph() throws -> Graph {
         let graph = try Graph(configuredModel("chat"))
-        try graph.apply(Self.names.map { graph.upsert("Member", $0, [("name", "n")]) })
+        try graph.apply(Self.names.map { graph.upsert("Member", $0, ["name": "n"]) })
         return graph
     }
 
@@ -18,7 +18,7 @@ import Testing
         let graph = try graph()
         try graph.apply(
             Self.names.map { graph.delete("Member", $0, time: 10) }
-                + Self.names.map { graph.upsert("Member", $0, [("name", "again")], time: 20) })
+                + Self.names.map { graph.upsert("Member", $0, ["name": "again"], time: 20) })
         let kinds = try graph.store.read { try $0.history(after: 1) }.flatMap(\.changes).map(\.kind.rawValue)
         #expect(kinds == Array(repeating: 2, count: 10) + Array(repeating: 0, count: 10))
         let second = try graph.store.read { try $0.history(after: 1) }.flatMap(\.changes).map(\.identity)
@@ -30,8 +30,8 @@ import Testing
     func `insertions and updates of the same properties are one row each`() throws {
         let graph = try graph()
         try graph.apply(
-            Self.names.map { graph.upsert("Member", $0, [("name", "other")]) }
-                + [graph.upsert("Member", "new", [("name", "n")])])
+            Self.names.map { graph.upsert("Member", $0, ["name": "other"]) }
+                + [graph.upsert("Member", "new", ["name": "n"])])
         #expect(
             try graph.rows("SELECT token, change, count, properties FROM _history_range ORDER BY id") == [
                 [1, 0, 10, .null], [2, 1, 10, "name"],

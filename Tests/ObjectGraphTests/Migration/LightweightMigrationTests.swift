@@ -154,7 +154,7 @@ import Testing
             kept + "  Gone: { identity: id, attributes: { id: { type: string }, n: { type: integer64, optional: true } } }"
         ) { graph in
             try graph.apply(names.map { graph.upsert("Gone", $0) } + [graph.upsert("A", "a")])
-            try graph.apply(names[5..<15].map { graph.upsert("Gone", $0, [("n", .value(.integer(1)))]) })
+            try graph.apply(names[5..<15].map { graph.upsert("Gone", $0, ["n": .value(.integer(1))]) })
             try graph.apply([graph.delete("Gone", names[7])])
         }
         let before = try fixture.rows("SELECT token, entity, identity, change, properties FROM _history ORDER BY 1, 3")
