@@ -32,7 +32,7 @@ if [ -n "$$missing" ]; then \
 fi
 endef
 
-.PHONY: help demo build test console-test readers-test http-check manual traits package package-test image-test alerts manifests faults public-data sanitize instructions bench lint format docs site site-test pictures console-pictures reference libraries \
+.PHONY: help demo build test console-test readers-test http-check manual traits package package-test image-test alerts alerts-live manifests faults public-data sanitize instructions bench lint format docs site site-test pictures console-pictures reference libraries \
   kubectl test-tools profiler brokers clean
 
 help: ## Shows this.
@@ -95,6 +95,11 @@ image-test: build ## Builds the image around the program, and runs it read-only;
 alerts: ## Checks the alerts of Prometheus, and lets each fault raise its alert.
 	$(call install,prometheus)
 	cd deploy/prometheus && promtool check config prometheus.yaml && promtool check rules alerts.yaml && promtool test rules alerts.test.yaml
+
+alerts-live: libraries brokers ## Runs Prometheus beside a real worker, with the alerts and the dashboard's queries.
+	$(call install,prometheus kcat)
+	swift build --product ingest-worker
+	Tests/Alerts/run --binary $$(swift build --show-bin-path)/ingest-worker
 
 manifests: ## Checks the Kubernetes manifests and the file for Docker Compose against their schemas.
 	test -x $(VENV)/bin/python || python3 -m venv $(VENV)

@@ -10,4 +10,11 @@ extension MemoryTables {
         auditEntries.append(entry)
         return entry.id
     }
+
+    /// Removes the oldest audit entries that were made before a time, and returns how many.
+    mutating func removeAuditEntries(before time: Int64, limit: Int) -> Int {
+        let old = Set(auditEntries.filter { $0.time < time }.prefix(limit).map(\.id))
+        auditEntries.removeAll { old.contains($0.id) }
+        return old.count
+    }
 }

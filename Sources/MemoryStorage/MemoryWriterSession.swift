@@ -128,6 +128,10 @@ final class MemoryWriterSession: WriterSession {
 
     func removeHistory(_ purge: HistoryPurge) throws(StoreError) -> PurgeResult { tables.removeHistory(purge) }
 
+    func removeAuditEntries(before time: Int64, limit: Int) throws(StoreError) -> Int {
+        tables.removeAuditEntries(before: time, limit: limit)
+    }
+
     func removeTombstones(
         savedBefore time: Int64, from sweep: TombstoneSweep, limit: Int
     ) throws(StoreError) -> TombstonePurgeResult {

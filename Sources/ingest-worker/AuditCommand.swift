@@ -8,7 +8,8 @@ struct AuditCommand: ParsableCommand {
         abstract: "Lists the administrative requests to the store: who, what, when, and the result.",
         discussion: """
             Each request of a command or of HTTP that the store's writer carried out is listed, the last first. A \
-            request is unfinished while it is under way, or if its worker ended before it did.
+            request is unfinished while it is under way, or if its worker ended before it did. Requests without the \
+            operator's token are folded to one entry a minute. The worker removes entries at the age of audit.keepDays.
             Example: ingest-worker audit --limit 20
             """)
 

@@ -35,7 +35,7 @@ struct BackupCommand: ParsableCommand {
         }
     }
 
-    private func take(_ show: @escaping (BackupStep) -> Void) throws -> BackupSummary {
+    private func take(_ show: @escaping (StoreStep) -> Void) throws -> BackupSummary {
         guard let file else {
             let result = try options.carryOut(.backUp(verifies: !skipsVerification), onStep: show)
             if case .backedUp(let backup) = result { return backup }

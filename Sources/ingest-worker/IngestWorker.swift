@@ -19,7 +19,8 @@ struct IngestWorker: AsyncParsableCommand {
             """,
         version: WorkerRuntime.version,
         subcommands: [
-            DemoCommand.self, InitCommand.self, RunCommand.self, ReplayCommand.self, StatusCommand.self,
+            DemoCommand.self, InitCommand.self, RunCommand.self, ReplayCommand.self, ConsoleCommand.self,
+            StatusCommand.self,
             ProbeCommand.self, CheckCommand.self, DoctorCommand.self, ModelCommand.self, MigrateCommand.self,
             BackupCommand.self, CopyCommand.self, GrantCommand.self, FetchCommand.self, HistoryCommand.self,
             DeadLettersCommand.self, ConflictsCommand.self, VerifyCommand.self, AuditCommand.self,

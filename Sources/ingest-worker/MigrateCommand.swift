@@ -58,6 +58,7 @@ struct MigrateCommand: ParsableCommand {
         migration.copyRowThreshold = copyFrom
         let progress = ProgressPrinter(isShown: !json)
         progress.show(ProgressMeter.Step(dryRun ? "planning" : "migrating"))
+        let began = WriterContext.systemTime()
         (migration.willCopy, migration.progress) = Self.counting(progress)
         let plan = try progress.finishing {
             try configuration.migrateStore(
@@ -71,6 +72,18 @@ struct MigrateCommand: ParsableCommand {
                 description: "Rows prevent the migration. Correct them, or give a default or a --mapping")
         }
         if let backup = plan.backup { Console.note("The old store is \(backup)") }
+        if !dryRun, plan.method != .none { try note(plan, configuration, model, began: began) }
+    }
+
+    /// Saves the migration in the audit of the new store.
+    private func note(
+        _ plan: MigrationPlan, _ configuration: WorkerConfiguration, _ model: ObjectModel, began: Int64
+    ) throws {
+        let store = try configuration.openStore(model: model)
+        let writer = try WriterContext(store: store, options: configuration.writerOptions)
+        let arguments = "{\"from\":\(JSONText.string(plan.source)),\"to\":\(JSONText.string(plan.target))}"
+        try writer.noteCommand("migrate", arguments, began: began, result: "{\"rows\":\(plan.rowCount)}")
+        try writer.close()
     }
 
     /// Counts the rows that a chain of copies has copied, of those that it will copy.

@@ -99,7 +99,7 @@ extension ProgressPrinter {
     }
 
     /// Takes the step of a backup that begins or goes on.
-    func show(_ step: BackupStep) {
+    func show(_ step: StoreStep) {
         switch step {
         case .writing(let path, let byteCount):
             watch {
@@ -109,12 +109,16 @@ extension ProgressPrinter {
                     "copying", count: size >> 20, unit: "MiB", share: Double(size) / Double(max(1, byteCount)))
             }
         case .copying(let table, let rowCount): show(table: table, rowCount: rowCount)
-        case .verifying(let check): showCheck(check)
+        case .verifying(let check, let count): show(check: check, checkedCount: count)
         }
     }
 
     /// Takes the check of a store that begins.
-    func showCheck(_ name: String) { show(ProgressMeter.Step("verifying: \(name)")) }
+    func showCheck(_ name: String) { show(check: name, checkedCount: 0) }
+
+    private func show(check: String, checkedCount: Int) {
+        show(ProgressMeter.Step("verifying: \(check)", count: checkedCount > 0 ? checkedCount : nil, unit: "values"))
+    }
 
     /// Takes how many rows of a table are copied.
     func show(table: String, rowCount: Int) { show(ProgressMeter.Step(table, count: rowCount, unit: "rows")) }

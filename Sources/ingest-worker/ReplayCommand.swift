@@ -120,7 +120,7 @@ struct ReplayCommand: ParsableCommand {
         let pipeline = IngestPipeline(writer: writer, configuration: configuration, logger: logger)
         let interruption = Interruption()
         var summary = ReplaySummary(summary: pipeline.summary, seconds: 0, model: model)
-        let started = HealthMonitor.monotonicSeconds()
+        let (started, began) = (HealthMonitor.monotonicSeconds(), WriterContext.systemTime())
         do {
             try read(into: &summary, pipeline, configuration, logger, progress, interruption)
         } catch {
@@ -133,12 +133,19 @@ struct ReplayCommand: ParsableCommand {
             progress.finish()
             throw error
         }
+        summary.summary = pipeline.summary
+        try writer.noteCommand("replay", source, began: began, result: summary.counts)
         try writer.close()
         progress.finish()
         summary.seconds = HealthMonitor.monotonicSeconds() - started
-        summary.summary = pipeline.summary
         Console.print(json ? summary.json : summary.text)
         try checkEnd(pipeline.summary.deadLetters, interruption)
+    }
+
+    /// The topic or the files, as a JSON object.
+    private var source: String {
+        if let topic { return "{\"topic\":\(JSONText.string(topic))}" }
+        return "{\"files\":[\(files.map { JSONText.string($0) }.joined(separator: ","))]}"
     }
 
     /// Reads the topic or the files, as far as nobody interrupts the command.

@@ -42,6 +42,12 @@ struct ReplaySummary {
         return lines.joined(separator: "\n")
     }
 
+    /// The numbers of records and of their outcomes, as a JSON object.
+    var counts: String {
+        "{\"records\":\(summary.records),\"applied\":\(summary.applied),\"stale\":\(summary.stale),"
+            + "\"deadLetters\":\(summary.deadLetters)}"
+    }
+
     var json: String {
         let files = results.map {
             "{\"path\":\(JSONText.string($0.path)),\"records\":\($0.records),\"resumedAfter\":\($0.resumedAfter)}"

@@ -61,7 +61,7 @@ struct SharedOptions: ParsableArguments {
     /// - Parameter onNote: called with each line of progress.
     func carryOut(
         _ request: ControlRequest, onNote: @escaping (String) -> Void = { _ in },
-        onStep: @escaping (BackupStep) -> Void = { _ in }
+        onStep: @escaping (StoreStep) -> Void = { _ in }
     ) throws -> ControlResult {
         let configuration = try load().configuration
         var requests = StoreRequests(

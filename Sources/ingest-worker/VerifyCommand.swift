@@ -49,7 +49,11 @@ struct VerifyCommand: ParsableCommand {
     private func mend() throws {
         let writer = try options.openWriter(verifiesSuspectStore: false)
         let progress = ProgressPrinter(isShown: !json)
+        let began = WriterContext.systemTime()
         let report = try progress.finishing { try writer.repair(progress: progress.showCheck) }
+        let left = report.remaining.problemCount
+        let mended = "{\"repaired\":\(report.mendedCount),\"remaining\":\(left)}"
+        try writer.noteCommand("verify --repair", "{}", began: began, result: mended)
         try writer.close()
         if json {
             Console.printJSON(report.appendJSON)
@@ -64,6 +68,6 @@ struct VerifyCommand: ParsableCommand {
     private func judge(_ report: VerificationReport, remedy: String) throws {
         if report.isSound { return }
         throw CommandError(
-            code: ExitStatus.badData, description: "The store has \(report.problemCount) problems. \(remedy)")
+            code: ExitStatus.badData, description: "The store has \(report.problemNumber). \(remedy)")
     }
 }

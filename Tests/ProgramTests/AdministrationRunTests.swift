@@ -1,5 +1,4 @@
 import Foundation
-import KafkaClient
 import TestSupport
 import Testing
 
@@ -14,8 +13,7 @@ import Testing
         broker = try BrokerProcess(.noida)
         workspace = try Workspace()
         store = workspace.path("store.sqlite")
-        let admin = try Admin(configuration: ["bootstrap.servers": broker.bootstrapServers])
-        try admin.createTopic(NewTopic("events", partitions: 1, replicationFactor: 1))
+        try broker.makeTopic()
     }
 
     private func configuration(_ aliases: String = "{}", _ more: String = "") throws -> String {
@@ -39,24 +37,6 @@ import Testing
             environment: ["INGEST_HTTP_OPERATOR_TOKEN": Self.token])
         try program.wait(for: "the HTTP server") { program.errors.contains("http://127.0.0.1:") }
         return program
-    }
-
-    private func send(_ values: [String]) throws {
-        let producer = try Producer(configuration: ["bootstrap.servers": broker.bootstrapServers])
-        for value in values {
-            try producer.enqueue(ProducerRecord(topic: "events", partition: 0, key: nil, value: Array(value.utf8)))
-        }
-        try producer.close(timeoutMilliseconds: 30_000)
-    }
-
-    private static func message(_ id: String, text property: String = "body") -> String {
-        #"{"specversion":"1.0","type":"message.upserted","data":{"id":"\#(id)","chat":"c","\#(property)":"x"}}"#
-    }
-
-    private func value(_ sql: String) -> Int { (try? Foreign.sqlite(store, sql)).flatMap { Int($0) } ?? 0 }
-
-    private func waitForPosition(_ wanted: Int, _ program: Program) throws {
-        try program.wait(for: "position \(wanted)") { value("SELECT max(nextOffset) FROM _position") >= wanted }
     }
 
     private func post(
@@ -95,20 +75,20 @@ import Testing
     func `a worker that is killed in a request over HTTP goes on with it by its key, and does nothing twice`() throws {
         let letters = 400
         let config = try configuration()
-        try send((0..<letters).map { Self.message("late-\($0)", text: "text") })
+        try broker.send((0..<letters).map { BrokerProcess.message("late-\($0)", text: "text") })
         let first = try start(config, group: "first", settings: ["chunk.maxOperations=1"])
-        try waitForPosition(letters, first)
+        try first.waitForPosition(letters, of: store)
         try stop(first)
         let mended = try configuration("{ text: body }")
         let killed = try start(mended, group: "second", settings: ["chunk.maxOperations=1"])
         // The request is on its way when the worker dies under it.
         let client = try startRetry(key: "night", of: killed)
         defer { client.waitUntilExit() }
-        try killed.wait(for: "some letters") { value("SELECT count(*) FROM _dead_letter") < letters }
+        try killed.wait(for: "some letters") { Foreign.value(store, "SELECT count(*) FROM _dead_letter") < letters }
         try killed.crash()
-        let left = value("SELECT count(*) FROM _dead_letter")
+        let left = Foreign.value(store, "SELECT count(*) FROM _dead_letter")
         #expect(left > 0, "the retry was over before the kill")
-        #expect(left + value("SELECT count(*) FROM Message") == letters)
+        #expect(left + Foreign.value(store, "SELECT count(*) FROM Message") == letters)
         #expect(
             try Program.run(["audit", "--config", mended]).output.contains("unfinished: {\"tried\":\(letters - left),"))
 
@@ -117,23 +97,33 @@ import Testing
         #expect(answer.status == 200)
         #expect(answer.body.contains("\"tried\":\(letters),\"applied\":\(letters),"), "\(answer.body)")
         #expect(try post("dead-letters/retry", "{}", key: "night", to: last)?.body == answer.body)
-        #expect(value("SELECT count(*) FROM _dead_letter") == 0)
+        #expect(Foreign.value(store, "SELECT count(*) FROM _dead_letter") == 0)
         let made = "FROM _history WHERE entity = 'Message' AND change = 'insert'"
-        #expect(value("SELECT count(*) \(made)") == letters)
-        #expect(value("SELECT count(*) FROM _audit") == 1)
+        #expect(Foreign.value(store, "SELECT count(*) \(made)") == letters)
+        #expect(Foreign.value(store, "SELECT count(*) FROM _audit") == 1)
         try stop(last)
     }
 
     @Test func `backups go into their folder only, by command and by HTTP, and each is sound`() throws {
         let config = try configuration()
-        try send((0..<50).map { Self.message("m\($0)") })
+        try broker.send((0..<50).map { BrokerProcess.message("m\($0)") })
+        // What a killed backup has left goes with the next one; what a process writes stays.
+        let folder = workspace.path("backups")
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        for name in ["killed.sqlite.partial", "killed.sqlite.partial-wal", "busy.sqlite.partial"] {
+            _ = try workspace.write("half", to: "backups/\(name)")
+        }
+        let lock = open("\(folder)/busy.sqlite.lock", O_CREAT | O_RDWR, 0o600)
+        try #require(flock(lock, LOCK_EX | LOCK_NB) == 0)
+        defer { close(lock) }
         let program = try start(config, group: "first")
-        try waitForPosition(50, program)
+        try program.waitForPosition(50, of: store)
         let asked = try Program.run(["backup", "--json", "--config", config])
         #expect(asked.status == 0 && asked.errors.contains("asked the worker"), "\(asked.errors)")
         let first = try #require(try post("backup", "{}", key: "one", to: program))
         #expect(try post("backup", "{}", key: "one", to: program)?.body == first.body)
-        let folder = workspace.path("backups")
+        let left = try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.contains(".partial") }
+        #expect(left == ["busy.sqlite.partial"])
         let files = try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasSuffix(".sqlite") }
         #expect(files.count == 2, "\(files)")
         for file in files {
@@ -150,10 +140,10 @@ import Testing
 
     @Test func `at SIGHUP the worker takes other routes, and goes on with its own if they are wrong`() throws {
         let config = try configuration()
-        try send([Self.message("a", text: "text")])
+        try broker.send([BrokerProcess.message("a", text: "text")])
         let program = try start(config, group: "first")
-        try waitForPosition(1, program)
-        #expect(value("SELECT count(*) FROM _dead_letter") == 1)
+        try program.waitForPosition(1, of: store)
+        #expect(Foreign.value(store, "SELECT count(*) FROM _dead_letter") == 1)
 
         _ = try configuration("{ text: nowhere }")
         program.send(SIGHUP)
@@ -165,12 +155,12 @@ import Testing
             #expect(program.errors.contains(line), "\(line)")
         }
         #expect(program.errors.contains("shutdown.drainSeconds"), "\(program.errors)")
-        try send([Self.message("b", text: "text")])
-        try waitForPosition(2, program)
-        #expect(value("SELECT count(*) FROM Message") == 1)
+        try broker.send([BrokerProcess.message("b", text: "text")])
+        try program.waitForPosition(2, of: store)
+        #expect(Foreign.value(store, "SELECT count(*) FROM Message") == 1)
         let retried = try Program.run(["dead-letters", "retry", "--config", config])
         #expect(retried.status == 0, "\(retried.errors)")
-        #expect(value("SELECT count(*) FROM Message") == 2)
+        #expect(Foreign.value(store, "SELECT count(*) FROM Message") == 2)
         try stop(program)
     }
 }

@@ -1,5 +1,4 @@
 import Foundation
-import KafkaClient
 import TestSupport
 import Testing
 
@@ -21,8 +20,7 @@ import Testing
               - name: events
                 routes: [{ type: message.upserted, entity: Message, aliases: { text: body } }]
             """, to: "mended.yaml")
-        let admin = try Admin(configuration: ["bootstrap.servers": broker.bootstrapServers])
-        try admin.createTopic(NewTopic("events", partitions: 1, replicationFactor: 1))
+        try broker.makeTopic()
     }
 
     private var socket: String { store + ".control" }
@@ -37,24 +35,6 @@ import Testing
         ]
         let configuration = config.map { ["--config", $0] } ?? ["--set", "topics=events"]
         return try Program(["run"] + flags + configuration + (settings + extra).flatMap { ["--set", $0] })
-    }
-
-    private func send(_ values: [String]) throws {
-        let producer = try Producer(configuration: ["bootstrap.servers": broker.bootstrapServers])
-        for value in values {
-            try producer.enqueue(ProducerRecord(topic: "events", partition: 0, key: nil, value: Array(value.utf8)))
-        }
-        try producer.close(timeoutMilliseconds: 30_000)
-    }
-
-    private static func message(_ id: String, text property: String = "body") -> String {
-        #"{"specversion":"1.0","type":"message.upserted","data":{"id":"\#(id)","chat":"c","\#(property)":"x"}}"#
-    }
-
-    private func value(_ sql: String) -> Int { (try? Foreign.sqlite(store, sql)).flatMap { Int($0) } ?? 0 }
-
-    private func waitForPosition(_ wanted: Int, _ program: Program) throws {
-        try program.wait(for: "position \(wanted)") { value("SELECT max(nextOffset) FROM _position") >= wanted }
     }
 
     private func waitForSocket(_ program: Program) throws {
@@ -74,16 +54,16 @@ import Testing
 
     /// Runs a worker that knows no `text` until it has put the records aside.
     private func makeLetters(_ values: [String]) throws {
-        try send(values)
+        try broker.send(values)
         let program = try start(group: "first")
-        try waitForPosition(values.count, program)
+        try program.waitForPosition(values.count, of: store)
         try stop(program)
         #expect(!FileManager.default.fileExists(atPath: socket))
-        try #require(value("SELECT count(*) FROM _dead_letter") == values.count)
+        try #require(Foreign.value(store, "SELECT count(*) FROM _dead_letter") == values.count)
     }
 
     @Test func `the commands say and do the same with a worker and without one`() throws {
-        try makeLetters((0..<20).map { Self.message("late-\($0)", text: "text") } + ["{", "[", "{}"])
+        try makeLetters((0..<20).map { BrokerProcess.message("late-\($0)", text: "text") } + ["{", "[", "{}"])
         let copy = workspace.path("copy.sqlite")
         try FileManager.default.copyItem(atPath: store, toPath: copy)
         let program = try start(["chunk.maxOperations=4"], group: "second", config: mended)
@@ -120,8 +100,8 @@ import Testing
         #expect(try command(["audit"], store: copy).output.split(separator: "\n").count == commands.count - 2)
         #expect(audit.last?.contains(#""actor":"user \#(geteuid()), process "#) == true, "\(audit)")
         #expect(audit.last?.contains(#""arguments":{"ids":[1,2]}"#) == true, "\(audit)")
-        #expect(value("SELECT count(*) FROM Message WHERE body = 'x'") == 20)
-        #expect(value("SELECT count(*) FROM _dead_letter") == 0)
+        #expect(Foreign.value(store, "SELECT count(*) FROM Message WHERE body = 'x'") == 20)
+        #expect(Foreign.value(store, "SELECT count(*) FROM _dead_letter") == 0)
         let carriedOut = program.errors.components(separatedBy: "a request has ended").count - 1
         #expect(carriedOut == commands.count, "\(program.errors)")
 
@@ -129,8 +109,8 @@ import Testing
         let other = try command(["dead-letters", "retry"], config: false)
         #expect(other.status == 78 && other.errors.contains("control.configuration"), "\(other.errors)")
         // It has read on all the time.
-        try send([Self.message("after")])
-        try waitForPosition(24, program)
+        try broker.send([BrokerProcess.message("after")])
+        try program.waitForPosition(24, of: store)
         try stop(program)
         #expect(!FileManager.default.fileExists(atPath: socket))
         #expect(try command(["verify"]).status == 0)
@@ -152,9 +132,9 @@ import Testing
     }
 
     @Test func `the worker of a rebuilt store takes requests at the same place`() throws {
-        try send((0..<20).map { Self.message("m\($0)") })
+        try broker.send((0..<20).map { BrokerProcess.message("m\($0)") })
         let first = try start(group: "first")
-        try waitForPosition(20, first)
+        try first.waitForPosition(20, of: store)
         try stop(first)
         let second = try start(flags: ["--rebuild"], group: "second")
         try waitForSocket(second)
@@ -176,29 +156,29 @@ import Testing
             #expect(result.status == 0, "\(result.errors)")
         }
         #expect(try program.wait().status == 0)
-        #expect(value("SELECT count(*) FROM _cursor") == 12)
+        #expect(Foreign.value(store, "SELECT count(*) FROM _cursor") == 12)
     }
 
     @Test(.timeLimit(.minutes(10))) func `a worker that is killed in a retry loses and doubles nothing`() throws {
         let letters = 1_500
-        try makeLetters((0..<letters).map { Self.message("late-\($0)", text: "text") })
+        try makeLetters((0..<letters).map { BrokerProcess.message("late-\($0)", text: "text") })
         var (sent, interrupted) = (letters, 0)
         for round in 0..<3 {
             // A letter a step, so that the kill comes between them; and events to read meanwhile.
             let program = try start(["chunk.maxOperations=1"], group: "life-\(round)", config: mended)
             try waitForSocket(program)
-            try send((0..<200).map { Self.message("m\(round)-\($0)") })
+            try broker.send((0..<200).map { BrokerProcess.message("m\(round)-\($0)") })
             sent += 200
-            let before = value("SELECT count(*) FROM _dead_letter")
+            let before = Foreign.value(store, "SELECT count(*) FROM _dead_letter")
             let retry = try Program(
                 ["dead-letters", "retry", "--config", mended, "--set", "store.path=\(store)"])
             try program.wait(for: "some letters") {
-                value("SELECT count(*) FROM _dead_letter") < before || !retry.isRunning
+                Foreign.value(store, "SELECT count(*) FROM _dead_letter") < before || !retry.isRunning
             }
             try program.crash()
             // A letter goes in the commit of its effect: it is there, or its message is.
             let late = "SELECT count(*) FROM Message WHERE id LIKE 'late-%'"
-            #expect(value("SELECT (SELECT count(*) FROM _dead_letter) + (\(late))") == letters)
+            #expect(Foreign.value(store, "SELECT (SELECT count(*) FROM _dead_letter) + (\(late))") == letters)
             let told = try retry.wait()
             if told.status == 75 { interrupted += 1 }
             // It may have been done by then.
@@ -210,14 +190,16 @@ import Testing
         try waitForSocket(last)
         let retried = try command(["dead-letters", "retry"])
         #expect(retried.status == 0, "\(retried.errors)")
-        try waitForPosition(sent, last)
+        try last.waitForPosition(sent, of: store)
         try stop(last)
-        #expect(value("SELECT count(*) FROM _dead_letter") == 0)
-        #expect(value("SELECT count(*) FROM Message") == sent)
-        #expect(value("SELECT count(*) FROM Message WHERE id LIKE 'late-%' AND body = 'x'") == letters)
+        #expect(Foreign.value(store, "SELECT count(*) FROM _dead_letter") == 0)
+        #expect(Foreign.value(store, "SELECT count(*) FROM Message") == sent)
+        #expect(Foreign.value(store, "SELECT count(*) FROM Message WHERE id LIKE 'late-%' AND body = 'x'") == letters)
         // Each was made once, and what was repeated changed nothing.
         let made = "FROM _history WHERE entity = 'Message' AND change = 'insert'"
-        #expect(value("SELECT count(*) \(made)") == sent && value("SELECT count(DISTINCT identity) \(made)") == sent)
+        #expect(
+            Foreign.value(store, "SELECT count(*) \(made)") == sent
+                && Foreign.value(store, "SELECT count(DISTINCT identity) \(made)") == sent)
         #expect(try command(["verify"]).status == 0)
     }
 }

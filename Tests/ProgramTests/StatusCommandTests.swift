@@ -30,6 +30,14 @@ import Testing
         #expect(json.output.contains(#""nextOffset":"#))
     }
 
+    @Test func `a store that waits for a verification is named, with what to do`() throws {
+        #expect(FileManager.default.createFile(atPath: store + "-suspect", contents: nil))
+        let result = try status([], ["http.port=1"])
+        #expect(result.output.hasPrefix("No worker answers. The disk failed under the store"), "\(result.output)")
+        #expect(result.output.contains("ingest-worker verify"))
+        #expect(try status(["--json"], ["http.port=1"]).output.contains(#""isSuspect":true"#))
+    }
+
     @Test func `a running worker answers, behind its token, and only for its own store`() throws {
         let broker = try BrokerProcess(.noida)
         let admin = try Admin(configuration: ["bootstrap.servers": broker.bootstrapServers])

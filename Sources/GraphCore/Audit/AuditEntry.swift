@@ -55,6 +55,19 @@ extension WriterContext {
         }
     }
 
+    /// Removes the oldest audit entries that were made before a time, at most `limit`, and returns how many.
+    ///
+    /// - Parameters:
+    ///   - time: microseconds since 1970 UTC.
+    ///   - limit: the number of entries to remove at most.
+    /// - Throws: ``StoreError``.
+    package func purgeAudit(before time: Int64, limit: Int = 1000) throws(StoreError) -> Int {
+        try commit()
+        return try change("purge the audit") { session in
+            try session.removeAuditEntries(before: time, limit: max(1, limit))
+        }
+    }
+
     /// Makes everything that `body` does one commit. Chunks that were applied before are committed first.
     ///
     /// Where `body` or the commit throws, nothing of it stays.

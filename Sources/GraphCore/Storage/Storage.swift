@@ -62,10 +62,13 @@ package struct StoreSize: Sendable {
 
 /// A storage whose stores can be verified where they stand, and repaired where its writers are ``RepairQueries``.
 package protocol StorageAdministration: Storage {
-    /// Checks within one snapshot that the store holds together.
+    /// Checks that the store holds together.
     ///
     /// - Parameters:
     ///   - snapshot: a session of this storage.
-    ///   - progress: takes the name of each check before it begins.
-    func verify(_ snapshot: ReadContext, progress: (String) -> Void) throws -> VerificationReport
+    ///   - slices: whether the session may be renewed on the way.
+    ///   - progress: takes each check before it begins, and again after each slice.
+    func verify(
+        _ snapshot: ReadContext, _ slices: VerificationSlices, progress: (VerificationStep) -> Void
+    ) throws -> VerificationReport
 }

@@ -138,6 +138,9 @@ package protocol WriterSession: RowReader {
     /// Removes one batch of old history.
     func removeHistory(_ purge: HistoryPurge) throws(StoreError) -> PurgeResult
 
+    /// Removes the oldest audit entries that were made before a time, at most `limit`, and returns how many.
+    func removeAuditEntries(before time: Int64, limit: Int) throws(StoreError) -> Int
+
     /// Examines the next `limit` tombstones of a sweep and removes those that were saved before a time.
     func removeTombstones(
         savedBefore time: Int64, from sweep: TombstoneSweep, limit: Int

@@ -14,7 +14,10 @@ public struct RepairReport: Sendable {
     package init() {}
 
     /// Tells whether anything was repaired.
-    public var hasMended: Bool { derivedObjectCount + danglingReferenceCount + orphanedLinkCount > 0 }
+    public var hasMended: Bool { mendedCount > 0 }
+
+    /// The number of repaired objects, references and links.
+    package var mendedCount: Int { derivedObjectCount + danglingReferenceCount + orphanedLinkCount }
 
     /// The report for people.
     public var text: String {

@@ -71,8 +71,24 @@ extension Store {
     /// - Parameter progress: takes the name of each check before it begins.
     /// - Throws: ``StoreError``; damage that a check comes upon is a problem in the report, not an error.
     public func verify(progress: (String) -> Void = { _ in }) throws -> VerificationReport {
+        var last = ""
+        return try verify(.ofOneSnapshot) { step in
+            if step.check != last { progress(step.check) }
+            last = step.check
+        }
+    }
+
+    /// Checks the store slice by slice.
+    ///
+    /// - Parameters:
+    ///   - slices: whether each slice has a snapshot of its own.
+    ///   - progress: takes each check before it begins, and again after each slice.
+    /// - Throws: as ``verify(progress:)``.
+    package func verify(
+        _ slices: VerificationSlices, progress: (VerificationStep) -> Void = { _ in }
+    ) throws -> VerificationReport {
         let administration = try administration()
-        return try read { try administration.verify($0, progress: progress) }
+        return try read { try administration.verify($0, slices, progress: progress) }
     }
 
     /// Whether the storage failed or was found damaged, and nobody has verified the store since.
@@ -90,7 +106,7 @@ extension Store {
         do { report = try verify() } catch { throw StoreError(error, action: "verify the store after a failed disk") }
         guard report.isSound else {
             throw StoreError(
-                .corrupt, "After a failure of its disk the store has \(report.problemCount) problems",
+                .corrupt, "After a failure of its disk the store has \(report.problemNumber)",
                 remedy: "Repair it with 'verify --repair', restore a copy, or rebuild it by replay")
         }
         storage.noteSound()

@@ -49,13 +49,16 @@ package protocol StoreChecks {
 
     /// Takes back what a failed check has left on its connection.
     func recover() throws(StoreError)
+
+    /// Ends the snapshot, where ``slices`` allow several: the next statement sees the last commit.
+    func renew() throws(StoreError)
 }
 
 extension StoreChecks {
-    /// Makes all checks in one snapshot.
+    /// Makes all checks.
     ///
-    /// - Parameter progress: takes the name of each check before it begins.
-    package func verify(progress: (String) -> Void) throws -> VerificationReport {
+    /// - Parameter progress: takes each check before it begins.
+    package func verify(progress: (VerificationStep) -> Void) throws -> VerificationReport {
         let checks: [(name: String, body: (inout Check) throws -> Void)] = [
             ("integrity", checkIntegrity), ("foreignKeys", checkForeignKeys), ("identities", checkIdentities),
             ("values", checkValues), ("required", checkRequired), ("limits", checkLimits), ("counts", checkCounts),
@@ -65,9 +68,10 @@ extension StoreChecks {
         ]
         var done: [Check] = []
         for (name, body) in checks {
-            progress(name)
+            progress(VerificationStep(check: name, checkedCount: 0))
             var check = Check(name: name)
             do {
+                try renew()
                 try body(&check)
             } catch let error as StoreError where [.corrupt, .value, .database].contains(error.code) {
                 // The rest can still tell how far the damage goes.

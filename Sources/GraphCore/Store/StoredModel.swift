@@ -76,8 +76,8 @@ package struct StoredModel {
         let remedy =
             isNewer(than: model)
             ? "The store's model is newer: use that one, or \(otherStore); the store is unharmed"
-            : "Run 'ingest-worker migrate' with the new model, use the model it was made with, or \(otherStore); "
-                + "the store is unharmed"
+            : "Use the model it was made with, or \(otherStore); the store is unharmed. If the new model is meant, "
+                + "look at 'ingest-worker migrate --dry-run'"
         return StoreError(
             .modelMismatch,
             "The store at \(path) was made with the model \(name) \(version), not with this shape of \(model.name) "

@@ -68,6 +68,12 @@ public struct VerificationReport: Sendable, Equatable {
     /// The number of all problems.
     public var problemCount: Int { checks.reduce(0) { $0 + $1.problemCount } }
 
+    /// The number of all problems in words, such as `1 problem`.
+    package var problemNumber: String { Self.number(ofProblems: problemCount) }
+
+    /// A number of problems in words, such as `1 problem`.
+    package static func number(ofProblems count: Int) -> String { count == 1 ? "1 problem" : "\(count) problems" }
+
     /// Tells whether nothing was found.
     public var isSound: Bool { problemCount == 0 }
 
@@ -81,13 +87,13 @@ public struct VerificationReport: Sendable, Equatable {
         for check in checks {
             let name = check.name + String(repeating: " ", count: width - check.name.count)
             let outcome =
-                check.problemCount == 0 ? "ok" : "\(check.problemCount) problem\(check.problemCount == 1 ? "" : "s")"
+                check.problemCount == 0 ? "ok" : Self.number(ofProblems: check.problemCount)
             lines.append("\(name)  \(outcome), \(check.checkedCount) checked")
             lines += check.problems.map { "  \($0)" }
             let rest = check.problemCount - check.problems.count
             if rest > 0 { lines.append("  and \(rest) more") }
         }
-        lines.append(isSound ? "The store is sound." : "The store has \(problemCount) problems.")
+        lines.append(isSound ? "The store is sound." : "The store has \(problemNumber).")
         return lines.joined(separator: "\n") + "\n"
     }
 

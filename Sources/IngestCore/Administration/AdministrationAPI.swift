@@ -19,7 +19,7 @@ struct AdministrationAPI: Sendable {
 
     var routes: [HTTPRoute] {
         ControlRequest.names.map { name in
-            HTTPRoute(Self.path(of: name), method: .post, isLongLived: true, access: .operator) { request in
+            var route = HTTPRoute(Self.path(of: name), method: .post, isLongLived: true, access: .operator) { request in
                 do {
                     return try await answer(request, name)
                 } catch let refusal as AdministrationGuard.Refusal {
@@ -28,6 +28,8 @@ struct AdministrationAPI: Sendable {
                     return .failure(error)
                 }
             }
+            route.onRefusal = { [desk] in desk.refused(from: $0) }
+            return route
         }
     }
 
@@ -71,7 +73,7 @@ private struct AdministrationAnswers: Sendable {
         for await _ in wakes {
             for answer in ticket.takeAnswers().answers {
                 switch answer {
-                case .waiting: break
+                case .waiting, .step: break
                 case .note(let text): if notes.count < Self.maximumNotes { notes.append(JSONText.string(text)) }
                 case .failure(let error): return .failure(error)
                 case .result(let result):
@@ -116,7 +118,7 @@ private struct AdministrationAnswers: Sendable {
     {
         for answer in answers {
             switch answer {
-            case .waiting: break
+            case .waiting, .step: break
             case .note(let line): try await writer.write(ByteBuffer(string: line + "\n"))
             case .result: return true
             case .failure(let error): throw error

@@ -125,6 +125,9 @@ extension ConfigurationKey {
         .integer(
             "tombstones.keepDays", \.tombstones.keepDays, 0...36_500,
             "Tombstones are purged at this age; keep them for longer than an event can be late. 0 keeps them all."),
+        .integer(
+            "audit.keepDays", \.audit.keepDays, 0...36_500,
+            "Entries of the audit, with their idempotency keys, are purged at this age. 0 keeps them all."),
     ]
 
     private static let operation: [ConfigurationKey] = [

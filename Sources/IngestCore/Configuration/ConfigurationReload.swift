@@ -28,6 +28,7 @@ package struct ConfigurationReload: Sendable {
         (merged.chunk, merged.commit, merged.limits) = (new.chunk, new.commit, new.limits)
         merged.log.level = new.log.level
         (merged.history.keepDays, merged.tombstones.keepDays) = (new.history.keepDays, new.tombstones.keepDays)
+        merged.audit = new.audit
         configuration = merged
         taken = Self.changes(from: old, to: merged)
         needingRestart = Self.changes(from: merged, to: new)

@@ -32,14 +32,16 @@ package struct BackupSummary: Sendable, Equatable {
     }
 }
 
-/// A step of a backup.
-package enum BackupStep: Sendable {
+/// A step of a backup or a verification.
+package enum StoreStep: Sendable, Equatable {
     /// A file is written that will have about as many bytes.
     case writing(path: String, byteCount: Int)
     /// A row of a table in PostgreSQL was copied, after as many others.
     case copying(table: String, rowCount: Int)
-    /// A check of the verification begins.
-    case verifying(check: String)
+    /// A check of the verification has looked at so many rows, links or values.
+    case verifying(check: String, checkedCount: Int)
+
+    init(_ step: VerificationStep) { self = .verifying(check: step.check, checkedCount: Int(step.checkedCount)) }
 }
 
 extension WorkerConfiguration {
@@ -54,7 +56,7 @@ extension WorkerConfiguration {
     ///   - progress: takes each step.
     /// - Throws: `StoreError`: `store.corrupt` where the verification finds a problem; then no file is left.
     package func backUpStore(
-        to path: String, model: ObjectModel, verifies: Bool, progress: @escaping (BackupStep) -> Void = { _ in }
+        to path: String, model: ObjectModel, verifies: Bool, progress: @escaping (StoreStep) -> Void = { _ in }
     ) throws -> BackupSummary {
         try StoreBackup(path: path).make(
             copy: { copy in
@@ -72,7 +74,7 @@ extension WorkerConfiguration {
                 let store = try Store.openForReading(path: copy, model: model, options: storeOptions)
                 defer { try? store.close() }
                 guard verifies else { return }
-                let report = try store.verify { progress(.verifying(check: $0)) }
+                let report = try store.verify(.ofOneSnapshot) { progress(StoreStep($0)) }
                 let remedy = "Repair it by 'verify --repair'. To keep it as it is, pass --no-verify"
                 if let error = report.error(remedy: remedy) { throw error }
             })
@@ -102,7 +104,7 @@ extension VerificationReport {
         if isSound { return nil }
         let first = checks.lazy.flatMap(\.problems).first.map { ", the first: \($0)" } ?? ""
         return StoreError(
-            .corrupt, "The store has \(problemCount) problems\(first)",
+            .corrupt, "The store has \(problemNumber)\(first)",
             remedy: remedy)
     }
 }

@@ -33,6 +33,8 @@ public struct WorkerConfiguration: Sendable, Equatable {
     public var history = HistoryConfiguration()
     /// How long deleted identities are remembered.
     public var tombstones = TombstoneConfiguration()
+    /// How long administrative requests are kept.
+    public var audit = AuditConfiguration()
     /// The backups that are taken on request.
     public var backup = BackupConfiguration()
     /// The HTTP server.
@@ -164,6 +166,15 @@ public struct HistoryConfiguration: Sendable, Equatable {
 public struct TombstoneConfiguration: Sendable, Equatable {
     /// The age at which a tombstone is purged, in days; 0 keeps tombstones permanently.
     public var keepDays = 0
+
+    /// Creates the defaults.
+    public init() {}
+}
+
+/// Says how long the audit's entries are kept.
+public struct AuditConfiguration: Sendable, Equatable {
+    /// The age at which an entry is purged, in days; 0 keeps entries permanently.
+    public var keepDays = 365
 
     /// Creates the defaults.
     public init() {}

@@ -58,8 +58,10 @@ package struct WorkerVerdict: Sendable, Equatable {
     /// Judges the checks of readiness.
     package init(_ checks: [HealthCheck], _ figures: Figures) {
         let failed = checks.filter { !$0.isOK }
+        let names = Set(failed.map(\.name))
         attention =
-            failed.filter { $0.name != "startup" && $0.name != "shutdown" }.map(Self.attention)
+            failed.filter { $0.name != "startup" && $0.name != "shutdown" }
+            .filter { check in Self.causes[check.name].map { !names.contains($0) } ?? true }.map(Self.attention)
             + Self.kept(figures.deadLetters)
         if let end = failed.first(where: { $0.name == "shutdown" }) {
             (state, sentence) = (.stopping, "Stopping: \(end.reason ?? "the worker ends").")
@@ -78,8 +80,12 @@ package struct WorkerVerdict: Sendable, Equatable {
     private static let idleRecordsPerSecond = 0.05
     /// The checks without which nothing is read.
     private static let stopping: Set = [
-        "store", "loop", "broker", "group", "assignment", "outbox", "decoding", "halted",
+        "store", "loop", "broker", "group", "assignment", "outbox", "decoding", "halted", withoutWorker,
     ]
+    /// The check of a console that serves a store without a worker.
+    static let withoutWorker = "worker"
+    /// The checks that fail because another one does, and pass again with it.
+    private static let causes = ["group": "broker", "assignment": "broker"]
     private static let deadLettersKept = "deadLettersKept"
     /// The checks that fail for many reasons: the sentence names the one.
     private static let manifold: Set = ["store", "decoding", "halted"]
@@ -143,7 +149,9 @@ package struct WorkerVerdict: Sendable, Equatable {
             "configured partitions are missing", "Make the topics, or correct kafka.partitions."
         ),
         "partitions": (
-            "some partitions are not read", "Look at the table of partitions; each has its reason."
+            "some partitions are not read",
+            "Each has its reason in the table of partitions. Make a missing topic. For a lost position, restart once "
+                + "with kafka.onPositionLost=earliest or latest."
         ),
         "rebuild": (
             "the store is being rebuilt", "Nothing: the rebuilt store takes the old one's place by itself."
@@ -158,6 +166,9 @@ package struct WorkerVerdict: Sendable, Equatable {
         "deadLetters": (
             "dead letters are not delivered to their topic",
             "The worker tries again by itself. Check the topic of dead letters and its rights."
+        ),
+        withoutWorker: (
+            "no worker runs", "The console shows the store as it is. 'ingest-worker run' reads topics into it."
         ),
         "halted": (
             "the worker ends", "Correct the cause that the reason names, then start the worker again."

@@ -35,7 +35,7 @@ extension ConsumerWorker {
         if schedule.reports.isDue(at: time) { report(consumer) }
     }
 
-    /// Purges old history, then tombstones, a batch a turn: due by the worker's clock, old by the system's microseconds.
+    /// Purges old history, then tombstones, then the audit, a batch a turn: due by the worker's clock, old by the system's microseconds.
     func purge(_ writer: WriterContext, at time: Double, systemTime: Int64 = WriterContext.systemTime()) throws {
         if schedule.purges.isDue(at: time) { purge = .begin(configuration) }
         guard var step = purge else { return }

@@ -26,7 +26,8 @@ extension ConsumerWorker {
             partitions.pause(for: .store)
             try attempt { try discardIfRefused() }
             release(lost)
-            health.report(.groupLost(reason: "the broker gave the partitions to another member"))
+            health.report(
+                .groupLost(reason: "the group's session is over, and its partitions may be with another member"))
         }
         return [:]
     }

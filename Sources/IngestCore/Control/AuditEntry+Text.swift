@@ -21,6 +21,24 @@ extension AuditEntry {
             + "\"outcome\":\(JSONText.string(outcome))}"
     }
 
+    /// An outcome as the store keeps it.
+    ///
+    /// - Parameters:
+    ///   - time: when the last step ended, in microseconds since 1970 UTC.
+    ///   - lastLetter: the last dead letter that the request is about, while it is under way.
+    ///   - code: the code of a failure, with its message.
+    ///   - result: the result so far, as JSON.
+    static func outcome(
+        _ state: RequestAudit.State, at time: Int64, lastLetter: Int64? = nil, code: String? = nil,
+        message: String = "", result: String? = nil
+    ) -> String {
+        var text = "{\"state\":\"\(state.rawValue)\",\"time\":\(JSONText.string(Timestamp.text(time)))"
+        if let lastLetter { text += ",\"lastDeadLetter\":\(lastLetter)" }
+        if let code { text += ",\"code\":\(JSONText.string(code)),\"message\":\(JSONText.string(message))" }
+        if let result { text += ",\"result\":\(result)" }
+        return text + "}"
+    }
+
     /// The state in words, with the result or the reason of a failure, but without the report of a verification.
     private var outcome: String {
         guard let result, let parser = try? JSONParser(),
@@ -32,7 +50,9 @@ extension AuditEntry {
                 return "\(state): \(code), \(root.member("message")?.string ?? "")"
             }
             guard let result = root.member("result") else { return state }
-            if let count = result.member("problemCount")?.int64 { return "\(state): \(count) problems" }
+            if let count = result.member("problemCount")?.int64 {
+                return "\(state): \(VerificationReport.number(ofProblems: Int(count)))"
+            }
             return "\(state): \(String(decoding: result.serialized(), as: UTF8.self))"
         }
     }

@@ -6,6 +6,8 @@ enum ControlAnswer: Sendable, Equatable {
     case waiting
     /// A line for the person who asks.
     case note(String)
+    /// How far a request is.
+    case step(StoreStep)
     /// The result of a request.
     case result(ControlResult)
     /// Why nothing, or no more, was done.
@@ -14,7 +16,7 @@ enum ControlAnswer: Sendable, Equatable {
     /// Whether nothing follows.
     var isLast: Bool {
         switch self {
-        case .waiting, .note: false
+        case .waiting, .note, .step: false
         case .result, .failure: true
         }
     }
@@ -23,6 +25,7 @@ enum ControlAnswer: Sendable, Equatable {
         switch self {
         case .waiting: ControlLine.text("\"answer\":\"waiting\"")
         case .note(let text): ControlLine.text("\"answer\":\"note\",\"text\":\(JSONText.string(text))")
+        case .step(let step): ControlLine.text("\"answer\":\"step\",\(step.members)")
         case .result(let result): ControlLine.text("\"answer\":\"result\",\"result\":\(result.json)")
         case .failure(let error):
             ControlLine.text(
@@ -39,6 +42,7 @@ enum ControlAnswer: Sendable, Equatable {
         self = try ControlLine.read(line) { root in
             switch root.member("answer")?.string {
             case "note": .note(root.member("text")?.string ?? "")
+            case "step": StoreStep(root).map { .step($0) } ?? .waiting
             case "result": .result(try ControlResult(root.member("result"), of: request))
             case "failure":
                 .failure(
@@ -138,6 +142,31 @@ package enum ControlResult: Sendable, Equatable {
         guard let json else { return tokens }
         for (name, value) in json.members { tokens[String(decoding: name, as: UTF8.self)] = value.int64 }
         return tokens
+    }
+}
+
+extension StoreStep {
+    fileprivate var members: String {
+        switch self {
+        case .writing(let path, let byteCount):
+            "\"step\":\"writing\",\"path\":\(JSONText.string(path)),\"count\":\(byteCount)"
+        case .copying(let table, let rowCount):
+            "\"step\":\"copying\",\"table\":\(JSONText.string(table)),\"count\":\(rowCount)"
+        case .verifying(let check, let checkedCount):
+            "\"step\":\"verifying\",\"check\":\(JSONText.string(check)),\"count\":\(checkedCount)"
+        }
+    }
+
+    /// Reads a step that another process has told; nil where it is of a kind that a newer worker may have.
+    fileprivate init?(_ json: JSONValue) {
+        func text(_ name: String) -> String { json.member(named: name)?.string ?? "" }
+        let count = json.member("count")?.int64.flatMap { Int(exactly: $0) } ?? 0
+        switch json.member("step")?.string {
+        case "writing": self = .writing(path: text("path"), byteCount: count)
+        case "copying": self = .copying(table: text("table"), rowCount: count)
+        case "verifying": self = .verifying(check: text("check"), checkedCount: count)
+        default: return nil
+        }
     }
 }
 

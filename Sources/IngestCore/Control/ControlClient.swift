@@ -22,8 +22,11 @@ struct ControlClient {
     /// - Parameters:
     ///   - envelope: the request.
     ///   - onNote: called with each line for the person who asks.
+    ///   - onStep: called with each step that the worker tells.
     /// - Throws: ``ControlError``: what the worker refused or failed with, or that it went away.
-    mutating func ask(_ envelope: ControlEnvelope, onNote: (String) -> Void) throws -> ControlResult {
+    mutating func ask(
+        _ envelope: ControlEnvelope, onNote: (String) -> Void, onStep: (StoreStep) -> Void = { _ in }
+    ) throws -> ControlResult {
         var rest = envelope.line
         if rest.count > ControlLine.maximumBytes { throw ControlError.tooLong }
         // Where the worker does not take it, it has said why, or has gone.
@@ -33,6 +36,7 @@ struct ControlClient {
             switch try ControlAnswer(line: line, to: envelope.request) {
             case .waiting: break
             case .note(let text): onNote(text)
+            case .step(let step): onStep(step)
             case .result(let result): return result
             case .failure(let error): throw error
             }

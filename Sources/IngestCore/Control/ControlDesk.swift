@@ -15,6 +15,10 @@ final class ControlDesk: @unchecked Sendable {
         var mark = ""
         /// The outcome of the request that only reads, until the writer has noted it.
         var reading: Result<ControlResult, any Error>?
+        var refused = RefusedTokens()
+
+        /// Whether the oldest request can take a step.
+        var hasStep: Bool { waiting.first.map { $0.isAbandoned || $0.hasRoom } ?? false }
     }
 
     /// Only the worker's thread uses it.
@@ -27,11 +31,17 @@ final class ControlDesk: @unchecked Sendable {
     /// The request that reads the store on a thread of its own; only the worker's thread uses it.
     private var reader: (ticket: ControlTicket, work: ControlWork)?
     private let model: ObjectModel
+    private let now: @Sendable () -> Double
 
     /// Makes a desk for the writer of a store.
     ///
+    /// - Parameter now: the time in seconds of one monotonic clock.
     /// - Throws: `StoreError`.
-    init(configuration: WorkerConfiguration, store: Store, logger: Logger) throws {
+    init(
+        configuration: WorkerConfiguration, store: Store, logger: Logger,
+        now: @escaping @Sendable () -> Double = HealthMonitor.monotonicSeconds
+    ) throws {
+        self.now = now
         self.configuration = configuration
         self.logger = logger
         model = store.model
@@ -62,10 +72,16 @@ final class ControlDesk: @unchecked Sendable {
             store: storeIdentity, configuration: state.withLock { $0.mark }, request: request, key: key)
     }
 
+    /// Takes that a request came without the operator's token. The writer notes it between two chunks.
+    func refused(from address: String) {
+        state.withLock { $0.refused.note(address, at: WriterContext.systemTime()) }
+    }
+
     /// Whether a step can be done now.
     var hasWork: Bool {
-        state.withLock { state in
-            state.reading != nil || state.waiting.first.map { $0.isAbandoned || $0.hasRoom } ?? false
+        let time = now()
+        return state.withLock { state in
+            state.refused.isDue(at: time) || state.reading != nil || state.hasStep
         }
     }
 
@@ -77,8 +93,9 @@ final class ControlDesk: @unchecked Sendable {
     /// - Throws: the error of `prepare`, and `StoreError` where the store itself failed. The desk only answers a fault
     ///   of the request.
     func serve(_ writer: WriterContext, prepare: () throws -> Void) throws {
+        try noteRefusals(writer, prepare)
         if let outcome = state.withLock({ $0.reading.take() }) { try finishReading(outcome, prepare) }
-        guard hasWork, let ticket = state.withLock({ $0.waiting.first }) else { return }
+        guard state.withLock({ $0.hasStep }), let ticket = state.withLock({ $0.waiting.first }) else { return }
         if ticket.isAbandoned {
             work?.fail(.abandoned)
             return leave(ticket, outcome: "its client went away")
@@ -103,6 +120,17 @@ final class ControlDesk: @unchecked Sendable {
         }
     }
 
+    /// Saves the audit entry of refused tokens that is due.
+    private func noteRefusals(_ writer: WriterContext, _ prepare: () throws -> Void) throws {
+        let time = now()
+        guard !writer.store.needsVerification, let entry = state.withLock({ $0.refused.take(at: time) }) else { return }
+        try prepare()
+        logger.warning(
+            "requests without the operator's token were refused",
+            metadata: ["actor": "\(entry.actor)", "requests": "\(entry.request)"])
+        _ = try writer.inOneCommit { try writer.put(entry) }
+    }
+
     // MARK: Requests that only read
 
     /// Begins a request that only reads the store, on a thread of its own.
@@ -116,9 +144,10 @@ final class ControlDesk: @unchecked Sendable {
         self.work = nil
         state.withLock { $0.waiting.removeAll { $0 === ticket } }
         let reading = ReadingWork(
-            request: ticket.envelope.request, configuration: configuration, model: model, time: work.time)
+            request: ticket.envelope.request, configuration: configuration, model: model, time: work.time,
+            slices: .ofManySnapshots)
         let thread = Thread { [self] in
-            let outcome = Result { try reading.run(give: ticket.give) }
+            let outcome = Result { try reading.run(onStep: { ticket.tell(.step($0)) }, give: ticket.give) }
             state.withLock { $0.reading = outcome }
         }
         thread.name = "request"
@@ -210,7 +239,7 @@ final class ControlDesk: @unchecked Sendable {
         switch answer {
         case .failure(let error): leave(ticket, outcome: "\(error)")
         case .result(let result): leave(ticket, outcome: result.json)
-        case .waiting, .note: break
+        case .waiting, .note, .step: break
         }
     }
 

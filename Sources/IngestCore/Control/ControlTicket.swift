@@ -31,6 +31,8 @@ final class ControlTicket: Sendable {
     func tell(_ answer: ControlAnswer) {
         state.withLock { state in
             if state.isFinished || state.isAbandoned { return }
+            // The client needs the last step alone, however many it has not taken.
+            if case .step = answer, case .step = state.answers.last { state.answers.removeLast() }
             state.answers.append(answer)
             if case .note(let text) = answer { state.waitingBytes += text.utf8.count }
             state.isFinished = answer.isLast

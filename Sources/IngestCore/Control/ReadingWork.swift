@@ -10,6 +10,8 @@ struct ReadingWork: Sendable {
     let model: ObjectModel
     /// When the request began, in microseconds since 1970 UTC. It names a backup, so that a repeated request finds it.
     let time: Int64
+    /// The slices of a verification: many snapshots beside a worker that writes.
+    var slices = VerificationSlices.ofOneSnapshot
 
     /// The dead letters that one snapshot gives out.
     private static let exportedTogether = 50
@@ -21,11 +23,11 @@ struct ReadingWork: Sendable {
     ///   - give: takes each line of an export, and throws where nobody wants more.
     /// - Throws: `StoreError`, ``ControlError``, and the errors of `give`.
     func run(
-        onStep: @escaping (BackupStep) -> Void = { _ in }, give: (String) throws -> Void = { _ in }
+        onStep: @escaping (StoreStep) -> Void = { _ in }, give: (String) throws -> Void = { _ in }
     ) throws -> ControlResult {
         switch request {
         case .verify:
-            return .verified(try reading { try $0.verify { onStep(.verifying(check: $0)) } })
+            return .verified(try reading { try $0.verify(slices) { onStep(StoreStep($0)) } })
         case .backUp(let verifies): return .backedUp(try backUp(verifies: verifies, onStep))
         case .exportDeadLetters(let selection):
             return .exported(try reading { try export(selection, from: $0, give) })
@@ -57,10 +59,11 @@ struct ReadingWork: Sendable {
         return count
     }
 
-    private func backUp(verifies: Bool, _ onStep: @escaping (BackupStep) -> Void) throws -> BackupSummary {
+    private func backUp(verifies: Bool, _ onStep: @escaping (StoreStep) -> Void) throws -> BackupSummary {
         guard let folder = configuration.backup.folder else { throw ControlError.noBackupFolder }
         try FileManager.default.createDirectory(
             atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        StoreBackup.removeLeftovers(in: folder)
         let name = configuration.isStoreInFile ? URL(filePath: configuration.store.path).deletingPathExtension() : nil
         let stamp = Timestamp.text(time).filter { $0 != "-" && $0 != ":" }
         let file = "\(name?.lastPathComponent ?? "store")-\(stamp).sqlite"

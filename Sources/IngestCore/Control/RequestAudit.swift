@@ -57,13 +57,9 @@ struct RequestAudit {
         _ state: State, _ result: ControlResult?, _ error: ControlError? = nil, with writer: WriterContext
     ) throws(StoreError) -> RequestAudit {
         var audit = self
-        var text = "{\"state\":\"\(state.rawValue)\",\"time\":\(JSONText.string(Timestamp.text(writer.now)))"
-        if state != .done { text += ",\"lastDeadLetter\":\(lastLetter)" }
-        if let error {
-            text += ",\"code\":\(JSONText.string(error.code)),\"message\":\(JSONText.string(error.message))"
-        }
-        if let result { text += ",\"result\":\(result.json)" }
-        audit.entry.result = text + "}"
+        audit.entry.result = AuditEntry.outcome(
+            state, at: writer.now, lastLetter: state == .done ? nil : lastLetter, code: error?.code,
+            message: error?.message ?? "", result: result?.json)
         audit.entry.id = try writer.put(audit.entry)
         return audit
     }

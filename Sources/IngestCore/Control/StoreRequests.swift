@@ -8,8 +8,8 @@ package struct StoreRequests {
     private let model: ObjectModel
     /// Called with each line for the person who asks.
     package var onNote: (String) -> Void = { _ in }
-    /// Called with each step of a verification or a backup that this process does.
-    package var onStep: (BackupStep) -> Void = { _ in }
+    /// Called with each step of a verification or a backup.
+    package var onStep: (StoreStep) -> Void = { _ in }
     /// Called with the way that the request goes: to the worker that runs, or to this process.
     package var onWay: (Way) -> Void = { _ in }
     /// Called once where the store's writer comes or goes, and is waited for.
@@ -97,7 +97,7 @@ package struct StoreRequests {
         try store.close()
         guard var client = try ControlClient(path: path) else { throw ControlError.ending }
         defer { client.close() }
-        do { return try client.ask(envelope, onNote: onNote) } catch let error as ControlError
+        do { return try client.ask(envelope, onNote: onNote, onStep: onStep) } catch let error as ControlError
             where request.onlyReads && Self.leavesReading(error)
         {
             return nil

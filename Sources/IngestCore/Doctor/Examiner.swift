@@ -11,6 +11,8 @@ package final class Examiner {
     private let isOffline: Bool
     private var loadedModel: ObjectModel?
     private var connected: (admin: Admin, metadata: ClusterMetadata)?
+    /// Whether the store could not be read: later examinations do not say so again.
+    private var isStoreFaulty = false
 
     /// Makes an examiner.
     ///
@@ -71,11 +73,17 @@ package final class Examiner {
     private func examineStore() throws -> Examination.Outcome {
         let path = configuration.storePlace
         let model = try model()
-        guard try configuration.hasStore(model: model) else { return .ok("\(path) will be made") }
+        isStoreFaulty = true
+        guard try configuration.hasStore(model: model) else {
+            isStoreFaulty = false
+            return .ok("\(path) will be made")
+        }
         let store = try configuration.openStoreForReading(model: model)
         defer { try? store.close() }
         try configuration.checkPartitions(of: store)
-        return .ok("\(path), history token \(try store.read { try $0.lastToken() })")
+        let token = try store.read { try $0.lastToken() }
+        isStoreFaulty = false
+        return .ok("\(path), history token \(token)")
     }
 
     // MARK: The broker
@@ -163,8 +171,14 @@ package final class Examiner {
 
     private func examineWorker() throws -> Examination.Outcome {
         let model = try model()
-        guard try configuration.hasStore(model: model) else { return .skipped("there is no store, and no worker") }
-        let report = try StatusSource(configuration: configuration, model: model).report()
+        guard try isStoreFaulty || configuration.hasStore(model: model) else {
+            return .skipped("there is no store, and no worker")
+        }
+        let report: StatusReport
+        do { report = try StatusSource(configuration: configuration, model: model).report() } catch  where isStoreFaulty
+        {
+            return .skipped("no worker answers; see the store")
+        }
         guard let worker = report.worker else {
             let reason = report.withoutWorker ?? ""
             let process = try writer()
@@ -184,6 +198,7 @@ package final class Examiner {
     private static let verifiedBytes = 256 << 20
 
     private func examineContents() throws -> Examination.Outcome {
+        if isStoreFaulty { return .skipped("not verified, since the store cannot be read") }
         let model = try model()
         guard try configuration.hasStore(model: model) else { return .skipped("there is no store yet") }
         let store = try configuration.openStoreForReading(model: model)

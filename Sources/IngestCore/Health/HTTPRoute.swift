@@ -31,6 +31,8 @@ package struct HTTPRoute: Sendable {
     package let access: Access
     /// Answers the request.
     package let handler: Handler
+    /// Called with the client's address where a request lacks the token.
+    var onRefusal: (@Sendable (String) -> Void)?
 
     /// Creates a route.
     package init(

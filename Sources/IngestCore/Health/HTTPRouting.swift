@@ -40,7 +40,10 @@ struct HTTPRouting: HTTPResponder {
 
     private func answer(to request: Request, on channel: any Channel) async -> Response {
         let candidates = routes[Self.normalized(request.uri.path)]
-        guard admits(request, candidates?.first?.access ?? .reader) else { return BearerToken.refusal }
+        guard admits(request, candidates?.first?.access ?? .reader) else {
+            candidates?.first?.onRefusal?(channel.remoteAddress?.ipAddress ?? "an unknown address")
+            return BearerToken.refusal
+        }
         guard let candidates else {
             return .problem(.notFound, detail: "There is nothing at this path.", paths: routes.keys.sorted())
         }

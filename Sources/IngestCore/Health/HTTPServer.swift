@@ -98,9 +98,9 @@ package struct HTTPServer: Service {
     private static let backlog = 1024
 
     private func application(_ connections: HTTPConnections) -> some ApplicationProtocol {
-        // The server's own notes at info say what onBound says better.
+        // The server's notes repeat what onBound says, and call each cut connection an error. Failures are thrown.
         var quiet = logger
-        quiet.logLevel = max(logger.logLevel, .warning)
+        quiet.logLevel = .critical
         let onBound = onBound
         return Application(
             responder: HTTPRouting(

@@ -1,15 +1,31 @@
 import ObjectGraph
 
+/// The figures of the store that `/status` shows.
+struct StoreFigures: Sendable {
+    var positions: [SourcePosition] = []
+    var token: Int64 = 0
+    var deadLetters = 0
+}
+
+extension StoreFigures {
+    /// Reads the figures of a snapshot.
+    ///
+    /// - Throws: `StoreError`.
+    init(_ context: ReadContext) throws {
+        (positions, token, deadLetters) = (
+            try context.positions(), try context.lastToken(), try context.deadLetterCount()
+        )
+    }
+}
+
 /// The answer to `/status`: the worker at one moment.
 struct StatusAnswer {
     var version: String
     var startedAt: Int64
     var storePlace: String
     var modelName: String
-    var positions: [SourcePosition]
-    var token: Int64
+    var figures: StoreFigures
     var notifiedToken: Int64?
-    var deadLetters: Int
     var checks: [HealthCheck]
     var faults: [HealthState.PartitionFault]
     var recordsPerSecond: Double?
@@ -18,7 +34,8 @@ struct StatusAnswer {
     private var verdict: WorkerVerdict {
         WorkerVerdict(
             checks,
-            WorkerVerdict.Figures(recordsPerSecond: recordsPerSecond, lag: metrics.lag, deadLetters: deadLetters))
+            WorkerVerdict.Figures(
+                recordsPerSecond: recordsPerSecond, lag: metrics.lag, deadLetters: figures.deadLetters))
     }
 
     /// The report as a JSON object.
@@ -34,11 +51,11 @@ struct StatusAnswer {
             "failures":[\(failures.joined(separator: ","))],"checks":{\(passed.joined(separator: ","))},\
             "store":{"path":\(JSONText.string(storePlace)),"model":\(JSONText.string(modelName)),\
             "bytes":\(Int(metrics.storeBytes.value)),"walBytes":\(Int(metrics.walBytes.value))},\
-            "history":{"token":\(token),"notified":\(notifiedToken.map { "\($0)" } ?? "null")},\
+            "history":{"token":\(figures.token),"notified":\(notifiedToken.map { "\($0)" } ?? "null")},\
             "counts":{"records":\(metrics.records.value),"stale":\(metrics.stale.value),\
             "placeholders":\(metrics.placeholders.value),"chunks":\(metrics.chunks.value),\
             "commits":\(metrics.commits.value),"notifications":\(metrics.notifications.value)},\
-            "deadLetters":\(deadLetters),"deadLettersByCode":{\(byCode.joined(separator: ","))},\
+            "deadLetters":\(figures.deadLetters),"deadLettersByCode":{\(byCode.joined(separator: ","))},\
             "positions":[\(places.joined(separator: ","))]}
             """
     }
@@ -47,7 +64,7 @@ struct StatusAnswer {
     private var places: [String] {
         // An assigned partition has a series, also while its lag is not known.
         let lags = Dictionary(metrics.consumerLag.sorted.map { ($0.values, $0.series.value) }) { first, _ in first }
-        return positions.map { position in
+        return figures.positions.map { position in
             let found = lags[[position.topic, "\(position.partition)"]]
             let lag = found.flatMap { $0.isNaN ? nil : Int($0) }
             let fault = faults.first {

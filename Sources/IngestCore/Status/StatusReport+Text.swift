@@ -1,6 +1,15 @@
 extension StatusReport {
     /// The state in one sentence.
-    package var sentence: String { verdict?.sentence ?? "No worker answers; the store was read alone." }
+    package var sentence: String {
+        if let verdict { return verdict.sentence }
+        return isSuspect == true
+            ? "No worker answers. The disk failed under the store, or the store is damaged: look into it before the next start."
+            : "No worker answers; the store was read alone."
+    }
+
+    private static let suspicion =
+        "attention      the store is marked as suspect: the next writer verifies it first. Check the disk, then run "
+        + "'ingest-worker verify'. If problems remain, run 'verify --repair', restore a backup, or 'run --rebuild'."
 
     /// The report for a person: one screen, without colours.
     package var text: String { ([sentence, ""] + lines + [""] + table).joined(separator: "\n") }
@@ -12,6 +21,7 @@ extension StatusReport {
         for thing in verdict?.attention ?? [] {
             lines.append("attention      \(thing.title): \(thing.reason). \(thing.remedy)")
         }
+        if isSuspect == true { lines.append(Self.suspicion) }
         lines.append("store          \(store.path), model \(store.model)\(sizes)")
         lines.append("history        token \(history.token)\(notified)")
         lines.append("dead letters   \(deadLetters)\(codes)")

@@ -74,6 +74,8 @@ package struct StatusReport: Codable, Sendable, Equatable {
     package var ready: Bool?
     /// The worker's judgement; nil without a worker.
     package var verdict: Verdict?
+    /// Whether the store waits for a verification, since its disk failed or it was found damaged; nil with a worker.
+    package var isSuspect: Bool?
     /// The store.
     package var store: StoreState
     /// The history.

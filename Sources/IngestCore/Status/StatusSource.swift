@@ -31,10 +31,14 @@ package struct StatusSource {
 
     private func readStore(_ reason: String) throws -> StatusReport {
         let store = try configuration.openStoreForReading(model: model)
-        return try store.read { context in
+        var reason = reason
+        if case .file(let path) = configuration.storeKind, let process = try Store.writer(ofFile: path) {
+            reason += ", but process \(process) writes the store"
+        }
+        return try store.read { [reason] context in
             let cursor = configuration.notifications.topic == nil ? nil : configuration.notifications.cursorName
             let cursors = try context.cursors()
-            return StatusReport(
+            var report = StatusReport(
                 withoutWorker: reason,
                 store: StatusReport.StoreState(
                     path: configuration.storePlace, model: model.name, bytes: nil, walBytes: nil),
@@ -45,6 +49,8 @@ package struct StatusSource {
                     StatusReport.Position(
                         topic: $0.topic, partition: $0.partition, nextOffset: $0.nextOffset)
                 })
+            report.isSuspect = store.needsVerification
+            return report
         }
     }
 }

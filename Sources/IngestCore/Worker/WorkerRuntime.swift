@@ -55,6 +55,8 @@ package final class WorkerRuntime: Sendable {
     private let group = Mutex<ServiceGroup?>(nil)
     private let stopping = Atomic<Bool>(false)
     private let startedAt = WriterContext.systemTime()
+    /// The store's figures as `/status` has read them last.
+    private let figures = Mutex(StoreFigures())
 
     /// Opens the store, takes its lease and prepares everything; nothing is consumed yet.
     ///
@@ -228,7 +230,7 @@ package final class WorkerRuntime: Sendable {
     private func httpServer() -> HTTPServer {
         let routes =
             HTTPRoute.health(health, bearerToken: configuration.http.bearerToken)
-            + [.metrics(metrics.registry), .status { [self] in try await statusQueue.run { try self.statusReport() } }]
+            + [.metrics(metrics.registry), .status { [self] in try await statusQueue.run { self.statusReport() } }]
             + (configuration.http.console ? ConsolePage.routes + consoleAPI.routes : [])
             + administration
             // A store that is not in its place has no feed.
@@ -275,14 +277,14 @@ package final class WorkerRuntime: Sendable {
     // MARK: Status
 
     /// Returns what `/status` shows: a JSON object.
-    func statusReport() throws -> [UInt8] {
-        let (positions, token, deadLetters) = try store.read {
-            (try $0.positions(), try $0.lastToken(), try $0.deadLetterCount())
-        }
+    func statusReport() -> [UInt8] {
+        // A store that cannot be read is what somebody asks about: the checks say why, beside the last figures.
+        let figures = (try? store.read { try StoreFigures($0) }) ?? self.figures.withLock { $0 }
+        self.figures.withLock { $0 = figures }
         let answer = StatusAnswer(
             version: Self.version, startedAt: startedAt, storePlace: configuration.storePlace,
-            modelName: store.model.name, positions: positions, token: token, notifiedToken: deliveredToken,
-            deadLetters: deadLetters, checks: health.readiness(), faults: health.partitionFaults(),
+            modelName: store.model.name, figures: figures, notifiedToken: deliveredToken, checks: health.readiness(),
+            faults: health.partitionFaults(),
             recordsPerSecond: sampler.recordsPerSecond, metrics: metrics)
         return [UInt8](answer.json.utf8)
     }

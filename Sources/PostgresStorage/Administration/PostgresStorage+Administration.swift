@@ -1,6 +1,8 @@
 extension PostgresStorage: StorageAdministration {
-    func verify(_ snapshot: ReadContext, progress: (String) -> Void) throws -> VerificationReport {
-        try PostgresVerifier(snapshot).verify(progress: progress)
+    func verify(
+        _ snapshot: ReadContext, _ slices: VerificationSlices, progress: (VerificationStep) -> Void
+    ) throws -> VerificationReport {
+        try PostgresVerifier(snapshot, slices).verify(progress: progress)
     }
 }
 

@@ -7,14 +7,26 @@ struct PostgresVerifier: StoreChecks {
     /// So many rows are in memory at a time.
     private static let pageSize: Int64 = 1000
 
-    init(_ context: ReadContext) throws(StoreError) {
+    private let slices: VerificationSlices
+
+    init(_ context: ReadContext, _ slices: VerificationSlices) throws(StoreError) {
         guard let snapshot = context.session as? PostgresSnapshot else {
             throw StoreError(.unavailable, "The store is not in PostgreSQL", remedy: "Ask a store in PostgreSQL")
         }
         self.snapshot = snapshot
+        self.slices = slices
         model = context.model
-        // A failed statement ends all that follows in its transaction.
-        _ = try snapshot.run(PostgresStatement("SAVEPOINT \(Self.savepoint)"))
+        try save()
+    }
+
+    /// A failed statement ends all that follows in its transaction.
+    private func save() throws(StoreError) { _ = try snapshot.run(PostgresStatement("SAVEPOINT \(Self.savepoint)")) }
+
+    /// Each check has a snapshot of its own: the server keeps old rows for as long as one lasts.
+    func renew() throws(StoreError) {
+        if !slices.renewsSnapshots { return }
+        try snapshot.renew()
+        try save()
     }
 
     func recover() throws(StoreError) {

@@ -42,7 +42,9 @@ final class PostgresConnection {
             throw StoreError(.unavailable, "There is no memory for a connection", remedy: "Free memory")
         }
         guard PQstatus(connection) == CONNECTION_OK, PQenterPipelineMode(connection) == 1 else {
-            let reason = String(cString: PQerrorMessage(connection)).split(separator: "\n").joined(separator: " ")
+            // A question of libpq to the user follows on an indented line of its own.
+            let reason = String(cString: PQerrorMessage(connection)).split(separator: "\n")
+                .filter { !$0.hasPrefix("\t") }.joined(separator: " ")
             PQfinish(connection)
             throw StoreError(
                 .unavailable, "Could not connect to \(address): \(reason)",

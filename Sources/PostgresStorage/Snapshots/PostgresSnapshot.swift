@@ -42,6 +42,12 @@ final class PostgresSnapshot: SnapshotSession {
 
     // MARK: Statements
 
+    /// Ends the transaction, and begins one that sees the last commit.
+    func renew() throws(StoreError) {
+        _ = try run(PostgresStatement("COMMIT"))
+        connection.enqueue(.beginReading)
+    }
+
     func run(_ statement: PostgresStatement) throws(StoreError) -> PostgresResult {
         try connection.run(statement, "read the store")
     }

@@ -21,4 +21,12 @@ extension PostgresWriterSession {
         insertion.bind(entry.result)
         return try connection.run(insertion, "save an audit entry").first?.integer(0) ?? 0
     }
+
+    func removeAuditEntries(before time: Int64, limit: Int) throws(StoreError) -> Int {
+        var removal = PostgresStatement(
+            "DELETE FROM _audit WHERE id IN (SELECT id FROM _audit WHERE time < $1::int8 ORDER BY id LIMIT $2::int8)")
+        removal.bind(time)
+        removal.bind(Int64(limit))
+        return try connection.run(removal, "remove audit entries").changedRowCount
+    }
 }

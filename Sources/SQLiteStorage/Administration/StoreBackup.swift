@@ -7,7 +7,9 @@ package struct StoreBackup {
     package let path: String
 
     /// Where the backup is made.
-    private var partial: String { path + ".partial" }
+    private var partial: String { path + Self.suffix }
+
+    private static let suffix = ".partial"
 
     package init(path: String) { self.path = path }
 
@@ -46,6 +48,19 @@ package struct StoreBackup {
         try MigrationFile(path: source, isReadOnly: true).closing { file in
             _ = try file.storedModel()
             try file.copy(to: copy)
+        }
+    }
+
+    /// Removes the halves that killed backups have left in a folder, and leaves those that a process writes.
+    package static func removeLeftovers(in folder: String) {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        for name in names where name.hasSuffix(suffix) {
+            let backup = StoreBackup(path: "\(folder)/\(name.dropLast(suffix.count))")
+            guard let lock = try? FileLock(backup.path + ".lock", action: "writes the backup \(backup.path)") else {
+                continue
+            }
+            backup.removePartial()
+            lock.release()
         }
     }
 

@@ -23,21 +23,29 @@ extension StoreVerifier {
         _ attribute: Attribute, _ entity: Entity, _ relationship: Relationship,
         _ check: inout VerificationReport.Check
     ) throws(StoreError) {
-        check.checkedCount += try rowCount(entity)
         let links = destinations(relationship)
         let count = "(SELECT count(*) FROM \(links.from) WHERE \(links.condition))"
         // A decimal is a text in the store; a count beyond the type stays at its bound.
         let bound = attribute.type.integerRange?.upperBound ?? .max
         let expected = attribute.type == .decimal ? "CAST(\(count) AS TEXT)" : "min(\(count), \(bound))"
-        try rows(
-            """
-            SELECT * FROM (SELECT \(selection(attribute, entity)) AS stored, \(expected) AS expected \
-            FROM \(table(entity)) o) WHERE stored IS NOT expected
-            """
-        ) { row in
-            check.report(
-                entity.name, identity(row.value(0), entity), attribute.name,
-                StoreProblem.derived(row.value(1), attribute.type.text(of: row.value(2)), attribute))
+        try compare(attribute, entity, expected, &check)
+    }
+
+    /// Compares an attribute with an expression over its row `o`.
+    private func compare(
+        _ attribute: Attribute, _ entity: Entity, _ expected: String, _ check: inout VerificationReport.Check
+    ) throws(StoreError) {
+        try eachSlice(of: entity, &check) { slice, check throws(StoreError) in
+            try rows(
+                """
+                SELECT * FROM (SELECT \(selection(attribute, entity)) AS stored, \(expected) AS expected \
+                FROM \(table(entity)) o WHERE \(slice.holds("o.pk"))) WHERE stored IS NOT expected
+                """, slice.bounds
+            ) { row in
+                check.report(
+                    entity.name, identity(row.value(0), entity), attribute.name,
+                    StoreProblem.derived(row.value(1), attribute.type.text(of: row.value(2)), attribute))
+            }
         }
     }
 
@@ -45,29 +53,30 @@ extension StoreVerifier {
         _ attribute: Attribute, _ entity: Entity, _ relationship: Relationship, _ summed: Attribute,
         _ check: inout VerificationReport.Check
     ) throws(StoreError) {
-        check.checkedCount += try rowCount(entity)
         let links = destinations(relationship)
         let column = "d.\(SQLText.quoted(summed.columnName))"
         // In halves of 32 bits no sum can overflow.
         func half(_ part: String) -> String {
             "coalesce((SELECT sum(\(part)) FROM \(links.from) WHERE \(links.condition)), 0)"
         }
-        try rows(
-            """
-            SELECT \(selection(attribute, entity)), \(half("\(column) >> 32")), \(half("\(column) & 4294967295")) \
-            FROM \(table(entity)) o
-            """
-        ) { row in
-            let (high, overflows) = row.integer(2).multipliedReportingOverflow(by: 1 << 32)
-            let (sum, isOver) = high.addingReportingOverflow(row.integer(3))
-            // A sum beyond the type stays at its bound.
-            let unbounded: Int64 = overflows || isOver ? (row.integer(2) < 0 ? .min : .max) : sum
-            let range = attribute.type.integerRange ?? Int64.min...Int64.max
-            let expected = min(max(unbounded, range.lowerBound), range.upperBound)
-            if row.value(1) == .integer(expected) { return }
-            check.report(
-                entity.name, identity(row.value(0), entity), attribute.name,
-                StoreProblem.derived(row.value(1), String(expected), attribute))
+        try eachSlice(of: entity, &check) { slice, check throws(StoreError) in
+            try rows(
+                """
+                SELECT \(selection(attribute, entity)), \(half("\(column) >> 32")), \(half("\(column) & 4294967295")) \
+                FROM \(table(entity)) o WHERE \(slice.holds("o.pk"))
+                """, slice.bounds
+            ) { row in
+                let (high, overflows) = row.integer(2).multipliedReportingOverflow(by: 1 << 32)
+                let (sum, isOver) = high.addingReportingOverflow(row.integer(3))
+                // A sum beyond the type stays at its bound.
+                let unbounded: Int64 = overflows || isOver ? (row.integer(2) < 0 ? .min : .max) : sum
+                let range = attribute.type.integerRange ?? Int64.min...Int64.max
+                let expected = min(max(unbounded, range.lowerBound), range.upperBound)
+                if row.value(1) == .integer(expected) { return }
+                check.report(
+                    entity.name, identity(row.value(0), entity), attribute.name,
+                    StoreProblem.derived(row.value(1), String(expected), attribute))
+            }
         }
     }
 
@@ -75,6 +84,15 @@ extension StoreVerifier {
     func checkSum(
         _ attribute: Attribute, _ entity: Entity, _ relationship: Relationship, _ summed: Attribute,
         _ function: AggregateFunction, _ check: inout VerificationReport.Check
+    ) throws(StoreError) {
+        try eachSlice(of: table(entity), &check) { slice, check throws(StoreError) in
+            try checkSum(attribute, entity, relationship, summed, function, slice, &check)
+        }
+    }
+
+    private func checkSum(
+        _ attribute: Attribute, _ entity: Entity, _ relationship: Relationship, _ summed: Attribute,
+        _ function: AggregateFunction, _ slice: Slice, _ check: inout VerificationReport.Check
     ) throws(StoreError) {
         var current: OwnerSum?
         func finish(_ owner: OwnerSum) {
@@ -88,8 +106,8 @@ extension StoreVerifier {
             """
             SELECT o.pk, \(selection(attribute, entity)), d.\(SQLText.quoted(summed.columnName)) FROM \(table(entity)) o \
             \(outerJoin(relationship)) \
-            ORDER BY o.pk, d.pk
-            """
+            WHERE \(slice.holds("o.pk")) ORDER BY o.pk, d.pk
+            """, slice.bounds
         ) { row in
             let pk = row.integer(0)
             if let done = current, done.pk != pk {
@@ -122,22 +140,12 @@ extension StoreVerifier {
         _ attribute: Attribute, _ entity: Entity, _ relationship: Relationship, _ source: Attribute,
         _ function: AggregateFunction, _ check: inout VerificationReport.Check
     ) throws(StoreError) {
-        check.checkedCount += try rowCount(entity)
         let links = destinations(relationship)
         var value = "d.\(SQLText.quoted(source.columnName))"
         if source.type == .decimal { value += " COLLATE \(DecimalCollation.name)" }
         let name = function == .minimum ? "min" : "max"
-        try rows(
-            """
-            SELECT * FROM (SELECT \(selection(attribute, entity)) AS stored, \
-            (SELECT \(name)(\(value)) FROM \(links.from) WHERE \(links.condition)) AS expected \
-            FROM \(table(entity)) o) WHERE stored IS NOT expected
-            """
-        ) { row in
-            check.report(
-                entity.name, identity(row.value(0), entity), attribute.name,
-                StoreProblem.derived(row.value(1), attribute.type.text(of: row.value(2)), attribute))
-        }
+        let expected = "(SELECT \(name)(\(value)) FROM \(links.from) WHERE \(links.condition))"
+        try compare(attribute, entity, expected, &check)
     }
 
     /// Follows the references of each row.
@@ -154,20 +162,21 @@ extension StoreVerifier {
             (last, alias) = (destination, "d\(position)")
         }
         let source = "\(alias).\(SQLText.quoted(last.attributes[path.slot].columnName))"
-        check.checkedCount += try rowCount(entity)
         // SQLite itself compares a value without transformation.
         let condition = path.transformation == nil ? "WHERE stored IS NOT expected" : ""
-        try rows(
-            """
-            SELECT * FROM (SELECT \(selection(attribute, entity)) AS stored, \(source) AS expected FROM \(from)) \
-            \(condition)
-            """
-        ) { row in
-            let expected = path.transformation?.apply(row.value(2)) ?? row.value(2)
-            if row.value(1) == expected { return }
-            check.report(
-                entity.name, identity(row.value(0), entity), attribute.name,
-                StoreProblem.derived(row.value(1), attribute.type.text(of: expected), attribute))
+        try eachSlice(of: entity, &check) { slice, check throws(StoreError) in
+            try rows(
+                """
+                SELECT * FROM (SELECT \(selection(attribute, entity)) AS stored, \(source) AS expected FROM \(from) \
+                WHERE \(slice.holds("o.pk"))) \(condition)
+                """, slice.bounds
+            ) { row in
+                let expected = path.transformation?.apply(row.value(2)) ?? row.value(2)
+                if row.value(1) == expected { return }
+                check.report(
+                    entity.name, identity(row.value(0), entity), attribute.name,
+                    StoreProblem.derived(row.value(1), attribute.type.text(of: expected), attribute))
+            }
         }
     }
 
@@ -177,14 +186,15 @@ extension StoreVerifier {
         _ check: inout VerificationReport.Check
     ) throws(StoreError) {
         let columns = entity.columnNames.map(SQLText.quoted).joined(separator: ", ")
-        try rows("SELECT \(columns) FROM \(table(entity))") { row in
-            let values = entity.columnNames.indices.map { row.value($0) }
-            let expected = expression.value(values, of: attribute)
-            check.checkedCount += 1
-            if values[attribute.slot] == expected { return }
-            check.report(
-                entity.name, identity(values[entity.identitySlot], entity), attribute.name,
-                StoreProblem.derived(values[attribute.slot], attribute.type.text(of: expected), attribute))
+        try eachSlice(of: entity, &check) { slice, check throws(StoreError) in
+            try rows("SELECT \(columns) FROM \(table(entity)) WHERE \(slice.holds("pk"))", slice.bounds) { row in
+                let values = entity.columnNames.indices.map { row.value($0) }
+                let expected = expression.value(values, of: attribute)
+                if values[attribute.slot] == expected { return }
+                check.report(
+                    entity.name, identity(values[entity.identitySlot], entity), attribute.name,
+                    StoreProblem.derived(values[attribute.slot], attribute.type.text(of: expected), attribute))
+            }
         }
     }
 }

@@ -2,8 +2,12 @@ import GRDB
 import GRDBSQLite
 
 extension SQLiteStorage: StorageAdministration {
-    func verify(_ snapshot: ReadContext, progress: (String) -> Void) throws -> VerificationReport {
-        try StoreVerifier(snapshot).verify(progress: progress)
+    func verify(
+        _ snapshot: ReadContext, _ slices: VerificationSlices, progress: (VerificationStep) -> Void
+    ) throws -> VerificationReport {
+        try withoutActuallyEscaping(progress) { progress in
+            try StoreVerifier(snapshot, slices, onSlice: progress).verify(progress: progress)
+        }
     }
 }
 
@@ -11,10 +15,15 @@ extension SQLiteStorage: StorageAdministration {
 struct StoreVerifier: StoreChecks {
     let model: ObjectModel
     private let connection: OpaquePointer
-    private let context: ReadContext
+    let slices: VerificationSlices
+    let onSlice: (VerificationStep) -> Void
 
-    init(_ context: ReadContext) throws(StoreError) {
-        self.context = context
+    init(
+        _ context: ReadContext, _ slices: VerificationSlices = .ofOneSnapshot,
+        onSlice: @escaping (VerificationStep) -> Void = { _ in }
+    ) throws(StoreError) {
+        self.slices = slices
+        self.onSlice = onSlice
         model = context.model
         connection = try context.connection()
     }
@@ -61,20 +70,37 @@ struct StoreVerifier: StoreChecks {
 
     // MARK: The file
 
+    /// In one snapshot the whole file; else one table after another, which leaves out the list of the file's free pages.
     func checkIntegrity(_ check: inout Check) throws(StoreError) {
-        check.checkedCount = 1
         // A migration verifies a copy beside which the old store is attached.
-        try rows("PRAGMA main.integrity_check(1000)") { row in
-            let line = row.text(0)
-            if line != "ok" { check.report("store", nil, nil, line) }
+        check.checkedCount = 1
+        let arguments = slices.renewsSnapshots ? try tables() + ["sqlite_master"] : ["1000"]
+        for argument in arguments {
+            try rows("PRAGMA main.integrity_check(\(argument))") { row in
+                let line = row.text(0)
+                if line != "ok" { check.report("store", nil, nil, line) }
+            }
+            onSlice(VerificationStep(check: check.name, checkedCount: check.checkedCount))
+            try renew()
         }
+    }
+
+    private func tables() throws(StoreError) -> [String] {
+        var names: [String] = []
+        try rows("SELECT name FROM main.sqlite_master WHERE type = 'table' ORDER BY name") { row in
+            names.append(SQLText.quoted(row.text(0)))
+        }
+        return names
     }
 
     func checkForeignKeys(_ check: inout Check) throws(StoreError) {
         for entity in model.rootEntities { check.checkedCount += try rowCount(entity) }
-        try rows("PRAGMA foreign_key_check") { row in
-            check.report(
-                row.text(0), nil, nil, StoreProblem.brokenKey(row: row.integer(1), table: row.text(2)))
+        for table in try tables() {
+            try rows("PRAGMA main.foreign_key_check(\(table))") { row in
+                check.report(
+                    row.text(0), nil, nil, StoreProblem.brokenKey(row: row.integer(1), table: row.text(2)))
+            }
+            try renew()
         }
     }
 
@@ -88,34 +114,37 @@ struct StoreVerifier: StoreChecks {
             try rows("SELECT pk FROM \(table(entity)) WHERE \(column) IS NULL") { row in
                 check.report(entity.name, nil, name, StoreProblem.noIdentity(key: row.integer(0)))
             }
-            try rows(
-                """
-                SELECT \(column), count(*) FROM \(table(entity)) WHERE \(column) IS NOT NULL GROUP BY \(column) \
-                HAVING count(*) > 1
-                """
-            ) { row in
-                check.report(
-                    entity.name, identity(row.value(0), entity), name,
-                    StoreProblem.sharedIdentity(count: row.integer(1)))
+            try eachSlice(of: table(entity), by: column, &check) { slice, check throws(StoreError) in
+                try rows(
+                    """
+                    SELECT \(column), count(*) FROM \(table(entity)) WHERE \(slice.holds(column)) GROUP BY \(column) \
+                    HAVING count(*) > 1
+                    """, slice.bounds
+                ) { row in
+                    check.report(
+                        entity.name, identity(row.value(0), entity), name,
+                        StoreProblem.sharedIdentity(count: row.integer(1)))
+                }
             }
         }
     }
 
     func checkRequired(_ check: inout Check) throws(StoreError) {
         for entity in model.entities where !entity.requiredSlots.isEmpty {
-            check.checkedCount += try rowCount(entity)
             let slots = ownRequiredSlots(entity)
-            if slots.isEmpty { continue }
             let columns = slots.map { "\(SQLText.quoted(entity.columnNames[$0])) IS NULL" }
-            try rows(
-                """
-                SELECT \(SQLText.quoted(entity.identity.columnName)), \(columns.joined(separator: ", ")) FROM \(table(entity)) \
-                WHERE _placeholder = 0 AND (\(columns.joined(separator: " OR ")))
-                """
-            ) { row in
-                for (index, slot) in slots.enumerated() where row.integer(index + 1) != 0 {
-                    let name = entity.slotNames[slot]
-                    check.report(entity.name, identity(row.value(0), entity), name, StoreProblem.required)
+            try eachSlice(of: entity, &check) { slice, check throws(StoreError) in
+                if slots.isEmpty { return }
+                try rows(
+                    """
+                    SELECT \(SQLText.quoted(entity.identity.columnName)), \(columns.joined(separator: ", ")) FROM \(table(entity)) \
+                    WHERE _placeholder = 0 AND (\(columns.joined(separator: " OR "))) AND \(slice.holds("pk"))
+                    """, slice.bounds
+                ) { row in
+                    for (index, slot) in slots.enumerated() where row.integer(index + 1) != 0 {
+                        let name = entity.slotNames[slot]
+                        check.report(entity.name, identity(row.value(0), entity), name, StoreProblem.required)
+                    }
                 }
             }
         }
@@ -127,19 +156,22 @@ struct StoreVerifier: StoreChecks {
     func checkReferences(_ check: inout Check) throws(StoreError) {
         for entity in model.entities {
             for (relationship, column) in columns(entity) {
-                check.checkedCount += try integer("SELECT count(\(column)) FROM \(table(entity))") ?? 0
-                if inverse(of: relationship)?.deleteRule.leavesDanglingReferences == true { continue }
+                let mayDangle = inverse(of: relationship)?.deleteRule.leavesDanglingReferences == true
                 let destination = model.entities[relationship.destinationIndex]
-                try rows(
-                    """
-                    SELECT e.\(SQLText.quoted(entity.identity.columnName)) FROM \(table(entity)) e \
-                    WHERE e.\(column) IS NOT NULL \
-                    AND NOT EXISTS (SELECT 1 FROM \(table(destination)) d WHERE d.pk = e.\(column))
-                    """
-                ) { row in
-                    check.report(
-                        entity.name, identity(row.value(0), entity), relationship.name,
-                        StoreProblem.dangling(destination.name))
+                try eachSlice(of: table(entity), &check) { slice, check throws(StoreError) in
+                    check.checkedCount += try count(table(entity), column, in: slice)
+                    if mayDangle { return }
+                    try rows(
+                        """
+                        SELECT e.\(SQLText.quoted(entity.identity.columnName)) FROM \(table(entity)) e \
+                        WHERE e.\(column) IS NOT NULL AND \(slice.holds("e.pk")) \
+                        AND NOT EXISTS (SELECT 1 FROM \(table(destination)) d WHERE d.pk = e.\(column))
+                        """, slice.bounds
+                    ) { row in
+                        check.report(
+                            entity.name, identity(row.value(0), entity), relationship.name,
+                            StoreProblem.dangling(destination.name))
+                    }
                 }
             }
         }
@@ -149,34 +181,40 @@ struct StoreVerifier: StoreChecks {
     func checkLinks(_ check: inout Check) throws(StoreError) {
         for join in model.joinTables {
             let name = SQLText.quoted(join.name)
-            check.checkedCount += try integer("SELECT count(*) FROM \(name)") ?? 0
-            for (column, index) in [("owner", join.ownerEntity), ("destination", join.destinationEntity)] {
-                let entity = model.entities[index]
-                try rows(
-                    """
-                    SELECT j.owner, j.destination FROM \(name) j \
-                    WHERE NOT EXISTS (SELECT 1 FROM \(table(entity)) e WHERE e.pk = j.\(column))
-                    """
-                ) { row in
-                    check.report(
-                        join.name, nil, column,
-                        StoreProblem.danglingLink(Pair(owner: row.integer(0), destination: row.integer(1)), entity.name)
-                    )
+            try eachSlice(of: name, by: "owner", &check) { slice, check throws(StoreError) in
+                check.checkedCount += try count(name, in: slice, by: "owner")
+                for (column, index) in [("owner", join.ownerEntity), ("destination", join.destinationEntity)] {
+                    try checkEnds(join, column, model.entities[index], slice, &check)
                 }
+                if join.isOwnInverse { try checkSymmetry(join, slice, &check) }
             }
-            if join.isOwnInverse { try checkSymmetry(join, &check) }
         }
     }
 
-    private func checkSymmetry(_ join: JoinTable, _ check: inout Check) throws(StoreError) {
+    private func checkEnds(
+        _ join: JoinTable, _ column: String, _ entity: Entity, _ slice: Slice, _ check: inout Check
+    ) throws(StoreError) {
+        try rows(
+            """
+            SELECT j.owner, j.destination FROM \(SQLText.quoted(join.name)) j WHERE \(slice.holds("j.owner")) \
+            AND NOT EXISTS (SELECT 1 FROM \(table(entity)) e WHERE e.pk = j.\(column))
+            """, slice.bounds
+        ) { row in
+            let pair = Pair(owner: row.integer(0), destination: row.integer(1))
+            check.report(join.name, nil, column, StoreProblem.danglingLink(pair, entity.name))
+        }
+    }
+
+    private func checkSymmetry(_ join: JoinTable, _ slice: Slice, _ check: inout Check) throws(StoreError) {
         let entity = model.entities[join.ownerEntity]
         let name = SQLText.quoted(join.name)
         let relationship = entity.relationships[join.ownerRelationship].name
         try rows(
             """
             SELECT e.\(SQLText.quoted(entity.identity.columnName)) FROM \(name) l LEFT JOIN \(table(entity)) e ON e.pk = l.owner \
-            WHERE NOT EXISTS (SELECT 1 FROM \(name) b WHERE b.owner = l.destination AND b.destination = l.owner)
-            """
+            WHERE \(slice.holds("l.owner")) \
+            AND NOT EXISTS (SELECT 1 FROM \(name) b WHERE b.owner = l.destination AND b.destination = l.owner)
+            """, slice.bounds
         ) { row in
             check.report(
                 entity.name, identity(row.value(0), entity), relationship,
@@ -190,16 +228,19 @@ struct StoreVerifier: StoreChecks {
             for (relationship, column) in columns(entity) {
                 guard let inverse = inverse(of: relationship), inverse.slot != nil else { continue }
                 let destination = model.entities[relationship.destinationIndex]
-                check.checkedCount += try integer("SELECT count(\(column)) FROM \(table(entity))") ?? 0
-                try rows(
-                    """
-                    SELECT e.\(SQLText.quoted(entity.identity.columnName)) FROM \(table(entity)) e \
-                    JOIN \(table(destination)) d ON d.pk = e.\(column) WHERE d.\(SQLText.quoted(inverse.columnName)) IS NOT e.pk
-                    """
-                ) { row in
-                    check.report(
-                        entity.name, identity(row.value(0), entity), relationship.name,
-                        StoreProblem.noWayBack(destination.name, inverse.name))
+                try eachSlice(of: table(entity), &check) { slice, check throws(StoreError) in
+                    check.checkedCount += try count(table(entity), column, in: slice)
+                    try rows(
+                        """
+                        SELECT e.\(SQLText.quoted(entity.identity.columnName)) FROM \(table(entity)) e \
+                        JOIN \(table(destination)) d ON d.pk = e.\(column) \
+                        WHERE d.\(SQLText.quoted(inverse.columnName)) IS NOT e.pk AND \(slice.holds("e.pk"))
+                        """, slice.bounds
+                    ) { row in
+                        check.report(
+                            entity.name, identity(row.value(0), entity), relationship.name,
+                            StoreProblem.noWayBack(destination.name, inverse.name))
+                    }
                 }
             }
         }

@@ -18,7 +18,8 @@ extension StoreError {
         case SQLITE_CORRUPT, SQLITE_NOTADB:
             self.init(
                 .corrupt, "Could not \(action): the file is damaged or no store\(suffix)",
-                remedy: "Restore a copy, or name another path")
+                remedy: "Restore a backup. Without one, move the file away with those that end in -wal and -shm: "
+                    + "a new store is made from the topics")
         case SQLITE_CANTOPEN, SQLITE_READONLY, SQLITE_PERM, SQLITE_AUTH:
             self.init(
                 .unavailable, "Could not \(action): the file cannot be opened or written",

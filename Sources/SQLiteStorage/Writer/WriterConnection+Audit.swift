@@ -20,4 +20,13 @@ extension WriterConnection {
         try insertion.run()
         return sqlite3_last_insert_rowid(connection)
     }
+
+    func removeAuditEntries(before time: Int64, limit: Int) throws(StoreError) -> Int {
+        let removal = try statement(
+            "DELETE FROM _audit WHERE id IN (SELECT id FROM _audit WHERE time < ? ORDER BY id LIMIT ?)")
+        removal.bind(1, time)
+        removal.bind(2, limit)
+        try removal.run()
+        return Int(changedRowCount)
+    }
 }

@@ -52,7 +52,7 @@ struct DemoReport {
     /// Verifies a store, shows the outcome, and tells whether nothing was found.
     private func verify(_ store: Store) throws -> Bool {
         let report = try store.verify()
-        Console.print("Verification   \(report.isSound ? "sound" : "\(report.problemCount) problems")")
+        Console.print("Verification   \(report.isSound ? "sound" : report.problemNumber)")
         if !report.isSound { Console.print(report.text) }
         return report.isSound
     }

@@ -28,21 +28,29 @@ def feed(bench, chance):
 # --- at random
 
 
-def postgres_kill(report, options, seed, cycles):
-    """kill -9 of workers and of the server, connections that end, and workers that stand still past their fence."""
+def struck_rounds(report, options, seed, cycles, name, longest, strike):
+    """Rounds in which four workers read, and a fault strikes them after up to so many records, again and again."""
     for sub, count in rounds(seed, cycles, 12):
         with report.round(sub), ServerBench(options, sub, options.events or 8000) as bench:
-            chance = random.Random(f"postgres/{sub}")
+            chance = random.Random(f"{name}/{sub}")
             bench.start_all()
             for _ in range(count):
                 feed(bench, chance)
-                bench.await_progress(chance.randrange(1, 800))
-                one_fault(bench, chance, chance.choice(["worker", "connection", "connection", "server", "stop"]))
-                bench.await_progress()
+                bench.await_progress(chance.randrange(1, longest))
+                strike(bench, chance)
                 bench.check_live()
                 report.cycle()
             bench.finish_all()
             report.worst(bench.worst)
+
+
+def postgres_kill(report, options, seed, cycles):
+    """kill -9 of workers and of the server, connections that end, and workers that stand still past their fence."""
+    def strike_one(bench, chance):
+        one_fault(bench, chance, chance.choice(["worker", "connection", "connection", "server", "stop"]))
+        bench.await_progress()
+
+    struck_rounds(report, options, seed, cycles, "postgres", 800, strike_one)
 
 
 def one_fault(bench, chance, kind):
@@ -184,25 +192,18 @@ def recover(bench, victim, number):
 
 def postgres_storm(report, options, seed, cycles):
     """Workers of one store come and go, by SIGTERM and by kill -9, two at a time."""
-    for sub, count in rounds(seed, cycles, 12):
-        with report.round(sub), ServerBench(options, sub, options.events or 8000) as bench:
-            chance = random.Random(f"storm/{sub}")
-            bench.start_all()
-            for _ in range(count):
-                feed(bench, chance)
-                bench.await_progress(chance.randrange(1, 400))
-                victims = chance.sample(range(bench.count), 2)
-                for number in victims:
-                    bench.members[number].send(chance.choice([signal.SIGTERM, signal.SIGTERM, signal.SIGKILL]))
-                time.sleep(chance.uniform(0, 3))
-                for number in victims:
-                    if bench.members[number].wait(20) not in (0, -9):
-                        raise Broken("I6", f"a worker ended badly:\n{bench.members[number].end_of_log()}")
-                    bench.replace(number)
-                bench.check_live()
-                report.cycle()
-            bench.finish_all()
-            report.worst(bench.worst)
+    struck_rounds(report, options, seed, cycles, "storm", 400, replace_two)
+
+
+def replace_two(bench, chance):
+    victims = chance.sample(range(bench.count), 2)
+    for number in victims:
+        bench.members[number].send(chance.choice([signal.SIGTERM, signal.SIGTERM, signal.SIGKILL]))
+    time.sleep(chance.uniform(0, 3))
+    for number in victims:
+        if bench.members[number].wait(20) not in (0, -9):
+            raise Broken("I6", f"a worker ended badly:\n{bench.members[number].end_of_log()}")
+        bench.replace(number)
 
 
 # --- a foreign session

@@ -138,8 +138,9 @@ import Testing
                 #expect(!answer.body.contains(Self.token), "\(fault.name)")
             }
             #expect(try letterCount(served) == 3)
-            // The worker itself saw two of them.
-            #expect(try entries(served).map(\.action) == ["backup", "cursors.put"])
+            // The worker itself saw two of them, and one entry stands for all that had no token.
+            #expect(try entries(served).map(\.action) == ["backup", "cursors.put", "http.unauthorized"])
+            #expect(try entries(served).last?.actor == "unknown at 127.0.0.1")
         }
     }
 

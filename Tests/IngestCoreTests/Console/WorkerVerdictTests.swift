@@ -41,6 +41,12 @@ import Testing
         #expect(found.attention.first?.remedy.isEmpty == false)
     }
 
+    @Test func `a group that is lost with the broker needs nobody of its own`() {
+        let checks = ["broker", "group"].map { HealthCheck($0, failure: "away") }
+        let found = WorkerVerdict(checks, WorkerVerdict.Figures())
+        #expect(found.attention.map(\.check) == ["broker"])
+    }
+
     @Test func `the sentence names the reason where a check has many, and the title else`() {
         #expect(
             verdict(failing: "store", "the disk is full.").sentence.hasPrefix(

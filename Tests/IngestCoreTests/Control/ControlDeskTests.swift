@@ -154,6 +154,34 @@ import Testing
         #expect(try letters().count == 1)
     }
 
+    @Test func `a worker that ends in a verification says so, and leaves its entry unfinished`() throws {
+        let ticket = try ask(.verify)
+        try turn()
+        desk.close()
+        #expect(try code(ticket) == "control.interrupted")
+        let entry = try #require(try worker.store.read { try $0.auditEntries() }.first)
+        #expect(entry.action == "verify" && entry.summary.contains("unfinished"), "\(entry)")
+    }
+
+    @Test func `refused tokens are noted between chunks, once an interval`() throws {
+        let time = Mutex(0.0)
+        let desk = try ControlDesk(
+            configuration: configuration, store: worker.store, logger: .silent, now: { time.withLock { $0 } })
+        worker.control = desk
+        func entries() throws -> [String] { try worker.store.read { try $0.auditEntries() }.map(\.request) }
+        for _ in 0..<100 { desk.refused(from: "10.0.0.1") }
+        #expect(desk.hasWork)
+        try turn()
+        #expect(try entries() == [#"{"10.0.0.1":100}"#])
+        for _ in 0..<50 { desk.refused(from: "10.0.0.2") }
+        #expect(!desk.hasWork)
+        try turn()
+        #expect(try entries().count == 1)
+        time.withLock { $0 = RefusedTokens.intervalSeconds }
+        try turn()
+        #expect(try entries() == [#"{"10.0.0.2":50}"#, #"{"10.0.0.1":100}"#])
+    }
+
     @Test func `a faulty request gets an answer, and the worker goes on`() throws {
         let refused = [
             try ask(.removeCursor("a"), store: "another"), try ask(.putCursor("a", token: 1)),

@@ -143,6 +143,17 @@ import Testing
         #expect(try ControlAnswer(line: newer, to: Self.requests[0]) == .waiting)
     }
 
+    @Test func `a step arrives as it was told`() throws {
+        let steps: [StoreStep] = [
+            .writing(path: "/b \"c\"", byteCount: 5), .copying(table: "Chat", rowCount: 7),
+            .verifying(check: "derived", checkedCount: .max),
+        ]
+        for step in steps {
+            let answer = ControlAnswer.step(step)
+            #expect(try ControlAnswer(line: answer.line.dropLast(), to: .verify) == answer)
+        }
+    }
+
     @Test func `an error of the store keeps its code, text and remedy`() throws {
         let store = try Store.inMemory(model: TestModels.chat())
         let writer = try WriterContext(store: store)

@@ -44,6 +44,47 @@ import Testing
         #expect(mode(served.socket) == nil)
     }
 
+    @Test func `a verification tells its client how far it is`() async throws {
+        let served = try ServedStore()
+        served.start()
+        let (result, steps) = try await away {
+            var steps: [StoreStep] = []
+            var requests = served.requests()
+            requests.onStep = { steps.append($0) }
+            return (try requests.carryOut(.verify), steps)
+        }
+        try await away { served.stop() }
+        guard case .verified(let report) = result else { throw ControlError.interrupted }
+        #expect(report.isSound && !steps.isEmpty, "\(steps)")
+    }
+
+    @Test func `a request that reads is refused while another one is under way`() async throws {
+        let served = try ServedStore()
+        let letters = (0..<3).map { offset in
+            DeadLetter(
+                time: 0, topic: "events", partition: 0, offset: Int64(offset), stage: "decode", code: "json.syntax",
+                reason: "r", key: nil, value: [UInt8](repeating: 0x7B, count: 200_000), valueBytes: 200_000)
+        }
+        _ = try served.writer.apply(WriterContext.Chunk(events: [], deadLetters: letters))
+        try served.writer.commit()
+        served.start()
+        // The client of the export takes nothing, so the export waits for it.
+        let envelope = served.desk.envelope(.exportDeadLetters(DeadLetterSelection()), key: nil)
+        let export = ControlTicket(envelope, from: "a test") {}
+        served.desk.submit(export)
+        try await away { try TestSupport.wait(for: "a full client") { !export.hasRoom } }
+        for request in [ControlRequest.verify, .exportDeadLetters(DeadLetterSelection())] {
+            await #expect {
+                try await away { try served.requests().carryOut(request, patienceSeconds: 0) }
+            } throws: {
+                ($0 as? ControlError)?.code == "control.busy"
+            }
+        }
+        export.abandon()
+        #expect(try await away { try served.requests().carryOut(.putCursor("feed", token: 0)) } == .cursorPut)
+        try await away { served.stop() }
+    }
+
     @Test func `a link to the store leads to the same socket`() async throws {
         let served = try ServedStore()
         let link = served.folder.appending(path: "link.sqlite").path

@@ -44,8 +44,9 @@ import Testing
     @Test func `the answer of a worker is a report`() throws {
         let answer = StatusAnswer(
             version: "1", startedAt: 0, storePlace: "a", modelName: "m",
-            positions: [SourcePosition(topic: "t", partition: 0, nextOffset: 5)], token: 3, notifiedToken: nil,
-            deadLetters: 1, checks: [HealthCheck("store"), HealthCheck("broker", failure: "away")],
+            figures: StoreFigures(
+                positions: [SourcePosition(topic: "t", partition: 0, nextOffset: 5)], token: 3, deadLetters: 1),
+            notifiedToken: nil, checks: [HealthCheck("store"), HealthCheck("broker", failure: "away")],
             faults: [], recordsPerSecond: nil, metrics: WorkerMetrics(version: "1", librdkafka: "2", sqlite: "3"))
         let report = try StatusReport(worker: "w", status: Array(answer.json.utf8))
         #expect(report.verdict?.state == "stopped" && report.ready == false)

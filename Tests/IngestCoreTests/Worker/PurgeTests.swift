@@ -43,6 +43,25 @@ import Testing
         #expect(log.all.isEmpty)
     }
 
+    @Test func `the audit is purged after a year, or never where that is the setting`() throws {
+        let now = WriterContext.systemTime()
+        for days in [400, 364, 0] {
+            let time = now - Int64(days) * Self.day
+            _ = try writer.put(AuditEntry(time: time, actor: "a test", action: "verify", request: "{}"))
+        }
+        try writer.commit()
+        func ages() throws -> [Int64] {
+            try worker.store.read { try $0.auditEntries() }.map { (now - $0.time) / Self.day }
+        }
+        var forever = worker.configuration
+        forever.audit.keepDays = 0
+        for (configuration, left) in [(forever, [0, 364, 400]), (worker.configuration, [0, 364])] as [(_, [Int64])] {
+            var step = PurgeStep.begin(configuration)
+            while try step.purgeBatch(writer, now: now, log.logger) {}
+            #expect(try ages() == left)
+        }
+    }
+
     @Test func `a purge keeps the history that a cursor has not read, and the log names the cursor`() throws {
         try writer.putCursors(["notifications:changes": 1])
         try writer.commit()

@@ -222,12 +222,24 @@ import Testing
         #expect(try harness.read { try $0.count(FetchRequest("Message")) } == 300)
     }
 
+    @Test func `a store that cannot be read leaves the status its last figures`() async throws {
+        let harness = try WorkerHarness()
+        try harness.start()
+        try harness.send([WorkerHarness.message("m1")])
+        try await harness.waitForPosition(1)
+        let runtime = try #require(harness.runtime)
+        #expect(String(decoding: runtime.statusReport(), as: UTF8.self).contains(#""nextOffset":1"#))
+        try await harness.stop()
+        #expect(throws: StoreError.self) { try runtime.store.read { try $0.positions() } }
+        #expect(String(decoding: runtime.statusReport(), as: UTF8.self).contains(#""nextOffset":1"#))
+    }
+
     @Test func `the console shows what the status has`() async throws {
         let harness = try WorkerHarness()
         try harness.start()
         try harness.send([WorkerHarness.message("m1")])
         try await harness.waitForPosition(1)
-        let bytes = try #require(try harness.runtime?.statusReport())
+        let bytes = try #require(harness.runtime?.statusReport())
         let status = try #require(try JSONSerialization.jsonObject(with: Data(bytes)) as? NSDictionary)
         let script = String(decoding: PackageResources.console_js, as: UTF8.self)
         let paths = Set(

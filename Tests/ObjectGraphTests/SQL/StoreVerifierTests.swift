@@ -191,6 +191,9 @@ struct StoreVerifierTests {
         }
         let found = Set(report.checks.filter { $0.problemCount > 0 }.map(\.name))
         #expect(found == canary.others.union([canary.check]), "\(report.text)")
+        // Slices of two rows find the same.
+        let sliced = try fixture.store.verify(VerificationSlices(rowCount: 2, renewsSnapshots: true))
+        #expect(sliced.checks.dropFirst() == report.checks.dropFirst(), "\(sliced.text)")
     }
 
     @Test func `finds a damaged index`() throws {
@@ -204,6 +207,8 @@ struct StoreVerifierTests {
         let other = try Store.openForReading(path: fixture.store.path, model: fixture.model)
         let report = try other.verify()
         #expect(report.check(named: "integrity")?.problemCount ?? 0 > 0, "\(report.text)")
+        let sliced = try other.verify(.ofManySnapshots)
+        #expect(sliced.check(named: "integrity")?.problemCount ?? 0 > 0, "\(sliced.text)")
         try other.close()
     }
 

@@ -36,6 +36,20 @@ import Testing
             valueBytes: bytes ?? 0, headers: "[]")
     }
 
+    @Test(arguments: TestStorage.allCases) func `the oldest audit entries are removed`(_ storage: TestStorage) throws {
+        let writer = try WriterContext(store: storage.store(configuredModel("chat")))
+        for time in [10, 20, 30, 40] as [Int64] {
+            _ = try writer.put(AuditEntry(time: time, actor: "a", action: "verify", request: "{}"))
+        }
+        try writer.commit()
+        func times() throws -> [Int64] { try writer.store.read { try $0.auditEntries() }.map(\.time) }
+        #expect(try writer.purgeAudit(before: 35, limit: 2) == 2)
+        #expect(try times() == [40, 30])
+        #expect(try writer.purgeAudit(before: 35) == 1 && writer.purgeAudit(before: 35) == 0)
+        #expect(try times() == [40])
+        try writer.close()
+    }
+
     private static let selections:
         [(name: String, change: @Sendable (inout DeadLetterSelection) -> Void, ids: [Int64])] =
             [

@@ -1,0 +1,31 @@
+/// How a verification cuts a store into slices by ranges of keys.
+package struct VerificationSlices: Sendable {
+    /// The rows of a slice.
+    package var rowCount = 20_000
+    /// Whether each slice has a snapshot of its own. Each problem is decided within one slice, so commits between two
+    /// slices make no false one.
+    package var renewsSnapshots = false
+
+    /// The slices of a store that nobody writes, or of a snapshot that stands for the whole.
+    package static let ofOneSnapshot = VerificationSlices()
+    /// The slices of a store that a worker writes: no snapshot lasts so long that the worker's log grows.
+    package static let ofManySnapshots = VerificationSlices(renewsSnapshots: true)
+
+    package init(rowCount: Int = 20_000, renewsSnapshots: Bool = false) {
+        self.rowCount = max(1, rowCount)
+        self.renewsSnapshots = renewsSnapshots
+    }
+}
+
+/// How far a verification is.
+package struct VerificationStep: Sendable, Equatable {
+    /// The name of the check that is under way.
+    package let check: String
+    /// How many rows, links or values it has looked at.
+    package let checkedCount: Int64
+
+    package init(check: String, checkedCount: Int64) {
+        self.check = check
+        self.checkedCount = checkedCount
+    }
+}

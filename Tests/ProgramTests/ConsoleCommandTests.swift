@@ -1,0 +1,27 @@
+import Foundation
+import Testing
+
+/// `console` shows a store in a browser, without a broker.
+@Suite struct ConsoleCommandTests {
+    @Test func `a store is shown without a worker, read-only, until the command is stopped`() throws {
+        let workspace = try Workspace()
+        let store = try workspace.sampleStore()
+        let program = try Program(["console", "--set", "store.path=\(store)", "--set", "http.port=0"])
+        let page = try #require(try program.get("/"))
+        #expect(page.status == 200 && page.body.contains("<html"))
+        let objects = try #require(try program.get("/console/api/objects?entity=Chat"))
+        #expect(objects.status == 200 && objects.body.contains("chat-"), "\(objects.body)")
+        let status = try #require(try program.get("/status"))
+        #expect(status.body.contains(#""sentence":"Stopped: no worker runs."#), "\(status.body)")
+        #expect(try program.get("/changes")?.status == 200)
+        #expect(try program.get("/admin/verify", body: "{}")?.status == 404)
+        // Nothing holds the store: a command writes it meanwhile.
+        let written = try Program.run(["history", "cursors", "put", "a", "0", "--set", "store.path=\(store)"])
+        #expect(written.status == 0, "\(written.errors)")
+        program.send(SIGTERM)
+        let ended = try program.wait()
+        #expect(ended.status == 0, "\(ended.errors)")
+        let none = try Program.run(["console", "--set", "store.path=\(workspace.path("none.sqlite"))"])
+        #expect(none.status == 69 && none.errors.contains("There is no store at"), "\(none.errors)")
+    }
+}
