@@ -2,7 +2,8 @@ extension WriterConnection: RowReader {
     func load(_ plan: [ReadRequest], each: (Int, ReadAnswer) -> Void) throws(StoreError) {
         for (position, request) in plan.enumerated() {
             switch request {
-            case .rows(let entity, .identities(let identities), nil):
+            // A connection that only reads is not told of insertions.
+            case .rows(let entity, .identities(let identities), nil) where lease != nil:
                 let root = model.entities[model.entities[entity].rootIndex]
                 let candidates = try identityBounds.candidates(identities, of: root, in: self)
                 try entities[entity].rows(.identities(candidates), model: model) { each(position, .row($0)) }

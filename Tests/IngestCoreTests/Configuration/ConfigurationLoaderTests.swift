@@ -30,7 +30,7 @@ struct ConfigurationLoaderTests {
         #expect(configuration.chunk.maxOperations == 500)
         #expect(configuration.chunk.maxBytes == 4_194_304)
         #expect(configuration.commit.maxRows == 50_000)
-        #expect(configuration.commit.maxMilliseconds == 250)
+        #expect(configuration.commit.maxMilliseconds == 500)
         #expect(configuration.limits.maxRecordBytes == 16 * 1_024 * 1_024)
         #expect(configuration.notifications.topic == "ingest.changes")
         #expect(configuration.deadLetters.topic == nil)

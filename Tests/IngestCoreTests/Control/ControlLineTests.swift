@@ -171,7 +171,7 @@ import Testing
     @Test func `the page lists each code`() throws {
         let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().deletingLastPathComponent()
-        let page = try String(contentsOf: root.appending(path: "docs/how-to/faults.md"), encoding: .utf8)
+        let page = try String(contentsOf: root.appending(path: "docs/reference/errors.md"), encoding: .utf8)
         for code in ControlError.Kind.allCases { #expect(page.contains("`\(code.rawValue)`"), "\(code)") }
     }
 

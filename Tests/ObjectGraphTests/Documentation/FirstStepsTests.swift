@@ -14,7 +14,7 @@ import Testing
     }
 
     @Test(arguments: [
-        "README.md", "Sources/ObjectGraph/ObjectGraph.docc/ObjectGraph.md", "docs/reference/embedding.md",
+        "Sources/ObjectGraph/ObjectGraph.docc/ObjectGraph.md", "docs/reference/embedding.md",
     ])
     func `the first pages show the program as it is`(_ page: String) throws {
         let program = try PackageFiles.text("Tests/ObjectGraphTests/Documentation/FirstSteps.swift")
