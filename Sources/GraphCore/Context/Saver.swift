@@ -100,7 +100,9 @@ struct Saver {
                 object.savedSlots = slots
                 let setsPlaceholder = object.wasPlaceholder != object.state.isPlaceholder
                 if !slots.isEmpty || setsPlaceholder {
-                    changes.update(object, slots, setsPlaceholder: setsPlaceholder)
+                    changes.update(
+                        object, slots, setsPlaceholder: setsPlaceholder,
+                        values: session.joinsUpdates ? valuesAfterDeletions(object) : nil)
                 }
                 if object.entity !== object.originalEntity { changes.entityChanges.append((object.pk, object.entity)) }
             } else {
@@ -109,6 +111,16 @@ struct Saver {
         }
         for link in links where link.isLinked { changes.links.append(link.row) }
         return changes
+    }
+
+    /// The values of a row without the references that the save's deletions clear in the store. A joined update writes
+    /// slots that the object does not change, and must not bring such a reference back.
+    private func valuesAfterDeletions(_ object: ContextObject) -> [Value] {
+        var values = object.state.values
+        for link in object.entity.linkColumns where !link.hasInverse && registry.readsNull(object, link.slot) {
+            values[link.slot] = .null
+        }
+        return values
     }
 
     /// Clears unique values that pass from one object to another, for rows are written one by one.

@@ -90,7 +90,11 @@ package struct RowChanges {
 
     /// Adds a changed row. Rows that change the same slots stand together, whatever else changes between them. Rows of
     /// other slots have them with their present values where updates are joined.
-    package mutating func update(_ object: ContextObject, _ slots: SlotSet, setsPlaceholder: Bool) {
+    ///
+    /// - Parameter values: what the row holds after the save, where that is not what the object holds.
+    package mutating func update(
+        _ object: ContextObject, _ slots: SlotSet, setsPlaceholder: Bool, values: [Value]? = nil
+    ) {
         let root = object.entity.rootIndex
         let key = UpdateKey(root: root, slots: joinsUpdates ? SlotSet() : slots, setsPlaceholder: setsPlaceholder)
         let position: Int
@@ -106,7 +110,7 @@ package struct RowChanges {
             updates.append(Updates(root: root, slots: slots.sorted, setsPlaceholder: setsPlaceholder))
         }
         updates[position].keys.append(object.pk)
-        updates[position].values.append(object.state.values)
+        updates[position].values.append(values ?? object.state.values)
         updates[position].placeholders.append(object.state.isPlaceholder)
         if keepsFormerValues { updates[position].formerValues.append(object.original) }
     }
