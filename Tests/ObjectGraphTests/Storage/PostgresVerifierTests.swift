@@ -64,7 +64,9 @@ import Testing
         Damage(check: "keys", sql: "DELETE FROM _sequence WHERE entity = 'WorkOrder'"),
     ])
     func `damage is found in the words of SQLite`(_ damage: Damage) throws {
-        let (there, here) = (try StoreVerifierTests.workOrders(.postgres), try StoreVerifierTests.workOrders(sharesRows: false))
+        let (there, here) = (
+            try StoreVerifierTests.workOrders(.postgres), try StoreVerifierTests.workOrders(sharesRows: false)
+        )
         for fixture in [there, here] { try fixture.damage(damage.sql) }
         let (found, expected) = (try report(there), try report(here))
         #expect(found.check(named: damage.check)?.problemCount ?? 0 > 0, "\(found.text)")
