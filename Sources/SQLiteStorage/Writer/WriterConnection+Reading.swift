@@ -2,7 +2,7 @@ extension WriterConnection: RowReader {
     func load(_ plan: [ReadRequest], each: (Int, ReadAnswer) -> Void) throws(StoreError) {
         for (position, request) in plan.enumerated() {
             switch request {
-            // A connection that only reads is not told of insertions.
+            // A connection that only reads learns nothing of insertions.
             case .rows(let entity, .identities(let identities), nil) where lease != nil:
                 let root = model.entities[model.entities[entity].rootIndex]
                 let candidates = try identityBounds.candidates(identities, of: root, in: self)
