@@ -82,14 +82,24 @@ def check_readers(report, bench, reader, lost):
     report.add("readers of the feed sent back", reader.expired)
 
 
+def answer(worker, path):
+    """The first answer that is not "try again later": a reader's connection may still be the one to the old server."""
+    end = time.monotonic() + 30
+    while True:
+        status, body = worker.get(path, 10)
+        if status != 503 or time.monotonic() > end:
+            return status, body
+        time.sleep(0.1)
+
+
 def check_token(bench, token):
     """A reader that has seen the last transactions of the old server is told that they are lost."""
     for worker in bench.members:
-        status, body = worker.get(f"/changes?after={token}", 10)
+        status, body = answer(worker, f"/changes?after={token}")
         if status != 410 or "history.forked" not in body:
             raise Broken("I4", f"the feed after the lost token {token} answers {status}: {body[:300]}")
         identity = token.partition(":")[0]
-        status, body = worker.get(f"/changes?after={identity}:1&limit=1", 10)
+        status, body = answer(worker, f"/changes?after={identity}:1&limit=1")
         if status != 200:
             raise Broken("I4", f"the feed after a token of both servers answers {status}: {body[:300]}")
 
