@@ -23,6 +23,8 @@ public final class Store: Sendable {
     package var size: StoreSize? { storage.size }
 
     /// Returns the store's own identity, made with it.
+    ///
+    /// - Throws: ``StoreError``.
     public func identity() throws -> String {
         try read { try $0.session.storeID() }
     }

@@ -39,7 +39,9 @@ final class PostgresConnection {
             ("fallback_application_name", "ingest"),
         ]
         guard let connection = Self.open(parameters) else {
-            throw StoreError(.unavailable, "There is no memory for a connection", remedy: "Free memory")
+            throw StoreError(
+                .unavailable, "There is no memory for a connection",
+                remedy: "Give the process more memory, or end others")
         }
         guard PQstatus(connection) == CONNECTION_OK, PQenterPipelineMode(connection) == 1 else {
             // A question of libpq to the user follows on an indented line of its own.
