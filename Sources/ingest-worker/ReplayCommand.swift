@@ -128,8 +128,8 @@ struct ReplayCommand: ParsableCommand {
             // The records before the fault are good; the command keeps them, and the position with them. After a
             // failure of the disk it writes nothing more.
             if !store.needsVerification {
-                try? pipeline.finish()
-                audit.fail(error)
+                // A chunk that cannot be saved must not be committed by the entry.
+                if (try? pipeline.finish()) != nil { audit.fail(error) }
                 try? writer.close()
             }
             progress.finish()
