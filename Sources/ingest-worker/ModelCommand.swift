@@ -10,7 +10,8 @@ struct ModelCommand: ParsableCommand {
     struct Check: ParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "check", abstract: "Checks models: all problems of each file, with line and remedy.",
-            discussion: "Exits with 0 where all of them load, else with 78. Lists derived attributes whose cost grows with "
+            discussion:
+                "Exits with 0 where all of them load, else with 78. Lists derived attributes whose cost grows with "
                 + "the number of objects, and what makes them cheaper. "
                 + "Example: ingest-worker model check config/models/chat.yaml Shop.xcdatamodeld")
 

@@ -30,7 +30,8 @@ package enum AggregateUpkeep: Equatable, Sendable {
         case .minimum, .maximum: self = .extreme(function)
         case .sum where Self.isExact(source.type, into: attribute.type): self = .sum
         // A derived value may also change inside the store.
-        case .sum, .average: self = source.isDerived ? .rows : .running(isExact: Self.isExact(function, source, attribute))
+        case .sum, .average:
+            self = source.isDerived ? .rows : .running(isExact: Self.isExact(function, source, attribute))
         }
     }
 

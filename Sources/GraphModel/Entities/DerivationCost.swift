@@ -24,7 +24,8 @@ extension ObjectModel {
             DerivationCost(
                 attribute: "\(entity.name).\(attribute.name)",
                 reason: "a change of the value at the end of the path writes all objects that read it",
-                remedy: "The store finds them by indexes that it has; read the value through the path if it changes often")
+                remedy:
+                    "The store finds them by indexes that it has. Read through the path where the value changes often")
         case .keyPath, .arithmetic, .now, nil: nil
         }
     }
@@ -59,7 +60,8 @@ extension ObjectModel {
             let index = indexAdvice(destination, relationship, source)
             found = (
                 "\(all) again at each change of one, \(cause)",
-                slot == nil ? "Use integer64" : index.map { "Add \($0)" } ?? "No other index helps; keep such sets small"
+                slot == nil
+                    ? "Use integer64" : index.map { "Add \($0)" } ?? "No other index helps; keep such sets small"
             )
         }
         return DerivationCost(

@@ -5,8 +5,8 @@
 /// `commit.maxMilliseconds`. A commit beyond them halves the next chunk. An object that changes again and again, such as
 /// a chat that counts its messages, is then written once for more events. Times are in seconds of one monotonic clock.
 ///
-/// A chunk has `chunk.maxMilliseconds`. They count from the last commit while the worker keeps up, so a record after a
-/// pause is committed at once, and a steady stream as often as with a count from the chunk's first record.
+/// A chunk has `chunk.maxMilliseconds`. They count from the end of the last chunk while the worker keeps up, so a record
+/// after a pause is committed at once, and a steady stream as often as with a count from the chunk's first record.
 package struct ChunkPolicy: Sendable {
     private let chunk: ChunkConfiguration
     private let commit: CommitConfiguration
@@ -15,7 +15,7 @@ package struct ChunkPolicy: Sendable {
     private var operationCount = 0
     private var byteCount = 0
     private var openedAt: Double?
-    private var committedAt = -Double.infinity
+    private var closedAt = -Double.infinity
 
     /// Makes a policy with no chunk open.
     package init(_ chunk: ChunkConfiguration, _ commit: CommitConfiguration) {
@@ -44,7 +44,7 @@ package struct ChunkPolicy: Sendable {
     package mutating func tick(hasBacklog: Bool, at time: Double) -> Action {
         if !hasBacklog { maximumOperations = chunk.maxOperations }
         guard let openedAt else { return .wait }
-        return isFull || isDue(since: hasBacklog ? openedAt : committedAt, at: time) ? .close : .wait
+        return isFull || isDue(since: hasBacklog ? openedAt : closedAt, at: time) ? .close : .wait
     }
 
     private var isFull: Bool { operationCount >= maximumOperations || byteCount >= chunk.maxBytes }
@@ -53,18 +53,36 @@ package struct ChunkPolicy: Sendable {
         start.map { milliseconds($0, time) >= Double(chunk.maxMilliseconds) } ?? false
     }
 
-    /// Takes the commit of the chunk, which wrote this number of rows.
-    package mutating func committed(rows: Int, at time: Double) {
-        let duration = milliseconds(openedAt ?? time, time)
+    /// A closed chunk on its way to its commit.
+    package struct Closed: Sendable {
+        fileprivate let isFull: Bool
+        /// How long it was open, in milliseconds.
+        fileprivate let openMilliseconds: Double
+    }
+
+    /// Closes the open chunk; the next one begins with its first record.
+    package mutating func close(at time: Double) -> Closed {
+        defer {
+            closedAt = time
+            dropped()
+        }
+        return Closed(
+            isFull: operationCount >= maximumOperations, openMilliseconds: milliseconds(openedAt ?? time, time))
+    }
+
+    /// Takes the commit of a closed chunk, which wrote this number of rows and took this time.
+    package mutating func committed(_ closed: Closed, rows: Int, seconds: Double) {
+        let duration = closed.openMilliseconds + seconds * 1000
         if rows > commit.maxRows || duration > Double(commit.maxMilliseconds) {
             maximumOperations = max(chunk.maxOperations, maximumOperations / 2)
-        } else if operationCount >= maximumOperations, rows * 2 <= commit.maxRows,
-            duration * 2 < Double(commit.maxMilliseconds)
-        {
+        } else if closed.isFull, rows * 2 <= commit.maxRows, duration * 2 < Double(commit.maxMilliseconds) {
             maximumOperations = max(chunk.maxOperations, min(maximumOperations * 2, chunk.maxBacklogOperations))
         }
-        committedAt = time
-        dropped()
+    }
+
+    /// Takes that the open chunk waited for the commit of the one before: that is no time of its own.
+    package mutating func waited(seconds: Double) {
+        openedAt = openedAt.map { $0 + seconds }
     }
 
     /// Takes the loss of the open chunk.
@@ -76,7 +94,7 @@ package struct ChunkPolicy: Sendable {
 
     /// When the open chunk is due without backlog, or nil while there is none.
     package var deadline: Double? {
-        openedAt.map { max($0, committedAt + Double(chunk.maxMilliseconds) / 1000) }
+        openedAt.map { max($0, closedAt + Double(chunk.maxMilliseconds) / 1000) }
     }
 
     private func milliseconds(_ start: Double, _ end: Double) -> Double { (end - start) * 1000 }

@@ -39,10 +39,12 @@ import Testing
     }
 
     private func item(_ graph: Graph, _ name: String, _ size: Int64, crate: String? = nil) -> ChangeSet {
-        graph.upsert("Item", .text(name), [
-            "box": "b", "size": .value(.integer(size)), "weight": .value(.double(Double(size) + 0.1)),
-            "crate": .value(crate.map { .text($0) } ?? .null),
-        ])
+        graph.upsert(
+            "Item", .text(name),
+            [
+                "box": "b", "size": .value(.integer(size)), "weight": .value(.double(Double(size) + 0.1)),
+                "crate": .value(crate.map { .text($0) } ?? .null),
+            ])
     }
 
     // MARK: Against the rows
@@ -71,10 +73,12 @@ import Testing
         case 5...7: return graph.upsert("Item", item, ["box": box])
         case 8...9: return graph.upsert("Item", item, ["weight": .value(.double(Double(number) / 7))])
         default:
-            return graph.upsert("Item", item, [
-                "box": box, "size": .value(.integer(number)), "price": .value(.text("\(number).25")),
-                "weight": .value(.double(Double(number) / 3)),
-            ])
+            return graph.upsert(
+                "Item", item,
+                [
+                    "box": box, "size": .value(.integer(number)), "price": .value(.text("\(number).25")),
+                    "weight": .value(.double(Double(number) / 3)),
+                ])
         }
     }
 

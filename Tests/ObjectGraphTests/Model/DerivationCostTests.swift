@@ -45,7 +45,9 @@ import Testing
     @Test func `each derivation whose cost grows is told with what makes it cheaper`() throws {
         let costs = try Self.model().derivationCosts
         #expect(
-            costs.map(\.attribute) == ["Box.dearest", "Box.meanWeight", "Box.meanDouble", "Box.tagSum", "Item.boxCount"])
+            costs.map(\.attribute) == [
+                "Box.dearest", "Box.meanWeight", "Box.meanDouble", "Box.tagSum", "Item.boxCount",
+            ])
         let remedies = Dictionary(uniqueKeysWithValues: costs.map { ($0.attribute, $0.remedy) })
         #expect(remedies["Box.meanWeight"] == "Use decimal or a whole number, or add indexes: [[box, weight]] to Item")
         #expect(remedies["Box.meanDouble"] == "Add indexes: [[box, double]] to Item")
