@@ -62,7 +62,7 @@ extension Saver {
         return changes
     }
 
-    /// An object of the store that turned out to be of a sub-entity has aggregates that nobody has counted yet.
+    /// A stored object that became one of a sub-entity has further aggregates, which have no value yet.
     private func collectGained(_ changes: inout DerivedChanges) {
         for object in registry.listed
         where object.entity !== object.originalEntity && !object.isNew && object.isAlive {
@@ -275,12 +275,13 @@ extension Saver {
         }
     }
 
-    // MARK: What the rows have to tell
+    // MARK: Values that need the rows
 
-    /// Returns what the rows have to tell, to be followed through the stored references before rows are written.
+    /// Returns the derived values to compute from the rows. The caller finds their objects through the stored references,
+    /// before it writes rows.
     ///
-    /// The stored references lead from a changed object to too many readers rather than too few. A reader whose reference
-    /// this chunk changed was computed in memory, and is computed once more.
+    /// The stored references lead from a changed object to too many readers rather than too few. If this chunk changed a
+    /// reader's reference, its value was computed in memory, and is computed once more.
     func marks(of changes: DerivedChanges) -> DerivedMarks {
         var sources: [PathKey: [Int64]] = [:]
         for object in registry.listed where !plan.paths.isEmpty && !object.isNew {

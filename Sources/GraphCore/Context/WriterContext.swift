@@ -236,6 +236,8 @@ public final class WriterContext: @unchecked Sendable {
     }
 
     /// Undoes everything since the last commit.
+    ///
+    /// - Throws: ``StoreError``.
     public func rollback() throws(StoreError) {
         try perform("roll back") {
             undoneChunks = nil
@@ -264,6 +266,8 @@ public final class WriterContext: @unchecked Sendable {
     }
 
     /// Commits what is applied and gives the lease up.
+    ///
+    /// - Throws: ``StoreError``.
     public func close() throws(StoreError) {
         lock.lock()
         defer { lock.unlock() }

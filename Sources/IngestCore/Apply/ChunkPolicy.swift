@@ -2,8 +2,9 @@
 ///
 /// Without backlog a chunk has up to `chunk.maxOperations`. While more records wait, a full chunk doubles the next one, up
 /// to `chunk.maxBacklogOperations`. It does so if its commit took at most half of `commit.maxRows` and
-/// `commit.maxMilliseconds`. A commit beyond them halves the next chunk. An object that changes again and again, such as
-/// a chat that counts its messages, is then written once for more events. Times are in seconds of one monotonic clock.
+/// `commit.maxMilliseconds`. A commit beyond them, or one that another writer got in the way of, halves the next chunk.
+/// An object that changes again and again, such as a chat that counts its messages, is then written once for more events.
+/// Times are in seconds of one monotonic clock.
 ///
 /// A chunk has `chunk.maxMilliseconds`. They count from the end of the last chunk while the worker keeps up, so a record
 /// after a pause is committed at once, and a steady stream as often as with a count from the chunk's first record.
@@ -71,9 +72,11 @@ package struct ChunkPolicy: Sendable {
     }
 
     /// Takes the commit of a closed chunk, which wrote this number of rows and took this time.
-    package mutating func committed(_ closed: Closed, rows: Int, seconds: Double) {
+    ///
+    /// - Parameter conflicts: how often another writer got in the way; that halves the next chunk, too.
+    package mutating func committed(_ closed: Closed, rows: Int, seconds: Double, conflicts: Int = 0) {
         let duration = closed.openMilliseconds + seconds * 1000
-        if rows > commit.maxRows || duration > Double(commit.maxMilliseconds) {
+        if rows > commit.maxRows || duration > Double(commit.maxMilliseconds) || conflicts > 0 {
             maximumOperations = max(chunk.maxOperations, maximumOperations / 2)
         } else if closed.isFull, rows * 2 <= commit.maxRows, duration * 2 < Double(commit.maxMilliseconds) {
             maximumOperations = max(chunk.maxOperations, min(maximumOperations * 2, chunk.maxBacklogOperations))

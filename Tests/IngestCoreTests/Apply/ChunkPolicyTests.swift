@@ -122,6 +122,14 @@ import Testing
         #expect(fill(&policy, rowsPerOperation: 20) == 10)
     }
 
+    @Test func `a chunk that another writer got in the way of halves the next`() {
+        var policy = policy()
+        #expect((0..<3).map { _ in fill(&policy) } == [10, 20, 40])
+        #expect(policy.added(operations: 80, bytes: 1, hasBacklog: true, at: 0) == .close)
+        policy.committed(policy.close(at: 0), rows: 80, seconds: 0, conflicts: 1)
+        #expect((0..<2).map { _ in fill(&policy) } == [40, 80])
+    }
+
     @Test func `a chunk that was not full does not double the next`() {
         var policy = policy()
         #expect(policy.added(operations: 9, bytes: 1, hasBacklog: true, at: 0) == .wait)
