@@ -32,7 +32,7 @@ package final class AggregateMemory {
     }
 }
 
-/// What a chunk brings to and takes from the aggregate of one owner.
+/// The values that a chunk brings to, and takes from, the aggregate of one owner.
 struct RunningChange {
     let aggregate: DerivedPlan.Aggregate
     private var terms: [(key: Int64, value: Value, factor: Int64)] = []

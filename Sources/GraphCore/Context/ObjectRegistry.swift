@@ -35,7 +35,7 @@ package final class ObjectRegistry {
     /// Whether tombstones are asked for; a registry that only reads knows none.
     var storeHasTombstones = false
     package var placeholderCount = 0
-    /// What running aggregates were computed from; nil where others write the store too, and inside
+    /// The sums behind running aggregates; nil where others write the store too, and inside
     /// the store.
     package private(set) var aggregateMemory: AggregateMemory?
     /// The number of objects that were read from the store.
