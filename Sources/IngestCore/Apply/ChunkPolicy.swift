@@ -42,17 +42,33 @@ package struct ChunkPolicy: Sendable {
         return isFull || milliseconds(openedAt, time) >= Double(chunk.maxMilliseconds) ? .close : .wait
     }
 
-    /// Takes the commit of the chunk, which wrote this number of rows.
-    package mutating func committed(rows: Int, at time: Double) {
-        let duration = milliseconds(openedAt ?? time, time)
+    /// A closed chunk on its way to its commit.
+    package struct Closed: Sendable {
+        fileprivate let isFull: Bool
+        /// How long it was open, in milliseconds.
+        fileprivate let openMilliseconds: Double
+    }
+
+    /// Closes the open chunk; the next one begins with its first record.
+    package mutating func close(at time: Double) -> Closed {
+        defer { dropped() }
+        return Closed(
+            isFull: operationCount >= maximumOperations, openMilliseconds: milliseconds(openedAt ?? time, time))
+    }
+
+    /// Takes the commit of a closed chunk, which wrote this number of rows and took this time.
+    package mutating func committed(_ closed: Closed, rows: Int, seconds: Double) {
+        let duration = closed.openMilliseconds + seconds * 1000
         if rows > commit.maxRows || duration > Double(commit.maxMilliseconds) {
             maximumOperations = max(chunk.maxOperations, maximumOperations / 2)
-        } else if operationCount >= maximumOperations, rows * 2 <= commit.maxRows,
-            duration * 2 < Double(commit.maxMilliseconds)
-        {
+        } else if closed.isFull, rows * 2 <= commit.maxRows, duration * 2 < Double(commit.maxMilliseconds) {
             maximumOperations = max(chunk.maxOperations, min(maximumOperations * 2, chunk.maxBacklogOperations))
         }
-        dropped()
+    }
+
+    /// Takes that the open chunk waited for the commit of the one before: that is no time of its own.
+    package mutating func waited(seconds: Double) {
+        openedAt = openedAt.map { $0 + seconds }
     }
 
     /// Takes the loss of the open chunk.

@@ -3,7 +3,8 @@ import ObjectGraph
 
 /// Takes records, gathers their events into chunks, and commits each chunk with its positions and dead letters.
 ///
-/// Used from one thread, the one that reads the source.
+/// Used from one thread, the one that reads the source. With backlog, a second thread saves a chunk while this one decodes
+/// the next. Both see the same chunks as one thread would: a chunk closes when the one before is committed.
 package final class IngestPipeline {
     /// An error that stops the pipeline permanently.
     package struct Halt: CodedError {
@@ -49,11 +50,16 @@ package final class IngestPipeline {
     package private(set) var summary = Summary()
     private let metrics: WorkerMetrics?
     private let logger: Logger
-    private let toleratesErrors: Bool
     private let now: () -> Double
-    private let tracing: WorkerTracing
+    private let tools: ChunkSave.Tools
     private var chunk = PendingChunk()
+    /// The memory of the chunk before, for the next one.
+    private var spare = PendingChunk()
     private var policy: ChunkPolicy
+    private var savesBeside: Bool
+    private var thread: SaveThread?
+    /// The chunk that the other thread saves.
+    private var saving: ChunkSave?
     private var series: OperationSeries?
     private var ledger = PositionLedger()
     private var warnings = DeadLetterWarnings()
@@ -69,7 +75,7 @@ package final class IngestPipeline {
     ///   - configuration: the bounds of chunks, and whether errors are tolerated.
     ///   - metrics: what to count in, or nil.
     ///   - logger: reports dead letters and halts.
-    ///   - now: a monotonic clock in seconds.
+    ///   - now: a monotonic clock in seconds, which with two threads both ask.
     ///   - tracing: opens a span for each chunk.
     package init(
         writer: WriterContext, configuration: WorkerConfiguration, metrics: WorkerMetrics? = nil, logger: Logger,
@@ -79,8 +85,10 @@ package final class IngestPipeline {
         self.metrics = metrics
         self.logger = logger
         self.now = now
-        self.tracing = tracing
-        toleratesErrors = configuration.errors.tolerance == .all
+        tools = ChunkSave.Tools(
+            writer: writer, toleratesErrors: configuration.errors.tolerance == .all, metrics: metrics, tracing: tracing,
+            now: now)
+        savesBeside = configuration.chunk.threads > 1
         policy = ChunkPolicy(configuration.chunk, configuration.commit)
         series = metrics.map { OperationSeries($0, model: writer.store.model) }
     }
@@ -88,6 +96,7 @@ package final class IngestPipeline {
     /// Takes other bounds of chunks; call it with no chunk open.
     func take(_ configuration: WorkerConfiguration) {
         policy = ChunkPolicy(configuration.chunk, configuration.commit)
+        savesBeside = configuration.chunk.threads > 1
     }
 
     // MARK: Positions
@@ -157,14 +166,14 @@ package final class IngestPipeline {
             throw error
         } catch {
             // An earlier record of the chunk may be the first bad one.
-            if !toleratesErrors, !chunk.isEmpty { try apply(ledger.following(chunk.positions)) }
+            if !tools.toleratesErrors, !chunk.isEmpty { try checkOpenChunk() }
             chunk.add(error, record, time: WriterContext.systemTime())
             try noteDeadLetter(record.place, stage: "decode", error.code, error.description)
         }
         chunk.advance(past: record, at: place ?? record.place, nextOffset: nextOffset, detail: detail)
         let action = policy.added(
             operations: operations, bytes: record.totalBytes, hasBacklog: hasBacklog, at: now())
-        if action == .close { try commitChunk() }
+        if action == .close { try commitChunk(hasBacklog: hasBacklog) }
     }
 
     /// Lets time pass: commits the open chunk where it is due.
@@ -172,25 +181,40 @@ package final class IngestPipeline {
     /// - Throws: as ``add(_:at:nextOffset:detail:hasBacklog:decode:)``.
     package func tick(hasBacklog: Bool) throws {
         tellDeadLetters(warnings.tick(at: now()))
-        if policy.tick(hasBacklog: hasBacklog, at: now()) == .close { try commitChunk() }
+        if saving != nil, thread?.hasEnded() == true { try takeSaved() }
+        if policy.tick(hasBacklog: hasBacklog, at: now()) == .close { try commitChunk(hasBacklog: hasBacklog) }
+    }
+
+    /// Waits for the chunk that the other thread saves, if there is one; call it before another use of the writer.
+    ///
+    /// - Throws: as ``add(_:at:nextOffset:detail:hasBacklog:decode:)``.
+    package func settle() throws {
+        if saving == nil { return }
+        let started = now()
+        thread?.wait()
+        policy.waited(seconds: now() - started)
+        try takeSaved()
     }
 
     /// Commits everything that was added.
     ///
     /// - Throws: as ``add(_:at:nextOffset:detail:hasBacklog:decode:)``.
     package func finish() throws {
-        try commitChunk()
+        try settle()
+        try commitChunk(hasBacklog: false)
         tellDeadLetters(warnings.flush())
     }
 
     /// Forgets everything since the last commit.
     package func discard() throws(StoreError) {
+        // What the other thread could not save is undone; what it has saved counts.
+        try? settle()
         forget()
         try writer.rollback()
     }
 
-    /// When the open chunk is due, in seconds of the clock, or nil while there is none.
-    package var deadline: Double? { policy.deadline }
+    /// When the open chunk is due, in seconds of the clock; 0 while another is being saved, nil without either.
+    package var deadline: Double? { saving == nil ? policy.deadline : 0 }
 
     private func forget() {
         chunk.removeAll()
@@ -199,110 +223,92 @@ package final class IngestPipeline {
 
     // MARK: Saving
 
-    private func commitChunk() throws {
+    private func commitChunk(hasBacklog: Bool) throws {
+        if saving != nil {
+            try settle()
+            // The commit may have let chunks grow.
+            if hasBacklog, policy.tick(hasBacklog: true, at: now()) == .wait { return }
+        }
         if chunk.isEmpty { return }
-        let positions = ledger.following(chunk.positions)
-        let (origin, token) = (chunk.origin, writer.committedToken)
-        let traces = [origin?.trace].compactMap(\.self)
-        let (rows, started) = try tracing.span("ingest chunk", ofKind: .consumer, of: traces) { span in
-            span?.attributes["messaging.batch.message_count"] = chunk.events.count
-            span?.attributes["ingest.source"] = chunk.source
-            return try writer.sharesStore && toleratesErrors ? draft(positions) : save(positions)
+        let save = ChunkSave(
+            chunk, policy.close(at: now()), positions: ledger.following(chunk.positions), tools)
+        chunk = PendingChunk()
+        saving = save
+        // Where a bad record stops the worker, the records behind it are not to be decoded.
+        if savesBeside, hasBacklog, tools.toleratesErrors {
+            let thread = thread ?? SaveThread()
+            self.thread = thread
+            swap(&chunk, &spare)
+            thread.start(save)
+        } else {
+            save.run()
+            try takeSaved()
         }
-        let ended = now()
-        policy.committed(rows: rows, at: ended)
-        ledger.committed(positions)
-        chunk.removeAll()
+    }
+
+    /// Takes the outcome of the chunk that was saved.
+    private func takeSaved() throws {
+        guard let save = saving, let outcome = save.outcome else { return }
+        saving = nil
+        if chunk.isEmpty { chunk = save.chunk } else { spare = save.chunk }
+        summary.conflicts += save.conflicts
+        metrics?.conflicts.increment(by: save.conflicts)
+        switch outcome {
+        case .success(let report): try note(report, save)
+        case .failure(let refusal as ChunkSave.Refusal):
+            throw try halt(at: refusal.place, refusal.failure.code, refusal.failure.description)
+        case .failure(let error):
+            // The store has undone everything since the last commit.
+            forget()
+            throw error
+        }
+    }
+
+    private func note(_ report: ChunkSave.Report, _ save: ChunkSave) throws {
+        policy.committed(save.closed, rows: report.rows, seconds: report.seconds)
+        ledger.committed(save.positions)
+        summary.chunks += 1
         summary.commits += 1
-        metrics?.commits.increment()
-        metrics?.commitDuration.observe(ended - started)
-        let time = WriterContext.systemTime()
-        metrics?.lastCommitTimestamp.set(Double(time) / 1_000_000)
-        if let metrics, let origin {
-            let newToken = writer.committedToken == token ? nil : writer.committedToken
-            metrics.latency.committed(
-                recordTime: origin.recordTime, readTime: origin.readTime, token: newToken, at: time)
+        summary.applied += report.events - report.stale - report.failures.count
+        summary.stale += report.stale
+        summary.placeholders += report.placeholders
+        if summary.changes == nil { summary.changes = report.changes } else { summary.changes?.add(report.changes) }
+        if let metrics { count(report, metrics) }
+        for refused in report.failures {
+            try noteDeadLetter(
+                refused.place, stage: "apply", refused.failure.code, refused.failure.description)
         }
-        onCommit(positions)
+        onCommit(save.positions)
     }
 
-    /// Applies and commits the chunk, and returns how many rows that wrote, and when the commit began.
-    private func save(_ positions: [SourcePosition]) throws -> (rows: Int, started: Double) {
-        try apply(positions)
-        let (rows, started) = (writer.uncommittedRows, now())
-        try forgettingOnFailure { () throws(StoreError) in try writer.commit() }
-        return (rows, started)
+    private func count(_ report: ChunkSave.Report, _ metrics: WorkerMetrics) {
+        metrics.chunks.increment()
+        metrics.chunkOperations.observe(Double(report.events))
+        metrics.stale.increment(by: report.stale)
+        metrics.placeholders.increment(by: report.placeholders)
+        series?.count(report.changes)
+        metrics.commits.increment()
+        metrics.commitDuration.observe(report.commitSeconds)
+        if let token = report.token { metrics.historyToken.set(token) }
+        metrics.lastCommitTimestamp.set(Double(report.time) / 1_000_000)
     }
 
-    /// Does as ``save(_:)`` beside other writers: a chunk that one of them gets in the way of is applied again.
-    private func draft(_ positions: [SourcePosition]) throws -> (rows: Int, started: Double) {
-        while true {
-            do {
-                let result = try writer.apply(saved(positions), mayConflict: true) {
-                    chunk.deadLetter($0, $1, time: WriterContext.systemTime())
-                }
-                let (rows, started) = (writer.uncommittedRows, now())
-                try writer.commit()
-                try note(result)
-                return (rows, started)
-            } catch let error as StoreError where error.code == .conflict {
-                summary.conflicts += 1
-                metrics?.conflicts.increment()
-            } catch {
-                forget()
-                throw error
-            }
-        }
-    }
-
-    private func saved(_ positions: [SourcePosition]) -> WriterContext.Chunk {
-        var saved = WriterContext.Chunk(
-            events: chunk.events, source: chunk.source, positions: positions, deadLetters: chunk.deadLetters)
-        saved.trace = chunk.origin?.trace
-        return saved
-    }
-
-    private func apply(_ positions: [SourcePosition]) throws {
-        let result = try forgettingOnFailure { () throws(StoreError) in
-            try writer.apply(saved(positions)) { chunk.deadLetter($0, $1, time: WriterContext.systemTime()) }
-        }
-        try note(result)
-    }
-
-    /// Forgets the open chunk where the store failed; it has undone everything since the last commit.
-    private func forgettingOnFailure<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
+    /// Applies the open chunk without a commit: an earlier record of it may be the first bad one.
+    private func checkOpenChunk() throws {
         do {
-            return try body()
+            _ = try ChunkSave(
+                chunk, policy.close(at: now()), positions: ledger.following(chunk.positions), tools
+            ).apply()
+        } catch let refusal as ChunkSave.Refusal {
+            throw try halt(at: refusal.place, refusal.failure.code, refusal.failure.description)
         } catch {
             forget()
             throw error
         }
     }
 
-    private func note(_ result: WriterContext.ChunkResult) throws {
-        summary.chunks += 1
-        metrics?.chunks.increment()
-        metrics?.chunkOperations.observe(Double(chunk.events.count))
-        for (index, outcome) in result.outcomes.enumerated() {
-            switch outcome {
-            case .applied: summary.applied += 1
-            case .stale:
-                summary.stale += 1
-                metrics?.stale.increment()
-            case .failed(let failure):
-                try noteDeadLetter(chunk.place(index), stage: "apply", failure.code, failure.description)
-            }
-        }
-        summary.placeholders += result.placeholderCount
-        metrics?.placeholders.increment(by: result.placeholderCount)
-        series?.count(result.changes)
-        if summary.changes == nil { summary.changes = result.changes } else { summary.changes?.add(result.changes) }
-        // That of a draft is known to its commit.
-        if let token = writer.sharesStore ? writer.committedToken : result.token { metrics?.historyToken.set(token) }
-    }
-
     private func noteDeadLetter(_ place: RecordPlace, stage: String, _ code: String, _ reason: String) throws {
-        if !toleratesErrors { throw try halt(at: place, code, reason) }
+        if !tools.toleratesErrors { throw try halt(at: place, code, reason) }
         summary.deadLetters += 1
         metrics?.deadLetters.with(stage).increment()
         summary.deadLetterCodes.note(code, place: "\(place)", reason: reason)

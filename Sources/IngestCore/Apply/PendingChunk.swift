@@ -7,9 +7,7 @@ struct PendingChunk {
     private struct Entry {
         let place: RecordPlace
         let headers: [RecordHeader]
-        /// Where the key and the value stand in `bytes`; nil for null.
-        let key: Range<Int>?
-        let value: Range<Int>?
+        let content: RecordBytes.Place
         let valueBytes: Int
     }
 
@@ -43,8 +41,7 @@ struct PendingChunk {
 
     private struct Last {
         let timestampMilliseconds: Int64?
-        /// Where its key and its value stand in `bytes`, one behind the other.
-        let content: Range<Int>
+        let content: RecordBytes.Place
         /// Whether it has no entry, so that nothing else needs its bytes.
         let isAlone: Bool
     }
@@ -54,7 +51,7 @@ struct PendingChunk {
     private var entries: [Entry] = []
     /// The record of the first event, for the history; nil while there is none.
     private(set) var origin: Origin?
-    private var bytes: [UInt8] = []
+    private var bytes = RecordBytes()
     private var next: [SourceKey: Progress] = [:]
 
     var isEmpty: Bool { next.isEmpty }
@@ -64,8 +61,7 @@ struct PendingChunk {
         deadLetters.removeAll()
         entries.removeAll(keepingCapacity: true)
         origin = nil
-        // One oversized record must not hold its memory permanently.
-        bytes.removeAll(keepingCapacity: bytes.capacity <= 8 << 20)
+        bytes.removeAll()
         next.removeAll(keepingCapacity: true)
     }
 
@@ -74,17 +70,9 @@ struct PendingChunk {
         events.append(event)
         entries.append(
             Entry(
-                place: record.place, headers: record.headers, key: keep(record.key), value: keep(record.value),
+                place: record.place, headers: record.headers,
+                content: bytes.append(key: record.key, value: record.value),
                 valueBytes: record.totalBytes))
-    }
-
-    private mutating func keep(_ content: UnsafeRawBufferPointer?) -> Range<Int>? {
-        guard let content else { return nil }
-        // An empty range stays inside of the bytes, even when they become fewer.
-        if content.isEmpty { return 0..<0 }
-        let start = bytes.count
-        bytes.append(contentsOf: content)
-        return start..<bytes.count
     }
 
     mutating func add(_ error: DecodeError, _ record: SourceRecord, time: Int64) {
@@ -107,7 +95,7 @@ struct PendingChunk {
         return DeadLetter(
             time: time, topic: entry.place.topic, partition: entry.place.partition, offset: entry.place.offset,
             line: entry.place.line, stage: "apply", code: failure.code, reason: failure.description,
-            key: entry.key.map { [UInt8](bytes[$0]) }, value: entry.value.map { [UInt8](bytes[$0]) },
+            key: bytes.key(entry.content), value: bytes.value(entry.content),
             valueBytes: entry.valueBytes, headers: Self.text(entry.headers))
     }
 
@@ -127,18 +115,14 @@ struct PendingChunk {
     }
 
     private mutating func last(_ record: SourceRecord, of source: SourceKey) -> Last {
-        let isAlone = entries.last?.place != record.place
-        if isAlone {
-            if let before = next[source]?.last, before.isAlone, before.content.upperBound == bytes.count {
-                bytes.removeSubrange(before.content)
-            }
-            _ = keep(record.key)
-            _ = keep(record.value)
+        if let entry = entries.last, entry.place == record.place {
+            return Last(
+                timestampMilliseconds: record.timestampMilliseconds, content: entry.content, isAlone: false)
         }
-        let count = (record.key?.count ?? 0) + (record.value?.count ?? 0)
-        let start = count == 0 ? 0 : bytes.count - count
+        if let before = next[source]?.last, before.isAlone { bytes.removeIfLast(before.content) }
         return Last(
-            timestampMilliseconds: record.timestampMilliseconds, content: start..<start + count, isAlone: isAlone)
+            timestampMilliseconds: record.timestampMilliseconds,
+            content: bytes.append(key: record.key, value: record.value), isAlone: true)
     }
 
     /// Notes that reading goes on elsewhere; what stands before that offset is not known.
@@ -156,9 +140,7 @@ struct PendingChunk {
     }
 
     private func fingerprint(_ last: Last) -> RecordFingerprint {
-        bytes.withUnsafeBytes {
-            RecordFingerprint(last.timestampMilliseconds, UnsafeRawBufferPointer(rebasing: $0[last.content]))
-        }
+        bytes.withContent(of: last.content) { RecordFingerprint(last.timestampMilliseconds, $0) }
     }
 
     /// Where the chunk's first event comes from, for the history.

@@ -68,6 +68,9 @@ extension ConfigurationKey {
             "chunk.maxMilliseconds", \.chunk.maxMilliseconds, 1...600_000,
             "A chunk closes at this age, in milliseconds."),
         .integer(
+            "chunk.threads", \.chunk.threads, 1...2,
+            "With 2, one thread saves a chunk while another decodes the next; with 1, one thread does both."),
+        .integer(
             "commit.maxRows", \.commit.maxRows, 1...largest,
             "With backlog, a chunk grows while it writes no more rows than this."),
         .integer(

@@ -88,11 +88,13 @@ public struct ChunkConfiguration: Sendable, Equatable {
     public var maxOperations = 500
     /// The number of operations up to which chunks grow while records wait; no chunk grows unless it is more than
     /// `maxOperations`.
-    public var maxBacklogOperations = 10_000
+    public var maxBacklogOperations = 20_000
     /// The size of the records, in bytes.
-    public var maxBytes = 4_194_304
+    public var maxBytes = 8_388_608
     /// The time since the chunk's first record, in milliseconds.
     public var maxMilliseconds = 200
+    /// The number of threads: with 2, one saves a chunk while the other decodes the next; with 1, one does both.
+    public var threads = 2
 
     /// Creates the defaults.
     public init() {}
@@ -101,9 +103,9 @@ public struct ChunkConfiguration: Sendable, Equatable {
 /// Bounds the growth of chunks when there is backlog: each full chunk doubles the next within these bounds.
 public struct CommitConfiguration: Sendable, Equatable {
     /// The number of rows that a chunk writes.
-    public var maxRows = 50_000
+    public var maxRows = 100_000
     /// The time from a chunk's first record to its commit, in milliseconds.
-    public var maxMilliseconds = 500
+    public var maxMilliseconds = 1000
 
     /// Creates the defaults.
     public init() {}

@@ -27,6 +27,7 @@ extension ConsumerWorker {
         }
         // While there is backlog nothing is ever idle: the cursors and the purge must not wait for the end of it.
         if pipeline.deadline != nil || writer.sharesStore, schedule.cursorSaves.isDue(at: time) {
+            try pipeline.settle()
             try saveCursors(writer)
         }
         if deliveryRole.isHeld { try purge(writer, at: time) }
@@ -39,6 +40,7 @@ extension ConsumerWorker {
     func purge(_ writer: WriterContext, at time: Double, systemTime: Int64 = WriterContext.systemTime()) throws {
         if schedule.purges.isDue(at: time) { purge = .begin(configuration) }
         guard var step = purge else { return }
+        try pipeline.settle()
         purge = try step.purgeBatch(writer, now: systemTime, logger) ? step : nil
     }
 

@@ -21,7 +21,7 @@ import Testing
     ) -> Int {
         var count = 1
         while policy.added(operations: 1, bytes: 1, hasBacklog: hasBacklog, at: 5) == .wait { count += 1 }
-        policy.committed(rows: count * rowsPerOperation, at: 5 + seconds)
+        policy.committed(policy.close(at: 5), rows: count * rowsPerOperation, seconds: seconds)
         return count
     }
 
@@ -46,7 +46,7 @@ import Testing
         #expect(fill(&policy) == 10)
         #expect(policy.added(operations: 1, bytes: 999, hasBacklog: true, at: 0) == .wait)
         #expect(policy.added(operations: 1, bytes: 1, hasBacklog: true, at: 0) == .close)
-        policy.committed(rows: 2, at: 0)
+        policy.committed(policy.close(at: 0), rows: 2, seconds: 0)
         #expect(policy.added(operations: 1, bytes: 5000, hasBacklog: true, at: 0) == .close)
     }
 
@@ -107,7 +107,7 @@ import Testing
     @Test func `a chunk that was not full does not double the next`() {
         var policy = policy()
         #expect(policy.added(operations: 9, bytes: 1, hasBacklog: true, at: 0) == .wait)
-        policy.committed(rows: 9, at: 0)
+        policy.committed(policy.close(at: 0), rows: 9, seconds: 0)
         #expect(fill(&policy) == 10)
     }
 
@@ -116,7 +116,7 @@ import Testing
         #expect((0..<2).map { _ in fill(&policy) } == [10, 20])
         #expect(policy.added(operations: 10, bytes: 1, hasBacklog: true, at: 0) == .wait)
         #expect(policy.tick(hasBacklog: false, at: 0) == .close)
-        policy.committed(rows: 10, at: 0)
+        policy.committed(policy.close(at: 0), rows: 10, seconds: 0)
         #expect((0..<3).map { _ in fill(&policy, hasBacklog: false) } == [10, 10, 10])
     }
 

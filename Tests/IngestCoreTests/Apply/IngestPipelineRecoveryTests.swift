@@ -25,13 +25,17 @@ import Testing
             mending: "DROP TRIGGER refusal", code: .constraint),
     ]
 
-    @Test(arguments: faults) func `feeding again after a failure gives the same store`(fault: Fault) throws {
+    @Test(arguments: faults, [1, 2])
+    func `feeding again after a failure gives the same store`(fault: Fault, threads: Int) throws {
         var stream = ChatStream(SeededRandom.forTest("feedingAgainAfterAFailureGivesTheSameStore"))
         let records = Events.records(stream.events(300))
         let undisturbed = try PipelineFixture { $0.chunk.maxOperations = 20 }
         try undisturbed.feed(records)
 
-        let fixture = try PipelineFixture { $0.chunk.maxOperations = 20 }
+        let fixture = try PipelineFixture {
+            $0.chunk.maxOperations = 20
+            $0.chunk.threads = threads
+        }
         for record in records[..<100] { try fixture.add(record) }
         try fixture.pipeline.finish()
         let committed = try fixture.dump()
