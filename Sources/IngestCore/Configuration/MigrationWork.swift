@@ -56,13 +56,15 @@ struct MigrationWork {
     var hasCopy: Bool { !isNew && FileManager.default.fileExists(atPath: path) }
 
     /// Returns the plan of the whole migration: an earlier run may have migrated the file.
-    func whole(_ plan: MigrationPlan, old: ObjectModel, target: ObjectModel?) -> MigrationPlan {
+    func whole(_ plan: MigrationPlan, old: ReadContext, target: ObjectModel?) throws -> MigrationPlan {
         guard plan.method == .none, !isNew, let target else { return plan }
-        let difference = ModelDifference(from: old, to: target)
+        let model = old.model
+        let difference = ModelDifference(from: model, to: target)
         if !difference.needsMigration { return plan }
+        let rowCount = try model.rootEntities.reduce(0) { try $0 + old.session.count($1).objects }
         return MigrationPlan(
-            source: "\(old.name) \(old.version)", target: plan.target, difference: difference, method: .copy, steps: [],
-            rowCount: plan.rowCount, problems: [], notes: ["An earlier run has migrated the rows"])
+            source: "\(model.name) \(model.version)", target: plan.target, difference: difference, method: .copy,
+            steps: [], rowCount: Int64(rowCount), problems: [], notes: ["An earlier run has migrated the rows"])
     }
 
     func remove() { try? FileManager.default.removeItem(at: folder) }

@@ -79,7 +79,7 @@ extension WorkerConfiguration {
                 if !begun.hasCopy { try Store.copyToFile(old, path: begun.path, progress: progress) }
                 var own = options
                 own.keepsBackup = false
-                let made = begun.whole(try migrate(begun.path, own), old: old.model, target: stages.last?.target)
+                let made = try begun.whole(try migrate(begun.path, own), old: old, target: stages.last?.target)
                 plan = made
                 guard !isDryRun, made.method != .none, let model = stages.last?.target else { return }
                 let migrated = try Store.openForReading(path: begun.path, model: model, options: storeOptions)

@@ -4,6 +4,7 @@ import Testing
 
 @testable import GraphCore
 @testable import IngestCore
+@testable import SQLiteStorage
 
 /// Chunks that one thread saves while another decodes.
 @Suite struct SecondThreadTests {
