@@ -36,16 +36,12 @@ extension PostgresWriterSession {
 
     private func readTombstoneFilter() throws(StoreError) {
         let limit = TombstoneFilter.maximumCount + 1
-        let count = try connection.run(
-            PostgresStatement("SELECT count(*) FROM (SELECT 1 FROM _tombstone LIMIT \(limit)) t"), "read the store")
-        tombstoneFilter.begin(count: Int(count.first?.integer(0) ?? 0))
+        let query = PostgresStatement("SELECT identity, entity FROM _tombstone LIMIT \(limit)")
+        let rows = try connection.run(query, "read the store").rows
+        tombstoneFilter.begin(count: rows.count)
         if !tombstoneFilter.isRead { return }
-        for root in model.rootEntities {
-            var statement = PostgresStatement("SELECT identity FROM _tombstone WHERE entity = $1::text")
-            statement.bind(root.rootName)
-            for row in try connection.run(statement, "read the store").rows {
-                tombstoneFilter.insert(row.value(0, .anyValue), of: root)
-            }
+        for row in rows {
+            if let root = model.entity(named: row.text(1)) { tombstoneFilter.insert(row.value(0, .anyValue), of: root) }
         }
     }
 
