@@ -109,7 +109,7 @@ extension Store {
         guard report.isSound else {
             throw StoreError(
                 .corrupt, "After a failure of its disk the store has \(report.problemNumber)",
-                remedy: "Repair it with 'verify --repair', restore a copy, or rebuild it by replay")
+                remedy: StoreError.damageRemedy)
         }
         storage.noteSound()
     }
