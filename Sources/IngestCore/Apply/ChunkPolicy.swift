@@ -5,6 +5,9 @@
 /// `commit.maxMilliseconds`. A commit beyond them, or one that another writer got in the way of, halves the next chunk.
 /// An object that changes again and again, such as a chat that counts its messages, is then written once for more events.
 /// Times are in seconds of one monotonic clock.
+///
+/// A chunk has `chunk.maxMilliseconds`. They count from the end of the last chunk while the worker keeps up, so a record
+/// after a pause is committed at once, and a steady stream as often as with a count from the chunk's first record.
 package struct ChunkPolicy: Sendable {
     private let chunk: ChunkConfiguration
     private let commit: CommitConfiguration
@@ -13,6 +16,7 @@ package struct ChunkPolicy: Sendable {
     private var operationCount = 0
     private var byteCount = 0
     private var openedAt: Double?
+    private var closedAt = -Double.infinity
 
     /// Makes a policy with no chunk open.
     package init(_ chunk: ChunkConfiguration, _ commit: CommitConfiguration) {
@@ -32,15 +36,22 @@ package struct ChunkPolicy: Sendable {
         if openedAt == nil { openedAt = time }
         operationCount += max(1, operations)
         byteCount += bytes
-        return tick(hasBacklog: hasBacklog, at: time)
+        if !hasBacklog { maximumOperations = chunk.maxOperations }
+        // The rest of the record's batch shall share its commit.
+        return isFull || isDue(since: openedAt, at: time) ? .close : .wait
     }
 
-    /// Takes the passing of time, and whether more records wait.
+    /// Takes the passing of time behind all records that came together, and whether more records wait.
     package mutating func tick(hasBacklog: Bool, at time: Double) -> Action {
         if !hasBacklog { maximumOperations = chunk.maxOperations }
         guard let openedAt else { return .wait }
-        let isFull = operationCount >= maximumOperations || byteCount >= chunk.maxBytes
-        return isFull || milliseconds(openedAt, time) >= Double(chunk.maxMilliseconds) ? .close : .wait
+        return isFull || isDue(since: hasBacklog ? openedAt : closedAt, at: time) ? .close : .wait
+    }
+
+    private var isFull: Bool { operationCount >= maximumOperations || byteCount >= chunk.maxBytes }
+
+    private func isDue(since start: Double?, at time: Double) -> Bool {
+        start.map { milliseconds($0, time) >= Double(chunk.maxMilliseconds) } ?? false
     }
 
     /// A closed chunk on its way to its commit.
@@ -52,7 +63,10 @@ package struct ChunkPolicy: Sendable {
 
     /// Closes the open chunk; the next one begins with its first record.
     package mutating func close(at time: Double) -> Closed {
-        defer { dropped() }
+        defer {
+            closedAt = time
+            dropped()
+        }
         return Closed(
             isFull: operationCount >= maximumOperations, openMilliseconds: milliseconds(openedAt ?? time, time))
     }
@@ -81,8 +95,10 @@ package struct ChunkPolicy: Sendable {
         openedAt = nil
     }
 
-    /// When the open chunk is due, or nil while there is none.
-    package var deadline: Double? { openedAt.map { $0 + Double(chunk.maxMilliseconds) / 1000 } }
+    /// When the open chunk is due without backlog, or nil while there is none.
+    package var deadline: Double? {
+        openedAt.map { max($0, closedAt + Double(chunk.maxMilliseconds) / 1000) }
+    }
 
     private func milliseconds(_ start: Double, _ end: Double) -> Double { (end - start) * 1000 }
 }

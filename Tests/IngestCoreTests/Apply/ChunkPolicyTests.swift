@@ -50,18 +50,36 @@ import Testing
         #expect(policy.added(operations: 1, bytes: 5000, hasBacklog: true, at: 0) == .close)
     }
 
-    @Test func `a chunk closes after its time, counted from the first record`() {
+    @Test func `with backlog a chunk closes after its time, counted from the first record`() {
         var policy = policy(milliseconds: 250)
         #expect(policy.tick(hasBacklog: true, at: 100) == .wait)
         #expect(policy.deadline == nil)
         #expect(policy.added(operations: 1, bytes: 1, hasBacklog: true, at: 8) == .wait)
-        #expect(policy.deadline == 8.25)
         #expect(policy.tick(hasBacklog: true, at: 8.2) == .wait)
         #expect(policy.added(operations: 1, bytes: 1, hasBacklog: true, at: 8.2) == .wait)
-        #expect(policy.deadline == 8.25)
         #expect(policy.tick(hasBacklog: true, at: 8.25) == .close)
         #expect(policy.tick(hasBacklog: false, at: 8.25) == .close)
         #expect(policy.added(operations: 1, bytes: 1, hasBacklog: true, at: 9) == .close)
+    }
+
+    @Test func `without backlog a record after a pause is due at once, with all that came beside it`() {
+        var policy = policy(milliseconds: 250)
+        #expect(policy.added(operations: 1, bytes: 1, hasBacklog: false, at: 8) == .wait)
+        #expect(policy.added(operations: 1, bytes: 1, hasBacklog: false, at: 8) == .wait)
+        #expect(policy.deadline == 8)
+        #expect(policy.tick(hasBacklog: false, at: 8) == .close)
+    }
+
+    @Test func `without backlog commits are the time of a chunk apart`() {
+        var policy = policy(milliseconds: 250)
+        _ = policy.close(at: 8)
+        #expect(policy.added(operations: 1, bytes: 1, hasBacklog: false, at: 8.125) == .wait)
+        #expect(policy.deadline == 8.25)
+        #expect(policy.tick(hasBacklog: false, at: 8.125) == .wait)
+        #expect(policy.tick(hasBacklog: false, at: 8.25) == .close)
+        _ = policy.close(at: 8.25)
+        #expect(policy.added(operations: 1, bytes: 1, hasBacklog: false, at: 9) == .wait)
+        #expect(policy.tick(hasBacklog: false, at: 9) == .close)
     }
 
     @Test func `a dropped chunk leaves nothing to the next one`() {
