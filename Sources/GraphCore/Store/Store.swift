@@ -114,6 +114,9 @@ extension Store {
         storage.noteSound()
     }
 
+    /// Marks the store, so that nobody writes it before it is verified.
+    package func noteDamage() { storage.note(.damaged) }
+
     func administration() throws(StoreError) -> any StorageAdministration {
         if let administration = storage as? any StorageAdministration { return administration }
         throw StoreError(

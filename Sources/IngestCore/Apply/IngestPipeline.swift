@@ -18,7 +18,7 @@ package final class IngestPipeline {
 
     /// The pipeline's counts since it was made.
     package struct Summary: Sendable {
-        /// The number of records whose positions were committed, each once.
+        /// The number of records that were added; one that is read again after a failure counts again.
         package var records = 0
         /// The full size of their values in bytes.
         package var bytes = 0
@@ -46,7 +46,7 @@ package final class IngestPipeline {
 
     /// The context that the pipeline writes through.
     package let writer: WriterContext
-    /// The pipeline's counts so far. Those of decoding include work that was undone later.
+    /// The pipeline's counts so far, work that was undone later included.
     package private(set) var summary = Summary()
     private let metrics: WorkerMetrics?
     private let logger: Logger
@@ -146,6 +146,8 @@ package final class IngestPipeline {
         _ record: SourceRecord, at place: RecordPlace? = nil, nextOffset: Int64, detail: String? = nil,
         hasBacklog: Bool = true, decode: (SourceRecord) throws(DecodeError) -> ChangeSet
     ) throws {
+        summary.records += 1
+        summary.bytes += record.totalBytes
         var operations = 1
         do {
             let event = try decode(record)
@@ -265,8 +267,6 @@ package final class IngestPipeline {
     private func note(_ report: ChunkSave.Report, _ save: ChunkSave) throws {
         policy.committed(save.closed, rows: report.rows, seconds: report.seconds, conflicts: save.conflicts)
         ledger.committed(save.positions)
-        summary.records += save.recordCount
-        summary.bytes += save.recordBytes
         summary.chunks += 1
         summary.commits += 1
         summary.applied += report.events - report.stale - report.failures.count

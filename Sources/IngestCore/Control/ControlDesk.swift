@@ -84,6 +84,7 @@ final class ControlDesk: @unchecked Sendable {
         // A reading that has ended is answered, though the audit takes no entry now.
         guard let outcome = state.withLock({ $0.reading.take() }), let (ticket, _) = reader else { return }
         reader = nil
+        if case .success(.verified(let report)) = outcome { judge(report) }
         switch outcome {
         case .success(let result): finish(ticket, .result(result))
         case .failure(let error): finish(ticket, .failure(ControlError(error)))
@@ -182,7 +183,11 @@ final class ControlDesk: @unchecked Sendable {
     private func finishReading(_ outcome: Result<ControlResult, any Error>, _ prepare: () throws -> Void) throws {
         guard let (ticket, work) = reader else { return }
         reader = nil
-        if case .success(.verified(let report)) = outcome { try judge(report, ticket) }
+        if case .success(.verified(let report)) = outcome {
+            judge(report)
+            // A damaged file takes no more writes, not even the audit's: the worker ends.
+            if report.isFileDamaged { return finish(ticket, .result(.verified(report))) }
+        }
         try answering(ticket, prepare) {
             do {
                 let result = try outcome.get()
@@ -196,17 +201,12 @@ final class ControlDesk: @unchecked Sendable {
     }
 
     /// Reports the problems that a verification has found.
-    ///
-    /// - Throws: `StoreError` where the file is damaged: it takes no write more, not even the audit's.
-    private func judge(_ report: VerificationReport, _ ticket: ControlTicket) throws(StoreError) {
+    private func judge(_ report: VerificationReport) {
         onVerified(report)
         if report.isSound { return }
         logger.error(
             "a verification has found problems in the store",
             metadata: ["problems": .stringConvertible(report.problemCount), "remedy": "\(StoreError.damageRemedy)"])
-        if report.check(named: "integrity")?.problems.isEmpty ?? true { return }
-        finish(ticket, .result(.verified(report)))
-        throw .damaged
     }
 
     /// Answers what is under way and what waits, and later requests at once. Called on the writer's thread at the end of

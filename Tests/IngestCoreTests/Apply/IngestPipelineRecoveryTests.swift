@@ -49,9 +49,7 @@ import Testing
         #expect(fixture.pipeline.deadline == nil)
         try fixture.writer.write("mend the store") { try $0.run(fault.mending) }
         #expect(try fixture.dump() == committed, "nothing of what failed was kept")
-        #expect(fixture.pipeline.summary.records == 100)
         try fixture.feed(records)
-        #expect(fixture.pipeline.summary.records == 100 + 300)
         #expect(try fixture.dump() == undisturbed.dump())
         #expect(try fixture.store.verify().isSound)
     }

@@ -154,7 +154,6 @@ import Testing
         try harness.start()
         try await harness.waitForPosition(5)
         let lock = try HeldLock(harness.storePath)
-        defer { lock.release() }
         try harness.send((5..<12).map { WorkerHarness.message("m\($0)") })
         let runtime = try #require(harness.runtime)
         try await harness.wait(for: "the lag of the store") { runtime.metrics.lag == 7 }
