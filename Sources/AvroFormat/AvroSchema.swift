@@ -40,6 +40,7 @@ public struct AvroSchema: Sendable {
     ///   - json: the schema.
     ///   - others: the JSON of schemas whose types this one uses, each behind those that it uses itself.
     ///   - limits: the bounds that keep a schema from exhausting the memory.
+    /// - Throws: ``AvroError``.
     public init(json: String, using others: [String] = [], limits: AvroLimits = AvroLimits()) throws(AvroError) {
         var parser = AvroSchemaParser(limits: limits)
         var index = 0

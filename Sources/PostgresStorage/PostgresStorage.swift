@@ -70,7 +70,7 @@ final class PostgresStorage: Storage {
         if isWriting.load(ordering: .acquiring) {
             throw StoreError(
                 .leased, "Another writer context of this process is writing this store",
-                remedy: "Use that one, or close it first")
+                remedy: "Use that writer context, or close it first")
         }
         return try PostgresWriterSession(self)
     }

@@ -10,7 +10,7 @@ struct CheckCommand: ParsableCommand {
         discussion: """
             With --sample it prints the effect of each record of a file, or why the record would become a dead letter.
             Example: ingest-worker check --offline
-            It counts for every path of the routes in how many records it was found.
+            For each path of a route it counts the records that have it.
             Example: ingest-worker check --sample samples/chat-events.jsonl --json
             Example: ingest-worker check --sample samples/chat-events.jsonl --expect expected.jsonl
             """)

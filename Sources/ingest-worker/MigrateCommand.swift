@@ -82,7 +82,8 @@ struct MigrateCommand: ParsableCommand {
         let store = try configuration.openStore(model: model)
         let writer = try WriterContext(store: store, options: configuration.writerOptions)
         let arguments = "{\"from\":\(JSONText.string(plan.source)),\"to\":\(JSONText.string(plan.target))}"
-        try writer.noteCommand("migrate", arguments, began: began, result: "{\"rows\":\(plan.rowCount)}")
+        try CommandAudit("migrate", arguments, began: began, writer: writer).end(
+            result: "{\"rows\":\(plan.rowCount)}")
         try writer.close()
     }
 

@@ -10,7 +10,9 @@ struct ModelCommand: ParsableCommand {
     struct Check: ParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "check", abstract: "Checks models: all problems of each file, with line and remedy.",
-            discussion: "Exits with 0 where all of them load, else with 78. "
+            discussion:
+                "Exits with 0 where all of them load, else with 78. Lists derived attributes whose cost grows with "
+                + "the number of objects, and what makes them cheaper. "
                 + "Example: ingest-worker model check config/models/chat.yaml Shop.xcdatamodeld")
 
         @OptionGroup var options: SharedOptions
@@ -18,7 +20,7 @@ struct ModelCommand: ParsableCommand {
         @Argument(help: "The models: YAML, .xcdatamodel or .xcdatamodeld; the configured one if none is named.")
         var paths: [String] = []
 
-        @Flag(help: "Prints one JSON object per model: path, counts and problems.")
+        @Flag(help: "Prints one JSON object per model: path, counts, problems and costs.")
         var json = false
 
         func run() throws {
@@ -26,11 +28,13 @@ struct ModelCommand: ParsableCommand {
             var refused = 0
             for path in paths {
                 do {
-                    let counts = try ModelCommand.load(path, options).counts
-                    Console.print(json ? Self.json(path, counts) : Self.text(path, counts))
+                    let model = try ModelCommand.load(path, options)
+                    let costs = model.derivationCosts.map { "\($0)" }
+                    Console.print(json ? Self.json(path, model.counts, costs: costs) : Self.text(path, model.counts))
+                    if !json { for cost in costs { Console.note("\(path): \(cost)") } }
                 } catch let error as ModelError {
                     refused += 1
-                    if json { Console.print(Self.json(path, nil, error.problems.map { "\($0)" })) }
+                    if json { Console.print(Self.json(path, nil, problems: error.problems.map { "\($0)" })) }
                     if !json { for problem in error.problems { Console.note("\(problem)") } }
                 }
             }
@@ -42,13 +46,19 @@ struct ModelCommand: ParsableCommand {
                 + "\(counts.relationships) relationships"
         }
 
-        private static func json(_ path: String, _ counts: ModelCounts?, _ problems: [String] = []) -> String {
+        private static func json(
+            _ path: String, _ counts: ModelCounts?, problems: [String] = [], costs: [String] = []
+        ) -> String {
             let figures =
                 counts.map {
                     "\"entities\":\($0.entities),\"attributes\":\($0.attributes),\"relationships\":\($0.relationships),"
                 } ?? ""
-            let list = problems.map { JSONText.string($0) }.joined(separator: ",")
-            return "{\"path\":\(JSONText.string(path)),\(figures)\"problems\":[\(list)]}"
+            return "{\"path\":\(JSONText.string(path)),\(figures)\"problems\":[\(list(problems))],"
+                + "\"costs\":[\(list(costs))]}"
+        }
+
+        private static func list(_ texts: [String]) -> String {
+            texts.map { JSONText.string($0) }.joined(separator: ",")
         }
     }
 

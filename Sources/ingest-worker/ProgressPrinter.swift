@@ -109,15 +109,11 @@ extension ProgressPrinter {
                     "copying", count: size >> 20, unit: "MiB", share: Double(size) / Double(max(1, byteCount)))
             }
         case .copying(let table, let rowCount): show(table: table, rowCount: rowCount)
-        case .verifying(let check, let count): show(check: check, checkedCount: count)
+        case .verifying(let check, let count, let share):
+            show(
+                ProgressMeter.Step(
+                    "verifying", part: check, count: count > 0 ? count : nil, unit: "values", share: share))
         }
-    }
-
-    /// Takes the check of a store that begins.
-    func showCheck(_ name: String) { show(check: name, checkedCount: 0) }
-
-    private func show(check: String, checkedCount: Int) {
-        show(ProgressMeter.Step("verifying: \(check)", count: checkedCount > 0 ? checkedCount : nil, unit: "values"))
     }
 
     /// Takes how many rows of a table are copied.

@@ -120,21 +120,23 @@ struct ReplayCommand: ParsableCommand {
         let pipeline = IngestPipeline(writer: writer, configuration: configuration, logger: logger)
         let interruption = Interruption()
         var summary = ReplaySummary(summary: pipeline.summary, seconds: 0, model: model)
-        let (started, began) = (HealthMonitor.monotonicSeconds(), WriterContext.systemTime())
+        let started = HealthMonitor.monotonicSeconds()
+        let audit = try CommandAudit("replay", source, writer: writer)
         do {
             try read(into: &summary, pipeline, configuration, logger, progress, interruption)
         } catch {
             // The records before the fault are good; the command keeps them, and the position with them. After a
             // failure of the disk it writes nothing more.
             if !store.needsVerification {
-                try? pipeline.finish()
+                // A chunk that cannot be saved must not be committed by the entry.
+                if (try? pipeline.finish()) != nil { audit.fail(error) }
                 try? writer.close()
             }
             progress.finish()
             throw error
         }
         summary.summary = pipeline.summary
-        try writer.noteCommand("replay", source, began: began, result: summary.counts)
+        try audit.end(result: summary.counts)
         try writer.close()
         progress.finish()
         summary.seconds = HealthMonitor.monotonicSeconds() - started

@@ -49,11 +49,21 @@ struct VerifyCommand: ParsableCommand {
     private func mend() throws {
         let writer = try options.openWriter(verifiesSuspectStore: false)
         let progress = ProgressPrinter(isShown: !json)
-        let began = WriterContext.systemTime()
-        let report = try progress.finishing { try writer.repair(progress: progress.showCheck) }
+        let audit = try CommandAudit("verify --repair", "{}", writer: writer)
+        let report: RepairReport
+        do {
+            report = try progress.finishing {
+                try writer.repair(
+                    progress: { progress.show(ProgressMeter.Step("repairing", part: $0)) },
+                    verifying: { progress.show(StoreStep($0)) })
+            }
+        } catch {
+            audit.fail(error)
+            throw error
+        }
         let left = report.remaining.problemCount
         let mended = "{\"repaired\":\(report.mendedCount),\"remaining\":\(left)}"
-        try writer.noteCommand("verify --repair", "{}", began: began, result: mended)
+        try audit.end(result: mended)
         try writer.close()
         if json {
             Console.printJSON(report.appendJSON)

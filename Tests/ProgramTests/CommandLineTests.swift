@@ -146,6 +146,25 @@ import Testing
         let good = try run(["model", "check", "config/models/chat.yaml", "config/models/work-orders.yaml"])
         #expect(good.status == 0 && good.output.split(separator: "\n").count == 2)
         #expect(good.output.contains("work-orders.yaml: 6 entities"))
+        let shop = try workspace.write(
+            """
+            model: shop
+            entities:
+              Box:
+                identity: id
+                attributes:
+                  id: { type: string }
+                  mean: { type: double, derived: items.weight.@avg }
+                relationships: { items: { to: Item, many: true, inverse: box } }
+              Item:
+                identity: id
+                attributes: { id: { type: string }, weight: { type: double } }
+                relationships: { box: { to: Box, inverse: items, optional: true } }
+
+            """, to: "shop.yaml")
+        let costly = try run(["model", "check", shop])
+        #expect(costly.status == 0 && costly.errors.contains("shop.yaml: Box.mean: "))
+        #expect(costly.errors.contains("add indexes: [[box, weight]] to Item"))
         let bad = try workspace.write(
             """
             model: shop

@@ -36,6 +36,8 @@ public struct AuditEntry: Sendable, Equatable {
 
 extension ReadContext {
     /// Returns the audit entries whose number is less than `id`, the last first, at most `limit`.
+    ///
+    /// - Throws: ``StoreError``.
     public func auditEntries(before id: Int64 = .max, limit: Int = 100) throws -> [AuditEntry] {
         try session.auditEntries(before: id, key: nil, limit: bounded(limit))
     }

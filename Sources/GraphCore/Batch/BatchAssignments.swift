@@ -44,7 +44,7 @@ package struct BatchAssignments {
             if entity.relationship(named: name) != nil {
                 throw BatchError(
                     .invalid, "\(entity.name).\(name) is a relationship, which a batch update does not assign",
-                    remedy: "Send events, or use a context")
+                    remedy: "Change relationships by events, or by an editing context")
             }
             throw FetchPredicateError(
                 .unknownProperty, "\(entity.name) has no attribute '\(name)'", at: nil,
@@ -68,7 +68,7 @@ package struct BatchAssignments {
             guard attribute.type.isNumeric else {
                 throw BatchError(
                     .invalid, "\(entity.name).\(name) is \(attribute.type.expectation), and arithmetic gives numbers",
-                    remedy: "Assign a value")
+                    remedy: "Assign a value instead of an expression")
             }
             return Column(
                 attribute: attribute, source: .computed(try expression(text, entity)), isDerived: false)

@@ -2,21 +2,13 @@
 package struct DerivedPlan {
     /// An aggregate that the objects of one entity feed into their owner.
     struct Aggregate {
-        enum Kind {
-            case count
-            case sum
-            /// The least or the greatest value.
-            case extreme(AggregateFunction)
-            case average
-        }
-
         let node: DerivedNode
-        let kind: Kind
         /// The slot of the values, or nil for a count.
         let valueSlot: Int?
         let type: AttributeType
-        /// Tells whether changes can be added up exactly; otherwise the aggregate is computed again.
-        let isIncremental: Bool
+        let upkeep: AggregateUpkeep
+        /// The aggregate without values; nil for a count and an extreme.
+        let beginning: RunningAggregate?
     }
 
     /// Aggregates fed through a to-one relationship: the owner is its destination.
@@ -228,28 +220,13 @@ extension DerivedPlan {
     fileprivate static func aggregate(_ node: DerivedNode, _ model: ObjectModel) -> Aggregate {
         let entity = model.entities[node.entity]
         let attribute = entity.attributes[node.slot]
+        let upkeep = AggregateUpkeep(attribute, of: entity, in: model) ?? .rows
         guard case .aggregate(let function, let relationship, let slot)? = attribute.derivation else {
-            return Aggregate(
-                node: node, kind: .count, valueSlot: nil, type: attribute.type,
-                isIncremental: attribute.type.integerRange != nil)
+            return Aggregate(node: node, valueSlot: nil, type: attribute.type, upkeep: upkeep, beginning: nil)
         }
-        let source = model.entities[entity.relationships[relationship].destinationIndex].attributes[slot].type
-        switch function {
-        case .sum:
-            return Aggregate(
-                node: node, kind: .sum, valueSlot: slot, type: attribute.type,
-                isIncremental: isExact(source, into: attribute.type))
-        case .average:
-            return Aggregate(node: node, kind: .average, valueSlot: slot, type: attribute.type, isIncremental: false)
-        case .minimum, .maximum:
-            return Aggregate(
-                node: node, kind: .extreme(function), valueSlot: slot, type: attribute.type, isIncremental: true)
-        }
-    }
-
-    /// Whole numbers and decimals add up to the same sum in any order; binary fractions do not.
-    private static func isExact(_ summed: AttributeType, into derived: AttributeType) -> Bool {
-        if summed.integerRange != nil { return derived.integerRange != nil }
-        return summed == .decimal && derived == .decimal
+        let source = model.entities[entity.relationships[relationship].destinationIndex].attributes[slot]
+        return Aggregate(
+            node: node, valueSlot: slot, type: attribute.type, upkeep: upkeep,
+            beginning: RunningAggregate(function, of: source.type, for: attribute.type))
     }
 }

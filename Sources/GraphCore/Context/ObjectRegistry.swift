@@ -35,6 +35,8 @@ package final class ObjectRegistry {
     /// Whether tombstones are asked for; a registry that only reads knows none.
     var storeHasTombstones = false
     package var placeholderCount = 0
+    /// What running aggregates were computed from; nil where others write the store too.
+    package private(set) var aggregateMemory: AggregateMemory?
     /// The number of objects that were read from the store.
     private(set) var loadedCount = 0
 
@@ -126,7 +128,8 @@ package final class ObjectRegistry {
     }
 
     /// Continues the counters of a store, for a registry that writes.
-    package func take(_ counters: StoreCounters) {
+    package func take(_ counters: StoreCounters, sharesStore: Bool) {
+        aggregateMemory = sharesStore ? nil : AggregateMemory()
         nextKeys = counters.nextKeys
         storeHasTombstones = counters.hasTombstones
     }

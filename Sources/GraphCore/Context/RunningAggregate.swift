@@ -84,10 +84,10 @@ package struct RunningAverage {
         sum = RunningSum(for: isDecimal ? .decimal : source.integerRange != nil ? .integer64 : .double)
     }
 
-    package mutating func add(_ value: Value) {
+    package mutating func add(_ value: Value, times factor: Int64 = 1) {
         if value.isNull { return }
-        sum.add(value)
-        count += 1
+        sum.add(value, times: factor)
+        count += factor
     }
 
     /// The average, or null without values; whole-number types take it rounded, halves to the even number.
@@ -106,6 +106,39 @@ package struct RunningAverage {
         case .float: return .double(Double(Float(number)))
         default:
             return Int64(exactly: number.rounded(.toNearestOrEven)).flatMap(type.value(fromInteger:)) ?? .null
+        }
+    }
+}
+
+/// A sum or an average in the making.
+package enum RunningAggregate {
+    case sum(RunningSum)
+    case average(RunningAverage)
+
+    /// Makes an aggregate without values, of the type `source`, that ends as a value of `type`; nil for an extreme.
+    package init?(_ function: AggregateFunction, of source: AttributeType, for type: AttributeType) {
+        switch function {
+        case .sum: self = .sum(RunningSum(for: type))
+        case .average: self = .average(RunningAverage(of: source, for: type))
+        case .minimum, .maximum: return nil
+        }
+    }
+
+    package mutating func add(_ value: Value, times factor: Int64 = 1) {
+        switch self {
+        case .sum(var sum):
+            sum.add(value, times: factor)
+            self = .sum(sum)
+        case .average(var average):
+            average.add(value, times: factor)
+            self = .average(average)
+        }
+    }
+
+    package var value: Value {
+        switch self {
+        case .sum(let sum): sum.value
+        case .average(let average): average.value
         }
     }
 }

@@ -25,6 +25,8 @@ extension Saver {
         var sums: [AggregateKey: RunningSum] = [:]
         /// The values that come to and go from owners' extremes.
         var extremes: [AggregateKey: (function: AggregateFunction, change: ExtremeChange)] = [:]
+        /// What comes to and goes from averages and sums whose values alone cannot be added to.
+        var running: [AggregateKey: RunningChange] = [:]
         /// The owners whose value is to be computed again from the rows.
         private(set) var recomputed: [DerivedNode: Set<Int64>] = [:]
 
@@ -52,6 +54,7 @@ extension Saver {
             }
             try applySums(&changes)
             try applyExtremes(&changes)
+            try applyRunning(&changes)
             if !level.paths.isEmpty { try computePaths(level) }
             if level.hasOwnSlots { computeOwn(level) }
             if level.hasTimeSlots { setTimes(level) }
@@ -59,7 +62,7 @@ extension Saver {
         return changes
     }
 
-    /// An object of the store that turned out to be of a sub-entity has aggregates that nobody has counted yet.
+    /// A stored object that became one of a sub-entity has further aggregates, which have no value yet.
     private func collectGained(_ changes: inout DerivedChanges) {
         for object in registry.listed
         where object.entity !== object.originalEntity && !object.isNew && object.isAlive {
@@ -91,24 +94,26 @@ extension Saver {
         let oldValue = aggregate.valueSlot.map { object.original[$0] } ?? .integer(1)
         let newValue = aggregate.valueSlot.map { object.state.values[$0] } ?? .integer(1)
         if old == new, oldValue == newValue { return }
-        if let old { add(oldValue, times: -1, aggregate, owner: old, &changes) }
-        if let new { add(newValue, times: 1, aggregate, owner: new, &changes) }
+        if let old { add(oldValue, times: -1, of: object, aggregate, owner: old, &changes) }
+        if let new { add(newValue, times: 1, of: object, aggregate, owner: new, &changes) }
     }
 
     private func add(
-        _ value: Value, times factor: Int64, _ aggregate: DerivedPlan.Aggregate, owner: Int64,
+        _ value: Value, times factor: Int64, of member: ContextObject, _ aggregate: DerivedPlan.Aggregate, owner: Int64,
         _ changes: inout DerivedChanges
     ) {
-        guard aggregate.isIncremental else { return changes.recompute(aggregate.node, CollectionOfOne(owner)) }
-        let key = AggregateKey(
-            entity: registry.roots[aggregate.node.entity], pk: owner, slot: aggregate.node.slot)
-        guard case .extreme(let function) = aggregate.kind else {
-            changes.sums[key, default: RunningSum(for: aggregate.type)].add(value, times: factor)
-            return
+        let key = aggregateKey(aggregate, owner: owner)
+        switch aggregate.upkeep {
+        case .sum: changes.sums[key, default: RunningSum(for: aggregate.type)].add(value, times: factor)
+        case .extreme(let function):
+            var entry = changes.extremes[key] ?? (function, ExtremeChange())
+            if factor > 0 { entry.change.add(value, function, aggregate.type) } else { entry.change.remove(value) }
+            changes.extremes[key] = entry
+        case .running where registry.aggregateMemory != nil:
+            if value.isNull { return }
+            changes.running[key, default: RunningChange(aggregate)].add(value, times: factor, of: member)
+        case .running, .rows: changes.recompute(aggregate.node, CollectionOfOne(owner))
         }
-        var entry = changes.extremes[key] ?? (function, ExtremeChange())
-        if factor > 0 { entry.change.add(value, function, aggregate.type) } else { entry.change.remove(value) }
-        changes.extremes[key] = entry
     }
 
     private func collect(_ links: [Link], _ level: DerivedPlan.Level, _ changes: inout DerivedChanges) {
@@ -117,14 +122,10 @@ extension Saver {
             if feed.isEmpty { continue }
             let (owner, destination) = ends(link)
             let factor: Int64 = link.isLinked ? 1 : -1
-            for (end, aggregates) in [(owner, feed.owner), (destination, feed.destination)] {
-                guard let end, end.isAlive else { continue }
+            for (end, other, aggregates) in [(owner, destination, feed.owner), (destination, owner, feed.destination)] {
+                guard let end, let other, end.isAlive else { continue }
                 for aggregate in aggregates {
-                    if aggregate.valueSlot == nil {
-                        add(.integer(1), times: factor, aggregate, owner: end.pk, &changes)
-                    } else {
-                        changes.recompute(aggregate.node, CollectionOfOne(end.pk))
-                    }
+                    add(.integer(1), times: factor, of: other, aggregate, owner: end.pk, &changes)
                 }
             }
         }
@@ -212,7 +213,7 @@ extension Saver {
     }
 
     /// The living owners of some aggregates with what changes them, loaded together, in a fixed order.
-    private func owners<Change>(
+    func owners<Change>(
         of changes: [AggregateKey: Change]
     ) throws(StoreError) -> [(owner: ContextObject, slot: Int, change: Change)] {
         let sorted = changes.sorted { left, right in
@@ -274,12 +275,13 @@ extension Saver {
         }
     }
 
-    // MARK: What the rows have to tell
+    // MARK: Values that need the rows
 
-    /// Returns what the rows have to tell, to be followed through the stored references before rows are written.
+    /// Returns the derived values to compute from the rows. The caller finds their objects through the stored references,
+    /// before it writes rows.
     ///
-    /// The stored references lead from a changed object to too many readers rather than too few. A reader whose reference
-    /// this chunk changed was computed in memory, and is computed once more.
+    /// The stored references lead from a changed object to too many readers rather than too few. If this chunk changed a
+    /// reader's reference, its value was computed in memory, and is computed once more.
     func marks(of changes: DerivedChanges) -> DerivedMarks {
         var sources: [PathKey: [Int64]] = [:]
         for object in registry.listed where !plan.paths.isEmpty && !object.isNew {

@@ -28,7 +28,7 @@ struct Saver {
         try session.write(nextKeys: grownSequences())
     }
 
-    /// Takes over what the rows gave for an object in memory, so that its change is written into the history once.
+    /// Takes values computed from the rows into an object in memory, so that the history has one change of the object.
     private func absorb(_ entity: Int, _ pk: Int64, _ slots: [Int], _ values: [Value]) -> Bool {
         guard let object = registry.known(entity, pk: pk), object.isAlive else { return false }
         for slot in slots { object.state.values[slot] = values[slot] }

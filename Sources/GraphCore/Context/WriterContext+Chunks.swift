@@ -124,6 +124,7 @@ extension WriterContext {
         _ body: (SetWork, inout ChangeTally) throws -> Void
     ) throws -> EventOutcome {
         registry.reset()
+        registry.aggregateMemory?.removeAll()
         var ownTally = ChangeTally(entityCount: store.model.entities.count)
         do {
             try history.undoingOnFailure { try body(work(history), &ownTally) }

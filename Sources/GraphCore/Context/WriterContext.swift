@@ -139,7 +139,7 @@ public final class WriterContext: @unchecked Sendable {
             let counters = try session.access { try session.claim(ttlSeconds: options.leaseTTLSeconds, now: now) }
             registry = ObjectRegistry(
                 session, model: store.model, setDeletionThreshold: options.setDeletionThreshold)
-            registry.take(counters)
+            registry.take(counters, sharesStore: session.sharesStore)
             nextChange = counters.nextChange
         } catch {
             throw StoreError(error, action: "take the store's lease")
@@ -236,6 +236,8 @@ public final class WriterContext: @unchecked Sendable {
     }
 
     /// Undoes everything since the last commit.
+    ///
+    /// - Throws: ``StoreError``.
     public func rollback() throws(StoreError) {
         try perform("roll back") {
             undoneChunks = nil
@@ -264,6 +266,8 @@ public final class WriterContext: @unchecked Sendable {
     }
 
     /// Commits what is applied and gives the lease up.
+    ///
+    /// - Throws: ``StoreError``.
     public func close() throws(StoreError) {
         lock.lock()
         defer { lock.unlock() }
@@ -293,7 +297,7 @@ public final class WriterContext: @unchecked Sendable {
     }
 
     func take(_ counters: StoreCounters) {
-        registry.take(counters)
+        registry.take(counters, sharesStore: session.sharesStore)
         nextChange = counters.nextChange
     }
 

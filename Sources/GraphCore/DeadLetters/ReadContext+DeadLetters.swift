@@ -1,18 +1,26 @@
 extension ReadContext {
     /// Returns the number of dead letters.
+    ///
+    /// - Throws: ``StoreError``.
     public func deadLetterCount(_ selection: DeadLetterSelection = DeadLetterSelection()) throws -> Int {
         try session.deadLetterCount(selection, after: 0)
     }
 
     /// Returns the number of dead letters after `id`.
+    ///
+    /// - Throws: ``StoreError``.
     public func deadLetterCount(after id: Int64) throws -> Int {
         try session.deadLetterCount(DeadLetterSelection(), after: id)
     }
 
     /// Returns the number of the last dead letter, or 0.
+    ///
+    /// - Throws: ``StoreError``.
     public func lastDeadLetterID() throws -> Int64 { try session.lastDeadLetterID() }
 
     /// Returns dead letters in the order of their numbers, those after `id`, at most `limit`.
+    ///
+    /// - Throws: ``StoreError``.
     public func deadLetters(
         _ selection: DeadLetterSelection = DeadLetterSelection(), after id: Int64 = 0, limit: Int = 100
     ) throws -> [DeadLetter] {
@@ -21,6 +29,8 @@ extension ReadContext {
 
     /// Returns the dead letters after `id` in the order of their numbers, at most `limit`. Together their values have at
     /// most `maximumBytes`, unless the first alone has more.
+    ///
+    /// - Throws: ``StoreError``.
     public func deadLetters(after id: Int64, limit: Int, maximumBytes: Int) throws -> [DeadLetter] {
         var bytes = 0
         let fitting = try session.deadLetterSizes(after: id, limit: bounded(limit)).prefix { size in
@@ -31,15 +41,21 @@ extension ReadContext {
     }
 
     /// Returns the number of the last dead letter that was sent to a topic, or 0.
+    ///
+    /// - Throws: ``StoreError``.
     public func sentDeadLetter(topic: String) throws -> Int64 { try session.sentDeadLetter(topic: topic) }
 
     /// Returns the numbers of dead letters with the sizes of their records, in the order of their original positions:
     /// by topic, partition and offset.
+    ///
+    /// - Throws: ``StoreError``.
     public func deadLetterIDs(_ selection: DeadLetterSelection) throws -> [(id: Int64, bytes: Int)] {
         try session.deadLetterSizesByPlace(selection).map { ($0.id, $0.bytes) }
     }
 
     /// Returns the dead letter of a number, or nil where there is none.
+    ///
+    /// - Throws: ``StoreError``.
     public func deadLetter(_ id: Int64) throws -> DeadLetter? {
         var selection = DeadLetterSelection()
         selection.ids = [id]
@@ -47,6 +63,8 @@ extension ReadContext {
     }
 
     /// Returns the dead letters of a selection in groups, the greatest count first.
+    ///
+    /// - Throws: ``StoreError``.
     public func deadLetterGroups(_ selection: DeadLetterSelection = DeadLetterSelection()) throws -> [DeadLetterGroup] {
         struct Key: Hashable {
             let code: String

@@ -53,7 +53,7 @@ struct FetchRequestChecker {
         if texts.count > Self.maximumPropertyCount {
             throw FetchPredicateError(
                 .tooComplex, "There are more than \(Self.maximumPropertyCount) properties", at: nil,
-                remedy: "Name fewer")
+                remedy: "Name fewer properties")
         }
         for (index, text) in texts.enumerated() {
             do throws(FetchPredicateError) {
@@ -154,7 +154,7 @@ struct FetchRequestChecker {
         guard let having = request.having else { return nil }
         if groups.isEmpty {
             throw FetchPredicateError(
-                .unsupported, "A condition on groups needs groups", at: nil, remedy: "Say what to group by")
+                .unsupported, "A condition on groups needs groups", at: nil, remedy: "Name the properties to group by")
         }
         checker.allowsRowAggregates = true
         defer { checker.allowsRowAggregates = false }
@@ -174,7 +174,8 @@ struct FetchRequestChecker {
         defer { checker.allowsRowAggregates = false }
         if request.sort.count > Self.maximumSortCount {
             throw FetchPredicateError(
-                .tooComplex, "The order has more than \(Self.maximumSortCount) keys", at: nil, remedy: "Name fewer")
+                .tooComplex, "The order has more than \(Self.maximumSortCount) keys", at: nil,
+                remedy: "Sort by fewer keys")
         }
         var sort: [(key: SortKey, checked: CheckedSort)] = []
         for (index, text) in request.sort.enumerated() {

@@ -29,7 +29,8 @@ extension ReadContext {
     ) throws -> Result {
         guard (1...10_000).contains(size) else {
             throw FetchPredicateError(
-                .range, "The batch size \(size) is outside of 1 to 10,000", at: nil, remedy: "Use one inside")
+                .range, "The batch size \(size) is outside of 1 to 10,000", at: nil,
+                remedy: "Use a size from 1 to 10,000")
         }
         let batches = try session.batches(try ready(ofObjects(request)), size: size)
         // The call closes the iterator, even if somebody keeps it.

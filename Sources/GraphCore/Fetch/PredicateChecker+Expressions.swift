@@ -163,7 +163,7 @@ extension PredicateChecker {
         case .min, .max:
             guard Self.hasOrder(operand) else {
                 throw FetchPredicateError(
-                    .type, "\(name) takes what has an order, this is \(described(operand))", at: column,
+                    .type, "\(name) needs values that have an order, and this is \(described(operand))", at: column,
                     remedy: "Use count")
             }
             return operand

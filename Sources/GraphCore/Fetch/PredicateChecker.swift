@@ -54,7 +54,7 @@ package struct PredicateChecker {
     }
 
     package static func tooComplex(_ what: String) -> FetchPredicateError {
-        FetchPredicateError(.tooComplex, "The condition \(what)", at: nil, remedy: "Split it up")
+        FetchPredicateError(.tooComplex, "The condition \(what)", at: nil, remedy: "Split it into several conditions")
     }
 
     mutating func newScope() -> Int {
@@ -295,7 +295,7 @@ package struct PredicateChecker {
         if pattern.utf8.count > TextPatterns.maximumPatternBytes {
             throw FetchPredicateError(
                 .tooComplex, "The pattern is longer than \(TextPatterns.maximumPatternBytes) bytes",
-                at: comparison.right.column, remedy: "Shorten it")
+                at: comparison.right.column, remedy: "Shorten the pattern")
         }
         if comparison.relation == .matches, RegularExpression(pattern, options: comparison.options) == nil {
             throw FetchPredicateError(

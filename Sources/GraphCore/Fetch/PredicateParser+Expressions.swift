@@ -43,7 +43,7 @@ extension PredicateParser {
         if count > Self.maximumTermCount {
             throw FetchPredicateError(
                 .tooComplex, "There are more than \(Self.maximumTermCount) operations in a row", at: current.column,
-                remedy: "Compute a part of it before")
+                remedy: "Compute a part of the expression before, in a derived attribute or in the program")
         }
         return .expression(.arithmetic(try expression(left, "a number"), operation, try expression(right, "a number")))
     }

@@ -39,7 +39,8 @@ struct PredicateTokenizer {
         var tokenizer = PredicateTokenizer(text)
         if tokenizer.scalars.count > maximumLength {
             throw FetchPredicateError(
-                .tooComplex, "The condition has more than \(maximumLength) characters", at: nil, remedy: "Split it up")
+                .tooComplex, "The condition has more than \(maximumLength) characters", at: nil,
+                remedy: "Split it into several conditions")
         }
         var tokens: [PredicateToken] = []
         while true {

@@ -1,14 +1,20 @@
 extension ReadContext {
     /// The last token, or 0 while there is no history.
+    ///
+    /// - Throws: ``StoreError``.
     public func lastToken() throws -> Int64 { try session.lastToken() ?? purgedToken() }
 
     /// The last token whose changes were purged, or 0.
+    ///
+    /// - Throws: ``StoreError``.
     public func purgedToken() throws -> Int64 { try session.purgedToken() }
 
     /// The token of everything that is saved by now.
     ///
     /// Read together with objects in one ``Store/read(_:)`` it is the token of exactly those: what changes them later
     /// comes after it.
+    ///
+    /// - Throws: ``StoreError``.
     public func historyToken() throws -> HistoryToken {
         HistoryToken(store: try session.storeID(), number: try lastToken(), epoch: try historyEpochs().current)
     }
@@ -56,6 +62,8 @@ extension ReadContext {
 
     /// Returns a page of a transaction's changes: at most `limit`, beginning with the one at `index`; nil where the
     /// history does not hold the transaction.
+    ///
+    /// - Throws: ``StoreError``.
     public func transaction(_ token: Int64, from index: Int, limit: Int) throws -> HistoryTransaction? {
         try stored(token).map { try transaction($0, historyEpochs(), from: index, limit: limit) }
     }
@@ -156,11 +164,15 @@ extension ReadContext {
     // MARK: Readers
 
     /// Returns the tokens of all cursors by name.
+    ///
+    /// - Throws: ``StoreError``.
     public func cursors() throws -> [String: Int64] {
         Dictionary(uniqueKeysWithValues: try session.cursors().map { ($0.name, $0.token) })
     }
 
     /// Returns all named readers of the history with how far behind they are, by name.
+    ///
+    /// - Throws: ``StoreError``.
     public func historyCursors() throws -> [HistoryCursor] {
         let purged = try purgedToken()
         return try session.cursors().map { cursor in

@@ -77,7 +77,8 @@ extension ReadContext {
         guard let name = request.entity else {
             if request.identity == nil { return nil }
             throw FetchPredicateError(
-                .unknownEntity, "An object is named without its entity", at: nil, remedy: "Name the entity too")
+                .unknownEntity, "An object is named without its entity", at: nil, remedy: "Name the object's entity too"
+            )
         }
         if let entity = model.entity(named: name) { return entity }
         throw FetchPredicateError(

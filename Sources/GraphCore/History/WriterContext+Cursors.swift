@@ -1,5 +1,7 @@
 extension WriterContext {
     /// Saves the progress of readers of the history, with the next commit.
+    ///
+    /// - Throws: ``StoreError``.
     public func putCursors(_ cursors: [String: Int64]) throws(StoreError) {
         if cursors.isEmpty { return }
         try undoingOnFailure("save a cursor") {

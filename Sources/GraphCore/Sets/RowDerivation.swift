@@ -223,19 +223,12 @@ extension AggregateFunction {
     fileprivate func value(
         of values: some Sequence<Value>, _ source: AttributeType, for type: AttributeType
     ) -> Value {
-        switch self {
-        case .sum:
-            var sum = RunningSum(for: type)
-            for value in values { sum.add(value) }
-            return sum.value
-        case .average:
-            var average = RunningAverage(of: source, for: type)
-            for value in values { average.add(value) }
-            return average.value
-        case .minimum, .maximum:
+        guard var running = RunningAggregate(self, of: source, for: type) else {
             var extreme = ExtremeChange()
             for value in values { extreme.add(value, self, source) }
             return extreme.value(after: .null, self, source) ?? .null
         }
+        for value in values { running.add(value) }
+        return running.value
     }
 }

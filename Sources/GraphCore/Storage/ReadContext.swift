@@ -16,12 +16,18 @@ public struct ReadContext {
     }
 
     /// Returns the positions of all sources.
+    ///
+    /// - Throws: ``StoreError``.
     public func positions() throws -> [SourcePosition] { try session.positions() }
 
     /// Returns the number of objects of an entity, and how many of them are placeholders.
+    ///
+    /// - Throws: ``StoreError``.
     public func count(_ entity: Entity) throws -> (objects: Int, placeholders: Int) { try session.count(entity) }
 
     /// Returns the resolved conflicts in the order of their numbers, those after `id`, at most `limit`.
+    ///
+    /// - Throws: ``StoreError``.
     public func conflicts(after id: Int64 = 0, limit: Int = 100) throws -> [ConflictNote] {
         try session.conflicts(after: id, limit: bounded(limit))
     }

@@ -148,6 +148,12 @@ package protocol WriterSession: RowReader {
 
     // MARK: Sets
 
+    /// Reads the value at a slot of all destinations of a one-to-many relationship, each owner's in the order of their
+    /// primary keys.
+    func values(
+        at slot: Int, of relationship: Relationship, owners: [Int64], each: (_ owner: Int64, Value) -> Void
+    ) throws(StoreError)
+
     /// Work on more objects than memory should hold.
     var sets: any SetOperations { get }
 }

@@ -23,6 +23,8 @@ public final class Store: Sendable {
     package var size: StoreSize? { storage.size }
 
     /// Returns the store's own identity, made with it.
+    ///
+    /// - Throws: ``StoreError``.
     public func identity() throws -> String {
         try read { try $0.session.storeID() }
     }
@@ -131,10 +133,25 @@ extension WriterContext {
     ///   - progress: takes the name of each step before it begins.
     /// - Throws: ``StoreError``.
     public func repair(chunkLength: Int = 5000, progress: (String) -> Void = { _ in }) throws -> RepairReport {
+        try repair(chunkLength, progress) { try store.verify(progress: progress) }
+    }
+
+    /// Repairs as ``repair(chunkLength:progress:)`` does.
+    ///
+    /// - Parameter verifying: takes each step of the verification afterwards.
+    package func repair(
+        progress: (String) -> Void, verifying: (VerificationStep) -> Void
+    ) throws -> RepairReport {
+        try repair(5000, progress) { try store.verify(.ofOneSnapshot, progress: verifying) }
+    }
+
+    private func repair(
+        _ chunkLength: Int, _ progress: (String) -> Void, verify: () throws -> VerificationReport
+    ) throws -> RepairReport {
         var report = try store.administration().repair(self, chunkLength: max(1, chunkLength), progress: progress)
         // The counters of this context are behind those that the repair has written.
         try rollback()
-        report.remaining = try store.verify(progress: progress)
+        report.remaining = try verify()
         return report
     }
 }

@@ -5,6 +5,7 @@ package protocol StoreChecks {
     typealias Check = VerificationReport.Check
 
     var model: ObjectModel { get }
+    var progress: VerificationProgress { get }
 
     func checkIntegrity(_ check: inout Check) throws(StoreError)
     func checkForeignKeys(_ check: inout Check) throws(StoreError)
@@ -52,36 +53,55 @@ package protocol StoreChecks {
 
     /// Ends the snapshot, where ``slices`` allow several: the next statement sees the last commit.
     func renew() throws(StoreError)
+
+    /// Returns checks that count the rows which they would pass in slices, and ask the store for nothing else.
+    func rehearsing(_ rehearsal: VerificationRehearsal) -> Self?
 }
 
 extension StoreChecks {
-    /// Makes all checks.
-    ///
-    /// - Parameter progress: takes each check before it begins.
-    package func verify(progress: (VerificationStep) -> Void) throws -> VerificationReport {
-        let checks: [(name: String, body: (inout Check) throws -> Void)] = [
+    private var checks: [(name: String, body: (inout Check) throws -> Void)] {
+        [
             ("integrity", checkIntegrity), ("foreignKeys", checkForeignKeys), ("identities", checkIdentities),
             ("values", checkValues), ("required", checkRequired), ("limits", checkLimits), ("counts", checkCounts),
             ("references", checkReferences), ("links", checkLinks), ("inverses", checkInverses),
             ("entities", checkEntities), ("order", checkOrder), ("derived", checkDerived), ("history", checkHistory),
             ("tombstones", checkTombstones), ("positions", checkPositions), ("keys", checkKeys),
         ]
+    }
+
+    /// Makes all checks, and tells ``progress`` each one before it begins.
+    package func verify() throws -> VerificationReport {
+        let checks = checks
+        progress.begin(checks.map(\.name))
         var done: [Check] = []
-        for (name, body) in checks {
-            progress(VerificationStep(check: name, checkedCount: 0))
+        for (index, (name, body)) in checks.enumerated() {
             var check = Check(name: name)
             do {
                 try renew()
+                progress.begin(name, rowCount: try rowCount(ofCheck: index))
                 try body(&check)
             } catch let error as StoreError where [.corrupt, .value, .database].contains(error.code) {
                 // The rest can still tell how far the damage goes.
                 check.report("store", nil, nil, "could not be read: \(error.message)")
                 try recover()
             }
+            progress.end(check)
             done.append(check)
         }
         return VerificationReport(checks: done)
     }
+
+    /// The rows that a check will pass in slices; 0 where it has none, or nobody wants to know.
+    private func rowCount(ofCheck index: Int) throws -> Int64 {
+        let rehearsal = VerificationRehearsal()
+        guard progress.isTold, let rehearsing = rehearsing(rehearsal) else { return 0 }
+        var ignored = Check(name: "")
+        try rehearsing.checks[index].body(&ignored)
+        return rehearsal.rowCount
+    }
+
+    /// A storage without slices has nothing to rehearse.
+    package func rehearsing(_ rehearsal: VerificationRehearsal) -> Self? { nil }
 
     /// The slots that an entity requires and that no parent does: inherited ones are checked with the parent.
     package func ownRequiredSlots(_ entity: Entity) -> [Int] {

@@ -72,6 +72,7 @@ private struct StoreRepair {
             if try history.close() != nil { report.transactionCount += 1 }
             return result
         }
+        writer.registry.aggregateMemory?.removeAll()
         self.report = report
         return result
     }

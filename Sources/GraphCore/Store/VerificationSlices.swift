@@ -16,16 +16,3 @@ package struct VerificationSlices: Sendable {
         self.renewsSnapshots = renewsSnapshots
     }
 }
-
-/// How far a verification is.
-package struct VerificationStep: Sendable, Equatable {
-    /// The name of the check that is under way.
-    package let check: String
-    /// How many rows, links or values it has looked at.
-    package let checkedCount: Int64
-
-    package init(check: String, checkedCount: Int64) {
-        self.check = check
-        self.checkedCount = checkedCount
-    }
-}

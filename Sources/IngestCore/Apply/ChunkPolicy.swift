@@ -2,8 +2,12 @@
 ///
 /// Without backlog a chunk has up to `chunk.maxOperations`. While more records wait, a full chunk doubles the next one, up
 /// to `chunk.maxBacklogOperations`. It does so if its commit took at most half of `commit.maxRows` and
-/// `commit.maxMilliseconds`. A commit beyond them halves the next chunk. An object that changes again and again, such as
-/// a chat that counts its messages, is then written once for more events. Times are in seconds of one monotonic clock.
+/// `commit.maxMilliseconds`. A commit beyond them, or one that another writer got in the way of, halves the next chunk.
+/// An object that changes again and again, such as a chat that counts its messages, is then written once for more events.
+/// Times are in seconds of one monotonic clock.
+///
+/// A chunk has `chunk.maxMilliseconds`. They count from the end of the last chunk while the worker keeps up, so a record
+/// after a pause is committed at once, and a steady stream as often as with a count from the chunk's first record.
 package struct ChunkPolicy: Sendable {
     private let chunk: ChunkConfiguration
     private let commit: CommitConfiguration
@@ -12,6 +16,7 @@ package struct ChunkPolicy: Sendable {
     private var operationCount = 0
     private var byteCount = 0
     private var openedAt: Double?
+    private var closedAt = -Double.infinity
 
     /// Makes a policy with no chunk open.
     package init(_ chunk: ChunkConfiguration, _ commit: CommitConfiguration) {
@@ -31,15 +36,22 @@ package struct ChunkPolicy: Sendable {
         if openedAt == nil { openedAt = time }
         operationCount += max(1, operations)
         byteCount += bytes
-        return tick(hasBacklog: hasBacklog, at: time)
+        if !hasBacklog { maximumOperations = chunk.maxOperations }
+        // The rest of the record's batch shall share its commit.
+        return isFull || isDue(since: openedAt, at: time) ? .close : .wait
     }
 
-    /// Takes the passing of time, and whether more records wait.
+    /// Takes the passing of time behind all records that came together, and whether more records wait.
     package mutating func tick(hasBacklog: Bool, at time: Double) -> Action {
         if !hasBacklog { maximumOperations = chunk.maxOperations }
         guard let openedAt else { return .wait }
-        let isFull = operationCount >= maximumOperations || byteCount >= chunk.maxBytes
-        return isFull || milliseconds(openedAt, time) >= Double(chunk.maxMilliseconds) ? .close : .wait
+        return isFull || isDue(since: hasBacklog ? openedAt : closedAt, at: time) ? .close : .wait
+    }
+
+    private var isFull: Bool { operationCount >= maximumOperations || byteCount >= chunk.maxBytes }
+
+    private func isDue(since start: Double?, at time: Double) -> Bool {
+        start.map { milliseconds($0, time) >= Double(chunk.maxMilliseconds) } ?? false
     }
 
     /// A closed chunk on its way to its commit.
@@ -51,15 +63,20 @@ package struct ChunkPolicy: Sendable {
 
     /// Closes the open chunk; the next one begins with its first record.
     package mutating func close(at time: Double) -> Closed {
-        defer { dropped() }
+        defer {
+            closedAt = time
+            dropped()
+        }
         return Closed(
             isFull: operationCount >= maximumOperations, openMilliseconds: milliseconds(openedAt ?? time, time))
     }
 
     /// Takes the commit of a closed chunk, which wrote this number of rows and took this time.
-    package mutating func committed(_ closed: Closed, rows: Int, seconds: Double) {
+    ///
+    /// - Parameter conflicts: how often another writer got in the way; that halves the next chunk, too.
+    package mutating func committed(_ closed: Closed, rows: Int, seconds: Double, conflicts: Int = 0) {
         let duration = closed.openMilliseconds + seconds * 1000
-        if rows > commit.maxRows || duration > Double(commit.maxMilliseconds) {
+        if rows > commit.maxRows || duration > Double(commit.maxMilliseconds) || conflicts > 0 {
             maximumOperations = max(chunk.maxOperations, maximumOperations / 2)
         } else if closed.isFull, rows * 2 <= commit.maxRows, duration * 2 < Double(commit.maxMilliseconds) {
             maximumOperations = max(chunk.maxOperations, min(maximumOperations * 2, chunk.maxBacklogOperations))
@@ -78,8 +95,10 @@ package struct ChunkPolicy: Sendable {
         openedAt = nil
     }
 
-    /// When the open chunk is due, or nil while there is none.
-    package var deadline: Double? { openedAt.map { $0 + Double(chunk.maxMilliseconds) / 1000 } }
+    /// When the open chunk is due without backlog, or nil while there is none.
+    package var deadline: Double? {
+        openedAt.map { max($0, closedAt + Double(chunk.maxMilliseconds) / 1000) }
+    }
 
     private func milliseconds(_ start: Double, _ end: Double) -> Double { (end - start) * 1000 }
 }

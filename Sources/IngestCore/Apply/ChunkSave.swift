@@ -38,8 +38,7 @@ final class ChunkSave: @unchecked Sendable {
         let now: () -> Double
     }
 
-    /// The chunk, empty after ``run()`` so that its memory serves the next one.
-    private(set) var chunk: PendingChunk
+    private var chunk: PendingChunk
     let closed: ChunkPolicy.Closed
     /// The positions that the save makes last.
     let positions: [SourcePosition]
@@ -68,7 +67,16 @@ final class ChunkSave: @unchecked Sendable {
                 return try save()
             }
         }
-        chunk.removeAll()
+    }
+
+    /// Hands the chunk back, emptied, so that its memory serves another one.
+    ///
+    /// The thread that has decoded the events frees them, too: an allocator is fastest where both happen on one thread.
+    func takeChunk() -> PendingChunk {
+        var emptied = PendingChunk()
+        swap(&emptied, &chunk)
+        emptied.removeAll()
+        return emptied
     }
 
     private func save() throws -> Report {

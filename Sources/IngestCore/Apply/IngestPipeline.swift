@@ -53,13 +53,13 @@ package final class IngestPipeline {
     private let now: () -> Double
     private let tools: ChunkSave.Tools
     private var chunk = PendingChunk()
-    /// The memory of the chunk before, for the next one.
-    private var spare = PendingChunk()
     private var policy: ChunkPolicy
     private var savesBeside: Bool
     private var thread: SaveThread?
-    /// The chunk that the other thread saves.
+    /// The chunk that is being saved.
     private var saving: ChunkSave?
+    /// The chunk that was saved last, whose memory serves the next one.
+    private var saved: ChunkSave?
     private var series: OperationSeries?
     private var ledger = PositionLedger()
     private var warnings = DeadLetterWarnings()
@@ -238,19 +238,21 @@ package final class IngestPipeline {
         if savesBeside, hasBacklog, tools.toleratesErrors {
             let thread = thread ?? SaveThread()
             self.thread = thread
-            swap(&chunk, &spare)
             thread.start(save)
         } else {
             save.run()
             try takeSaved()
         }
+        // Emptying a chunk takes time, which passes beside the save.
+        if let saved { chunk = saved.takeChunk() }
+        saved = nil
     }
 
     /// Takes the outcome of the chunk that was saved.
     private func takeSaved() throws {
         guard let save = saving, let outcome = save.outcome else { return }
         saving = nil
-        if chunk.isEmpty { chunk = save.chunk } else { spare = save.chunk }
+        saved = save
         summary.conflicts += save.conflicts
         metrics?.conflicts.increment(by: save.conflicts)
         switch outcome {
@@ -265,7 +267,7 @@ package final class IngestPipeline {
     }
 
     private func note(_ report: ChunkSave.Report, _ save: ChunkSave) throws {
-        policy.committed(save.closed, rows: report.rows, seconds: report.seconds)
+        policy.committed(save.closed, rows: report.rows, seconds: report.seconds, conflicts: save.conflicts)
         ledger.committed(save.positions)
         summary.chunks += 1
         summary.commits += 1

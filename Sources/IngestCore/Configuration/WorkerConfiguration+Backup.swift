@@ -38,10 +38,12 @@ package enum StoreStep: Sendable, Equatable {
     case writing(path: String, byteCount: Int)
     /// A row of a table in PostgreSQL was copied, after as many others.
     case copying(table: String, rowCount: Int)
-    /// A check of the verification has looked at so many rows, links or values.
-    case verifying(check: String, checkedCount: Int)
+    /// The verification is at a check, and has looked at so many rows, links and values; the share is from 0 to 1.
+    case verifying(check: String, checkedCount: Int, share: Double?)
 
-    init(_ step: VerificationStep) { self = .verifying(check: step.check, checkedCount: Int(step.checkedCount)) }
+    package init(_ step: VerificationStep) {
+        self = .verifying(check: step.check, checkedCount: Int(step.checkedCount), share: step.share)
+    }
 }
 
 extension WorkerConfiguration {

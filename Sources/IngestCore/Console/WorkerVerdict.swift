@@ -55,6 +55,9 @@ package struct WorkerVerdict: Sendable, Equatable {
     /// The things that need a person, the gravest first.
     package let attention: [Attention]
 
+    /// The thing that keeps the worker from reading, or nil where it reads.
+    package var stop: Attention? { state == .stopped ? attention.first { Self.stopping.contains($0.check) } : nil }
+
     /// Judges the checks of readiness.
     package init(_ checks: [HealthCheck], _ figures: Figures) {
         let failed = checks.filter { !$0.isOK }
@@ -85,7 +88,9 @@ package struct WorkerVerdict: Sendable, Equatable {
     /// The check of a console that serves a store without a worker.
     static let withoutWorker = "worker"
     /// The checks that fail because another one does, and pass again with it.
-    private static let causes = ["group": "broker", "assignment": "broker"]
+    private static let causes = [
+        "group": "broker", "assignment": "broker", "publisher": "store", "deadLetters": "store",
+    ]
     private static let deadLettersKept = "deadLettersKept"
     /// The checks that fail for many reasons: the sentence names the one.
     private static let manifold: Set = ["store", "decoding", "halted"]
@@ -129,7 +134,7 @@ package struct WorkerVerdict: Sendable, Equatable {
     private static let words: [String: (title: String, remedy: String)] = [
         "store": (
             "the store fails",
-            "The worker tries again by itself. Free space, end other writers, or verify the store if the disk failed."
+            "The worker tries again by itself, and goes on when the cause is gone."
         ),
         "loop": (
             "the worker's loop is stalled", "If it does not come back within 30 seconds, the process is restarted."

@@ -1,19 +1,47 @@
 import Foundation
 import ObjectGraph
 
-extension WriterContext {
-    /// Saves an audit entry of a command that has written the store itself, without a worker.
+/// The audit entry of a command that writes the store itself, without a worker.
+///
+/// It is saved as unfinished before the command writes, so the audit also has a command that was killed.
+package struct CommandAudit {
+    private let writer: WriterContext
+    private var entry: AuditEntry
+
+    /// Saves that a command begins.
     ///
     /// - Parameters:
     ///   - action: the command, such as `verify --repair`.
     ///   - arguments: a JSON object.
     ///   - began: when the command began, in microseconds since 1970 UTC.
-    ///   - result: a JSON object.
     /// - Throws: `StoreError`.
-    package func noteCommand(_ action: String, _ arguments: String, began: Int64, result: String) throws {
+    package init(
+        _ action: String, _ arguments: String, began: Int64 = WriterContext.systemTime(), writer: WriterContext
+    ) throws {
+        self.writer = writer
         let actor = ControlPeer(process: getpid(), user: geteuid()).actor
-        var entry = AuditEntry(time: began, actor: actor, action: action, request: arguments)
-        entry.result = AuditEntry.outcome(.done, at: Self.systemTime(), result: result)
-        try inOneCommit { _ = try put(entry) }
+        entry = AuditEntry(time: began, actor: actor, action: action, request: arguments)
+        entry.id = try save(AuditEntry.outcome(.unfinished, at: WriterContext.systemTime()))
+    }
+
+    /// Saves that the command is done.
+    ///
+    /// - Parameter result: a JSON object.
+    /// - Throws: `StoreError`.
+    package func end(result: String) throws {
+        _ = try save(AuditEntry.outcome(.done, at: WriterContext.systemTime(), result: result))
+    }
+
+    /// Saves why the command failed. Where the store takes no entry, its own failure is graver.
+    package func fail(_ error: any Error) {
+        let error = ControlError(error)
+        _ = try? save(
+            AuditEntry.outcome(.failed, at: WriterContext.systemTime(), code: error.code, message: error.message))
+    }
+
+    private func save(_ outcome: String) throws -> Int64 {
+        var saved = entry
+        saved.result = outcome
+        return try writer.inOneCommit { try writer.put(saved) }
     }
 }

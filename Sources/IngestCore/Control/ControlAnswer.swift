@@ -152,8 +152,9 @@ extension StoreStep {
             "\"step\":\"writing\",\"path\":\(JSONText.string(path)),\"count\":\(byteCount)"
         case .copying(let table, let rowCount):
             "\"step\":\"copying\",\"table\":\(JSONText.string(table)),\"count\":\(rowCount)"
-        case .verifying(let check, let checkedCount):
-            "\"step\":\"verifying\",\"check\":\(JSONText.string(check)),\"count\":\(checkedCount)"
+        case .verifying(let check, let checkedCount, let share):
+            "\"step\":\"verifying\",\"check\":\(JSONText.string(check)),\"count\":\(checkedCount),"
+                + "\"share\":\(share.map { "\($0)" } ?? "null")"
         }
     }
 
@@ -164,7 +165,9 @@ extension StoreStep {
         switch json.member("step")?.string {
         case "writing": self = .writing(path: text("path"), byteCount: count)
         case "copying": self = .copying(table: text("table"), rowCount: count)
-        case "verifying": self = .verifying(check: text("check"), checkedCount: count)
+        case "verifying":
+            self = .verifying(
+                check: text("check"), checkedCount: count, share: json.member(named: "share")?.double)
         default: return nil
         }
     }

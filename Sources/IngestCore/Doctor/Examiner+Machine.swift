@@ -91,14 +91,24 @@ extension Examiner {
 
     // MARK: Certificates and libraries
 
-    func examineCertificates() throws -> Examination.Outcome {
+    /// The files of certificates that the configuration names, for Kafka, the schema registry and PostgreSQL.
+    private var certificateFiles: [String] {
         let properties = configuration.kafka.properties
-        let paths = [
+        let query = configuration.store.url?.split(separator: "?", maxSplits: 1).dropFirst().first ?? ""
+        let ofServer = query.split(separator: "&").compactMap { parameter -> String? in
+            let parts = parameter.split(separator: "=", maxSplits: 1)
+            return parts.count == 2 && ["sslcert", "sslrootcert"].contains(parts[0])
+                ? parts[1].removingPercentEncoding : nil
+        }
+        return [
             properties["ssl.certificate.location"], properties["ssl.ca.location"], configuration.schemaRegistry.caFile,
-        ].compactMap(\.self).filter { $0 != "probe" }
+        ].compactMap(\.self).filter { $0 != "probe" } + ofServer.filter { $0 != "system" }
+    }
+
+    func examineCertificates() throws -> Examination.Outcome {
         let now = WriterContext.systemTime() / 1_000_000
         var first: CertificateEnd?
-        for path in paths {
+        for path in certificateFiles {
             guard let found = try? NIOSSLCertificate.fromPEMFile(path), !found.isEmpty else {
                 throw ExaminationError(
                     code: .certificate, message: "\(path) has no certificate that can be read",

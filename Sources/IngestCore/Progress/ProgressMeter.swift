@@ -14,6 +14,8 @@ package struct ProgressMeter: Sendable {
     package struct Step: Sendable, Equatable {
         /// The name of the step, such as a file or a table.
         package var name: String
+        /// The part of the step that is under way, such as a check; nil where it has none.
+        package var part: String?
         /// The amount that is done, in `unit`; nil where it is not counted.
         package var count: Int?
         /// The plural of what is counted, such as `records`.
@@ -22,8 +24,11 @@ package struct ProgressMeter: Sendable {
         package var share: Double?
 
         /// Makes a step.
-        package init(_ name: String, count: Int? = nil, unit: String = "", share: Double? = nil) {
+        package init(
+            _ name: String, part: String? = nil, count: Int? = nil, unit: String = "", share: Double? = nil
+        ) {
             self.name = name
+            self.part = part
             self.count = count
             self.unit = unit
             self.share = share.map { $0.isFinite ? min(1, max(0, $0)) : 0 }
@@ -76,7 +81,8 @@ package struct ProgressMeter: Sendable {
             }
         }
         figures.append(timeLeft(step, base.step, seconds) ?? "\(Self.duration(seconds)) so far")
-        return ([step.name] + (step.share.map { [shown($0)] } ?? []) + [figures.joined(separator: ", ")])
+        let name = step.part.map { "\(step.name) \($0)" } ?? step.name
+        return ([name] + (step.share.map { [shown($0)] } ?? []) + [figures.joined(separator: ", ")])
             .joined(separator: "  ")
     }
 

@@ -103,6 +103,7 @@ public final class RecordFileReader {
     /// Passes over records without delivering them, to resume after those that were read before.
     ///
     /// - Returns: how many there were to skip: fewer than asked for where the file ends.
+    /// - Throws: ``RecordFileError``.
     public func skip(records count: Int) throws(RecordFileError) -> Int {
         var skipped = 0
         while skipped < count, try advance() != nil { skipped += 1 }

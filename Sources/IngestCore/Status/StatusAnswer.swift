@@ -60,20 +60,24 @@ struct StatusAnswer {
             """
     }
 
-    /// The positions, each with the lag, the state and its reason where these are known.
+    /// The positions, each with the lag, the state and its reason where these are known. While the whole worker reads
+    /// nothing, an assigned partition waits.
     private var places: [String] {
         // An assigned partition has a series, also while its lag is not known.
         let lags = Dictionary(metrics.consumerLag.sorted.map { ($0.values, $0.series.value) }) { first, _ in first }
+        let stop = verdict.stop
         return figures.positions.map { position in
             let found = lags[[position.topic, "\(position.partition)"]]
             let lag = found.flatMap { $0.isNaN ? nil : Int($0) }
             let fault = faults.first {
                 $0.topic == position.topic && ($0.partition == position.partition || $0.partition < 0)
             }
-            let state = fault?.state.rawValue ?? (found == nil ? "unassigned" : "reading")
+            let isKept = fault == nil && found != nil && stop != nil
+            let state = fault?.state.rawValue ?? (found == nil ? "unassigned" : isKept ? "waiting" : "reading")
+            let reason = fault?.reason ?? (isKept ? stop?.title : nil)
             return "{\"topic\":\(JSONText.string(position.topic)),\"partition\":\(position.partition),"
                 + "\"nextOffset\":\(position.nextOffset),\"lag\":\(lag.map { "\($0)" } ?? "null"),"
-                + "\"state\":\"\(state)\",\"reason\":\(fault.map { JSONText.string($0.reason) } ?? "null")}"
+                + "\"state\":\"\(state)\",\"reason\":\(reason.map { JSONText.string($0) } ?? "null")}"
         }
     }
 }

@@ -42,7 +42,8 @@ extension StatusReport {
 
     private var sizes: String {
         guard let bytes = store.bytes, let walBytes = store.walBytes else { return "" }
-        return ", \(bytes) bytes and \(walBytes) bytes of log"
+        // PostgreSQL has no log beside the store.
+        return ", \(ByteCount.text(bytes))" + (walBytes > 0 ? " and \(ByteCount.text(walBytes)) of log" : "")
     }
 
     private var notified: String {

@@ -18,6 +18,8 @@ public final class Admin: Sendable {
     }
 
     /// Lists the brokers and all topics with their partitions.
+    ///
+    /// - Throws: ``KafkaError``.
     public func metadata(timeoutMilliseconds: Int = 10_000) throws -> ClusterMetadata {
         try native.metadata(topic: nil, timeoutMilliseconds: timeoutMilliseconds)
     }
@@ -29,17 +31,23 @@ public final class Admin: Sendable {
     }
 
     /// Lists the names of all topics, in order.
+    ///
+    /// - Throws: ``KafkaError``.
     public func topics(timeoutMilliseconds: Int = 10_000) throws -> [String] {
         try metadata(timeoutMilliseconds: timeoutMilliseconds).topics.keys.sorted()
     }
 
     /// Lists the partitions of a topic, in order.
+    ///
+    /// - Throws: ``KafkaError``.
     public func partitions(of topic: String, timeoutMilliseconds: Int = 10_000) throws -> [TopicPartition] {
         let found = try metadata(topic: topic, timeoutMilliseconds: timeoutMilliseconds).topics[topic] ?? []
         return found.map { TopicPartition(topic, $0.number) }.sorted()
     }
 
     /// Reads a group's committed offsets, of these partitions or (nil) of all that it has; one without is absent.
+    ///
+    /// - Throws: ``KafkaError``.
     public func committedOffsets(
         group: String, partitions: [TopicPartition]? = nil, timeoutMilliseconds: Int = 10_000
     ) throws -> [TopicPartition: Int64] {
@@ -47,6 +55,8 @@ public final class Admin: Sendable {
     }
 
     /// Reads a partition's first retained offset and its end.
+    ///
+    /// - Throws: ``KafkaError``.
     public func watermarks(_ partition: TopicPartition, timeoutMilliseconds: Int = 10_000) throws -> Watermarks {
         try native.client.queryWatermarks(partition, timeoutMilliseconds: timeoutMilliseconds)
     }
@@ -61,6 +71,8 @@ public final class Admin: Sendable {
     }
 
     /// Reads the first offsets at or after timestamps (milliseconds since 1970 UTC).
+    ///
+    /// - Throws: ``KafkaError``.
     public func offsets(
         atTimestampsMilliseconds timestamps: [TopicPartition: Int64], timeoutMilliseconds: Int = 10_000
     ) throws -> [TopicPartition: Int64] {

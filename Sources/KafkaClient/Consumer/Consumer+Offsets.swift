@@ -1,8 +1,12 @@
 extension Consumer {
     /// Stops fetching these partitions; records that were fetched but not polled are fetched again after `resume`.
+    ///
+    /// - Throws: ``KafkaError``.
     public func pause(_ partitions: [TopicPartition]) throws { try live().pause(partitions) }
 
     /// Fetches these partitions again.
+    ///
+    /// - Throws: ``KafkaError``.
     public func resume(_ partitions: [TopicPartition]) throws { try live().resume(partitions) }
 
     /// Goes on at another offset of an assigned partition, also of one that stopped with `_AUTO_OFFSET_RESET`.
@@ -25,6 +29,8 @@ extension Consumer {
     }
 
     /// Asks the broker for the group's committed offsets; a partition without one is absent.
+    ///
+    /// - Throws: ``KafkaError``.
     public func committed(
         _ partitions: [TopicPartition], timeoutMilliseconds: Int = 10_000
     ) throws -> [TopicPartition: Int64] {
@@ -33,16 +39,22 @@ extension Consumer {
     }
 
     /// The offsets that follow the last polled records; a partition without one is absent.
+    ///
+    /// - Throws: ``KafkaError``.
     public func position(_ partitions: [TopicPartition]) throws -> [TopicPartition: Int64] {
         try live().position(partitions)
     }
 
     /// The watermarks as of the last fetch, without asking the broker; nil before the first fetch.
+    ///
+    /// - Throws: ``KafkaError``.
     public func watermarks(_ partition: TopicPartition) throws -> Watermarks? {
         try live().cachedWatermarks(partition)
     }
 
     /// Asks the broker for the watermarks.
+    ///
+    /// - Throws: ``KafkaError``.
     public func queryWatermarks(
         _ partition: TopicPartition, timeoutMilliseconds: Int = 10_000
     ) throws -> Watermarks {
@@ -51,6 +63,8 @@ extension Consumer {
 
     /// Asks the broker for the first offsets at or after timestamps (milliseconds since 1970 UTC); a partition whose
     /// records are all older gets its end.
+    ///
+    /// - Throws: ``KafkaError``.
     public func offsets(
         atTimestampsMilliseconds timestamps: [TopicPartition: Int64], timeoutMilliseconds: Int = 10_000
     ) throws -> [TopicPartition: Int64] {

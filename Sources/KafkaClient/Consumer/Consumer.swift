@@ -41,6 +41,8 @@ public final class Consumer: Sendable {
     /// Reads these partitions too, from the offsets given; -2 is a partition's first record, -1 its end.
     ///
     /// Only for a consumer without group; call it on the thread that polls.
+    ///
+    /// - Throws: ``KafkaError``.
     public func assign(adding offsets: [TopicPartition: Int64]) throws {
         guard topics.isEmpty else {
             throw KafkaError(.invalidArgument, "the group assigns the partitions of a consumer with topics")

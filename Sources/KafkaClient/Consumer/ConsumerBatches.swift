@@ -32,6 +32,8 @@ public struct ConsumerBatches: AsyncSequence, Sendable {
         }
 
         /// Waits for the next batch; nil at the end.
+        ///
+        /// - Throws: ``KafkaError``.
         public mutating func next() async throws -> RecordBatch? { try await pump.next() }
     }
 

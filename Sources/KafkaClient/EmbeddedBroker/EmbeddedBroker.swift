@@ -12,6 +12,8 @@ public final class EmbeddedBroker: Sendable {
     /// Starts a cluster of `brokers` brokers, numbered from 1, on free loopback ports.
     ///
     /// `groupDelayMilliseconds` is how long a new group waits for more members; libraries before 2.4 always wait 3 s.
+    ///
+    /// - Throws: ``KafkaError``.
     public init(brokers: Int = 1, groupDelayMilliseconds: Int = 0, onLog: KafkaConfiguration.LogHandler? = nil) throws {
         guard (1...100).contains(brokers) else {
             throw KafkaError(.invalidArgument, "brokers is \(brokers): give 1 to 100")
@@ -28,6 +30,8 @@ public final class EmbeddedBroker: Sendable {
     }
 
     /// Answers the next requests of a kind with these errors, one each; `_TRANSPORT` cuts the connection instead.
+    ///
+    /// - Throws: ``KafkaError``.
     public func failNext(_ request: Request, with errors: [KafkaError.Code]) throws {
         try native.pushErrors(errors, request: request.key)
     }
@@ -36,22 +40,32 @@ public final class EmbeddedBroker: Sendable {
     public func clearFailures(_ request: Request) { native.clearErrors(request: request.key) }
 
     /// Cuts a broker's connections and refuses new ones.
+    ///
+    /// - Throws: ``KafkaError``.
     public func setDown(broker: Int32 = 1) throws { try native.setDown(true, broker: broker) }
 
     /// Lets a broker accept connections again.
+    ///
+    /// - Throws: ``KafkaError``.
     public func setUp(broker: Int32 = 1) throws { try native.setDown(false, broker: broker) }
 
     /// Delays each of a broker's answers.
+    ///
+    /// - Throws: ``KafkaError``.
     public func setRoundTrip(milliseconds: Int, broker: Int32 = 1) throws {
         try native.setRoundTrip(milliseconds: milliseconds, broker: broker)
     }
 
     /// Moves a partition's leadership.
+    ///
+    /// - Throws: ``KafkaError``.
     public func setLeader(of partition: TopicPartition, broker: Int32) throws {
         try native.setLeader(partition, broker: broker)
     }
 
     /// Moves a group's coordinator.
+    ///
+    /// - Throws: ``KafkaError``.
     public func setCoordinator(group: String, broker: Int32) throws {
         try native.setCoordinator(group: group, broker: broker)
     }

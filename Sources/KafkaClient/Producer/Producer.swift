@@ -50,6 +50,8 @@ public final class Producer: Sendable {
     }
 
     /// Queues a record; where the queue is full, calls `makeRoom`, which is to flush, and tries once more.
+    ///
+    /// - Throws: ``KafkaError``, and what `makeRoom` throws.
     public func enqueue(_ record: ProducerRecord, makingRoom makeRoom: () throws -> Void) throws {
         do {
             try enqueue(record)
@@ -60,6 +62,8 @@ public final class Producer: Sendable {
     }
 
     /// Queues a record and calls `onDelivery` once, on the producer's thread, where it must not block.
+    ///
+    /// - Throws: ``KafkaError``.
     public func enqueue(
         _ record: ProducerRecord, onDelivery: @escaping @Sendable (Result<DeliveryReport, KafkaError>) -> Void
     ) throws {

@@ -2,7 +2,9 @@ extension PostgresStorage: StorageAdministration {
     func verify(
         _ snapshot: ReadContext, _ slices: VerificationSlices, progress: (VerificationStep) -> Void
     ) throws -> VerificationReport {
-        try PostgresVerifier(snapshot, slices).verify(progress: progress)
+        try withoutActuallyEscaping(progress) { progress in
+            try PostgresVerifier(snapshot, slices, VerificationProgress(progress)).verify()
+        }
     }
 }
 

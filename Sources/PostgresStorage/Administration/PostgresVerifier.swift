@@ -8,13 +8,17 @@ struct PostgresVerifier: StoreChecks {
     private static let pageSize: Int64 = 1000
 
     private let slices: VerificationSlices
+    let progress: VerificationProgress
 
-    init(_ context: ReadContext, _ slices: VerificationSlices) throws(StoreError) {
+    init(
+        _ context: ReadContext, _ slices: VerificationSlices, _ progress: VerificationProgress
+    ) throws(StoreError) {
         guard let snapshot = context.session as? PostgresSnapshot else {
             throw StoreError(.unavailable, "The store is not in PostgreSQL", remedy: "Ask a store in PostgreSQL")
         }
         self.snapshot = snapshot
         self.slices = slices
+        self.progress = progress
         model = context.model
         try save()
     }

@@ -39,7 +39,9 @@ final class PostgresConnection {
             ("fallback_application_name", "ingest"),
         ]
         guard let connection = Self.open(parameters) else {
-            throw StoreError(.unavailable, "There is no memory for a connection", remedy: "Free memory")
+            throw StoreError(
+                .unavailable, "There is no memory for a connection",
+                remedy: "Give the process more memory, or end others")
         }
         guard PQstatus(connection) == CONNECTION_OK, PQenterPipelineMode(connection) == 1 else {
             // A question of libpq to the user follows on an indented line of its own.
@@ -86,7 +88,9 @@ final class PostgresConnection {
     /// Returns what helps against a failure to connect, by libpq's words for it.
     private static func remedy(_ reason: String) -> String {
         if ["certificate", "private key", "SSL", "no encryption"].contains(where: { reason.contains($0) }) {
-            return "Check sslmode, sslrootcert, sslcert and sslkey of the URL, and the names in the certificate"
+            return
+                "Check the names and the last day of the server's certificate, and sslmode, sslrootcert, sslcert and "
+                + "sslkey of the URL"
         }
         if reason.contains("too many c") || reason.contains("connection slots") {
             return "Raise max_connections or the role's CONNECTION LIMIT, or end other programs"

@@ -91,6 +91,8 @@ public final class RetiringStore {
     /// Carries the write-ahead log over to the file, and tells whether nothing is left in it.
     ///
     /// A reader with an old snapshot keeps something in it for as long as its transaction is open.
+    ///
+    /// - Throws: ``StoreError``.
     public func carryLogOver() throws(StoreError) -> Bool {
         do {
             return try file.use { database in
@@ -115,6 +117,8 @@ public final class RetiringStore {
     }
 
     /// Closes the file; a lease that is held stays until it runs out.
+    ///
+    /// - Throws: ``StoreError``.
     public func close() throws(StoreError) {
         do { try file.close() } catch { throw StoreError(sqlite: error, action: "close the store at \(path)") }
     }

@@ -64,7 +64,8 @@ public struct StoreSwap: Sendable {
         var isFolder: ObjCBool = false
         if FileManager.default.fileExists(atPath: kept, isDirectory: &isFolder), isFolder.boolValue {
             throw StoreError(
-                .unavailable, "A folder stands at \(kept), where the old store is to stay", remedy: "Move it away")
+                .unavailable, "A folder stands at \(kept), where the old store is to stay",
+                remedy: "Move the folder away")
         }
         let draft = record + ".new"
         let descriptor = Glibc.open(draft, O_CREAT | O_TRUNC | O_RDWR | O_CLOEXEC, 0o600)

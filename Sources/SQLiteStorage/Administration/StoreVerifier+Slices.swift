@@ -24,6 +24,7 @@ extension StoreVerifier {
         of from: String, by key: String = "pk", _ check: inout VerificationReport.Check,
         _ body: (Slice, inout VerificationReport.Check) throws(StoreError) -> Void
     ) throws(StoreError) {
+        if let rehearsal { return rehearsal.rowCount += try rowCount(of: from, by: key) }
         var slice = Slice()
         while true {
             slice = Slice(above: slice.through)
@@ -33,7 +34,7 @@ extension StoreVerifier {
             slice.through = end
             try body(slice, &check)
             if end == nil { return }
-            onSlice(VerificationStep(check: check.name, checkedCount: check.checkedCount))
+            progress.pass(rowCount: slices.rowCount, of: check)
             try renew()
         }
     }
@@ -56,8 +57,13 @@ extension StoreVerifier {
         try integer("SELECT count(\(column)) FROM \(from) WHERE \(slice.holds(key))", slice.bounds) ?? 0
     }
 
+    private func rowCount(of from: String, by key: String) throws(StoreError) -> Int64 {
+        let statement = try statement("SELECT count(\(key)) FROM \(from)")
+        return try statement.step() ? statement.integer(0) : 0
+    }
+
     func renew() throws(StoreError) {
-        if !slices.renewsSnapshots { return }
+        if !slices.renewsSnapshots || rehearsal != nil { return }
         try statement("COMMIT").run()
         try statement("BEGIN").run()
     }

@@ -86,7 +86,7 @@ final class SQLiteStorage: Storage {
                 if session.isInTransaction {
                     throw StoreError(
                         .leased, "Another writer context of this process is writing this store",
-                        remedy: "Use that one, or close it first")
+                        remedy: "Use that writer context, or close it first")
                 }
                 return session
             }
@@ -142,6 +142,7 @@ extension Store {
     /// - Throws: ``StoreError`` with code `store.unavailable` where the storage is another one.
     func sqlite() throws(StoreError) -> SQLiteStorage {
         if let storage = storage as? SQLiteStorage { return storage }
-        throw StoreError(.unavailable, "The store is not kept by SQLite", remedy: "Ask a store in a SQLite file")
+        throw StoreError(
+            .unavailable, "The store is not kept by SQLite", remedy: "Use a store that a file of SQLite keeps")
     }
 }

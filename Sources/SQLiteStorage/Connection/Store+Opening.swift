@@ -39,6 +39,8 @@ extension Store {
     ///
     /// It lives in memory where the system offers a file system there, otherwise in the temporary folder. Snapshots and
     /// transactions are those of any other store.
+    ///
+    /// - Throws: ``StoreError``.
     public static func inMemory(model: ObjectModel, options: Options = Options()) throws(StoreError) -> Store {
         let folder = FileManager.default.isWritableFile(atPath: "/dev/shm") ? "/dev/shm" : NSTemporaryDirectory()
         let path = "\(folder)/objectgraph-\(UUID().uuidString).sqlite"

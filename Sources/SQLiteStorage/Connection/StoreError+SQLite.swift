@@ -8,9 +8,13 @@ extension StoreError {
         let place = path.map { " under \($0)" } ?? ""
         switch resultCode & 0xff {
         case SQLITE_BUSY, SQLITE_LOCKED:
-            self.init(.busy, "Could not \(action): another process holds the store", remedy: "Try again")
+            self.init(
+                .busy, "Could not \(action): another process holds the store",
+                remedy: "Try again; 'fuser -v FILE' lists the processes that have the store's file open")
         case SQLITE_FULL:
-            self.init(.full, "Could not \(action): the disk is full\(place)", remedy: "Free space; nothing was lost")
+            self.init(
+                .full, "Could not \(action): the disk is full\(place)",
+                remedy: "Free space on that disk; nothing was lost")
         case SQLITE_IOERR:
             self.init(
                 .inputOutput, "Could not \(action): the disk failed\(place) (code \(resultCode))",
@@ -27,7 +31,7 @@ extension StoreError {
         case SQLITE_CONSTRAINT:
             self.init(
                 .constraint, "Could not \(action): a rule of the schema was broken\(suffix)",
-                remedy: "Correct the event")
+                remedy: "Correct the event, so that it keeps the rules of the model")
         case SQLITE_TOOBIG where detail == SQLFunctions.exhausted:
             self = .tooManySteps(action: action)
         case SQLITE_ERROR where detail == "parser stack overflow":

@@ -201,7 +201,7 @@ struct MigrationFile {
         guard descriptor >= 0, fsync(descriptor) == 0 else {
             throw StoreError(
                 .unavailable, "Could not write \(path) to the disk: \(String(cString: strerror(errno)))",
-                remedy: "Check the disk")
+                remedy: "Check the disk and the folder's permissions, and migrate again")
         }
     }
 

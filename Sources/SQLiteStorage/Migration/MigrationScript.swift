@@ -8,7 +8,7 @@ struct MigrationScript {
         case sameFile
         /// In another file, attached as `source`.
         case attached
-        /// Where they always were: nothing has happened yet.
+        /// In their place: the migration has not begun.
         case untouched
     }
 
@@ -71,7 +71,8 @@ struct MigrationScript {
         let renamed = renamedTables
         for index in tables.indices { tables[index].method = method(tables[index], renamed) }
         joins = mapping.new.joinTables.map { join($0, renamed) }
-        // The links of a column that goes can only be read from a table that was kept as a dead letter.
+        // Links in a dropped column have to be read before the drop. An altered table has lost it by then, a rebuilt one
+        // keeps its old rows beside the new ones.
         let needed = Set(links.compactMap(\.oldTable))
         for index in tables.indices {
             if case .alter = tables[index].method, let name = tables[index].oldName, needed.contains(name) {

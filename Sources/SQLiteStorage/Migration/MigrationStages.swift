@@ -97,7 +97,7 @@ extension MigrationRun {
 
     /// Closures may write anything, so the store is verified whole; limits apply to later events.
     private func verifyWhole() throws {
-        let report = try StoreVerifier(ReadContext(database: database, model: mapping.new)).verify { _ in }
+        let report = try StoreVerifier(ReadContext(database: database, model: mapping.new)).verify()
         let problems = report.checks.filter { $0.name != "limits" && $0.name != "counts" }.flatMap(\.problems)
         if problems.isEmpty { return }
         throw MigrationError(

@@ -83,7 +83,7 @@ public struct Migrator {
         do {
             guard try file.storedModel().hash == task.stored.hash else {
                 throw StoreError(
-                    .busy, "Another migration of the store at \(path) has just ended", remedy: "Try again")
+                    .busy, "Another migration of the store at \(path) has just ended", remedy: "Migrate again")
             }
             let plan = try run(task, file, lease, now)
             return finish(plan, now: now)

@@ -18,7 +18,7 @@ extension BatchUpdate {
 
     private var asideName: String { "_batch_\(entity.index)" }
 
-    /// The columns whose values are kept as a dead letter, by their positions among all.
+    /// The columns whose new values the temporary table holds, by their positions among all.
     private var asidePositions: [Int] {
         assignments.columns.indices.filter { position in
             if case .constant = assignments.columns[position].source { false } else { true }
@@ -54,7 +54,7 @@ extension BatchUpdate {
         }
     }
 
-    /// The statement that gives objects what was kept as a dead letter for them.
+    /// The statement that gives objects their new values from the temporary table.
     func settingFromAside(_ condition: String) throws(StoreError) -> PreparedStatement {
         let aside = Set(asidePositions)
         let set = columns.indices.map { position in

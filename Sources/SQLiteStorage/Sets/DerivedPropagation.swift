@@ -1,4 +1,4 @@
-/// Computes derived values again from the rows, and all that reads them, level after level.
+/// Computes derived values again from the rows, then the derived values that read them, level after level.
 ///
 /// The table `derive_E_S` holds the keys of the objects to compute for slot S of entity E. The table `derived_R` holds those
 /// that changed of root entity R, with a bit for each derived attribute. Both are temporary. So memory is bounded by pages
@@ -36,7 +36,7 @@ final class DerivedPropagation: DerivedComputation {
     private func keyTable(_ node: DerivedNode) throws(StoreError) -> String {
         let name = "temp.derive_\(node.entity)_\(node.slot)"
         if marked.insert(node).inserted {
-            // It may be there from another save, or not any more after a rollback.
+            // An earlier save may have made the table, and a rollback may have removed it.
             try store.runOnce(
                 "CREATE TEMP TABLE IF NOT EXISTS derive_\(node.entity)_\(node.slot) (pk INTEGER PRIMARY KEY)")
             try store.runOnce("DELETE FROM \(name)")

@@ -23,7 +23,7 @@ struct SetDeletion {
 
     var model: ObjectModel { store.model }
 
-    /// Deletes one object and what hangs on it.
+    /// Deletes one object and all objects that its delete rules reach.
     ///
     /// - Throws: ``ValidationFailures`` where rules refuse, after which the caller rolls back; ``StoreError``.
     func delete(
@@ -47,13 +47,13 @@ struct SetDeletion {
         return Int(store.changedRowCount)
     }
 
-    /// Deletes objects and what hangs on them.
+    /// Deletes objects and all objects that their delete rules reach.
     ///
-    /// Example: a chat with a million messages goes, and its members count the messages they sent. The members to count
-    /// again are found through the messages' references, so they are marked before any reference is cleared. They are
-    /// counted after the messages are gone. The rule Deny asks only when the whole cascade is known: an object that goes
-    /// too does not stand in the way. No object's row is deleted before every rule has been checked, and the survivors'
-    /// cleared references go back with the transaction.
+    /// Example: a chat with a million messages is deleted, and its members count the messages they sent. Only the messages'
+    /// references lead to these members, so the deletion marks them before it clears references. It counts again when the
+    /// messages are gone. It checks the rule Deny when the whole cascade is known, because a destination that is deleted
+    /// too does not refuse. It deletes rows after all checks. If a rule refuses, the caller rolls back the references
+    /// that were cleared on the way.
     ///
     /// - Parameters:
     ///   - root: the object whose tombstone gets the version of the deletion, or nil.
@@ -81,7 +81,7 @@ struct SetDeletion {
         try drop()
     }
 
-    /// A table of keys for each table of objects: what is above and below each other shares them.
+    /// The table of the keys to delete. Entities of one hierarchy share it, as they share the table of their rows.
     func tableToDelete(_ entity: Int) -> String { "to_delete_\(model.entities[entity].rootIndex)" }
 
     func table(_ entity: Int) -> String { SQLText.quoted(model.entities[entity].tableName) }
@@ -99,7 +99,7 @@ struct SetDeletion {
         for entity in model.rootEntities {
             try store.runOnce(
                 "CREATE TEMP TABLE \(tableToDelete(entity.index)) (pk INTEGER PRIMARY KEY, round INTEGER NOT NULL)")
-            // A deep cascade has many rounds, and each asks for its own keys only, where any are asked for.
+            // A deep cascade has many rounds, and each reads the keys of one round. Where nothing cascades, none are read.
             if !cascades(entity) { continue }
             try store.runOnce(
                 "CREATE INDEX temp.\(tableToDelete(entity.index))_round ON \(tableToDelete(entity.index)) (round)")
@@ -333,7 +333,7 @@ struct SetDeletion {
         }
     }
 
-    /// Clears what survivors hold of the objects that go, besides what the delete rules have cleared.
+    /// Clears survivors' references and links to deleted objects, as far as no delete rule has cleared them.
     private func clearStoredReferences() throws(StoreError) {
         for reference in store.storedReferences {
             let keys = "(SELECT pk FROM temp.\(tableToDelete(reference.destination)))"

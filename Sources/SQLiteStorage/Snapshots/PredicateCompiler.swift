@@ -39,7 +39,7 @@ struct PredicateCompiler {
     // MARK: Scopes
 
     private static let tooManyTables = FetchPredicateError(
-        .tooComplex, "The request leads over too many relationships", at: nil, remedy: "Split it up")
+        .tooComplex, "The request leads over too many relationships", at: nil, remedy: "Split it into several requests")
 
     private mutating func newAlias(_ entity: Int) throws(FetchPredicateError) -> String {
         aliasCount += 1

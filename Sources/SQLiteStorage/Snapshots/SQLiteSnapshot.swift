@@ -86,7 +86,7 @@ extension ReadContext {
     func sqlite() throws(StoreError) -> SQLiteSnapshot {
         guard let snapshot = session as? SQLiteSnapshot else {
             throw StoreError(
-                .unavailable, "The store is not kept by SQLite", remedy: "Ask a store in a SQLite file")
+                .unavailable, "The store is not kept by SQLite", remedy: "Use a store that a file of SQLite keeps")
         }
         return snapshot
     }

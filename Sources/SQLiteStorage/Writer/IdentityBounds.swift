@@ -1,4 +1,4 @@
-/// Tells which identities the tables may have, so that new ones that only grow are not looked up.
+/// Knows an upper bound of each table's identities, so that the writer does not look up greater ones.
 ///
 /// Identities that hold their time, such as UUIDs of version 7, and numbers that count up are greater than all before. No
 /// identity of a table is greater than its bound. The lease makes this connection the only writer, and each insertion raises

@@ -11,21 +11,12 @@ extension WriterConnection {
         case .aggregate(let function, let index, let slot):
             let relationship = entity.relationships[index]
             let source = model.entities[relationship.destinationIndex].attributes[slot]
-            switch function {
-            case .sum:
-                var sums: [Int64: RunningSum] = [:]
-                try forEachValue(source, relationship, owners, isOrdered: derived.type.integerRange == nil) {
-                    sums[$0, default: RunningSum(for: derived.type)].add($1)
-                }
-                return sums.mapValues(\.value)
-            case .average:
-                var averages: [Int64: RunningAverage] = [:]
-                try forEachValue(source, relationship, owners, isOrdered: true) {
-                    averages[$0, default: RunningAverage(of: source.type, for: derived.type)].add($1)
-                }
-                return averages.mapValues(\.value)
-            case .minimum, .maximum: return try extremes(function, source, relationship, owners)
+            guard let beginning = RunningAggregate(function, of: source.type, for: derived.type) else {
+                return try extremes(function, source, relationship, owners)
             }
+            var aggregates: [Int64: RunningAggregate] = [:]
+            try values(at: slot, of: relationship, owners: owners) { aggregates[$0, default: beginning].add($1) }
+            return aggregates.mapValues(\.value)
         case .keyPath, .arithmetic, .now, nil: return [:]
         }
     }
@@ -61,12 +52,12 @@ extension WriterConnection {
         return extremes
     }
 
-    private func forEachValue(
-        _ source: Attribute, _ relationship: Relationship, _ owners: [Int64], isOrdered: Bool,
-        _ each: (Int64, Value) -> Void
+    func values(
+        at slot: Int, of relationship: Relationship, owners: [Int64], each: (Int64, Value) -> Void
     ) throws(StoreError) {
+        let source = model.entities[relationship.destinationIndex].attributes[slot]
         let members = members(relationship, selecting: "d." + SQLText.quoted(source.columnName))
-        try forEachPage(owners, { "\(members.select) IN (\($0))" + (isOrdered ? " ORDER BY \(members.key)" : "") }) {
+        try forEachPage(owners, { "\(members.select) IN (\($0)) ORDER BY \(members.key)" }) {
             each($0.integer(0), $0.value(1))
         }
     }

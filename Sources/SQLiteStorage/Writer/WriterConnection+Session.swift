@@ -102,7 +102,8 @@ extension WriterContext {
         try change(action) { session in
             guard let connection = session as? WriterConnection else {
                 throw StoreError(
-                    .unavailable, "This store is not kept in a file of SQLite", remedy: "Use a store in a file")
+                    .unavailable, "This store is not kept in a file of SQLite",
+                    remedy: "Use a store that a file of SQLite keeps")
             }
             return try body(connection)
         }

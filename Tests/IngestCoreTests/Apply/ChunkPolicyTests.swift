@@ -50,18 +50,36 @@ import Testing
         #expect(policy.added(operations: 1, bytes: 5000, hasBacklog: true, at: 0) == .close)
     }
 
-    @Test func `a chunk closes after its time, counted from the first record`() {
+    @Test func `with backlog a chunk closes after its time, counted from the first record`() {
         var policy = policy(milliseconds: 250)
         #expect(policy.tick(hasBacklog: true, at: 100) == .wait)
         #expect(policy.deadline == nil)
         #expect(policy.added(operations: 1, bytes: 1, hasBacklog: true, at: 8) == .wait)
-        #expect(policy.deadline == 8.25)
         #expect(policy.tick(hasBacklog: true, at: 8.2) == .wait)
         #expect(policy.added(operations: 1, bytes: 1, hasBacklog: true, at: 8.2) == .wait)
-        #expect(policy.deadline == 8.25)
         #expect(policy.tick(hasBacklog: true, at: 8.25) == .close)
         #expect(policy.tick(hasBacklog: false, at: 8.25) == .close)
         #expect(policy.added(operations: 1, bytes: 1, hasBacklog: true, at: 9) == .close)
+    }
+
+    @Test func `without backlog a record after a pause is due at once, with all that came beside it`() {
+        var policy = policy(milliseconds: 250)
+        #expect(policy.added(operations: 1, bytes: 1, hasBacklog: false, at: 8) == .wait)
+        #expect(policy.added(operations: 1, bytes: 1, hasBacklog: false, at: 8) == .wait)
+        #expect(policy.deadline == 8)
+        #expect(policy.tick(hasBacklog: false, at: 8) == .close)
+    }
+
+    @Test func `without backlog commits are the time of a chunk apart`() {
+        var policy = policy(milliseconds: 250)
+        _ = policy.close(at: 8)
+        #expect(policy.added(operations: 1, bytes: 1, hasBacklog: false, at: 8.125) == .wait)
+        #expect(policy.deadline == 8.25)
+        #expect(policy.tick(hasBacklog: false, at: 8.125) == .wait)
+        #expect(policy.tick(hasBacklog: false, at: 8.25) == .close)
+        _ = policy.close(at: 8.25)
+        #expect(policy.added(operations: 1, bytes: 1, hasBacklog: false, at: 9) == .wait)
+        #expect(policy.tick(hasBacklog: false, at: 9) == .close)
     }
 
     @Test func `a dropped chunk leaves nothing to the next one`() {
@@ -102,6 +120,14 @@ import Testing
         #expect(fill(&policy, rowsPerOperation: 20) == 20)
         #expect(fill(&policy, rowsPerOperation: 20) == 10)
         #expect(fill(&policy, rowsPerOperation: 20) == 10)
+    }
+
+    @Test func `a chunk that another writer got in the way of halves the next`() {
+        var policy = policy()
+        #expect((0..<3).map { _ in fill(&policy) } == [10, 20, 40])
+        #expect(policy.added(operations: 80, bytes: 1, hasBacklog: true, at: 0) == .close)
+        policy.committed(policy.close(at: 0), rows: 80, seconds: 0, conflicts: 1)
+        #expect((0..<2).map { _ in fill(&policy) } == [40, 80])
     }
 
     @Test func `a chunk that was not full does not double the next`() {

@@ -86,7 +86,8 @@ import Testing
     @Test func `where a bad record stops the worker, no record behind its chunk is decoded`() throws {
         let fixture = try fixture(threads: 2) { $0.errors.tolerance = .none }
         var events = (0..<9).map { Events.message("m\($0)") }
-        events[2] = Events.event("message.created", "{\"id\":\"m2\",\"chat\":\"c1\",\"body\":null}")
+        // It decodes, and breaks a rule when it is applied.
+        events[2] = Events.event("member.created", "{\"id\":\"u1\",\"email\":\"x\"}")
         let halt = caught(IngestPipeline.Halt.self) {
             for record in Events.records(events) { try fixture.add(record) }
         }

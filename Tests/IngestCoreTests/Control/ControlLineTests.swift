@@ -146,7 +146,8 @@ import Testing
     @Test func `a step arrives as it was told`() throws {
         let steps: [StoreStep] = [
             .writing(path: "/b \"c\"", byteCount: 5), .copying(table: "Chat", rowCount: 7),
-            .verifying(check: "derived", checkedCount: .max),
+            .verifying(check: "derived", checkedCount: .max, share: 0.25),
+            .verifying(check: "keys", checkedCount: 0, share: nil),
         ]
         for step in steps {
             let answer = ControlAnswer.step(step)

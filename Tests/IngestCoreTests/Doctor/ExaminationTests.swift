@@ -93,12 +93,17 @@ import Testing
         #expect(Examiner.openFiles(limits: "") == nil)
     }
 
-    @Test func `a certificate file without a certificate is refused`() throws {
+    @Test(arguments: ["Kafka", "PostgreSQL"])
+    func `a certificate file without a certificate is refused`(_ server: String) throws {
         let file = FileManager.default.temporaryDirectory.appending(path: "certificate-\(UUID().uuidString).pem")
         try "no certificate".write(to: file, atomically: true, encoding: .utf8)
         defer { try? FileManager.default.removeItem(at: file) }
         var configuration = WorkerConfiguration()
-        configuration.kafka.properties["ssl.ca.location"] = file.path
+        if server == "Kafka" {
+            configuration.kafka.properties["ssl.ca.location"] = file.path
+        } else {
+            configuration.store.url = "postgres://db/a?sslmode=verify-full&sslrootcert=\(file.path)"
+        }
         let examiner = Examiner(configuration, isOffline: true, logger: .silent)
         let finding = Examination("certificates", examiner.examineCertificates).run()
         #expect(finding.state == .failed)

@@ -54,6 +54,13 @@ import Testing
         #expect(meter.line(at: 110) == "b  25 rows, 2.5/s, 10 s so far")
     }
 
+    @Test func `the parts of a step have one share and one time left`() {
+        var meter = ProgressMeter(.lines, at: 0)
+        meter.update(ProgressMeter.Step("verifying", part: "values", count: 100, unit: "values", share: 0), at: 0)
+        meter.update(ProgressMeter.Step("verifying", part: "links", count: 1100, unit: "values", share: 0.2), at: 10)
+        #expect(meter.line(at: 10) == "verifying links  20 %  1,100 values, 100/s, 40 s left")
+    }
+
     @Test func `a step whose end is not known shows its time`() {
         var meter = ProgressMeter(.terminal, at: 0)
         meter.update(ProgressMeter.Step("integrity, check 1 of 17"), at: 0)

@@ -24,7 +24,7 @@ import Testing
                 Running, 30 records behind.
 
                 asked          http://h:1
-                store          a.sqlite, model Chat, 4096 bytes and 0 bytes of log
+                store          a.sqlite, model Chat, 4.1 kB
                 history        token 7, notified up to 5
                 dead letters   2
 
@@ -33,6 +33,21 @@ import Testing
                 b                   11            3  unknown  halted: poison
                 """)
         #expect(report.json.contains(#""lag":30"#) && report.json.contains(#""worker":"http://h:1""#))
+    }
+
+    @Test(
+        arguments: [
+            (0, "0 B"), (999, "999 B"), (4096, "4.1 kB"), (999_960, "1 MB"), (277_725_184, "277.7 MB"),
+            (3_200_000_000_000_000, "3,200 TB"),
+        ])
+    func `sizes have a unit that a person reads`(_ bytes: Int, _ text: String) {
+        #expect(ByteCount.text(bytes) == text)
+    }
+
+    @Test func `the log beside a store is in the report`() throws {
+        var report = try StatusReport(worker: "w", status: Self.status())
+        report.store.walBytes = 70_000_000
+        #expect(report.text.contains("a.sqlite, model Chat, 4.1 kB and 70 MB of log"))
     }
 
     @Test func `each thing that needs a person stands with its remedy`() throws {
@@ -52,6 +67,26 @@ import Testing
         #expect(report.verdict?.state == "stopped" && report.ready == false)
         #expect(report.verdict?.attention.map(\.check) == ["broker", "deadLettersKept"])
         #expect(report.positions.map(\.state) == ["unassigned"])
+    }
+
+    @Test(arguments: ["store", "broker", "outbox", "loop"])
+    func `a partition of a worker that is stopped waits, with the reason`(_ check: String) throws {
+        func positions(_ checks: [HealthCheck]) throws -> [StatusReport.Position] {
+            let metrics = WorkerMetrics(version: "1", librdkafka: "2", sqlite: "3")
+            metrics.consumerLag.with("t", "0").set(7)
+            let places = [0, 1].map { SourcePosition(topic: "t", partition: $0, nextOffset: 5) }
+            let answer = StatusAnswer(
+                version: "1", startedAt: 0, storePlace: "a", modelName: "m",
+                figures: StoreFigures(positions: places, token: 3), notifiedToken: nil, checks: checks, faults: [],
+                recordsPerSecond: nil, metrics: metrics)
+            return try StatusReport(worker: "w", status: Array(answer.json.utf8)).positions
+        }
+        #expect(try positions([HealthCheck(check)]).map(\.state) == ["reading", "unassigned"])
+        let stopped = try positions([HealthCheck(check, failure: "the disk is full")])
+        #expect(stopped.map(\.state) == ["waiting", "unassigned"])
+        #expect(stopped[0].reason?.isEmpty == false && stopped[1].reason == nil)
+        // Records go on where notifications alone fail.
+        #expect(try positions([HealthCheck("publisher", failure: "away")])[0].state == "reading")
     }
 
     @Test func `without a worker the report says so, and why`() {

@@ -41,7 +41,7 @@ import Testing
                 "Running, it is a sentence." + String(repeating: " ", count: 42) + "12:00:05 UTC", "",
                 "records/s               0   ▅█▁",
                 "lag                    10  █▆▅▃",
-                "", "asked          w", "store          a.sqlite, model Chat, 4096 bytes and 0 bytes of log",
+                "", "asked          w", "store          a.sqlite, model Chat, 4.1 kB",
                 "history        token 7, notified up to 5", "dead letters   3: 2 b, 1 a",
                 "checks         1 of 2 pass; failing: store", "",
                 "topic  partition  next offset  lag  state",

@@ -82,6 +82,24 @@ struct StoreVerifierTests {
             ], storage: storage)
     }
 
+    @Test(arguments: [TestStorage.sqlite, .postgres])
+    func `the share of a verification grows from 0 towards 1, also inside of checks with slices`(
+        _ storage: TestStorage
+    ) throws {
+        let fixture = try Self.workOrders(storage)
+        for slices in [VerificationSlices(rowCount: 2), VerificationSlices(rowCount: 2, renewsSnapshots: true)] {
+            var steps: [VerificationStep] = []
+            let report = try fixture.store.verify(slices) { steps.append($0) }
+            #expect(report.isSound, "\(report.text)")
+            #expect(steps.first?.share == 0 && steps.allSatisfy { $0.share < 1 })
+            for (before, after) in zip(steps, steps.dropFirst()) {
+                #expect(before.share <= after.share && before.checkedCount <= after.checkedCount, "\(before), \(after)")
+            }
+            let inValues = Set(steps.filter { $0.check == "values" }.map(\.share))
+            #expect(inValues.count > 3 || storage == .postgres, "\(inValues)")
+        }
+    }
+
     @Test func `finds sound stores sound`() throws {
         for fixture in [try Self.workOrders(), try Self.people(), try ReadingFixture(.chat)] {
             var names: [String] = []

@@ -1,6 +1,6 @@
 // Requests that change the store: each is confirmed, and sent with a key so that it is carried out once.
 
-import { administer, askJSON, bytes, count, counted, element, make, OperatorTokenNeeded, time, useOperatorToken } from "./api.js";
+import { administer, askJSON, bytes, count, counted, duration, element, make, OperatorTokenNeeded, sentence, time, useOperatorToken } from "./api.js";
 
 let pending = null;
 let next = null;
@@ -8,6 +8,13 @@ let next = null;
 const newKey = () => Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 
 /** Whether the worker takes requests, and whether it has a folder for backups. */
+/** The verbs of requests; those that cannot be undone have another colour. */
+const verbs = {
+  "dead-letters/retry": "Retry", "dead-letters/drop": "Drop", "history/purge": "Purge", backup: "Take the backup",
+  verify: "Verify",
+};
+const graveRequests = new Set(["dead-letters/drop", "history/purge"]);
+
 export const possibilities = () => askJSON("console/api/administration");
 
 /** Asks a person, then the worker; calls `done` with the result. */
@@ -17,8 +24,23 @@ export function confirmed(request, done) {
   element("consequence").textContent = request.consequence;
   element("refusal").hidden = true;
   element("operator").hidden = true;
-  element("outcome").hidden = true;
+  closeOutcome();
+  element("confirm").textContent = verbs[request.name];
+  element("confirm").classList.toggle("grave", graveRequests.has(request.name));
   element("confirmation").showModal();
+}
+
+export function closeOutcome() {
+  element("outcome").hidden = true;
+}
+
+/** Says after a second that the worker is at work, and for how long. */
+function showWaiting() {
+  const start = Date.now();
+  return setInterval(() => {
+    element("working").hidden = false;
+    element("working").textContent = `The worker is at work: ${duration(Math.round((Date.now() - start) / 1000))}.`;
+  }, 1000);
 }
 
 async function send() {
@@ -26,17 +48,21 @@ async function send() {
   if (typed) useOperatorToken(typed);
   element("operatortoken").value = "";
   element("confirm").disabled = true;
+  element("refusal").hidden = true;
+  const waiting = showWaiting();
   try {
     const answer = await administer(pending.name, pending.parameters, pending.key);
     element("confirmation").close();
     element("outcome").hidden = false;
-    element("outcome").textContent = pending.done(answer.result);
+    element("outcometext").textContent = pending.done(answer.result);
   } catch (error) {
     if (error instanceof OperatorTokenNeeded) element("operator").hidden = false;
     element("refusal").hidden = false;
     element("refusal").textContent = error.message;
     if (!element("operator").hidden) element("operatortoken").focus();
   } finally {
+    clearInterval(waiting);
+    element("working").hidden = true;
     element("confirm").disabled = false;
   }
 }
@@ -47,18 +73,53 @@ export async function showAdministration() {
   const { isOn, hasBackups } = await possibilities();
   element("off").hidden = isOn;
   element("requests").hidden = !isOn;
-  element("backup").hidden = !hasBackups;
+  element("backup").hidden = element("hasfolder").hidden = !hasBackups;
+  element("nofolder").hidden = hasBackups;
   next = null;
   element("auditlist").replaceChildren();
   await more();
+}
+
+const isEmpty = (value) => value === null || (typeof value === "object" && Object.keys(value).length === 0);
+
+/** A name of JSON as words: `lastTransaction` is `last transaction`. */
+const spaced = (name) => name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+
+/** JSON as words: each name with its value, nested values in parentheses, without empty ones. */
+function words(value, name = "") {
+  if (Array.isArray(value)) return value.map((each) => words(each)).join("; ");
+  if (typeof value === "object") {
+    return Object.entries(value).filter(([, part]) => !isEmpty(part))
+      .map(([key, part]) => `${spaced(key)} ${typeof part === "object" ? `(${words(part)})` : words(part, key)}`).join(", ");
+  }
+  if (name === "beforeTime") return new Date(value / 1000).toISOString().replace("T", " ").replace(/\.\d+/, "");
+  if (typeof value === "boolean") return value ? "yes" : "no";
+  return typeof value === "number" ? count(value) : value;
+}
+
+/** An outcome such as `done: {"count":3}` as words. */
+function readable(text) {
+  const start = text.indexOf("{");
+  if (start < 0) return text;
+  try {
+    return text.slice(0, start) + words(JSON.parse(text.slice(start)));
+  } catch {
+    return text;
+  }
+}
+
+/** The arguments of a request, if it has any. */
+function detail(json) {
+  const text = words(JSON.parse(json));
+  return text ? [`${text} · `] : [];
 }
 
 async function more() {
   const answer = await askJSON("console/api/audit", new URLSearchParams(next ? { before: next } : {}));
   next = answer.next;
   element("auditlist").append(...answer.entries.map((each) => make("li", {},
-    make("strong", {}, each.request), make("p", {}, each.outcome),
-    make("p", { class: "soft" }, `${each.actor} · ${each.arguments} · number ${each.id} · `, time(each.time)))));
+    make("strong", {}, each.request), make("p", {}, sentence(readable(each.outcome))),
+    make("p", { class: "soft" }, `${each.actor} · `, ...detail(each.arguments), `number ${each.id} · `, time(each.time)))));
   element("noaudit").hidden = element("auditlist").childElementCount > 0;
   element("moreaudit").hidden = next === null;
 }
@@ -92,6 +153,7 @@ function purge(event) {
 
 element("confirm").addEventListener("click", send);
 element("operatortoken").addEventListener("keydown", (event) => { if (event.key === "Enter") send(); });
+element("dismiss").addEventListener("click", closeOutcome);
 element("cancel").addEventListener("click", () => element("confirmation").close());
 element("backup").addEventListener("click", backUp);
 element("verify").addEventListener("click", verify);

@@ -38,6 +38,8 @@ export async function ask(path, options = {}) {
     throw new Error("The worker does not answer. It is tried again every two seconds.");
   }
   element("access").hidden = answer.status !== 401;
+  element("wrongtoken").hidden = !shown;
+  document.body.classList.toggle("locked", answer.status === 401);
   if (answer.status === 401) throw new Error("The worker asks for its token.");
   if (!answer.ok && answer.headers.get("content-type")?.startsWith("application/problem+json")) {
     throw new Error((await answer.json()).detail);
@@ -93,6 +95,9 @@ const short = new Intl.NumberFormat("en", { maximumFractionDigits: 1 });
 
 export const count = (number) => (number === null || number === undefined ? "–" : whole.format(number));
 export const counted = (number, word) => `${count(number)} ${word}${number === 1 ? "" : "s"}`;
+/** A text as a sentence begins and ends. */
+export const sentence = (text) => `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? "" : "."}`;
+
 export const rate = (number) => (number < 10 ? short : whole).format(number);
 
 export function bytes(number) {
@@ -104,7 +109,8 @@ export function bytes(number) {
 
 export function duration(seconds) {
   if (seconds < 1) return `${short.format(seconds * 1000)} ms`;
-  if (seconds < 90) return `${short.format(seconds)} s`;
+  if (seconds < 10) return `${short.format(seconds)} s`;
+  if (seconds < 90) return `${whole.format(seconds)} s`;
   if (seconds < 5400) return `${whole.format(seconds / 60)} min`;
   if (seconds < 129600) return `${whole.format(seconds / 3600)} h`;
   return `${whole.format(seconds / 86400)} days`;
@@ -116,7 +122,15 @@ function relative(text) {
 }
 
 /** A time relative to now, with the exact one as its tooltip. */
-export const time = (text) => make("time", { datetime: text, title: text }, relative(text));
+export const time = (text) => make("time", { datetime: text, title: text, class: "relative" }, relative(text));
+
+/** Lets the relative times of the page go on. */
+export function refreshTimes() {
+  for (const each of document.querySelectorAll("time.relative")) {
+    const text = relative(each.dateTime);
+    if (each.textContent !== text) each.textContent = text;
+  }
+}
 
 /** A time as the store has it, with the distance from now as its tooltip. */
 export const exactTime = (text) => make("time", { datetime: text, title: relative(text) }, text.replace("T", " ").replace(/\.\d+/, ""));

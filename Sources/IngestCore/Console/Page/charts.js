@@ -42,12 +42,12 @@ function figure(kind) {
   svg.setAttribute("role", "img");
   const [area, line] = [shape("path", "area"), shape("path", "line")];
   svg.append(area, line);
-  const value = make("strong");
-  element("charts").append(make("figure", {}, make("figcaption", {}, kind.title, value), svg));
-  return { svg, area, line, value };
+  const [value, extent] = [make("strong"), make("p", { class: "soft" }, "Nothing to show yet.")];
+  element("charts").append(make("figure", {}, make("figcaption", {}, make("span", {}, kind.title), value), svg, extent));
+  return { svg, area, line, value, extent };
 }
 
-function draw(kind, { svg, area, line, value }) {
+function draw(kind, { svg, area, line, value, extent }) {
   const known = points.map((point) => [point[0], kind.of(point)]).filter((pair) => pair[1] !== null);
   const last = known.length ? known[known.length - 1][1] : null;
   value.textContent = last === null ? "–" : kind.unit(last);
@@ -61,6 +61,7 @@ function draw(kind, { svg, area, line, value }) {
   const place = ([at, of]) => [
     (width * (1 - (end - at) / span)).toFixed(1), (height - 3 - (height - 8) * (of / (highest || 1))).toFixed(1),
   ];
+  extent.textContent = `peak ${kind.unit(highest)} · ${duration((end - known[0][0]) / 1000)}`;
   const path = known.map((pair, index) => `${index ? "L" : "M"}${place(pair).join(" ")}`).join("");
   line.setAttribute("d", path);
   area.setAttribute("d", `${path}L${width} ${height}L${place(known[0])[0]} ${height}Z`);

@@ -1,7 +1,7 @@
 // The page: its views, the verdict, and the turns in which it asks the worker.
 
-import { ask, askJSON, bytes, count, counted, element, follow, make, time, useToken } from "./api.js";
-import { showAdministration } from "./administration.js";
+import { ask, askJSON, bytes, count, counted, element, follow, make, refreshTimes, sentence, time, useToken } from "./api.js";
+import { closeOutcome, showAdministration } from "./administration.js";
 import * as charts from "./charts.js";
 import { showLetters } from "./letters.js";
 import { address, showModel, showObject, showObjects } from "./objects.js";
@@ -19,8 +19,25 @@ const countsShown = {
 const maximumTransactions = 100;
 const changesShown = 6;
 let isFollowing = false;
+let answeredAt = null;
 
 const at = (object, path) => path.split(".").reduce((value, key) => value?.[key], object);
+
+/** The store with the log beside it, which grows while readers hold old snapshots. */
+const size = (store) => (store.walBytes ? `${bytes(store.bytes)} and ${bytes(store.walBytes)} of log` : bytes(store.bytes));
+
+function cell(label, kind, ...children) {
+  return make("td", { "data-label": label, ...kind }, ...children);
+}
+
+function place(position) {
+  return make("tr", {},
+    cell("Topic", {}, position.topic), cell("Partition", { class: "number" }, String(position.partition)),
+    cell("Next offset", { class: "number" }, count(position.nextOffset)),
+    cell("Behind", { class: "number" }, position.lag === null ? "not known" : counted(position.lag, "record")),
+    cell("State", { class: "state", "data-state": position.state }, position.state),
+    cell("Reason", {}, position.reason ?? ""));
+}
 
 function showVerdict(state, sentence) {
   element("verdict").dataset.state = state;
@@ -31,20 +48,22 @@ function showVerdict(state, sentence) {
 function showStatus(status) {
   showVerdict(status.verdict.state, status.verdict.sentence);
   element("about").replaceChildren(
-    `${status.version} · model ${status.store.model} · ${status.store.path} · ${bytes(status.store.bytes)} · started `,
+    `${status.version} · model ${status.store.model} · ${status.store.path} · ${size(status.store)} · started `,
     time(status.startedAt));
-  element("attention").hidden = status.verdict.attention.length === 0;
-  element("things").replaceChildren(...status.verdict.attention.map((thing) => make("li", {},
-    make("strong", {}, thing.title), make("p", {}, thing.reason), make("p", { class: "soft" }, thing.remedy))));
+  // The console of a store without a worker says so in the verdict alone.
+  const things = status.verdict.attention.filter((thing) => thing.check !== "worker");
+  document.body.classList.toggle("alone", things.length < status.verdict.attention.length);
+  element("attention").hidden = things.length === 0;
+  element("things").replaceChildren(...things.map((thing) => make("li", { "data-check": thing.check },
+    make("strong", {}, sentence(thing.title).slice(0, -1)), make("p", {}, sentence(thing.reason)),
+    make("p", { class: "soft" }, thing.remedy),
+    thing.check === "deadLettersKept" ? make("a", { href: "#letters" }, "Show the dead letters") : null)));
   element("lettercount").hidden = status.deadLetters === 0;
   element("lettercount").textContent = count(status.deadLetters);
-  element("positions").replaceChildren(...status.positions.map((position) => make("tr", {},
-    make("td", {}, position.topic), make("td", { class: "number" }, String(position.partition)),
-    make("td", { class: "number" }, count(position.nextOffset)), make("td", { class: "number" }, count(position.lag)),
-    make("td", { class: "state", "data-state": position.state }, position.state), make("td", {}, position.reason ?? ""))));
+  element("positions").replaceChildren(...status.positions.map(place));
   element("nopositions").hidden = status.positions.length > 0;
-  element("counts").replaceChildren(...Object.entries(countsShown).flatMap(([name, path]) =>
-    [make("dt", {}, name), make("dd", {}, count(at(status, path)))]));
+  element("counts").replaceChildren(...Object.entries(countsShown).map(([name, path]) =>
+    make("div", {}, make("dt", {}, name), make("dd", {}, count(at(status, path))))));
 }
 
 // Changes: the reader who scrolls down is not disturbed.
@@ -78,9 +97,14 @@ async function turn() {
     showStatus(await answer.json());
     charts.take(await askJSON("console/api/samples", new URLSearchParams({ after: charts.newest() })));
     keepFollowing();
+    answeredAt = new Date().toISOString();
+    document.body.classList.remove("away");
   } catch (error) {
     showVerdict("stopped", error.message);
+    document.body.classList.add("away");
+    if (answeredAt) element("about").replaceChildren("The page shows the state of ", time(answeredAt), ".");
   }
+  refreshTimes();
   setTimeout(turn, turnMilliseconds);
 }
 
@@ -108,6 +132,6 @@ element("access").addEventListener("submit", (event) => {
   useToken(element("token").value);
   show();
 });
-addEventListener("hashchange", show);
+addEventListener("hashchange", () => { closeOutcome(); show(); });
 show();
 turn();

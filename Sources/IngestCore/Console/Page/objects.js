@@ -1,6 +1,6 @@
 // Objects: search, pages, one object with its links and its history; and the model's diagram.
 
-import { ask, askJSON, count, element, exactTime, make, time } from "./api.js";
+import { ask, askJSON, count, duration, element, exactTime, make, time } from "./api.js";
 
 let model = null;
 let page = { query: null, next: null };
@@ -47,34 +47,63 @@ export async function showObjects(parameters) {
   await more();
 }
 
+/** Says that a search is under way, and after a second why it may take long. Returns the end of it. */
+function showSearching() {
+  const start = Date.now();
+  const say = (text) => { element("searching").textContent = text; };
+  say("Searching …");
+  element("searching").hidden = false;
+  const timer = setInterval(() => say(`Searching for ${duration(Math.round((Date.now() - start) / 1000))}. Without an index for the condition or the order, the worker reads the whole entity.`), 1000);
+  return () => { clearInterval(timer); };
+}
+
 async function more() {
-  const query = new URLSearchParams(page.query);
-  if (page.next) query.set("after", page.next);
-  element("searchproblem").hidden = true;
+  const asked = page;
+  const query = new URLSearchParams(asked.query);
+  if (asked.next) query.set("after", asked.next);
+  for (const name of ["searchproblem", "noobjects", "moreobjects"]) element(name).hidden = true;
+  const end = showSearching();
+  let found = { objects: [], next: null };
+  let problem = "";
   try {
-    const found = await askJSON("console/api/objects", query);
-    page.next = found.next;
-    found.objects.forEach(row);
+    found = await askJSON("console/api/objects", query);
   } catch (error) {
-    element("searchproblem").hidden = false;
-    element("searchproblem").textContent = error.message;
-    page.next = null;
+    problem = error.message;
   }
-  element("moreobjects").hidden = !page.next;
-  element("noobjects").hidden = element("rows").childElementCount > 0 || !element("searchproblem").hidden;
+  end();
+  // Another search has begun meanwhile.
+  if (asked !== page) return;
+  asked.next = found.next;
+  found.objects.forEach(row);
+  element("searching").hidden = true;
+  element("searchproblem").hidden = !problem;
+  element("searchproblem").textContent = problem;
+  element("found").hidden = element("rows").childElementCount === 0;
+  element("moreobjects").hidden = !found.next;
+  element("noobjects").hidden = !element("found").hidden || problem !== "";
 }
 
 function row(object) {
   const names = Object.keys(object);
   if (!element("columns").childElementCount) {
-    element("columns").append(make("tr", {}, ...names.map((name) => make("th", { scope: "col" }, name))));
+    element("columns").append(make("tr", {}, ...names.map((name) => make("th", { scope: "col", class: typeof object[name] === "number" ? "number" : null }, name))));
   }
   const entity = entityNamed(page.query.get("entity"));
   element("rows").append(make("tr", {}, ...names.map((name) => {
     const value = object[name];
-    if (name === entity.identity) return make("td", {}, make("a", { href: address(entity.name, value) }, String(value)));
-    return make("td", typeof value === "number" ? { class: "number" } : {}, shown(value));
+    const kind = { "data-label": name, class: typeof value === "number" ? "number" : null };
+    if (name === entity.identity) return make("td", { ...kind, class: "identity" }, make("a", { href: address(entity.name, value) }, String(value)));
+    return make("td", kind, valueOf(entity, name, value));
   })));
+}
+
+const relationships = (entity) => lineage(entity).flatMap((part) => part.relationships);
+
+/** A value; that of a to-one relationship leads to the object. */
+function valueOf(entity, name, value) {
+  const relationship = relationships(entity).find((each) => each.name === name && !each.many);
+  if (!relationship || value === null || value === undefined) return shown(value);
+  return make("a", { href: address(relationship.to, value) }, String(value));
 }
 
 export async function showObject(parameters) {
@@ -85,10 +114,11 @@ export async function showObject(parameters) {
   element("objecttitle").textContent = `${name} ${id}`;
   element("back").href = `#objects?${new URLSearchParams({ entity: name })}`;
   element("properties").replaceChildren(...Object.entries(answer.object ?? {}).flatMap(([key, value]) =>
-    [make("dt", {}, key), make("dd", {}, shown(value))]));
+    [make("dt", {}, key), make("dd", {}, valueOf(entity, key, value))]));
   if (!answer.object) element("properties").append(make("dt", {}, "Deleted"), make("dd", {}, "The store has no such object."));
-  element("links").replaceChildren(...lineage(entity).flatMap((part) => part.relationships).map((relationship) =>
-    link(relationship, id)).filter((item) => item));
+  element("links").replaceChildren(...relationships(entity).map((relationship) => link(relationship, id)).filter((item) => item));
+  element("linkstitle").hidden = element("links").childElementCount === 0;
+  element("cuthistory").hidden = !answer.isCut;
   element("timeline").replaceChildren(...answer.timeline.map((change) => make("li", {},
     make("strong", {}, change.change), time(change.time), make("span", {}, change.properties.join(", ")),
     make("span", { class: "soft" }, `transaction ${count(change.token)} by ${change.author}${change.source ? ` from ${change.source}` : ""}`))));
@@ -99,7 +129,7 @@ export async function showObject(parameters) {
 function link(relationship, id) {
   if (!relationship.inverse) return null;
   const destination = entityNamed(relationship.to);
-  const inverse = lineage(destination).flatMap((part) => part.relationships).find((each) => each.name === relationship.inverse);
+  const inverse = relationships(destination).find((each) => each.name === relationship.inverse);
   const own = lineage(entityNamed(new URLSearchParams(location.hash.split("?")[1]).get("entity"))).find((part) => part.identity);
   const path = `${inverse?.many ? "ANY " : ""}${relationship.inverse}.${own.identity} == ${quoted(id)}`;
   return make("li", {}, make("a", { href: search(relationship.to, path) }, relationship.name),
