@@ -51,8 +51,9 @@ final class SharedStore: Sendable {
         try writer.beginIfNeeded()
         let ended = try server.query(
             """
-            SELECT count(*) FROM pg_locks WHERE relation = '\(schema)._lease'::regclass AND granted \
-            AND pg_terminate_backend(pid, 5000)
+            WITH holders AS MATERIALIZED (SELECT DISTINCT pid FROM pg_locks \
+            WHERE relation = '\(schema)._lease'::regclass AND granted AND pid <> pg_backend_pid()) \
+            SELECT count(*) FROM holders WHERE pg_terminate_backend(pid, 5000)
             """)
         try #require(ended != "0")
     }
