@@ -44,6 +44,8 @@ let package = Package(
         // The archive: a shared libprotobuf costs each start three million instructions, and ties a package to its version.
         .target(name: "CProtobuf", linkerSettings: [.linkedLibrary(":libprotobuf.a")]),
         .target(name: "CJq", linkerSettings: [.linkedLibrary("jq")]),
+        // It serves SQLite and librdkafka too. Debug builds keep the malloc of glibc, which sanitizers replace.
+        .target(name: "CJemalloc", linkerSettings: [.linkedLibrary("jemalloc", .when(configuration: .release))]),
         .target(
             name: "GraphModel",
             dependencies: [.product(name: "Yams", package: "Yams")],
@@ -94,14 +96,13 @@ let package = Package(
         .executableTarget(
             name: "ingest-worker",
             dependencies: [
-                .target(name: "CJq", condition: .when(traits: ["Jq"])), "IngestCore", "KafkaClient", "ObjectGraph",
+                .target(name: "CJq", condition: .when(traits: ["Jq"])), "CJemalloc", "IngestCore", "KafkaClient",
+                "ObjectGraph",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
-            swiftSettings: strict,
-            // It serves SQLite and librdkafka too. Debug builds keep the malloc of glibc, which sanitizers replace.
-            linkerSettings: [.linkedLibrary("jemalloc", .when(configuration: .release))]),
+            swiftSettings: strict),
         .target(
             name: "TestSupport", dependencies: ["KafkaClient"], path: "Tests/TestSupport", swiftSettings: strict),
         .testTarget(name: "AvroFormatTests", dependencies: ["AvroFormat"], swiftSettings: strict),

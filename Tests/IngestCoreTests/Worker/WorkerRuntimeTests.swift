@@ -245,7 +245,7 @@ import Testing
         let paths = Set(
             script.matches(of: /"((?:counts|history)\.[A-Za-z]+)"/).map { String($0.1) }
                 + script.matches(of: /status\.((?:version|startedAt|store|verdict)(?:\.[A-Za-z]+)*)/).map {
-                    String($0.1).replacing(/\.(map|length)$/, with: "")
+                    String($0.1).replacing(/\.(map|filter|length)$/, with: "")
                 })
         #expect(paths.count > 12)
         for path in paths {

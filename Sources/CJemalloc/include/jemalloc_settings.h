@@ -1,0 +1,1 @@
+// The settings of jemalloc; the program has nothing to call here.
