@@ -35,8 +35,7 @@ extension PostgresStorage {
         let connection = try connect(.reader)
         try check(connection, .reading)
         guard try holdsStore(connection) else {
-            throw StoreError(
-                .unavailable, "There is no store at \(address)", remedy: "Run or replay first, or name another schema")
+            throw .noStore(at: address)
         }
         if try checkMetadata(connection, adopts: false) < PostgresSchema.formatVersion {
             throw .olderFormat("\(address)")
@@ -135,5 +134,12 @@ extension PostgresStorage {
         }
         if adopts { try bringUpToDate(connection, format: format, views: metadata["views"]) }
         return format
+    }
+}
+
+extension StoreError {
+    static func noStore(at address: ConnectionAddress) -> StoreError {
+        StoreError(
+            .unavailable, "There is no store at \(address)", remedy: "Run or replay first, or name another schema")
     }
 }

@@ -66,6 +66,24 @@ extension Store {
         return try storage.holdsStore(try storage.connect(.reader))
     }
 
+    /// Reads the model that the store in a schema has, of whatever model it is.
+    ///
+    /// - Throws: ``StoreError`` with code `store.unavailable` where the server cannot be reached, or there is no store.
+    package static func storedModelInPostgres(
+        url: String, schema: String = "ingest"
+    ) throws(StoreError) -> StoredModel {
+        let address = try ConnectionAddress(url, schema: schema)
+        let connection = try PostgresConnection(
+            address, .reader, lockTimeoutMilliseconds: PostgresOptions().lockTimeoutMilliseconds)
+        let isThere = PostgresStatement("SELECT to_regclass('_metadata') IS NOT NULL")
+        guard try connection.run(isThere, "open the store").first?.flag(0) == true else {
+            throw .noStore(at: address)
+        }
+        let result = try connection.run(PostgresStatement("SELECT key, value FROM _metadata"), "open the store")
+        let metadata = Dictionary(result.rows.map { ($0.text(0), $0.text(1)) }, uniquingKeysWith: { first, _ in first })
+        return StoredModel { metadata[$0] }
+    }
+
     /// Returns the place of a store for people, without password and parameters.
     package static func placeOfPostgres(url: String, schema: String = "ingest") -> String {
         (try? ConnectionAddress(url, schema: schema))?.description ?? "postgres://"

@@ -10,7 +10,8 @@ struct CheckCommand: ParsableCommand {
         discussion: """
             With --sample it prints the effect of each record of a file, or why the record would become a dead letter.
             Example: ingest-worker check --offline
-            For each path of a route it counts the records that have it.
+            For each path of a route it counts the records that have it. It checks the model's limits of values. Rules of \
+            relationships, counts, uniqueness and versions need the store.
             Example: ingest-worker check --sample samples/chat-events.jsonl --json
             Example: ingest-worker check --sample samples/chat-events.jsonl --expect expected.jsonl
             """)
@@ -82,10 +83,11 @@ struct CheckCommand: ParsableCommand {
         for (index, report) in sample.routes.enumerated() {
             Console.print(json ? report.json(number: index + 1) : report.text(number: index + 1))
         }
+        for gap in sample.gaps { Console.print(json ? gap.json : gap.text) }
         if !json {
             Console.print(
                 "\(counts.events) events, \(counts.filtered) filtered, \(counts.deadLetters) dead letters; "
-                    + "nothing was written")
+                    + "nothing was written. Rules of relationships, counts, uniqueness and versions need the store")
         }
         if let record { try recorded.write(toFile: record, atomically: true, encoding: .utf8) }
         expectation?.finish()

@@ -111,11 +111,17 @@ struct ModelCommand: ParsableCommand {
     struct YAML: ParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "yaml", abstract: "Writes a model as a YAML model file: the same text for the same model.",
-            discussion: "Example: ingest-worker model yaml Shop.xcdatamodeld > config/models/shop.yaml")
+            discussion: """
+                Of a store it is the model that the store has.
+                Example: ingest-worker model yaml Shop.xcdatamodeld > config/models/shop.yaml
+                Example: ingest-worker model yaml data/ingest.sqlite > config/models/former.yaml
+                """)
 
         @OptionGroup var options: SharedOptions
 
-        @Argument(help: "The model: YAML, .xcdatamodel or .xcdatamodeld; the configured one if none is named.")
+        @Argument(
+            help: "A model, or a store: a file of SQLite or the URL of a schema; the configured model if none is named."
+        )
         var path: String?
 
         func run() throws {
@@ -141,7 +147,7 @@ struct ModelCommand: ParsableCommand {
 
         func run() throws {
             let difference = ModelDifference(
-                from: try ObjectModel.load(path: old), to: try ObjectModel.load(path: new))
+                from: try ObjectModel.load(fileOrStore: old), to: try ObjectModel.load(fileOrStore: new))
             if json {
                 Console.printJSON(difference.appendJSON)
             } else {
@@ -153,7 +159,7 @@ struct ModelCommand: ParsableCommand {
 
     /// Loads a model and tells what of its file has no effect here.
     fileprivate static func load(_ path: String?, _ options: SharedOptions) throws -> ObjectModel {
-        let model = try ObjectModel.load(path: try path ?? options.load().configuration.model)
+        let model = try ObjectModel.load(fileOrStore: try path ?? options.load().configuration.model)
         for note in model.notes { Console.note("ingest-worker: \(note)") }
         return model
     }

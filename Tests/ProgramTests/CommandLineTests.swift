@@ -142,6 +142,20 @@ import Testing
         #expect(drawn.output.hasPrefix("erDiagram"))
     }
 
+    @Test func `a store gives the model that it has`() throws {
+        let store = try replaySample()
+        let written = try run(["model", "yaml", store])
+        let expected = try run(["model", "yaml", "config/models/chat.yaml"])
+        #expect(written.status == 0 && written.output == expected.output)
+        let former = try workspace.write(written.output, to: "former.yaml")
+        #expect(try run(["verify", "--set", "store.path=\(store)", "--set", "model=\(former)"]).status == 0)
+        #expect(try run(["model", "diff", store, "config/models/chat.yaml"]).status == 0)
+        let other = workspace.path("other.sqlite")
+        _ = try Foreign.sqlite(other, "CREATE TABLE t (a)")
+        let refused = try run(["model", "yaml", other])
+        #expect(refused.status != 0 && refused.errors.contains("is no store"), "\(refused.errors)")
+    }
+
     @Test func `model check lists the problems of every stage of each file at once`() throws {
         let good = try run(["model", "check", "config/models/chat.yaml", "config/models/work-orders.yaml"])
         #expect(good.status == 0 && good.output.split(separator: "\n").count == 2)

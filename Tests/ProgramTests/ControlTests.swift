@@ -104,6 +104,9 @@ import Testing
         #expect(Foreign.value(store, "SELECT count(*) FROM _dead_letter") == 0)
         let carriedOut = program.errors.components(separatedBy: "a request has ended").count - 1
         #expect(carriedOut == commands.count, "\(program.errors)")
+        #expect(program.errors.contains("checkedCount"), "\(program.errors)")
+        #expect(
+            !program.errors.contains(#"checks":["#) && !program.errors.contains(#"checks\":["#), "\(program.errors)")
 
         // Other settings than the worker's would make something else of the letters.
         let other = try command(["dead-letters", "retry"], config: false)

@@ -81,6 +81,28 @@ import Testing
         #expect(names.count == 2)
     }
 
+    @Test func `the plan counts the values that are dropped, and the store gives its former model`() throws {
+        let models = try workspace.shopModels()
+        let events = try workspace.shopEvents(lines: 6)
+        let text = try String(contentsOfFile: models[0], encoding: .utf8)
+        let less = try workspace.write(
+            text.replacingOccurrences(of: "version: 1", with: "version: 2")
+                .replacingOccurrences(of: "      total: { type: integer32, default: 0 }\n", with: ""), to: "less.yaml")
+        for (old, new) in [(here(models[0]), here(less)), (there(models[0]), there(less))] {
+            _ = try run(["replay", events] + old)
+            let plan = try run(["migrate", "--dry-run"] + new)
+            let expected = "Order.total: attribute removed: was integer32 — inferred; 2 values are dropped\n"
+            #expect(plan.output.contains(expected), "\(plan.output)")
+            let json = try run(["migrate", "--dry-run", "--json"] + new)
+            #expect(json.output.contains(#""droppedValues":{"Order.total":2}"#), "\(json.output)")
+        }
+        let written = try run(["model", "yaml", "\(server.url)&schema=\(schema)"])
+        #expect(try written.output == run(["model", "yaml", models[0]]).output)
+        #expect(try written.output == run(["model", "yaml", workspace.path("shop.sqlite")]).output)
+        let none = try run(["model", "yaml", "\(server.url)&schema=\(schema)_none"], status: 69)
+        #expect(none.errors.contains("There is no store"), "\(none.errors)")
+    }
+
     /// Starts the migration, and kills it once a number in the server is not 0; false where it ended first.
     private func killMigration(once number: String, _ arguments: [String]) throws -> Bool {
         let migration = try Program(["migrate"] + arguments)

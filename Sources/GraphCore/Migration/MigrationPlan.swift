@@ -46,12 +46,14 @@ public struct MigrationPlan: Sendable {
     public let problems: [String]
     /// Notes that do not prevent it, such as values beyond limits that the new model sets.
     public var notes: [String] = []
+    /// The number of values that are lost with each attribute that is removed, by entity and attribute: `Member.email`.
+    public var droppedValues: [String: Int64] = [:]
     /// Where the copy of the old store is kept, once it was migrated and if that was asked for.
     public package(set) var backup: String?
 
     package init(
         source: String, target: String, difference: ModelDifference, method: Method, steps: [Step], rowCount: Int64,
-        problems: [String], notes: [String] = [], backup: String? = nil
+        problems: [String], notes: [String] = [], droppedValues: [String: Int64] = [:], backup: String? = nil
     ) {
         self.source = source
         self.target = target
@@ -61,6 +63,7 @@ public struct MigrationPlan: Sendable {
         self.rowCount = rowCount
         self.problems = problems
         self.notes = notes
+        self.droppedValues = droppedValues
         self.backup = backup
     }
 
@@ -69,7 +72,7 @@ public struct MigrationPlan: Sendable {
         var lines = ["\(source) → \(target): \(rowCount) rows, \(method.rawValue)"]
         if !difference.isEmpty {
             lines.append("changes:")
-            lines += difference.changes.filter { $0.inference != .unneeded }.map { "  \($0)" }
+            lines += difference.changes.filter { $0.inference != .unneeded }.map { "  \($0)\(loss(of: $0))" }
         }
         if !steps.isEmpty {
             lines.append("steps:")
@@ -80,6 +83,12 @@ public struct MigrationPlan: Sendable {
         if !problems.isEmpty { lines += ["against it:"] + problems.map { "  \($0)" } }
         if !notes.isEmpty { lines += ["to be known:"] + notes.map { "  \($0)" } }
         return lines.joined(separator: "\n") + "\n"
+    }
+
+    /// The number of values that a change drops, in words, or nothing.
+    private func loss(of change: ModelDifference.Change) -> String {
+        guard change.dropsValues, let count = droppedValues[change.name] else { return "" }
+        return count == 1 ? "; 1 value is dropped" : "; \(count == 0 ? "no" : "\(count)") values are dropped"
     }
 
     /// Appends the plan as one JSON object.
@@ -94,6 +103,8 @@ public struct MigrationPlan: Sendable {
         }.joined(separator: ",")
         output += "],\"problems\":[\(problems.map(JSONText.string).joined(separator: ","))],"
         output += "\"notes\":[\(notes.map(JSONText.string).joined(separator: ","))],"
+        let dropped = droppedValues.sorted { $0.key < $1.key }.map { "\(JSONText.string($0.key)):\($0.value)" }
+        output += "\"droppedValues\":{\(dropped.joined(separator: ","))},"
         output += "\"backup\":\(backup.map(JSONText.string) ?? "null"),\"difference\":"
         difference.appendJSON(to: &output)
         output += "}"

@@ -70,7 +70,10 @@ package struct ModelLoader {
 
     private func text(_ path: String) throws(ModelError) -> String {
         guard let data = FileManager.default.contents(atPath: path) else {
-            throw ModelError(file: path, "The model file cannot be read", remedy: "Check the path and its permissions")
+            let tried = URL(fileURLWithPath: path).standardizedFileURL.path
+            throw ModelError(
+                file: path, "The model file \(tried) cannot be read",
+                remedy: "Check the path, which is relative to the working directory, and its permissions")
         }
         guard let text = String(data: data, encoding: .utf8) else {
             throw ModelError(file: path, "The model file is not UTF-8", remedy: "Save it as UTF-8")

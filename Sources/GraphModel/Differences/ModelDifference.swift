@@ -60,9 +60,14 @@ public struct ModelDifference: Sendable, Equatable {
         /// A migration's way with the change.
         public let inference: Inference
 
+        /// The entity, or the property as in `Member.email`.
+        package var name: String { property.map { "\(entity).\($0)" } ?? entity }
+
+        /// Whether the values of an attribute have no place in the new model.
+        package var dropsValues: Bool { kind == .attributeRemoved || kind == .transientChanged && old == "stored" }
+
         /// The change in one line.
         public var description: String {
-            let name = property.map { "\(entity).\($0)" } ?? entity
             let values =
                 switch (old, new) {
                 case (let old?, let new?): ": \(old) → \(new)"

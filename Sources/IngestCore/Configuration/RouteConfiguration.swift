@@ -116,6 +116,8 @@ public struct RouteConfiguration: Sendable, Equatable {
         case number
         /// True or false, for a text or a number.
         case boolean
+        /// Text that holds JSON, for a transformable attribute: `"{\"lang\":\"de\"}"`.
+        case json
         /// ISO-8601 text, whatever `dates` says.
         case iso8601
         /// Days since 1970-01-01.

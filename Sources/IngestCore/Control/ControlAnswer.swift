@@ -92,6 +92,13 @@ package enum ControlResult: Sendable, Equatable {
         }
     }
 
+    /// The result in one line of a log, which has of a report the counts only.
+    var logLine: String {
+        guard case .verified(let report) = self else { return json }
+        let checked = report.checks.reduce(0) { $0 + $1.checkedCount }
+        return "{\"isSound\":\(report.isSound),\"problemCount\":\(report.problemCount),\"checkedCount\":\(checked)}"
+    }
+
     private static func text(_ append: (inout String) -> Void) -> String {
         var text = ""
         append(&text)

@@ -277,7 +277,7 @@ final class ControlDesk: @unchecked Sendable {
         ticket.tell(answer)
         switch answer {
         case .failure(let error): leave(ticket, outcome: "\(error)")
-        case .result(let result): leave(ticket, outcome: result.json)
+        case .result(let result): leave(ticket, outcome: result.logLine)
         case .waiting, .note, .step: break
         }
     }

@@ -21,16 +21,25 @@ package final class RecordDecoders {
     /// - Throws: ``DecodeError``; with code `decode.topic` where the topic is not configured, `decode.row` for a row of
     ///   a CSV file, which says nothing without its header.
     package func decode(_ record: SourceRecord) throws(DecodeError) -> ChangeSet {
-        let topic = record.place.topic
-        if let decoder = known[topic] { return try decoder.get().decode(record) }
-        let made: Result<EventDecoder, DecodeError>
-        do throws(DecodeError) { made = .success(try decoder(for: topic)) } catch { made = .failure(error) }
-        if case .failure(let error) = made, error.isRetriable { throw error }
-        known[topic] = made
-        return try made.get().decode(record)
+        try decoder(of: record.place.topic).decode(record)
     }
 
-    private func decoder(for topic: String) throws(DecodeError) -> EventDecoder {
+    /// Takes a decoder for that of a topic.
+    func keep(_ decoder: EventDecoder, of topic: String) { known[topic] = .success(decoder) }
+
+    /// Returns the decoder of a topic, or of the file that a place names.
+    ///
+    /// - Throws: ``DecodeError``, as ``decode(_:)``.
+    func decoder(of topic: String) throws(DecodeError) -> EventDecoder {
+        if let decoder = known[topic] { return try decoder.get() }
+        let made: Result<EventDecoder, DecodeError>
+        do throws(DecodeError) { made = .success(try makeDecoder(of: topic)) } catch { made = .failure(error) }
+        if case .failure(let error) = made, error.isRetriable { throw error }
+        known[topic] = made
+        return try made.get()
+    }
+
+    private func makeDecoder(of topic: String) throws(DecodeError) -> EventDecoder {
         do {
             if let path = ReplayEngine.path(ofTopic: topic) {
                 if RecordFileFormat.fromExtension(of: path) == .csv {

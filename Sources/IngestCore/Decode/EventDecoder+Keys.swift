@@ -10,6 +10,7 @@ extension EventDecoder {
     ) throws(DecodeError) -> ChangeSet {
         guard let key = record.key, !key.isEmpty else { throw Self.noKey }
         guard let route = tombstoneRoute(record) else { throw Self.unclearKey }
+        usage?.count(route)
         if route.isDrop { return skipped(.drop) }
         if let program = route.program { return try decode(nil, by: program, record) }
         let expressed = try expressedIdentity(key, route, record)

@@ -121,7 +121,7 @@ extension EventDecoder {
     private func decodeDeletionByKey(
         _ change: RowChange, _ route: Route?, _ record: SourceRecord
     ) throws(DecodeError) -> ChangeSet {
-        guard let key = record.key, !key.isEmpty else { throw change.missingRow }
+        guard let key = record.key, !key.isEmpty else { throw Self.unnamedDeletion }
         let entity = try entity(of: change, route)
         let identity = try keyIdentity(key, entity, route, route?.properties ?? columns[entity.index])
         var operation = ObjectOperation(.delete, entity: entity.index, identity: identity)
@@ -129,4 +129,10 @@ extension EventDecoder {
         try objects.finish(&operation, entity: entity, ObjectDecoder.Circumstances(time: change.time))
         return ChangeSet(operation)
     }
+
+    private static let unnamedDeletion = DecodeError(
+        code: "decode.envelope",
+        "The deletion has no row, and the record has no key that names it. Plain lines of a file have no keys: take the records "
+            + "with 'kcat -C -J', or read the topic with 'replay --topic'. Or let the database send the old row, in PostgreSQL "
+            + "with REPLICA IDENTITY FULL")
 }

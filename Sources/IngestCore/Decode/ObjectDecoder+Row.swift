@@ -110,8 +110,11 @@ extension ObjectDecoder {
         _ connect: ConnectValues
     ) -> Value? {
         if row.circumstances.values.rules != nil, row.circumstances.values.isNull(json) { return .null }
-        if !row.table.forms.isEmpty, let form = row.table.forms[name()], let value = form.value(json, for: type) {
-            return value
+        if !row.table.forms.isEmpty, let form = row.table.forms[name()] {
+            if form.isJSON, json.kind == .string {
+                return connect.value(json, .json, for: type, row.circumstances.values)
+            }
+            if let value = form.value(json, for: type) { return value }
         }
         if logical == .plain {
             if let value = row.circumstances.values.value(json, for: type) { return value }

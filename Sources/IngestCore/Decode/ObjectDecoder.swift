@@ -6,7 +6,7 @@ struct ObjectDecoder {
     private let tables: [PropertyTable]
 
     /// The meaning of a key of an event's data.
-    enum Property {
+    enum Property: Equatable {
         case identity
         case attribute(Int)
         case relationship(Int)
@@ -24,6 +24,17 @@ struct ObjectDecoder {
         var splits: [String: [Int]] = [:]
         /// Whether keys that mean nothing are passed over.
         var ignoresUnknown = false
+
+        /// The property that a name of the model, or else a key, stands for; nil where it is neither.
+        func meaning(of name: String, in entity: Entity) -> Property? {
+            // A property that the route gives by an expression is no key of the data.
+            ObjectDecoder.table(entity).properties[name] ?? properties[name]
+        }
+
+        /// The keys that stand for a property, in their order.
+        func keys(of property: Property) -> [String] {
+            properties.sorted.filter { $0.element == property }.map(\.name)
+        }
 
         /// Whether the keys are all there is to say.
         var isPlain: Bool { forms.isEmpty && splits.isEmpty && !ignoresUnknown }
@@ -165,10 +176,16 @@ struct ObjectDecoder {
         _ json: JSONValue, _ attribute: Attribute, _ entity: Entity, _ circumstances: Circumstances, _ name: String,
         expectation: String? = nil
     ) -> DecodeError {
-        DecodeError(
-            code: "decode.type",
-            "\(entity.name).\(name) has to be \(expectation ?? circumstances.values.expectation(attribute.type)), not "
-                + (attribute.isSecret ? Self.article(json) : Self.shown(json)))
+        let wanted = expectation ?? circumstances.values.expectation(attribute.type)
+        let found = attribute.isSecret ? Self.article(json) : Self.shown(json)
+        var remedy = ""
+        if attribute.type == .date, expectation == nil, circumstances.values.dates == .iso8601, let number = json.double
+        {
+            let unit = attribute.isSecret ? TimeUnit.milliseconds : TimeUnit.likely(for: number)
+            remedy = ". State its unit in a route: types: { \(attribute.name): \(unit) }"
+        }
+        return DecodeError(
+            code: "decode.type", "\(entity.name).\(name) has to be \(wanted), not \(found)\(remedy)")
     }
 
     func identity(

@@ -31,7 +31,7 @@ package final class ReplayEngine {
     private let logger: Logger
     private let isStopping: () -> Bool
     private let now: () -> Double
-    private var letterParser: JSONParser?
+    private var lineParser: JSONParser?
     private let decoders: RecordDecoders
     /// Called a few times a second.
     package var onProgress: (Progress) -> Void = { _ in }
@@ -80,8 +80,8 @@ package final class ReplayEngine {
         while hasMore, !isStopping() {
             hasMore = try reader.next { file in
                 let record = Self.record(file, topic: topic, isCSV: reader.format == .csv)
-                if reader.format != .csv, DeadLetterLine.matches(file.value) {
-                    return try addLetter(record, detail: detail)
+                if reader.format != .csv, RecordLine.matches(file.value) {
+                    return try addLine(record, detail: detail)
                 }
                 try pipeline.add(record, nextOffset: Int64(file.number), detail: detail) {
                     record throws(DecodeError) in try decode(file, record)
@@ -94,27 +94,27 @@ package final class ReplayEngine {
         return FileResult(path: path, records: reader.recordNumber - skipped, resumedAfter: skipped)
     }
 
-    /// Adds the record that a line of exported dead letters holds, as its own source would; the file's position counts.
-    private func addLetter(_ line: SourceRecord, detail: String?) throws {
-        let letter: DeadLetter
+    /// Adds the record that a line holds with its key, as its own source would; the file's position counts.
+    private func addLine(_ line: SourceRecord, detail: String?) throws {
+        let whole: RecordLine
         do {
             // Base64 and the reason take more room than the record that the limits are about.
             let limit = max(configuration.limits.maxRecordBytes, 1 << 20)
-            let parser = try letterParser ?? JSONParser(maximumBytes: limit * 2)
-            letterParser = parser
+            let parser = try lineParser ?? JSONParser(maximumBytes: limit * 2)
+            lineParser = parser
             if let fault = line.fault { throw fault }
             guard let bytes = line.value, line.totalBytes == bytes.count else {
                 throw DecodeError(
                     code: "decode.too_large",
                     "The line has \(line.totalBytes) bytes, more than limits.maxRecordBytes. Raise the limit")
             }
-            letter = try DeadLetterLine.letter(bytes, parser: parser)
+            whole = try RecordLine(bytes, parser: parser)
         } catch let error as DecodeError {
             return try pipeline.add(line, nextOffset: line.place.offset, detail: detail) { _ throws(DecodeError) in
                 throw error
             }
         }
-        try letter.withRecord { record in
+        try whole.withRecord { record in
             try pipeline.add(record, at: line.place, nextOffset: line.place.offset, detail: detail) {
                 record throws(DecodeError) in try decoders.decode(record)
             }

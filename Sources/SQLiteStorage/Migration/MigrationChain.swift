@@ -49,7 +49,7 @@ struct MigrationChain {
         try task.checkModels()
         let origins = try origins(links)
         let taken = takeOver(origins)
-        var notes = taken.notes
+        var (notes, dropped) = (taken.notes, [String: Int64]())
         var steps: [MigrationPlan.Step] = []
         options.willCopy(rowCount * Int64(links.count - taken.done))
         let keeper = MigrationLeaseKeeper(file: file, lease: lease, model: task.source, clock: options.now)
@@ -64,6 +64,7 @@ struct MigrationChain {
                     let survey = try survey(link, source)
                     steps += task.head(of: link.number) + survey.steps
                     notes += survey.notes
+                    dropped.merge(survey.droppedValues, uniquingKeysWith: +)
                 }
                 try keeper.keep()
                 try MigrationCopy(
@@ -78,7 +79,7 @@ struct MigrationChain {
         return MigrationPlan(
             source: task.sourceText, target: task.targetText,
             difference: ModelDifference(from: task.source, to: task.target), method: .copy, steps: steps,
-            rowCount: rowCount, problems: [], notes: notes)
+            rowCount: rowCount, problems: [], notes: notes, droppedValues: dropped)
     }
 
     private var links: [Link] {

@@ -97,6 +97,29 @@ struct MigrationChecks {
         return notes
     }
 
+    /// Counts the values of the attributes that the new model does not keep, by the names that the difference has. A
+    /// derived value is none of them, nor is a value of an object that goes with its entity.
+    func droppedValues() throws -> [String: Int64] {
+        var counts: [String: Int64] = [:]
+        for change in difference.changes where change.dropsValues {
+            guard let name = change.property else { continue }
+            for old in mapping.old.entities where !old.isAbstract {
+                guard let attribute = old.attribute(named: name), !attribute.isDerived,
+                    let now = mapping.target(of: old)
+                else { continue }
+                let declaring = mapping.old.entities[attribute.entityIndex]
+                let isKept = mapping.source(of: now).attributes.values.contains { $0.name == name }
+                if isKept || (mapping.target(of: declaring) ?? declaring).name != change.entity { continue }
+                let sql = """
+                    SELECT count(s.\(SQLText.quoted(attribute.columnName))) FROM \(SQLText.quoted(old.tableName)) s \
+                    WHERE \(Self.kind(old))
+                    """
+                counts[change.name, default: 0] += try Int64.fetchOne(database, sql: sql) ?? 0
+            }
+        }
+        return counts
+    }
+
     // MARK: Relationships
 
     private func destinations(of entity: Entity, _ source: ModelMapping.Source, _ old: Entity) throws -> [String] {

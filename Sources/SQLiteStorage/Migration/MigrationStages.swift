@@ -43,16 +43,18 @@ struct MigrationStages {
         let total = try MigrationFile.rowCounts(task.source, database).values.reduce(0, +)
         var steps: [MigrationPlan.Step] = []
         var notes: [String] = []
+        var dropped: [String: Int64] = [:]
         for (index, stage) in task.pending.enumerated() {
             let survey = try task.naming(index) { try run(stage, from: task.source(of: index), database) }
             steps += task.head(of: index) + survey.steps
             notes += survey.notes
+            dropped.merge(survey.droppedValues, uniquingKeysWith: +)
         }
         return MigrationPlan(
             source: task.sourceText, target: task.targetText,
             difference: ModelDifference(from: task.source, to: task.target),
             method: total >= options.copyRowThreshold ? .copy : .inPlace, steps: steps, rowCount: total, problems: [],
-            notes: notes)
+            notes: notes, droppedValues: dropped)
     }
 
     private func run(

@@ -8,6 +8,7 @@ struct MigrationSurvey {
     let rowCount: Int64
     let problems: [String]
     let notes: [String]
+    let droppedValues: [String: Int64]
 
     /// - Throws: ``ModelError`` for the mapping, ``MigrationError`` with code `migration.not_inferable`.
     init(_ mapping: ModelMapping, _ expressions: MigrationMapping?, _ database: Database) throws {
@@ -19,6 +20,7 @@ struct MigrationSurvey {
         rowCount = counts.values.reduce(0, +)
         problems = try checks.problems()
         notes = try checks.notes()
+        droppedValues = try checks.droppedValues()
     }
 }
 

@@ -147,7 +147,8 @@ extension Migrator {
         return MigrationPlan(
             source: task.sourceText, target: task.targetText, difference: survey.difference,
             method: survey.rowCount >= options.copyRowThreshold ? .copy : .inPlace, steps: survey.steps,
-            rowCount: survey.rowCount, problems: survey.problems, notes: survey.notes)
+            rowCount: survey.rowCount, problems: survey.problems, notes: survey.notes,
+            droppedValues: survey.droppedValues)
     }
 
     /// Checks what can be said without rows, and returns what distinguishes the models.

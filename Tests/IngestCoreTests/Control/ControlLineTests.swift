@@ -143,6 +143,12 @@ import Testing
         #expect(try ControlAnswer(line: newer, to: Self.requests[0]) == .waiting)
     }
 
+    @Test func `a log has the counts of a verification, and not its report`() {
+        let line = ControlResult.verified(Self.report).logLine
+        #expect(line == #"{"isSound":false,"problemCount":300,"checkedCount":9}"#)
+        #expect(ControlResult.dropped(3).logLine == ControlResult.dropped(3).json)
+    }
+
     @Test func `a step arrives as it was told`() throws {
         let steps: [StoreStep] = [
             .writing(path: "/b \"c\"", byteCount: 5), .copying(table: "Chat", rowCount: 7),

@@ -47,7 +47,9 @@ import Testing
                     "delete Message m1 version=2026-01-02T03:04:05.123456Z"
                 ])
         }
-        #expect(try decoder().failure(deletion)?.code == "decode.envelope")
+        let failure = try #require(try decoder().failure(deletion))
+        #expect(failure.code == "decode.envelope" && failure.message.contains("no key"), "\(failure)")
+        #expect(failure.message.contains("kcat -C -J") && failure.message.contains("REPLICA IDENTITY FULL"))
     }
 
     @Test func `the tombstone behind a deletion is passed over`() throws {
@@ -258,5 +260,46 @@ import Testing
             }
         }
         #expect(events > 0)
+    }
+
+    // MARK: JSON and dates without their schemas
+
+    @Test func `a column of JSON has one value with the schema and without`() throws {
+        let source = Records.source(table: "work_orders")
+        let row = #"{"id":"w1","extra":"{\"lang\": \"de\", \"n\": [1, 2]}"}"#
+        let expected = [
+            #"upsert WorkOrder w1 version=2026-01-02T03:04:05.123456Z extra={"lang":"de","n":[1,2]}"#
+        ]
+        let change = Records.change("c", after: row, source: source)
+        let fields = [Records.field("id", "string"), Records.field("extra", "string", "io.debezium.data.Json")]
+        #expect(try decoder(TestModels.kinds()).shown(Records.wrapped(change, row: fields)) == expected)
+        let plain = try decoder(TestModels.kinds(), [route("WorkOrder") { $0.types = ["extra": .json] }])
+        #expect(try plain.shown(change) == expected)
+        #expect(try plain.shown(Records.wrapped(change, row: fields)) == expected)
+        // A producer that sends JSON itself, and null, need no parser.
+        let own = #"{"id":"w1","extra":{"lang":"de","n":[1,2]}}"#
+        #expect(try plain.shown(Records.change("c", after: own, source: source)) == expected)
+        let none = Records.change("c", after: #"{"id":"w1","extra":null}"#, source: source)
+        #expect(try plain.shown(none) == ["upsert WorkOrder w1 version=2026-01-02T03:04:05.123456Z extra=null"])
+        let broken = Records.change("c", after: #"{"id":"w1","extra":"{\"lang\""}"#, source: source)
+        let failure = try #require(plain.failure(broken))
+        #expect(failure.code == "decode.type" && failure.message.contains("a text that holds JSON"), "\(failure)")
+    }
+
+    @Test func `a number for a date is refused with its unit, which a route states by property or column`() throws {
+        let source = Records.source(table: "work_orders")
+        let row = #"{"id":"w1","happened_at":1767312000001000}"#
+        let change = Records.change("c", after: row, source: source)
+        let failure = try #require(try decoder(TestModels.kinds()).failure(change))
+        #expect(failure.code == "decode.type")
+        #expect(
+            failure.message.hasSuffix(". State its unit in a route: types: { happenedAt: microseconds }"), "\(failure)")
+        for name in ["happenedAt", "happened_at"] {
+            let stated = try decoder(TestModels.kinds(), [route("WorkOrder") { $0.types = [name: .microseconds] }])
+            #expect(
+                try stated.shown(change) == [
+                    "upsert WorkOrder w1 version=2026-01-02T03:04:05.123456Z happenedAt=2026-01-02T00:00:00.001Z"
+                ])
+        }
     }
 }

@@ -29,7 +29,7 @@ import Testing
             $0.routes[0].filter = "state = 'open'"
             $0.routes[0].ignore = ["state"]
         }
-        #expect(lines == ["line 2  upsert  WorkOrder B-1  name=\"T\"", "line 3  filtered  filter"])
+        #expect(lines == ["line 2  upsert  WorkOrder B-1  name=\"T\"", "line 3  filtered by route 1"])
     }
 
     @Test func `semicolons and other settings are recognised`() throws {

@@ -319,6 +319,8 @@ import Testing
         (changed { $0.defaults = ["nme": .null] }, "A default of topic events is for 'nme'"),
         (changed { $0.types = ["nme": .text] }, "A type of topic events is for 'nme'"),
         (changed { $0.types = ["parts": .text] }, "A type of topic events is for 'parts'"),
+        (changed { $0.types = ["happened_at": .seconds] }, "WorkOrder. Did you mean 'happenedAt'?"),
+        (changed { $0.types = ["extra": .text] }, "cannot become JSON. Use 'json' for a text that holds JSON"),
         (
             changed { $0.types = ["token": .number] },
             "'number' of topic events for WorkOrder.token cannot become a UUID"

@@ -27,7 +27,8 @@ import Testing
             to: entityModel(
                 "title: { type: string, renamedFrom: a }\nn: { type: integer16, default: 7 }\no: { type: date, optional: true }"
             ))
-        #expect(plan.method == .inPlace)
+        #expect(plan.method == .inPlace && plan.droppedValues == ["Item.b": 1])
+        #expect(plan.text.contains("  Item.b: attribute removed: was integer64 — inferred; 1 value is dropped\n"))
         #expect(try column(fixture, "title") == ["x", "y"])
         #expect(try column(fixture, "n") == [7, 7])
         #expect(try column(fixture, "o") == [.null, .null])

@@ -1,3 +1,4 @@
+import Foundation
 import ObjectGraph
 import Testing
 
@@ -162,6 +163,18 @@ import Testing
             Issue.record("it was taken")
         } catch {
             #expect(error.description.contains("/nowhere/model.yaml"))
+        }
+    }
+
+    @Test func `a file that cannot be read is named by the path that was tried`() throws {
+        let tried = URL(fileURLWithPath: FileManager.default.currentDirectoryPath).deletingLastPathComponent()
+            .appendingPathComponent("no-such-model.yaml").path
+        do {
+            _ = try ObjectModel.load(path: "../no-such-model.yaml")
+            Issue.record("It was read")
+        } catch {
+            let expected = "../no-such-model.yaml: The model file \(tried) cannot be read"
+            #expect(error.message.hasPrefix(expected), "\(error)")
         }
     }
 }

@@ -6,8 +6,8 @@ package final class RecordSample {
     package enum Outcome: Sendable {
         /// The operations, the event's own object last.
         case event(ChangeSet)
-        /// Nothing, for this reason.
-        case skipped(EventDecoder.SkipReason)
+        /// Nothing, for this reason; a route that says so has a number, from 1.
+        case skipped(EventDecoder.SkipReason, route: Int?)
         /// It would become a dead letter.
         case failed(DecodeError)
     }
@@ -22,14 +22,22 @@ package final class RecordSample {
         package var deadLetters = 0
     }
 
+    /// The routes that the records of the last file met.
+    private var met = SampleRoutes()
+    /// The rules of single values, and the required values that the last file's records left out.
+    private var rules: SampleRules
+
     /// The reports of the routes about the records that were read last.
-    package private(set) var routes: [RouteUsage.Report] = []
+    package var routes: [RouteUsage.Report] { met.reports }
+
+    /// The required attributes that records of the last file left out, with the number of those records.
+    package var gaps: [SampleRules.Gap] { rules.gaps }
 
     private let configuration: WorkerConfiguration
     private let model: ObjectModel
 
     private let decoders: RecordDecoders
-    private let letterParser: JSONParser
+    private let lineParser: JSONParser
 
     /// Makes a reader of samples.
     ///
@@ -38,7 +46,8 @@ package final class RecordSample {
         self.configuration = configuration
         self.model = model
         decoders = RecordDecoders(configuration: configuration, model: model)
-        letterParser = try JSONParser(maximumBytes: 1 << 30)
+        rules = SampleRules(model)
+        lineParser = try JSONParser(maximumBytes: 1 << 30)
     }
 
     /// Reads a file.
@@ -52,9 +61,9 @@ package final class RecordSample {
         let mapping = configuration.fileMapping(for: path)
         let reader = try configuration.reader(of: path, mapping)
         let decoder = try decoder(path: path, topic: topic)
-        let usage = RouteUsage(decoder.routes)
-        decoder.usage = usage
-        defer { routes = usage.reports }
+        (met, rules) = (SampleRoutes(), SampleRules(model))
+        if let topic { decoders.keep(decoder, of: topic) }
+        if reader.format == .csv { met.watch(decoder) }
         let rows = reader.format == .csv ? try decoder.rowDecoder(columns: reader.columns, path: path) : nil
         let name = topic ?? ReplayEngine.topic(path)
         var counts = Counts()
@@ -68,6 +77,7 @@ package final class RecordSample {
             }
             body(record.place, outcome)
         }) {}
+        if met.isEmpty { met.watch(decoder) }
         return counts
     }
 
@@ -86,23 +96,34 @@ package final class RecordSample {
         of record: SourceRecord, _ file: FileRecord, _ decoder: EventDecoder, _ rows: RowDecoder?
     ) -> Outcome {
         do throws(DecodeError) {
-            let event: ChangeSet
             if let rows {
                 if let fault = record.fault { throw fault }
-                event = try rows.decode(file, record)
-            } else if record.fault == nil, DeadLetterLine.matches(file.value) {
-                let letter = try DeadLetterLine.letter(file.value, parser: letterParser)
-                event = try letter.withRecord { record throws(DecodeError) in try decoders.decode(record) }
-                if event.operations.isEmpty { return .skipped(.filter) }
-            } else {
-                event = try decoder.decode(record)
+                return try outcome(decoder) { () throws(DecodeError) in try rows.decode(file, record) }
             }
-            if event.operations.isEmpty { return .skipped(decoder.skipReason ?? .filter) }
-            try IdentityLimit.check(event, model: model)
-            return .event(event)
+            if record.fault == nil, RecordLine.matches(file.value) {
+                let line = try RecordLine(file.value, parser: lineParser)
+                let own = try decoders.decoder(of: line.topic)
+                return try line.withRecord { record throws(DecodeError) in
+                    try outcome(own) { () throws(DecodeError) in try own.decode(record) }
+                }
+            }
+            return try outcome(decoder) { () throws(DecodeError) in try decoder.decode(record) }
         } catch {
             return .failed(error)
         }
+    }
+
+    private func outcome(
+        _ decoder: EventDecoder, _ decode: () throws(DecodeError) -> ChangeSet
+    ) throws(DecodeError) -> Outcome {
+        met.watch(decoder)
+        let event = try decode()
+        if event.operations.isEmpty {
+            return .skipped(decoder.skipReason ?? .filter, route: met.number(of: decoder))
+        }
+        try IdentityLimit.check(event, model: model)
+        try rules.check(event)
+        return .event(event)
     }
 
     // MARK: Forms
@@ -112,7 +133,9 @@ package final class RecordSample {
         let head = "line \(place.line ?? Int(place.offset))"
         switch outcome {
         case .event(let event): return event.operations.map { "\(head)  \(text($0))" }.joined(separator: "\n")
-        case .skipped(let reason): return "\(head)  filtered  \(reason.rawValue)"
+        case .skipped(.drop, route: let route?): return "\(head)  dropped by route \(route)"
+        case .skipped(.filter, route: let route?): return "\(head)  filtered by route \(route)"
+        case .skipped(let reason, route: _): return "\(head)  filtered  \(reason.rawValue)"
         case .failed(let error): return "\(head)  dead letter  \(error.code)  \(error.description)"
         }
     }
@@ -127,13 +150,16 @@ package final class RecordSample {
 
     /// Returns an outcome as a JSON object on one line.
     ///
-    /// - Parameter hasReason: whether a dead letter's reason is part of it, whose wording may change between versions.
+    /// - Parameter hasReason: whether it has a dead letter's reason, whose wording may change between versions, and the
+    ///   number of a route that skips a record.
     package func json(_ place: RecordPlace, _ outcome: Outcome, hasReason: Bool = true) -> String {
         let head = "{\"record\":\(place.offset),\"line\":\(place.line.map { "\($0)" } ?? "null"),\"outcome\":"
         switch outcome {
         case .event(let event):
             return head + "\"event\",\"operations\":[\(event.operations.map(json).joined(separator: ","))]}"
-        case .skipped(let reason): return head + "\"filtered\",\"reason\":\(JSONText.string(reason.rawValue))}"
+        case .skipped(let reason, route: let route):
+            let number = hasReason ? route.map { ",\"route\":\($0)" } ?? "" : ""
+            return head + "\"filtered\",\"reason\":\(JSONText.string(reason.rawValue))\(number)}"
         case .failed(let error):
             let reason = hasReason ? ",\"reason\":\(JSONText.string(error.description))" : ""
             return head + "\"deadLetter\",\"code\":\(JSONText.string(error.code))\(reason)}"

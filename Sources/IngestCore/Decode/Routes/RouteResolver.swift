@@ -74,7 +74,7 @@ struct RouteResolver {
         }
     }
 
-    /// Compiles the forms of values: stated for properties, looked up by the keys that stand for them.
+    /// Compiles the forms of values: stated for properties or for keys that stand for them, looked up by key.
     func forms(
         _ forms: [String: RouteConfiguration.ValueForm], patterns: [String: String], zone: String?, _ entity: Entity,
         _ model: ObjectModel, names: ObjectDecoder.PropertyTable
@@ -85,34 +85,36 @@ struct RouteResolver {
         }
         var byKey: [String: ValueReading] = [:]
         for (name, form) in readings.sorted(by: { $0.key < $1.key }) {
-            let type: AttributeType
-            let isMeant: (ObjectDecoder.Property) -> Bool
-            if let attribute = entity.attribute(named: name), !attribute.isDerived {
-                type = attribute.type
-                let isIdentity = attribute.slot == entity.identitySlot
-                isMeant = { property in
-                    switch property {
-                    case .identity: isIdentity
-                    case .attribute(let slot): slot == attribute.slot
-                    default: false
-                    }
-                }
-            } else if let relationship = entity.relationship(named: name), !relationship.isToMany {
-                type = model.entities[relationship.destinationIndex].identity.type
-                isMeant = { if case .relationship(relationship.index) = $0 { true } else { false } }
-            } else {
+            let property = names.meaning(of: name, in: entity)
+            guard let property, let type = valueType(of: property, entity, model) else {
+                let closest = ClosestName.find(name, among: entity.propertyNames)
+                let hint = closest.flatMap { $0 == name ? nil : ". Did you mean '\($0)'?" } ?? "."
                 throw error(
                     "A type of \(place) is for '\(name)', which is no stored attribute and no relationship to one of "
-                        + "\(entity.name). Its properties are: \(entity.propertyNames.joined(separator: ", "))")
+                        + "\(entity.name)\(hint) Its properties are: \(entity.propertyNames.joined(separator: ", "))")
             }
             guard form.canBecome(type) else {
+                let remedy = type == .transformable ? "Use 'json' for a text that holds JSON" : "Use another one"
                 throw error(
                     "The type '\(form.name)' of \(place) for \(entity.name).\(name) cannot become "
-                        + "\(type.expectation). Use another one, or leave it out")
+                        + "\(type.expectation). \(remedy), or leave it out")
             }
-            for (key, property) in names.properties.sorted where isMeant(property) { byKey[key] = form }
+            for key in names.keys(of: property) { byKey[key] = form }
         }
         return byKey
+    }
+
+    /// The type of a property's values, or nil where an event gives it none.
+    private func valueType(
+        of property: ObjectDecoder.Property, _ entity: Entity, _ model: ObjectModel
+    ) -> AttributeType? {
+        switch property {
+        case .identity: entity.identity.type
+        case .attribute(let slot): entity.attributes[slot].type
+        case .relationship(let index) where !entity.relationships[index].isToMany:
+            model.entities[entity.relationships[index].destinationIndex].identity.type
+        case .relationship, .transient, .ignored: nil
+        }
     }
 
     func condition(_ text: String?, named key: String) throws(RouteError) -> RecordCondition? {

@@ -30,9 +30,9 @@ struct RouteSplit {
     let splits: [RouteSplit]
     /// Whether an element may be a text or a number.
     let takesScalars: Bool
-    /// The aliases and the types that the configuration states, for reports.
+    /// The aliases, and the forms of values by property, that the configuration states, for reports.
     let aliasNames: [String]
-    let statedTypes: Set<String>
+    let statedTypes: [String: String]
 
     /// The path as messages name it.
     var field: String { path.text }
@@ -56,8 +56,7 @@ struct RouteSplit {
         identityPrefix = split.identityPrefix
         replaces = split.replaces
         aliasNames = split.aliases.keys.sorted()
-        let types = Set(split.types.keys).union(split.typePatterns.keys)
-        statedTypes = types.union(split.aliases.filter { types.contains($0.value) }.keys)
+        statedTypes = split.types.mapValues(\.rawValue).merging(split.typePatterns) { $1 }
         link = try resolver.link(split, entity, parent: parent, model)
         made = try resolver.values(
             constants: split.constants, defaults: split.defaults, fields: split.fields, entity, model, isSplit: true)

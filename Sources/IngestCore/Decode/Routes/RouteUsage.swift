@@ -33,6 +33,8 @@ package final class RouteUsage {
     /// The routes in their order, each one's `also` behind it.
     package private(set) var reports: [Report] = []
     private var probes: [[Probe]] = []
+    /// The position of the route that took the last record; nil where none did.
+    private(set) var position: Int?
 
     init(_ routes: [Route]) {
         for route in routes { add(route) }
@@ -84,11 +86,13 @@ package final class RouteUsage {
     private func addTypes(of route: Route, _ part: (String, String, @escaping Finder) -> Void) {
         let types = route.configuration.types.mapValues(\.rawValue).merging(route.configuration.typePatterns) { $1 }
         for (name, form) in types.sorted(by: { $0.key < $1.key }) {
-            let keys = [name] + route.configuration.aliases.filter { $0.value == name }.keys
-            let expressions = route.made.fields.filter { $0.name == name }.map(\.expression)
-            part("type \(name)", form) { _, fields, data in
+            let property = route.properties.meaning(of: name, in: route.entity)
+            let keys = property.map { route.properties.keys(of: $0) } ?? []
+            let expressions = route.made.fields.filter { $0.property == property }.map(\.expression)
+            let identity = property == .identity ? route.identity : nil
+            part("type \(name)", form) { scope, fields, data in
                 keys.contains { data?.member(named: $0) != nil } || expressions.contains { fields.has($0) }
-                    || name == route.entity.identity.name && route.identity.map { fields.has($0) } ?? false
+                    || identity.map { scope.has($0) } ?? false
             }
         }
         for (name, value) in route.configuration.constants.sorted(by: { $0.key < $1.key }) {
@@ -103,11 +107,20 @@ package final class RouteUsage {
     ///   - scope: where conditions and the identity begin.
     ///   - fields: where the paths of `fields` and `timeField` begin.
     func count(_ route: Route, _ scope: RouteScope, fields: RouteScope, data: JSONValue?) {
-        reports[route.position].records += 1
+        count(route)
         for (index, probe) in probes[route.position].enumerated() where probe.find(scope, fields, data) {
             reports[route.position].parts[index].records += 1
         }
     }
+
+    /// Counts a record that a route took and that has no value to look at.
+    func count(_ route: Route) {
+        reports[route.position].records += 1
+        position = position ?? route.position
+    }
+
+    /// Forgets which route took the last record.
+    func begin() { position = nil }
 
     // MARK: Splits
 
@@ -143,8 +156,15 @@ package final class RouteUsage {
         for field in split.made.fields {
             part("field \(field.name)", field.expression.source) { $0.has(field.expression) }
         }
-        for (key, form) in split.table.forms.sorted(by: { $0.key < $1.key }) where split.statedTypes.contains(key) {
-            part("type \(key)", form.name) { $0.base.member(named: key) != nil }
+        for (name, form) in split.statedTypes.sorted(by: { $0.key < $1.key }) {
+            let property = split.table.meaning(of: name, in: split.entity)
+            let keys = property.map { split.table.keys(of: $0) } ?? []
+            let expressions =
+                split.made.fields.filter { $0.property == property }.map(\.expression)
+                + (property == .identity ? [split.identity].compactMap { $0 } : [])
+            part("type \(name)", form) { element in
+                keys.contains { element.base.member(named: $0) != nil } || expressions.contains { element.has($0) }
+            }
         }
         for inner in split.splits {
             part("split", inner.field) { $0.base.member(at: inner.path) != nil }

@@ -18,6 +18,17 @@ enum TimeUnit: Sendable {
         return overflows ? nil : product
     }
 
+    /// Returns the unit in which a count is a time of this age: below 100,000 it is one of days, below 10^11 of seconds.
+    static func likely(for count: Double) -> TimeUnit {
+        switch abs(count) {
+        case ..<1e5: .days
+        case ..<1e11: .seconds
+        case ..<1e14: .milliseconds
+        case ..<1e17: .microseconds
+        default: .nanoseconds
+        }
+    }
+
     /// Returns a time of day as `hh:mm:ss` with as many digits of fraction as it has, or nil where it is none.
     func timeOfDay(_ count: Int64) -> String? {
         // 24:00:00 is a time of day to some databases.

@@ -9,7 +9,7 @@ extension RouteConfiguration.ValueForm {
         case .milliseconds: .milliseconds
         case .microseconds: .microseconds
         case .nanoseconds: .nanoseconds
-        case .text, .number, .boolean, .iso8601: nil
+        case .text, .number, .boolean, .json, .iso8601: nil
         }
     }
 
@@ -19,6 +19,7 @@ extension RouteConfiguration.ValueForm {
         case .text: type != .transformable
         case .number: type == .string || type == .uri || type == .boolean || type.isNumeric
         case .boolean: type == .string || type == .boolean || type.isNumeric
+        case .json: type == .transformable
         case .iso8601, .days, .seconds, .milliseconds, .microseconds, .nanoseconds: type == .date || type == .string
         }
     }
@@ -36,6 +37,7 @@ extension RouteConfiguration.ValueForm {
         case .boolean:
             guard let flag = json.bool else { return nil }
             return type == .string ? .text(flag ? "true" : "false") : type.value(fromInteger: flag ? 1 : 0)
+        case .json: return nil
         default:
             return json.utf8.flatMap { Timestamp.microseconds(utf8: $0) }
                 .flatMap { ConnectValues.instant($0, for: type) }

@@ -30,6 +30,9 @@ enum ValueReading: Sendable {
         }
     }
 
+    /// Whether texts hold JSON, which a parser reads.
+    var isJSON: Bool { if case .form(.json) = self { true } else { false } }
+
     /// The form as the configuration spells it.
     var name: String {
         switch self {
@@ -41,6 +44,7 @@ enum ValueReading: Sendable {
     /// The form as messages name it.
     var expectation: String {
         switch self {
+        case .form(.json): "JSON, or a text that holds JSON"
         case .form(let form): "of the form '\(form.rawValue)'"
         case .pattern(let pattern): "a date of the form \(pattern.text)"
         }

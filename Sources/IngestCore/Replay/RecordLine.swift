@@ -1,0 +1,82 @@
+import ObjectGraph
+
+/// A line of a file that is a record of a topic, with its key: an exported dead letter, or a line of `kcat -J`.
+///
+/// Source of the second form: kcat's `format.c`, of version 1.7.
+struct RecordLine {
+    private let letter: DeadLetter
+    private let timestampMilliseconds: Int64?
+
+    /// The topic of the record, or the name under which the store keeps a file's position.
+    var topic: String { letter.topic }
+
+    /// Tells whether bytes are such a line; cheap, for every record of a file is asked.
+    static func matches(_ bytes: UnsafeRawBufferPointer) -> Bool { DeadLetterLine.matches(bytes) || isOfKcat(bytes) }
+
+    /// Reads a line.
+    ///
+    /// - Throws: ``DecodeError`` with code `decode.envelope` where something is missing.
+    init(_ bytes: UnsafeRawBufferPointer, parser: JSONParser) throws(DecodeError) {
+        if DeadLetterLine.matches(bytes) {
+            (letter, timestampMilliseconds) = (try DeadLetterLine.letter(bytes, parser: parser), nil)
+        } else {
+            (letter, timestampMilliseconds) = try Self.recordOfKcat(bytes, parser)
+        }
+    }
+
+    /// Calls `body` with the record, whose bytes live for the call.
+    func withRecord<Result, Failure: Error>(
+        _ body: (SourceRecord) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        try letter.withRecord { record throws(Failure) in
+            var record = record
+            record.timestampMilliseconds = timestampMilliseconds
+            return try body(record)
+        }
+    }
+
+    // MARK: kcat
+
+    private static let beginning = Array("{\"topic\":\"".utf8)
+    private static let mark = Array(",\"tstype\":\"".utf8)
+    /// The mark stands behind a topic's name, a partition and an offset.
+    private static let maximumMarkOffset = 400
+
+    private static func isOfKcat(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        bytes.starts(with: beginning) && bytes.prefix(maximumMarkOffset).firstRange(of: mark) != nil
+    }
+
+    private static func recordOfKcat(
+        _ bytes: UnsafeRawBufferPointer, _ parser: JSONParser
+    ) throws(DecodeError) -> (DeadLetter, Int64?) {
+        let root: JSONValue
+        do { root = try parser.parse(bytes).root } catch { throw DecodeError(error) }
+        guard let topic = root.member("topic")?.string, let offset = root.member("offset")?.int64,
+            let partition = root.member("partition")?.int64.flatMap({ Int32(exactly: $0) }),
+            let key = root.member("key"), let payload = root.member("payload"),
+            [key, payload].allSatisfy({ $0.isNull || $0.kind == .string })
+        else {
+            throw DecodeError(
+                code: "decode.envelope",
+                "The line of kcat needs 'topic', 'partition', 'offset', and 'key' and 'payload' as texts or null. Take the "
+                    + "records again with 'kcat -C -J'")
+        }
+        let value = payload.string.map { Array($0.utf8) }
+        let letter = DeadLetter(
+            time: 0, topic: topic, partition: partition, offset: offset, stage: "decode", code: "", reason: "",
+            key: key.string.map { Array($0.utf8) }, value: value, valueBytes: value?.count ?? 0,
+            headers: root.member("headers").flatMap(headers))
+        return (letter, root.member("ts")?.int64)
+    }
+
+    /// Turns the list of names and values, one after the other, into pairs of a name and base64.
+    private static func headers(_ json: JSONValue) -> String? {
+        let texts = json.elements.map { $0.string }
+        if texts.isEmpty { return nil }
+        let pairs = stride(from: 0, to: texts.count - 1, by: 2).map { index in
+            let value = texts[index + 1].map { JSONText.string(Base64Text.text(Array($0.utf8))) } ?? "null"
+            return "[\(JSONText.string(texts[index] ?? "")),\(value)]"
+        }
+        return "[\(pairs.joined(separator: ","))]"
+    }
+}
