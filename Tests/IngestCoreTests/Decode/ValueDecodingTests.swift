@@ -83,7 +83,7 @@ import Testing
     @Test(
         arguments: [
             (20_455, TimeUnit.days), (1_767_312_000, .seconds), (-1_767_312_000_000, .milliseconds),
-            (1_767_312_000_001_000, .microseconds), (1_767_312_000_001_000_000, .nanoseconds),
+            (1_767_312_000_001_000, .microseconds), (1_767_312_000_000_000_000, .nanoseconds),
         ] as [(Double, TimeUnit)])
     func `the size of a count tells its likely unit`(count: Double, unit: TimeUnit) {
         #expect(TimeUnit.likely(for: count) == unit)
