@@ -33,7 +33,7 @@ if [ -n "$$missing" ]; then \
 fi
 endef
 
-.PHONY: help demo build test console-test readers-test http-check manual traits package package-test image-test alerts alerts-live long manifests faults public-data sanitize instructions bench lint format docs site site-test pictures console-pictures reference libraries \
+.PHONY: help demo build test console-test readers-test http-check manual traits package package-test image-test alerts alerts-live long manifests faults public-data sanitize instructions bench flame reach lint format docs site site-test pictures console-pictures reference libraries \
   kubectl test-tools profiler brokers clean
 
 help: ## Shows this.
@@ -133,6 +133,13 @@ instructions: build profiler ## Counts the instructions an event costs; fails ab
 
 bench: libraries test-tools ## Compares with a C ceiling; COUNT=1000000 ROUNDS=3 by default.
 	Benchmarks/run
+
+flame: build ## Draws where the time of a replay goes: docs/pictures/flame.svg.
+	$(call install,linux-perf)
+	Benchmarks/flame --count 150000
+
+reach: build brokers ## Measures start, idle latency, growth, random identities, readers, averages and memory: half an hour.
+	Benchmarks/reach
 
 lint: ## Checks the sources' format and imports, the English of pages and comments, links and repetitions.
 	swift format lint --strict --recursive Package.swift Sources Tests

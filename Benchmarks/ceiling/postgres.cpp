@@ -12,6 +12,7 @@
 #include <array>
 #include <map>
 #include <set>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -134,13 +135,19 @@ struct Event {
     std::vector<string> added, removed;
 };
 
+/// A changed object.
+struct Change {
+    int64_t key;
+    string identity;
+};
+
 class Writer {
 public:
     explicit Writer(int transaction_events) : transaction_events(transaction_events) {
         pipeline.add("SELECT greatest((SELECT max(pk) FROM \"Chat\"), (SELECT max(pk) FROM \"Message\"), "
                      "(SELECT max(pk) FROM \"Member\"), 0)::int8");
         pipeline.add("SELECT token FROM _token");
-        pipeline.add("SELECT coalesce(max(id), 0) + 1 FROM _history_change");
+        pipeline.add("SELECT coalesce(max(\"firstChange\" + \"changeCount\"), 1) FROM _history_transaction");
         pipeline.run([&](int number, PGresult *result) {
             int64_t found = integer(result, 0, 0);
             (number == 0 ? last_key : number == 1 ? token : next_change) = found;
@@ -311,15 +318,9 @@ private:
         pipeline.add("BEGIN");
         pipeline.add("SELECT epoch FROM _lease WHERE id = 1 FOR UPDATE");
         token += 1;
-        List ids = numbers(), entities = texts(), objects = numbers(), identities = blobs(), kinds = numbers(), properties = texts();
-        int64_t first_change = next_change;
+        std::map<std::tuple<int, int, string>, std::vector<Change>> changed;
         auto note = [&](int entity, const string &identity, int64_t key, int kind, const char *what) {
-            ids.number(next_change++);
-            entities.text(names[entity]);
-            objects.number(key);
-            identities.text("t" + identity);
-            kinds.number(kind);
-            kind == 1 ? properties.text(what) : properties.null();
+            changed[{kind, entity, kind == 1 ? what : ""}].push_back({key, identity});
         };
         List gone_names = texts(), gone = blobs(), versions = blobs(), gone_times = numbers(), gone_tokens = numbers();
         for (int entity : {chat, member, message}) {
@@ -363,13 +364,56 @@ private:
                 head("e, i, v, t, n", 5, "text bytea bytea int8 int8 ") + " ON CONFLICT (entity, identity) DO UPDATE SET "
                 "version = excluded.version, time = excluded.time, token = excluded.token",
             {gone_names, gone, versions, gone_times, gone_tokens});
-        List tokens = numbers();
-        for (size_t i = 0; i < ids.size(); i++) tokens.number(token);
+        int64_t first_change = next_change;
+        write_history(changed);
+        finish_transaction(first_change);
+    }
+
+    /// Insertions and updates that are alike share a row, as in the product; others have one each.
+    void write_history(const std::map<std::tuple<int, int, string>, std::vector<Change>> &changed) {
+        List ids = numbers(), tokens = numbers(), entities = texts(), objects = numbers(), identities = blobs(), kinds = numbers();
+        List properties = texts(), range_ids = numbers(), counts = numbers(), range_tokens = numbers(), range_entities = texts();
+        List firsts = numbers(), lasts = numbers(), lists = texts(), range_kinds = numbers(), range_properties = texts();
+        for (auto &[kind_of, changes] : changed) {
+            auto &[kind, entity, what] = kind_of;
+            if (kind == 2 || changes.size() < 8) {
+                for (auto &change : changes) {
+                    ids.number(next_change++);
+                    tokens.number(token);
+                    entities.text(names[entity]);
+                    objects.number(change.key);
+                    identities.text("t" + change.identity);
+                    kinds.number(kind);
+                    kind == 1 ? properties.text(what) : properties.null();
+                }
+                continue;
+            }
+            string list = "[";
+            int64_t first = INT64_MAX, last = 0;
+            for (auto &change : changes) {
+                list += (list.size() > 1 ? "," : "") + std::to_string(change.key);
+                first = std::min(first, change.key);
+                last = std::max(last, change.key);
+            }
+            range_ids.number(next_change);
+            next_change += int64_t(changes.size());
+            counts.number(int64_t(changes.size()));
+            range_tokens.number(token);
+            range_entities.text(names[entity]);
+            firsts.number(first);
+            lasts.number(last);
+            last - first + 1 == int64_t(changes.size()) ? lists.null() : lists.text(list + "]");
+            range_kinds.number(kind);
+            kind == 1 ? range_properties.text(what) : range_properties.null();
+        }
         pipeline.add(
             "INSERT INTO _history_change (id, token, entity, object, identity, change, properties) SELECT k.* FROM " +
                 head("id, t, e, o, i, c, p", 7, "int8 int8 text int8 bytea int8 text "),
             {ids, tokens, entities, objects, identities, kinds, properties});
-        finish_transaction(first_change);
+        pipeline.add(
+            "INSERT INTO _history_range (id, count, token, entity, first, last, objects, change, properties) SELECT k.* FROM " +
+                head("id, n, t, e, f, l, o, c, p", 9, "int8 int8 int8 text int8 int8 text int8 text "),
+            {range_ids, counts, range_tokens, range_entities, firsts, lasts, lists, range_kinds, range_properties});
     }
 
     template <typename Note> void write_links_and_counts(Note note) {

@@ -50,7 +50,7 @@ struct RunCommand: AsyncParsableCommand {
             "worker starts",
             metadata: ["version": "\(WorkerRuntime.version)", "store": "\(configuration.storePlace)"])
         try await runtime.run()
-        logger.info("worker stopped", metadata: ["records": .stringConvertible(runtime.summary.records)])
+        logger.info("worker stopped", metadata: ["records": .stringConvertible(runtime.metrics.records.value)])
     }
 
     /// Ends the process as a crash does after the step that INGEST_TEST_KILL_AT names.

@@ -8,7 +8,7 @@ struct StatusCommand: ParsableCommand {
         abstract: "Shows a worker and its store on one screen: verdict, partitions, lag, dead letters, notifications.",
         discussion: """
             Asks the running worker at http.host and http.port. Where none answers for this store, it reads the store \
-            alone, and says so. Ends with 75 if the worker is not ready.
+            alone, and says so. Ends with 75 unless a worker answers that is ready.
             Example: ingest-worker status --json
             With --watch it shows the status on the terminal again each second, until q or Ctrl-C.
             Example: ingest-worker status --watch
@@ -36,6 +36,6 @@ struct StatusCommand: ParsableCommand {
         }
         let report = try source.report()
         Console.print(json ? report.json : report.text)
-        if report.ready == false { throw ExitCode(ExitStatus.tryAgain) }
+        if report.ready != true { throw ExitCode(ExitStatus.tryAgain) }
     }
 }

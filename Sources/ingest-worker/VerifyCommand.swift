@@ -43,7 +43,7 @@ struct VerifyCommand: ParsableCommand {
         } else {
             Console.print(report.text)
         }
-        try judge(report, remedy: "Stop the worker and run it with --repair, restore a copy, or rebuild it by replay")
+        try judge(report, remedy: StoreError.damageRemedy)
     }
 
     private func mend() throws {
@@ -72,7 +72,7 @@ struct VerifyCommand: ParsableCommand {
         }
         try judge(
             report.remaining,
-            remedy: "The remaining problems cannot be repaired: restore a copy, or rebuild it by replay")
+            remedy: "They cannot be repaired: restore a backup, or build the store again with 'run --rebuild'")
     }
 
     private func judge(_ report: VerificationReport, remedy: String) throws {

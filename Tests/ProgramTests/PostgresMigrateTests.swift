@@ -73,6 +73,7 @@ import Testing
         let rested = try run(["migrate"] + there(models[1]), status: 69)
         #expect(rested.errors.contains("--keep-backup"), "\(rested.errors)")
         #expect(try dump(there(models[0])) == before)
+        #expect(try schemas() == schema)
         let kept = try run(["migrate", "--keep-backup"] + there(models[1]))
         #expect(kept.errors.contains("The old store is the schema \(schema)_backup_"), "\(kept.errors)")
         #expect(try server.query("SELECT count(*) FROM \(schema)_lines") == "6")
@@ -102,31 +103,86 @@ import Testing
         #expect(none.errors.contains("There is no store"), "\(none.errors)")
     }
 
+    /// Starts the migration, and kills it once a number in the server is not 0; false where it ended first.
+    private func killMigration(once number: String, _ arguments: [String]) throws -> Bool {
+        let migration = try Program(["migrate"] + arguments)
+        try wait(for: number, everyMilliseconds: 1) {
+            let found = try? server.query("SELECT \(number)")
+            return found.map { $0 != "0" } ?? false || !migration.isRunning
+        }
+        let isKilled = migration.isRunning
+        try migration.crash()
+        let isOver = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'ingest'"
+        try wait(for: "the end of its connection") { (try? server.query(isOver)) == "0" }
+        return isKilled
+    }
+
     @Test func `killed again and again a migration has happened as a whole or not at all`() throws {
         let models = try workspace.shopModels()
         let events = try workspace.shopEvents(lines: 9_000)
         for store in [here(models[0]), there(models[0])] { _ = try run(["replay", events] + store) }
         let before = try dump(there(models[0]))
+        let migration = there(models[1]) + ["--folder", workspace.url.path]
         var kills = 0
-        for moment in ["copied", "INSERT", "DROP"] {
-            let migration = try Program(["migrate"] + there(models[1]))
-            let isThere = """
-                SELECT count(*) FROM pg_stat_activity WHERE application_name = 'ingest' AND query LIKE '%\(moment)%'
-                """
-            try wait(for: moment, everyMilliseconds: 1) {
-                (try? server.query(isThere)) != "0" || !migration.isRunning
-            }
-            if migration.isRunning { kills += 1 }
-            try migration.crash()
-            let isOver = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'ingest'"
-            try wait(for: "the end of its connection") { (try? server.query(isOver)) == "0" }
+        for moment in ["FETCH", "COPY", "DROP"] {
+            let running = "count(*) FROM pg_stat_activity WHERE application_name = 'ingest'"
+            if try killMigration(once: "\(running) AND query LIKE '%\(moment)%'", migration) { kills += 1 }
             if try Program.run(["verify"] + there(models[1])).status == 0 { break }
             #expect(try dump(there(models[0])) == before)
         }
         #expect(kills > 0)
         _ = try run(["migrate"] + here(models[1]))
-        _ = try run(["migrate"] + there(models[1]))
+        _ = try run(["migrate"] + migration)
         #expect(try dump(there(models[1])) == dump(here(models[1])))
+        #expect(try schemas() == schema)
+    }
+
+    @Test func `a migration goes on where it was killed unless the store was written since`() throws {
+        let models = try workspace.shopModels()
+        let events = try workspace.shopEvents(lines: 9_000)
+        for store in [here(models[0]), there(models[0])] { _ = try run(["replay", events] + store) }
+        let migration = there(models[1]) + ["--folder", workspace.url.path]
+        let table = "\(schema)_migration._metadata"
+        let copied = "count(*) FROM \(table) WHERE key LIKE 'copied:%'"
+        try #require(try killMigration(once: copied, migration))
+        let former = try server.query("SELECT value FROM \(table) WHERE key = 'migration'")
+        let more = try workspace.write(
+            #"{"type":"order.upserted","data":{"id":"late","total":7}}"# + "\n", to: "more.jsonl")
+        for store in [here(models[0]), there(models[0])] { _ = try run(["replay", more] + store) }
+        let isOther = "EXISTS (SELECT 1 FROM \(table) WHERE key = 'migration' AND value <> '\(former)')"
+        try #require(try killMigration(once: "\(copied) AND \(isOther)", migration))
+        let folders = try FileManager.default.contentsOfDirectory(atPath: workspace.url.path)
+        #expect(folders.filter { $0.hasPrefix("ingest-migration-") }.count == 1)
+        let rows = "SELECT xmin FROM \(schema)_migration.\"Purchase\" ORDER BY pk LIMIT 1"
+        let first = try server.query(rows)
+        let again = try run(["migrate"] + migration)
+        #expect(again.output.contains("An earlier run has migrated the rows"), "\(again.output)")
+        let row = try server.query(rows.replacingOccurrences(of: "_migration.", with: "."))
+        #expect(!former.isEmpty && !first.isEmpty && row == first)
+        _ = try run(["migrate"] + here(models[1]))
+        #expect(try dump(there(models[1])) == dump(here(models[1])))
+        #expect(try dump(there(models[1])).contains("late"))
+        #expect(try schemas() == schema)
+        let left = try FileManager.default.contentsOfDirectory(atPath: workspace.url.path)
+        #expect(!left.contains { $0.hasPrefix("ingest-migration-") })
+    }
+
+    @Test func `readers of a migration see the old store or the new one`() throws {
+        let models = try workspace.shopModels()
+        _ = try run(["replay", try workspace.shopEvents(lines: 6_000)] + there(models[0]))
+        let migration = try Program(["migrate"] + there(models[1]))
+        let question = """
+            SELECT (SELECT count(*) FROM \(schema)."Line"), (SELECT value FROM \(schema)._metadata WHERE key = 'modelVersion'), \
+            (SELECT string_agg(a.attname, ' ' ORDER BY a.attname) FROM pg_attribute a \
+            WHERE a.attrelid = '\(schema)."Line"'::regclass AND a.attnum > 0)
+            """
+        var seen: [String] = []
+        while migration.isRunning { seen.append(try server.query(question)) }
+        #expect(try migration.wait().status == 0)
+        seen.append(try server.query(question))
+        let old = "6000|1|_placeholder amount id order pk priority"
+        let new = try #require(seen.last)
+        #expect(new.hasPrefix("6000|2|") && new != old && Set(seen) == [old, new], "\(Set(seen))")
     }
 
     @Test func `a store that goes back into a file goes on there`() throws {

@@ -21,7 +21,7 @@ import Testing
     @Test func `without a worker the store alone is read`() throws {
         // Nothing may listen at port 1.
         let result = try status([], ["http.port=1"])
-        #expect(result.status == 0, "\(result.errors)")
+        #expect(result.status == 75, "\(result.errors)")
         #expect(result.output.hasPrefix("No worker answers; the store was read alone.\n"))
         #expect(result.output.contains("nobody answers at http://127.0.0.1:1"))
         #expect(result.output.contains("samples/chat-events.jsonl"))
@@ -34,7 +34,8 @@ import Testing
         #expect(FileManager.default.createFile(atPath: store + "-suspect", contents: nil))
         let result = try status([], ["http.port=1"])
         #expect(result.output.hasPrefix("No worker answers. The disk failed under the store"), "\(result.output)")
-        #expect(result.output.contains("ingest-worker verify"))
+        #expect(result.status == 75 && result.output.contains("'ingest-worker verify'"))
+        #expect(result.output.contains("run 'verify --repair'. If problems remain, restore a backup"))
         #expect(try status(["--json"], ["http.port=1"]).output.contains(#""isSuspect":true"#))
     }
 

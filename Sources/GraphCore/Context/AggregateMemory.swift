@@ -1,8 +1,8 @@
 /// The sums and the numbers of values from which the only writer of a store last computed aggregates.
 ///
-/// An average cannot be added to; its sum and its number of values can. They follow from the rows, so no store keeps them: the
-/// writer reads them when it first changes an owner's average, and keeps those of the latest owners. Only chunks change what
-/// is remembered. Everything is forgotten when work is undone or when rows are changed inside the store.
+/// An average cannot be added to; its sum and its number of values can. They follow from the rows, so no store keeps them.
+/// The writer reads them when it first changes an owner's average, and keeps those of the latest owners. Only chunks change
+/// them. The writer forgets them when work is undone, and when rows are changed inside the store.
 package final class AggregateMemory {
     /// The owners in each of two generations; about 6 MB together.
     package static let generationLimit = 16_384
@@ -32,7 +32,7 @@ package final class AggregateMemory {
     }
 }
 
-/// What a chunk brings to and takes from the aggregate of one owner.
+/// The values that a chunk brings to, and takes from, the aggregate of one owner.
 struct RunningChange {
     let aggregate: DerivedPlan.Aggregate
     private var terms: [(key: Int64, value: Value, factor: Int64)] = []

@@ -35,7 +35,8 @@ package final class ObjectRegistry {
     /// Whether tombstones are asked for; a registry that only reads knows none.
     var storeHasTombstones = false
     package var placeholderCount = 0
-    /// What running aggregates were computed from; nil where others write the store too.
+    /// The sums behind running aggregates; nil where others write the store too, and inside
+    /// the store.
     package private(set) var aggregateMemory: AggregateMemory?
     /// The number of objects that were read from the store.
     private(set) var loadedCount = 0
@@ -128,8 +129,8 @@ package final class ObjectRegistry {
     }
 
     /// Continues the counters of a store, for a registry that writes.
-    package func take(_ counters: StoreCounters, sharesStore: Bool) {
-        aggregateMemory = sharesStore ? nil : AggregateMemory()
+    package func take(_ counters: StoreCounters, remembersAggregates: Bool) {
+        aggregateMemory = remembersAggregates ? AggregateMemory() : nil
         nextKeys = counters.nextKeys
         storeHasTombstones = counters.hasTombstones
     }

@@ -25,7 +25,7 @@ extension Saver {
         var sums: [AggregateKey: RunningSum] = [:]
         /// The values that come to and go from owners' extremes.
         var extremes: [AggregateKey: (function: AggregateFunction, change: ExtremeChange)] = [:]
-        /// What comes to and goes from averages and sums whose values alone cannot be added to.
+        /// The values that come to and go from averages, and from sums of binary fractions.
         var running: [AggregateKey: RunningChange] = [:]
         /// The owners whose value is to be computed again from the rows.
         private(set) var recomputed: [DerivedNode: Set<Int64>] = [:]

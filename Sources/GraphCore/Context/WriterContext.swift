@@ -139,7 +139,7 @@ public final class WriterContext: @unchecked Sendable {
             let counters = try session.access { try session.claim(ttlSeconds: options.leaseTTLSeconds, now: now) }
             registry = ObjectRegistry(
                 session, model: store.model, setDeletionThreshold: options.setDeletionThreshold)
-            registry.take(counters, sharesStore: session.sharesStore)
+            registry.take(counters, remembersAggregates: !session.sharesStore)
             nextChange = counters.nextChange
         } catch {
             throw StoreError(error, action: "take the store's lease")
@@ -297,7 +297,7 @@ public final class WriterContext: @unchecked Sendable {
     }
 
     func take(_ counters: StoreCounters) {
-        registry.take(counters, sharesStore: session.sharesStore)
+        registry.take(counters, remembersAggregates: !session.sharesStore)
         nextChange = counters.nextChange
     }
 

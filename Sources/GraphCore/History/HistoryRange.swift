@@ -48,6 +48,13 @@ package struct HistoryRange: Equatable {
         }
     }
 
+    /// Makes the ranges of sorted primary keys, however many.
+    package static func ranges(of keys: [Int64], kind: ChangeKind, properties: String?) -> [HistoryRange] {
+        stride(from: 0, to: keys.count, by: maximumCount).compactMap { start in
+            HistoryRange(keys: keys[start..<min(start + maximumCount, keys.count)], kind: kind, properties: properties)
+        }
+    }
+
     package static func list(_ keys: ArraySlice<Int64>) -> String {
         var text: [UInt8] = [UInt8(ascii: "[")]
         text.reserveCapacity(keys.count * 8)

@@ -128,7 +128,7 @@ package struct RowSetOperations: SetOperations {
         _ work: SetWork, _ tally: inout ChangeTally, _ body: (ObjectRegistry, EventApplier) throws -> Void
     ) throws {
         let registry = ObjectRegistry(session, model: model, setDeletionThreshold: .max)
-        registry.take(try session.counters(), sharesStore: session.sharesStore)
+        registry.take(try session.counters(), remembersAggregates: false)
         let applier = EventApplier(registry: registry, validators: work.validators)
         applier.begin()
         try body(registry, applier)

@@ -109,10 +109,13 @@ extension Store {
         guard report.isSound else {
             throw StoreError(
                 .corrupt, "After a failure of its disk the store has \(report.problemNumber)",
-                remedy: "Repair it with 'verify --repair', restore a copy, or rebuild it by replay")
+                remedy: StoreError.damageRemedy)
         }
         storage.noteSound()
     }
+
+    /// Marks the store, so that nobody writes it before it is verified.
+    package func noteDamage() { storage.note(.damaged) }
 
     func administration() throws(StoreError) -> any StorageAdministration {
         if let administration = storage as? any StorageAdministration { return administration }

@@ -87,6 +87,14 @@ public struct StoreError: CodedError, Equatable {
         self.remedy = remedy
     }
 
+    /// The steps after damage, the lightest first.
+    package static let damageRemedy =
+        "Check the disk. Stop the worker, and run 'verify --repair'. If problems remain, restore a backup, or build the "
+        + "store again with 'run --rebuild'"
+    /// The mark beside the store says that it is damaged, or that its disk failed.
+    package static let damaged = StoreError(
+        .corrupt, "The store is damaged, or its disk failed: nothing is written before it is verified",
+        remedy: damageRemedy)
     /// The store was closed before.
     package static let closed = StoreError(.unavailable, "The store is closed", remedy: "Open it again")
 }

@@ -77,6 +77,9 @@ public struct VerificationReport: Sendable, Equatable {
     /// Tells whether nothing was found.
     public var isSound: Bool { problemCount == 0 }
 
+    /// Whether the file itself is damaged, and not only what it keeps.
+    package var isFileDamaged: Bool { (check(named: "integrity")?.problemCount ?? 0) > 0 }
+
     /// Returns the check of a name, or nil.
     public func check(named name: String) -> Check? { checks.first { $0.name == name } }
 

@@ -2,9 +2,9 @@
 package struct DerivationCost: CustomStringConvertible, Sendable {
     /// The entity and the name, such as `Chat.meanLength`.
     package let attribute: String
-    /// What the store does at which change, and why.
+    /// The work of the store, the change that causes it, and why.
     package let reason: String
-    /// What makes it cheaper.
+    /// A change of the model that makes it cheaper.
     package let remedy: String
 
     package var description: String { "\(attribute): \(reason). \(remedy)" }

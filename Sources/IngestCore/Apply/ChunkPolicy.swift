@@ -6,8 +6,8 @@
 /// An object that changes again and again, such as a chat that counts its messages, is then written once for more events.
 /// Times are in seconds of one monotonic clock.
 ///
-/// A chunk has `chunk.maxMilliseconds`. They count from the end of the last chunk while the worker keeps up, so a record
-/// after a pause is committed at once, and a steady stream as often as with a count from the chunk's first record.
+/// A chunk has `chunk.maxMilliseconds`. Without backlog they count from the end of the last chunk: a record after a pause
+/// is committed at once. A steady stream has as many commits as with a count from the chunk's first record.
 package struct ChunkPolicy: Sendable {
     private let chunk: ChunkConfiguration
     private let commit: CommitConfiguration

@@ -44,6 +44,9 @@ final class ChunkSave: @unchecked Sendable {
     let positions: [SourcePosition]
     /// The record of the chunk's first event.
     let origin: PendingChunk.Origin?
+    /// The number of the chunk's records, and the full size of their values in bytes.
+    let recordCount: Int
+    let recordBytes: Int
     /// How often another writer got in the way.
     private(set) var conflicts = 0
     private(set) var outcome: Result<Report, any Error>?
@@ -55,6 +58,7 @@ final class ChunkSave: @unchecked Sendable {
         self.positions = positions
         self.tools = tools
         origin = chunk.origin
+        (recordCount, recordBytes) = (chunk.recordCount, chunk.recordBytes)
     }
 
     /// Applies the chunk and commits it.

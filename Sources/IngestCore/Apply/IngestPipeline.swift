@@ -18,7 +18,7 @@ package final class IngestPipeline {
 
     /// The pipeline's counts since it was made.
     package struct Summary: Sendable {
-        /// The number of records that were added.
+        /// The number of records that were added; one that is read again after a failure counts again.
         package var records = 0
         /// The full size of their values in bytes.
         package var bytes = 0
@@ -148,8 +148,6 @@ package final class IngestPipeline {
     ) throws {
         summary.records += 1
         summary.bytes += record.totalBytes
-        metrics?.records.increment()
-        metrics?.recordBytes.increment(by: record.totalBytes)
         var operations = 1
         do {
             let event = try decode(record)
@@ -207,7 +205,7 @@ package final class IngestPipeline {
 
     /// Forgets everything since the last commit.
     package func discard() throws(StoreError) {
-        // What the other thread could not save is undone; what it has saved counts.
+        // A chunk that the other thread could not save is undone; one that it has saved counts.
         try? settle()
         forget()
         try writer.rollback()
@@ -275,7 +273,7 @@ package final class IngestPipeline {
         summary.stale += report.stale
         summary.placeholders += report.placeholders
         if summary.changes == nil { summary.changes = report.changes } else { summary.changes?.add(report.changes) }
-        if let metrics { count(report, metrics) }
+        if let metrics { count(report, save, metrics) }
         for refused in report.failures {
             try noteDeadLetter(
                 refused.place, stage: "apply", refused.failure.code, refused.failure.description)
@@ -283,7 +281,9 @@ package final class IngestPipeline {
         onCommit(save.positions)
     }
 
-    private func count(_ report: ChunkSave.Report, _ metrics: WorkerMetrics) {
+    private func count(_ report: ChunkSave.Report, _ save: ChunkSave, _ metrics: WorkerMetrics) {
+        metrics.records.increment(by: save.recordCount)
+        metrics.recordBytes.increment(by: save.recordBytes)
         metrics.chunks.increment()
         metrics.chunkOperations.observe(Double(report.events))
         metrics.stale.increment(by: report.stale)

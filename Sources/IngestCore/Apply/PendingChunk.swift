@@ -53,6 +53,9 @@ struct PendingChunk {
     private(set) var origin: Origin?
     private var bytes = RecordBytes()
     private var next: [SourceKey: Progress] = [:]
+    /// The number of records, filtered ones included, and the full size of their values in bytes.
+    private(set) var recordCount = 0
+    private(set) var recordBytes = 0
 
     var isEmpty: Bool { next.isEmpty }
 
@@ -63,6 +66,7 @@ struct PendingChunk {
         origin = nil
         bytes.removeAll()
         next.removeAll(keepingCapacity: true)
+        (recordCount, recordBytes) = (0, 0)
     }
 
     mutating func add(_ event: ChangeSet, _ record: SourceRecord) {
@@ -105,6 +109,8 @@ struct PendingChunk {
     ///
     /// - Parameter place: where the source's position is kept.
     mutating func advance(past record: SourceRecord, at place: RecordPlace, nextOffset: Int64, detail: String?) {
+        recordCount += 1
+        recordBytes += record.totalBytes
         let source = SourceKey(topic: place.topic, partition: place.partition)
         var progress = Progress(offset: nextOffset, detail: detail)
         // A file has its own fingerprint; a partition is known again by its last record.

@@ -33,7 +33,7 @@ extension WorkerConfiguration {
         to path: String, model: ObjectModel, progress: @escaping (_ table: String, _ rowCount: Int) -> Void
     ) throws {
         _ = try Store.replaceInPostgres(url: try urlForCopy(), options: postgresOptions, sourceModel: model) {
-            store, _ in
+            store, _, _ in
             try Store.copyToFile(store, path: path, progress: progress)
         }
     }
@@ -49,12 +49,12 @@ extension WorkerConfiguration {
 
     /// Migrates the configured store, or plans it.
     ///
-    /// A store in PostgreSQL is copied into a temporary file, migrated there, and put in the place of the old one in one
-    /// transaction.
+    /// A store in PostgreSQL is copied into a file of a temporary folder, and migrated there. A second schema is filled
+    /// from it, and takes the place of the old one at once. After a kill the next run goes on in this folder and schema.
     ///
     /// - Parameters:
     ///   - isDryRun: whether nothing is changed.
-    ///   - folder: where the temporary file stands; nil is the system's folder for them.
+    ///   - folder: where the temporary folder stands; nil is the system's folder for them.
     ///   - progress: takes the rows of each table that are copied from PostgreSQL.
     /// - Throws: `StoreError`, `MigrationError`, `ModelError`.
     package func migrateStore(
@@ -66,40 +66,34 @@ extension WorkerConfiguration {
             return isDryRun ? try migrator.plan(through: stages) : try migrator.migrate(through: stages)
         }
         guard case .postgres(let url) = storeKind else { return try migrate(store.path, options) }
-        let work = try Self.makeFolder(in: folder)
-        defer { try? FileManager.default.removeItem(at: work) }
-        let file = work.appendingPathComponent("store.sqlite").path
         var plan = MigrationPlan?.none
-        let backup = try Store.replaceInPostgres(
-            url: url, options: postgresOptions, sourceModel: options.sourceModel, keepsOld: options.keepsBackup
-        ) { old, replace in
-            try Store.copyToFile(old, path: file, progress: progress)
-            var own = options
-            own.keepsBackup = false
-            let made = try migrate(file, own)
-            plan = made
-            guard !isDryRun, made.method != .none, let model = stages.last?.target else { return }
-            let migrated = try Store.openForReading(path: file, model: model, options: storeOptions)
-            defer { try? migrated.close() }
-            try migrated.read { try replace($0) }
-        }
-        guard var plan else { throw StoreError.closed }
-        plan.backup = backup.map { "the schema \($0)" }
-        return plan
-    }
-
-    /// Makes a folder that only its owner reads.
-    private static func makeFolder(in folder: String?) throws(StoreError) -> URL {
-        let parent = folder.map { URL(fileURLWithPath: $0) } ?? FileManager.default.temporaryDirectory
-        let made = parent.appendingPathComponent("ingest-migration-\(UUID().uuidString)")
+        var work = MigrationWork?.none
         do {
-            try FileManager.default.createDirectory(
-                at: made, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+            let backup = try Store.replaceInPostgres(
+                url: url, options: postgresOptions, sourceModel: options.sourceModel, keepsOld: options.keepsBackup
+            ) { old, state, replace in
+                let begun = try MigrationWork(
+                    parent: folder, store: isDryRun ? nil : try old.session.storeID(),
+                    of: [state] + stages.map(\.signature))
+                work = begun
+                if !begun.hasCopy { try Store.copyToFile(old, path: begun.path, progress: progress) }
+                var own = options
+                own.keepsBackup = false
+                let made = try begun.whole(try migrate(begun.path, own), old: old, target: stages.last?.target)
+                plan = made
+                guard !isDryRun, made.method != .none, let model = stages.last?.target else { return }
+                let migrated = try Store.openForReading(path: begun.path, model: model, options: storeOptions)
+                defer { try? migrated.close() }
+                try migrated.read { try replace($0, begun.name) }
+            }
+            work?.remove()
+            plan?.backup = backup.map { "the schema \($0)" }
         } catch {
-            throw StoreError(
-                .unavailable, "Could not make a folder in \(parent.path)",
-                remedy: "Name a folder that exists and may be written with --folder")
+            // After a failure that may pass, such as a lost connection, the next run goes on.
+            if isDryRun || (error as? any CodedError)?.isRetriable != true { work?.remove() }
+            throw error
         }
-        return made
+        guard let plan else { throw StoreError.closed }
+        return plan
     }
 }

@@ -136,6 +136,7 @@ package struct WorkerVerdict: Sendable, Equatable {
             "the store fails",
             "The worker tries again by itself, and goes on when the cause is gone."
         ),
+        "verification": ("the store has problems", "\(StoreError.damageRemedy)."),
         "loop": (
             "the worker's loop is stalled", "If it does not come back within 30 seconds, the process is restarted."
         ),
@@ -148,7 +149,8 @@ package struct WorkerVerdict: Sendable, Equatable {
         ),
         "group": (
             "the worker has no place in the consumer group",
-            "The worker joins again by itself. Check group.id, and the rights on the group."
+            "The worker joins by itself. Another kafka.group.id is safe, for the store has the positions; so is "
+                + "kafka.partitions. Check the rights on the group."
         ),
         "assignment": (
             "configured partitions are missing", "Make the topics, or correct kafka.partitions."

@@ -18,20 +18,40 @@ extension ConsumerWorker {
             "the store refused, trying again",
             metadata: ["code": "\(error.code.rawValue)", "reason": "\(error)", "seconds": .stringConvertible(seconds)])
         partitions.pause(for: .store)
-        try stayMember(consumer, seconds: seconds)
+        try stayMember(consumer, seconds: seconds, because: error)
     }
 
     /// Waits, and polls meanwhile: a member that does not poll loses its partitions to others, which cannot save either. A
-    /// record that comes is read again with the rest.
+    /// record that comes is read again with the rest. The lag is reported on, and requests are refused.
     ///
     /// - Throws: `KafkaError` where the client cannot go on.
-    private func stayMember(_ consumer: Consumer, seconds: Double) throws {
+    private func stayMember(_ consumer: Consumer, seconds: Double, because error: StoreError) throws {
         let end = now() + seconds
         repeat {
             let batch = try consumer.poll(maxRecords: 1, timeoutMilliseconds: 0)
             for event in batch.errors { try handle(event) }
+            if refusesRequests(after: error) { control?.refuse(because: error) }
+            if schedule.reports.isDue(at: now()) {
+                directory?.watch(partitions.present)
+                report(consumer)
+            }
             Thread.sleep(forTimeInterval: max(0, min(1, end - now())))
         } while now() < end
+    }
+
+    /// Whether requests cannot wait for the store. Another writer gets in the way once, and is gone at the next try.
+    private func refusesRequests(after error: StoreError) -> Bool {
+        switch error.code {
+        case .full: true
+        case .busy, .disconnected: backoff.failureCount > 1
+        default: false
+        }
+    }
+
+    /// Takes that the store answers.
+    func storeAnswers() {
+        health.report(.storeOK)
+        control?.refuse(because: nil)
     }
 
     /// Forgets the work that the store refused; every partition then goes back to the store's position.

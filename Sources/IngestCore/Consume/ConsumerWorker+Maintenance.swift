@@ -9,6 +9,7 @@ struct WorkerSchedule {
     var fetchChecks = Recurrence(everySeconds: 0.5)
     var takeoverChecks = Recurrence(everySeconds: 0.5)
     var retryChecks = Recurrence(everySeconds: 1)
+    var soundnessChecks = Recurrence(everySeconds: 1)
     var purges: Recurrence
 
     init(purgeEveryMinutes: Int) { purges = Recurrence(everySeconds: Double(purgeEveryMinutes) * 60) }
@@ -23,7 +24,7 @@ extension ConsumerWorker {
         if pipeline.deadline == nil {
             if !writer.sharesStore { try saveCursors(writer) }
             try writer.renewLease()
-            health.report(.storeOK)
+            storeAnswers()
         }
         // While there is backlog nothing is ever idle: the cursors and the purge must not wait for the end of it.
         if pipeline.deadline != nil || writer.sharesStore, schedule.cursorSaves.isDue(at: time) {
@@ -62,7 +63,7 @@ extension ConsumerWorker {
 
     /// Takes the positions that the store has committed.
     func committed(_ positions: [SourcePosition]) {
-        health.report(.storeOK)
+        storeAnswers()
         if backoff.failureCount > 0 {
             logger.info(
                 "the store takes writes again", metadata: ["failures": .stringConvertible(backoff.failureCount)])

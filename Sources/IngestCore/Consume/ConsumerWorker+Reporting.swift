@@ -10,7 +10,9 @@ extension ConsumerWorker {
             // The client's knowledge is as old as its last fetch: it counts only while the broker tells the end too.
             let fetched = (try? consumer.watermarks(partition))?.high ?? -1
             let end = ends.map { $0[partition].map { max($0, fetched) } } ?? (fetched < 0 ? nil : fetched)
-            if let position = state.progress.next, let end { lag.set(max(0, end - position)) } else { lag.clear() }
+            // While the store refuses, what was read is read again: the lag is that of the store.
+            let position = backoff.failureCount > 0 ? state.stored : state.progress.next
+            if let position, let end { lag.set(max(0, end - position)) } else { lag.clear() }
         }
         guard let size = store.size else { return }
         metrics.storeBytes.set(size.bytes)

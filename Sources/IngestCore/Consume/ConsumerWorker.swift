@@ -173,6 +173,8 @@ package final class ConsumerWorker: @unchecked Sendable {
         if schedule.retryChecks.isDue(at: now()), let spent = retryBudget.spent(on: health.readiness(), at: now()) {
             throw spent
         }
+        // A reader, or another process, may have found what the writer has not.
+        if schedule.soundnessChecks.isDue(at: now()), store.needsVerification { throw StoreError.damaged }
         do {
             try work(consumer)
         } catch let error as StoreError where error.isRetriable {

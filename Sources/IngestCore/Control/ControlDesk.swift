@@ -16,6 +16,8 @@ final class ControlDesk: @unchecked Sendable {
         /// The outcome of the request that only reads, until the writer has noted it.
         var reading: Result<ControlResult, any Error>?
         var refused = RefusedTokens()
+        /// The store's failure, with which requests are refused while the worker tries again.
+        var refusal: ControlError?
 
         /// Whether the oldest request can take a step.
         var hasStep: Bool { waiting.first.map { $0.isAbandoned || $0.hasRoom } ?? false }
@@ -32,6 +34,8 @@ final class ControlDesk: @unchecked Sendable {
     private var reader: (ticket: ControlTicket, work: ControlWork)?
     private let model: ObjectModel
     private let now: @Sendable () -> Double
+    /// Called on the worker's thread with each verification of the store.
+    var onVerified: (VerificationReport) -> Void = { _ in }
 
     /// Makes a desk for the writer of a store.
     ///
@@ -57,13 +61,34 @@ final class ControlDesk: @unchecked Sendable {
         state.withLock { $0.mark = mark }
     }
 
-    /// Takes a request; after the end of the worker's loop it is answered at once.
+    /// Takes a request; while the store fails, and after the end of the worker's loop, it is refused at once.
     func submit(_ ticket: ControlTicket) {
-        let isTaken = state.withLock { state in
-            if !state.isClosed { state.waiting.append(ticket) }
-            return !state.isClosed
+        let refusal: ControlError? = state.withLock { state in
+            let refusal = state.isClosed ? .ending : state.refusal
+            if refusal == nil { state.waiting.append(ticket) }
+            return refusal
         }
-        ticket.tell(isTaken ? .waiting : .failure(.ending))
+        ticket.tell(refusal.map { .failure($0) } ?? .waiting)
+    }
+
+    /// Refuses the requests that wait, and those that come, since the store fails; nil lets them wait for a step again.
+    /// Called on the worker's thread.
+    func refuse(because error: StoreError?) {
+        let refusal = error.map { ControlError($0) }
+        let waiting = state.withLock { state in
+            state.refusal = refusal
+            return refusal == nil ? [] : state.waiting
+        }
+        guard let refusal else { return }
+        for ticket in waiting { finish(ticket, .failure(refusal)) }
+        // A reading that has ended is answered, though the audit takes no entry now.
+        guard let outcome = state.withLock({ $0.reading.take() }), let (ticket, _) = reader else { return }
+        reader = nil
+        if case .success(.verified(let report)) = outcome { judge(report) }
+        switch outcome {
+        case .success(let result): finish(ticket, .result(result))
+        case .failure(let error): finish(ticket, .failure(ControlError(error)))
+        }
     }
 
     /// Returns a request to this worker, of a client that cannot mean another one.
@@ -158,6 +183,11 @@ final class ControlDesk: @unchecked Sendable {
     private func finishReading(_ outcome: Result<ControlResult, any Error>, _ prepare: () throws -> Void) throws {
         guard let (ticket, work) = reader else { return }
         reader = nil
+        if case .success(.verified(let report)) = outcome {
+            judge(report)
+            // A damaged file takes no more writes, not even the audit's: the worker ends.
+            if report.isFileDamaged { return finish(ticket, .result(.verified(report))) }
+        }
         try answering(ticket, prepare) {
             do {
                 let result = try outcome.get()
@@ -168,6 +198,15 @@ final class ControlDesk: @unchecked Sendable {
                 throw error
             }
         }
+    }
+
+    /// Reports the problems that a verification has found.
+    private func judge(_ report: VerificationReport) {
+        onVerified(report)
+        if report.isSound { return }
+        logger.error(
+            "a verification has found problems in the store",
+            metadata: ["problems": .stringConvertible(report.problemCount), "remedy": "\(StoreError.damageRemedy)"])
     }
 
     /// Answers what is under way and what waits, and later requests at once. Called on the writer's thread at the end of
@@ -204,7 +243,7 @@ final class ControlDesk: @unchecked Sendable {
         if store.needsVerification {
             throw ControlError(
                 .suspect, "The disk failed under the store: nothing is written before it is verified",
-                remedy: "Check the disk, and start the worker again")
+                remedy: StoreError.damageRemedy)
         }
         if envelope.request.needsConfiguration, envelope.configuration != state.withLock({ $0.mark }) {
             throw ControlError(

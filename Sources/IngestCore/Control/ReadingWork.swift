@@ -27,7 +27,12 @@ struct ReadingWork: Sendable {
     ) throws -> ControlResult {
         switch request {
         case .verify:
-            return .verified(try reading { try $0.verify(slices) { onStep(StoreStep($0)) } })
+            return .verified(
+                try reading { store in
+                    let report = try store.verify(slices) { onStep(StoreStep($0)) }
+                    if report.isFileDamaged { store.noteDamage() }
+                    return report
+                })
         case .backUp(let verifies): return .backedUp(try backUp(verifies: verifies, onStep))
         case .exportDeadLetters(let selection):
             return .exported(try reading { try export(selection, from: $0, give) })

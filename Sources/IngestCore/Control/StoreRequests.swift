@@ -104,9 +104,11 @@ package struct StoreRequests {
         }
     }
 
-    /// Whether this process may read the store where the worker does not: the worker is an older one, or its disk failed.
+    /// Whether this process may read the store where the worker does not. The worker is an older one, its disk failed, or
+    /// its store takes no writes now.
     private static func leavesReading(_ error: ControlError) -> Bool {
-        [ControlError.Kind.unknown.rawValue, ControlError.Kind.suspect.rawValue].contains(error.code)
+        if let code = StoreError.Code(rawValue: error.code) { return code == .full || code == .busy }
+        return [ControlError.Kind.unknown.rawValue, ControlError.Kind.suspect.rawValue].contains(error.code)
     }
 
     private func carryOutHere(_ request: ControlRequest) throws -> ControlResult {

@@ -207,8 +207,7 @@ package final class Examiner {
             return .skipped("not verified, since it takes long; 'ingest-worker verify' does it")
         }
         let report = try store.verify()
-        let remedy = "Stop the worker and run 'verify --repair', restore a copy, or rebuild it by replay"
-        if let error = report.error(remedy: remedy) { throw error }
+        if let error = report.error(remedy: StoreError.damageRemedy) { throw error }
         return .ok("sound, by \(report.checks.count) checks")
     }
 }

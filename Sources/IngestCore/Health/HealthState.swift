@@ -10,6 +10,8 @@ package enum HealthEvent: Sendable, Equatable {
     case storeOK
     /// The store failed.
     case storeFailed(reason: String)
+    /// A verification has found problems in the store; nil where it found none.
+    case storeVerified(problems: String?)
     /// Records are decoded again.
     case decodingOK
     /// Records cannot be decoded for now, whatever they are.
@@ -87,6 +89,8 @@ package struct HealthRules: Sendable, Equatable {
     /// The seconds after which a wait is a failure. The worker waits for the partitions of a rebalance, for the end of
     /// a delivery, or for a partition's position.
     package var waitingSeconds = 4.0
+    /// The seconds after which the broker gives a silent member's place away.
+    package var sessionTimeoutSeconds = 45
     /// Whether the worker consumes from Kafka.
     package var needsBroker = true
     /// Whether the worker joins no group and reads the partitions that the configuration names.
@@ -143,6 +147,7 @@ package struct HealthState: Sendable {
 
     private let rules: HealthRules
     private var startingStep: String? = "not started"
+    private var startedAt: Double?
     private var lastHeartbeat: Double
     private var store = Condition.unknown("not opened yet")
     private var broker = Condition.unknown("not connected yet")
@@ -152,6 +157,7 @@ package struct HealthState: Sendable {
     private var deadLetters = Condition.ok
     private var rebuild = "not finished: nothing is read yet"
     private var decodingFailure: String?
+    private var storeProblems: String?
     private var haltReason: String?
     private var halted: [Partition: String] = [:]
     private var waiting: [Partition: (reason: String, since: Double)] = [:]
@@ -173,10 +179,11 @@ package struct HealthState: Sendable {
         case .starting(let step): startingStep = step
         case .started:
             startingStep = nil
-            lastHeartbeat = time
+            (startedAt, lastHeartbeat) = (time, time)
         case .heartbeat: lastHeartbeat = max(lastHeartbeat, time)
         case .storeOK: store = .ok
         case .storeFailed(let reason): store = .failed(reason)
+        case .storeVerified(let problems): storeProblems = problems
         case .decodingOK: decodingFailure = nil
         case .decodingFailed(let reason): decodingFailure = reason
         case .groupJoined: group = .ok
@@ -230,7 +237,10 @@ package struct HealthState: Sendable {
         ]
         if rules.needsBroker {
             checks.append(HealthCheck("broker", failure: failure(broker)))
-            checks.append(HealthCheck(rules.choosesPartitions ? "assignment" : "group", failure: failure(group)))
+            checks.append(
+                HealthCheck(
+                    rules.choosesPartitions ? "assignment" : "group",
+                    failure: longJoinReason(at: time) ?? failure(group)))
             checks.append(HealthCheck("partitions", failure: partitionsFailure(at: time)))
         }
         if rules.rebuilds { checks.append(HealthCheck("rebuild", failure: rebuild)) }
@@ -239,10 +249,21 @@ package struct HealthState: Sendable {
             checks.append(HealthCheck("outbox", failure: failure(outbox)))
         }
         if rules.needsDeadLetters { checks.append(HealthCheck("deadLetters", failure: failure(deadLetters))) }
+        if let storeProblems { checks.append(HealthCheck("verification", failure: storeProblems)) }
         if let decodingFailure { checks.append(HealthCheck("decoding", failure: decodingFailure)) }
         if let haltReason { checks.append(HealthCheck("halted", failure: haltReason)) }
         checks.append(HealthCheck("shutdown", failure: isDraining ? "draining" : nil))
         return checks
+    }
+
+    /// The first join takes a few seconds; one that takes longer mostly waits for a member that was killed.
+    private static let joiningSeconds = 10.0
+
+    private func longJoinReason(at time: Double) -> String? {
+        guard case .unknown = group, !rules.choosesPartitions, let startedAt, time - startedAt > Self.joiningSeconds
+        else { return nil }
+        return "not joined for \(Int(time - startedAt)) s; a member that was killed keeps its place until the session "
+            + "timeout, \(rules.sessionTimeoutSeconds) s (kafka.session.timeout.ms)"
     }
 
     private func loopFailure(at time: Double, afterSeconds limit: Double) -> String? {

@@ -5,9 +5,9 @@ package final class WorkerMetrics: Sendable {
     /// The registry that shows them.
     package let registry: MetricsRegistry
 
-    /// Records read.
+    /// Records whose positions were committed, each once.
     package let records: Counter
-    /// Bytes of the records read.
+    /// Bytes of these records.
     package let recordBytes: Counter
     /// Operations applied, by entity and verb.
     package let operations: MetricFamily<Counter>
@@ -84,8 +84,8 @@ package final class WorkerMetrics: Sendable {
         version: String, librdkafka: String, sqlite: String, registry: MetricsRegistry = MetricsRegistry()
     ) {
         self.registry = registry
-        records = registry.counter("ingest_records_total", "Records read.")
-        recordBytes = registry.counter("ingest_record_bytes_total", "Bytes of the records read.")
+        records = registry.counter("ingest_records_total", "Records read and committed, each once.")
+        recordBytes = registry.counter("ingest_record_bytes_total", "Bytes of these records.")
         operations = registry.counters(
             "ingest_operations_total", "Operations applied to objects.", labels: ["entity", "verb"])
         stale = registry.counter("ingest_stale_total", "Events older than what the store has; they changed nothing.")

@@ -5,6 +5,8 @@ struct StoreFigures: Sendable {
     var positions: [SourcePosition] = []
     var token: Int64 = 0
     var deadLetters = 0
+    /// The dead letters by code, where they are few enough to be counted for each answer.
+    var deadLettersByCode: [(value: String, number: Double)]?
 }
 
 extension StoreFigures {
@@ -15,7 +17,13 @@ extension StoreFigures {
         (positions, token, deadLetters) = (
             try context.positions(), try context.lastToken(), try context.deadLetterCount()
         )
+        if deadLetters <= Self.countedTogether {
+            deadLettersByCode = DeadLetterCensus.byCode(try context.deadLetterGroups().map { ($0.code, $0.count) })
+        }
     }
+
+    /// The most dead letters whose codes an answer counts by itself.
+    private static let countedTogether = 10_000
 }
 
 /// The answer to `/status`: the worker at one moment.
@@ -41,7 +49,7 @@ struct StatusAnswer {
     /// The report as a JSON object.
     var json: String {
         let passed = checks.map { "\(JSONText.string($0.name)):\($0.isOK)" }
-        let byCode = metrics.deadLettersKept.all.map { "\(JSONText.string($0.value)):\(Int($0.number))" }
+        let byCode = deadLettersByCode.map { "\(JSONText.string($0.value)):\(Int($0.number))" }
         let failures = checks.filter { !$0.isOK }.map {
             "{\"check\":\(JSONText.string($0.name)),\"reason\":\(JSONText.string($0.reason ?? ""))}"
         }
@@ -58,6 +66,14 @@ struct StatusAnswer {
             "deadLetters":\(figures.deadLetters),"deadLettersByCode":{\(byCode.joined(separator: ","))},\
             "positions":[\(places.joined(separator: ","))]}
             """
+    }
+
+    /// The dead letters by code: those of the last census only where they add up to the present number.
+    private var deadLettersByCode: [(value: String, number: Double)] {
+        if let own = figures.deadLettersByCode { return own }
+        let counted = metrics.deadLettersKept.all
+        let sum = counted.reduce(0) { $0 + Int($1.number) }
+        return sum == figures.deadLetters ? counted : []
     }
 
     /// The positions, each with the lag, the state and its reason where these are known. While the whole worker reads

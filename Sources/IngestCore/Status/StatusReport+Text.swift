@@ -1,3 +1,5 @@
+import ObjectGraph
+
 extension StatusReport {
     /// The state in one sentence.
     package var sentence: String {
@@ -8,8 +10,8 @@ extension StatusReport {
     }
 
     private static let suspicion =
-        "attention      the store is marked as suspect: the next writer verifies it first. Check the disk, then run "
-        + "'ingest-worker verify'. If problems remain, run 'verify --repair', restore a backup, or 'run --rebuild'."
+        "attention      the store is marked as suspect: the next writer verifies it first. 'ingest-worker verify' lists "
+        + "the problems. \(StoreError.damageRemedy)."
 
     /// The report for a person: one screen, without colours.
     package var text: String { ([sentence, ""] + lines + [""] + table).joined(separator: "\n") }
@@ -21,6 +23,7 @@ extension StatusReport {
         for thing in verdict?.attention ?? [] {
             lines.append("attention      \(thing.title): \(thing.reason). \(thing.remedy)")
         }
+        if let diskFault { lines.append("attention      \(diskFault)") }
         if isSuspect == true { lines.append(Self.suspicion) }
         lines.append("store          \(store.path), model \(store.model)\(sizes)")
         lines.append("history        token \(history.token)\(notified)")

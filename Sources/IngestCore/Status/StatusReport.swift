@@ -76,6 +76,8 @@ package struct StatusReport: Codable, Sendable, Equatable {
     package var verdict: Verdict?
     /// Whether the store waits for a verification, since its disk failed or it was found damaged; nil with a worker.
     package var isSuspect: Bool?
+    /// The reason why the store's disk takes no writes, with the remedy; nil where it has room, and with a worker.
+    package var diskFault: String?
     /// The store.
     package var store: StoreState
     /// The history.

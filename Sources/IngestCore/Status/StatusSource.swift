@@ -50,6 +50,7 @@ package struct StatusSource {
                         topic: $0.topic, partition: $0.partition, nextOffset: $0.nextOffset)
                 })
             report.isSuspect = store.needsVerification
+            if case .file(let path) = configuration.storeKind { report.diskFault = DiskRoom(ofStore: path)?.fault }
             return report
         }
     }

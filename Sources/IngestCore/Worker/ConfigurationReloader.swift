@@ -1,3 +1,4 @@
+import Foundation
 import Logging
 import ObjectGraph
 import ServiceLifecycle
@@ -14,6 +15,8 @@ final class ConfigurationReloader: Service {
     private let take: @Sendable (WorkerConfiguration) -> Void
     private let running: Mutex<WorkerConfiguration>
     private let isRebuilding: Bool
+    /// The model's files as they were at the worker's start.
+    private let modelFiles: [String: Data]
 
     /// - Parameters:
     ///   - running: the configuration that the worker has.
@@ -31,6 +34,7 @@ final class ConfigurationReloader: Service {
         self.read = read
         self.take = take
         self.running = Mutex(running)
+        modelFiles = Self.files(of: running.model)
     }
 
     func run() async throws {
@@ -54,11 +58,29 @@ final class ConfigurationReloader: Service {
         }
         for change in reload.taken { report(change, "a setting has changed") }
         for change in reload.needingRestart { report(change, "a setting needs a restart to change") }
-        if reload.taken.isEmpty, reload.needingRestart.isEmpty { logger.notice("the configuration has not changed") }
+        let isOtherModel = hasModelChanged()
+        if isOtherModel {
+            logger.warning(
+                "the model file has changed, and needs a restart", metadata: ["model": "\(reload.configuration.model)"])
+        }
+        if reload.taken.isEmpty, reload.needingRestart.isEmpty, !isOtherModel {
+            logger.notice("the configuration has not changed")
+        }
         if reload.taken.isEmpty { return }
         running.withLock { $0 = reload.configuration }
         StructuredLogHandler.processLevel.withLock { $0 = reload.configuration.log.level }
         take(reload.configuration)
+    }
+
+    private func hasModelChanged() -> Bool { Self.files(of: running.withLock { $0.model }) != modelFiles }
+
+    /// The contents of a model's file, or of the files in its folder, by their paths.
+    private static func files(of model: String) -> [String: Data] {
+        let names = FileManager.default.enumerator(atPath: model)?.compactMap { $0 as? String } ?? []
+        let paths = [model] + names.map { "\(model)/\($0)" }
+        return Dictionary(paths.compactMap { path in FileManager.default.contents(atPath: path).map { (path, $0) } }) {
+            first, _ in first
+        }
     }
 
     /// Refuses routes that do not fit the model.

@@ -115,6 +115,10 @@ package final class WorkerRuntime: Sendable {
         worker.pipeline.onDeadLetter = hooks.onDeadLetter
         desk = takeover == nil ? try ControlDesk(configuration: configuration, store: store, logger: logger) : nil
         worker.control = desk
+        desk?.onVerified = { report in
+            let problems = report.isSound ? nil : "a verification has found \(report.problemNumber)"
+            health.report(.storeVerified(problems: problems))
+        }
     }
 
     /// Runs until the process is asked to stop or something fails permanently, then drains and closes.
@@ -298,6 +302,8 @@ extension HealthRules {
         needsDeadLetters = configuration.deadLetters.topic != nil
         choosesPartitions = configuration.kafka.partitions != nil
         self.rebuilds = rebuilds
+        let timeout = configuration.kafka.properties["session.timeout.ms"].flatMap { Int($0) }
+        if let timeout { sessionTimeoutSeconds = timeout / 1000 }
     }
 }
 

@@ -1,56 +1,78 @@
-/// Copies a store of another storage into a new store, all in the open transaction of a connection.
+/// Copies a store of another storage into a new store, in the open transaction of a connection.
 struct PostgresCopy {
     private let connection: PostgresConnection
     private let model: ObjectModel
     private let source: any CopySource
+    /// Whether each part is committed, with a note of how far the table has come: the same copy then goes on there.
+    private let commitsParts: Bool
     private let progress: (_ table: String, _ rowCount: Int) -> Void
 
     /// So many rows are in memory at a time.
-    private static let batchSize = 2000
+    private static let partLength = 2000
+    /// The keys in `_metadata` that tell how many rows of a table are copied begin with this.
+    static let noteKey = "copied:"
 
     init(
-        _ connection: PostgresConnection, _ model: ObjectModel, _ source: any CopySource,
+        _ connection: PostgresConnection, _ model: ObjectModel, _ source: any CopySource, commitsParts: Bool = false,
         progress: @escaping (_ table: String, _ rowCount: Int) -> Void
     ) {
         self.connection = connection
         self.model = model
         self.source = source
+        self.commitsParts = commitsParts
         self.progress = progress
     }
 
     func run() throws {
+        let copied = commitsParts ? try copiedCounts() : [:]
         try copyMetadata()
-        for table in StoreTable.all(model) { try copy(table) }
+        for table in StoreTable.all(model) { try copy(table, skipping: copied[table.name] ?? 0) }
         try setNumbers()
+    }
+
+    /// How many rows of each table an earlier run has copied.
+    private func copiedCounts() throws(StoreError) -> [String: Int] {
+        let query = PostgresStatement("SELECT key, value FROM _metadata WHERE key LIKE '\(Self.noteKey)%'")
+        let rows = try connection.run(query, "copy the store").rows
+        return Dictionary(
+            rows.map { (String($0.text(0).dropFirst(Self.noteKey.count)), Int($0.text(1)) ?? 0) }
+        ) { _, last in last }
     }
 
     // MARK: Rows
 
-    private func copy(_ table: StoreTable) throws {
+    private func copy(_ table: StoreTable, skipping copiedCount: Int) throws {
         let columns = try exactKinds(table)
-        let names = columns.map { PostgresText.quoted($0.name) }.joined(separator: ", ")
-        var count = 0
-        progress(table.name, 0)
-        let action = "copy the table \(table.name)"
-        try connection.copy(into: "\(PostgresText.quoted(table.name)) (\(names))", action) { put in
-            var rows = CopyRows()
-            func flush() throws(StoreError) {
-                if rows.count == 0 { return }
-                try put(rows)
-                count += rows.count
-                rows = CopyRows()
-                progress(table.name, count)
+        var (count, part) = (0, CopyRows())
+        progress(table.name, copiedCount)
+        try source.rows(of: table) { row in
+            count += 1
+            if count <= copiedCount { return }
+            do throws(StoreError) { try part.append(row, columns) } catch {
+                throw StoreError(
+                    error.code, "Could not copy the table \(table.name): \(error.message)",
+                    remedy: "Find it with 'verify' in the store that is copied")
             }
-            try source.rows(of: table) { row in
-                do throws(StoreError) { try rows.append(row, columns) } catch {
-                    throw StoreError(
-                        error.code, "Could not \(action): \(error.message)",
-                        remedy: "Find it with 'verify' in the store that is copied")
-                }
-                if rows.count >= Self.batchSize { try flush() }
-            }
-            try flush()
+            if part.count < Self.partLength { return }
+            try put(part, into: table, columns, count: count)
+            part = CopyRows()
         }
+        if part.count > 0 { try put(part, into: table, columns, count: count) }
+    }
+
+    /// Puts rows into a table that has so many of them then.
+    private func put(
+        _ part: CopyRows, into table: StoreTable, _ columns: [(name: String, kind: ColumnKind)], count: Int
+    ) throws {
+        let names = columns.map { PostgresText.quoted($0.name) }.joined(separator: ", ")
+        try connection.copy(
+            into: "\(PostgresText.quoted(table.name)) (\(names))", "copy the table \(table.name)"
+        ) { put in try put(part) }
+        if commitsParts {
+            let note = PostgresStatement.putMetadata([(key: Self.noteKey + table.name, value: String(count))])
+            try connection.commitPart(note, "copy the store")
+        }
+        progress(table.name, count)
     }
 
     /// Returns the columns with their own types: COPY does not widen numbers as parameters are.
@@ -94,6 +116,15 @@ struct PostgresCopy {
             statement.bind(try source.lastNumber(of: table))
         }
         try connection.run(statement, "copy the store")
+    }
+}
+
+extension PostgresConnection {
+    /// Commits what the open transaction has done, with a note of it, and begins another one.
+    func commitPart(_ note: PostgresStatement, _ action: String) throws(StoreError) {
+        try run([note, PostgresStatement("COMMIT")], action)
+        // Behind a pooler a transaction makes its settings where it begins a round trip.
+        try run(PostgresStatement("BEGIN"), action)
     }
 }
 

@@ -1,17 +1,26 @@
 import Foundation
 
-/// Replaces a store by another one in one transaction. Readers see the old store or the new one, and a replacement that
-/// ends early changes nothing.
+/// Replaces a store by another one. The new store is made in a second schema, in parts that are committed: a replacement
+/// that ends early goes on there. One transaction then exchanges the schemas, so readers see the old store or the new one.
 ///
-/// The schema gets another name, and the new store its old one, with the same rights. The number of the claim grows, so
-/// a worker of the old store writes nothing more.
-final class PostgresReplacement {
+/// The new store has the rights of the old one. The number of the claim grows, so a worker of the old store writes nothing
+/// more.
+package final class PostgresReplacement {
     private let address: ConnectionAddress
     private let options: PostgresOptions
     private let connection: PostgresConnection
-    /// The schema of the old store while both are there.
+    /// The schema in which the new store is made.
+    private let newSchema: String
+    /// The schema of the old store after the exchange.
     private let oldSchema: String
     private var isReplaced = false
+    /// The connection that fills the new store, once it was begun.
+    private var filling: PostgresConnection?
+
+    /// Replaces the old store by another one.
+    ///
+    /// - Parameter work: a name for the contents. The same work goes on where an earlier run has left it.
+    package typealias Replace = (_ new: ReadContext, _ work: String) throws -> Void
 
     init(_ address: ConnectionAddress, _ options: PostgresOptions, now: Date = Date()) throws(StoreError) {
         self.address = address
@@ -20,10 +29,11 @@ final class PostgresReplacement {
             address, .reader, lockTimeoutMilliseconds: options.lockTimeoutMilliseconds)
         let time = Timestamp.text(Int64(now.timeIntervalSince1970) * 1_000_000).prefix(19)
             .filter { $0 != "-" && $0 != ":" }
+        newSchema = PostgresText.name(address.schema, suffix: "_migration")
         oldSchema = PostgresText.name(address.schema, suffix: "_backup_\(time)Z")
     }
 
-    /// Calls `body` with the old store, which nobody writes meanwhile, and with a call that replaces it.
+    /// Calls `body` with the old store, which nobody writes meanwhile, its state, and a call that replaces it.
     ///
     /// - Parameters:
     ///   - sourceModel: the model of a store that does not hold it.
@@ -32,24 +42,28 @@ final class PostgresReplacement {
     /// - Throws: ``StoreError`` with code `store.leased` while a worker has the store, and what `body` throws.
     func run(
         sourceModel: ObjectModel?, keepsOld: Bool,
-        body: (_ old: ReadContext, _ replace: (ReadContext) throws -> Void) throws -> Void
+        body: (_ old: ReadContext, _ state: String, _ replace: Replace) throws -> Void
     ) throws -> String? {
         do {
             let epoch = try lock()
             let model = try storedModel(sourceModel)
             let snapshot = PostgresSnapshot(connection, model, PostgresTable.all(model))
-            try body(ReadContext(snapshot, model: model)) { new in
-                try replace(by: new, epoch: epoch)
+            try body(ReadContext(snapshot, model: model), try state()) { new, work in
+                try make(new, work)
+                try exchange(epoch: epoch)
                 isReplaced = true
             }
             if isReplaced, !keepsOld { try drop() }
             try execute(isReplaced ? "COMMIT" : "ROLLBACK")
         } catch {
             connection.undo()
+            if (error as? any CodedError)?.isRetriable != true { dropUnfinished() }
             throw error
         }
         return isReplaced && keepsOld ? oldSchema : nil
     }
+
+    private static let action = "replace the store"
 
     // MARK: The old store
 
@@ -77,6 +91,19 @@ final class PostgresReplacement {
         return row.integer(0)
     }
 
+    /// A text that differs once anybody has written the store.
+    private func state() throws(StoreError) -> String {
+        let rows = ["_token", "_position", "_metadata", "_sequence", "_cursor"].map { table in
+            "(SELECT coalesce(string_agg(r::text, ' ' ORDER BY r::text), '') FROM \(table) r)"
+        }
+        let counts = [
+            "(SELECT format('%s %s %s', count(*), sum(attempts), max(id)) FROM _dead_letter)",
+            "(SELECT format('%s %s', count(*), count(result)) FROM _audit)",
+            "(SELECT count(*)::text FROM _conflict)", "(SELECT count(*)::text FROM _tombstone)",
+        ]
+        return try query("SELECT md5(concat_ws('|', \((rows + counts).joined(separator: ", "))))").first?.text(0) ?? ""
+    }
+
     private func storedModel(_ sourceModel: ObjectModel?) throws(StoreError) -> ObjectModel {
         let rows = try query("SELECT key, value FROM _metadata").rows
         let metadata = Dictionary(rows.map { ($0.text(0), $0.text(1)) }, uniquingKeysWith: { first, _ in first })
@@ -94,16 +121,61 @@ final class PostgresReplacement {
 
     // MARK: The new store
 
-    private func replace(by new: ReadContext, epoch: Int64) throws {
+    /// Fills the second schema with the new store. No role but the owner reads it there.
+    private func make(_ new: ReadContext, _ work: String) throws {
         guard let source = new.session as? any CopySource else {
             throw StoreError(.unavailable, "The store cannot be copied", remedy: "Copy a store in a file")
         }
+        let storage = try PostgresStorage(
+            url: address.url(ofSchema: newSchema), schema: newSchema, model: new.model, options: options)
+        let filling = try storage.connect(.reader)
+        for setting in ["idle_in_transaction_session_timeout", "statement_timeout"] { filling.set(setting, to: "0") }
+        try filling.run(PostgresStatement("BEGIN"), Self.action)
+        try begin(storage, filling, work)
+        self.filling = filling
+        try PostgresCopy(filling, new.model, source, commitsParts: true, progress: { _, _ in }).run()
+        try filling.run(PostgresStatement("COMMIT"), Self.action)
+    }
+
+    /// Removes the new store of a replacement that cannot succeed as it is.
+    private func dropUnfinished() {
+        guard let filling else { return }
+        filling.undo()
+        do {
+            try filling.run(PostgresStatement("BEGIN"), Self.action)
+            try SchemaExchange(filling, old: newSchema, new: address.schema).dropOld()
+            try filling.run(PostgresStatement("COMMIT"), Self.action)
+        } catch {
+            // The failure before is what the caller has to know. The next replacement removes the rest.
+            filling.undo()
+        }
+    }
+
+    /// Lays the new store out, unless an earlier run of the same work has done so. That of other work goes.
+    private func begin(_ storage: PostgresStorage, _ filling: PostgresConnection, _ work: String) throws(StoreError) {
+        if try storage.holdsStore(filling) {
+            let note = PostgresStatement("SELECT value FROM _metadata WHERE key = '\(Self.workKey)'")
+            guard let found = try filling.run(note, Self.action).first?.text(0) else {
+                throw StoreError(
+                    .unavailable, "The schema \(newSchema), where the new store is to be made, holds another store",
+                    remedy: "Give that schema another name")
+            }
+            if found == work { return }
+            try SchemaExchange(filling, old: newSchema, new: address.schema).dropOld()
+        }
+        try storage.makeStore(filling)
+        let note = PostgresStatement.putMetadata([(key: Self.workKey, value: work)])
+        try filling.commitPart(note, Self.action)
+    }
+
+    /// The key in `_metadata` that names the work of which an unfinished store is.
+    private static let workKey = "migration"
+
+    private func exchange(epoch: Int64) throws(StoreError) {
         let (schema, old) = (PostgresText.quoted(address.schema), PostgresText.quoted(oldSchema))
         try execute("ALTER SCHEMA \(schema) RENAME TO \(old)")
-        let storage = try PostgresStorage(
-            url: address.url, schema: address.schema, model: new.model, options: options)
-        try storage.makeStore(connection)
-        try PostgresCopy(connection, new.model, source, progress: { _, _ in }).run()
+        try execute("ALTER SCHEMA \(PostgresText.quoted(newSchema)) RENAME TO \(schema)")
+        try execute("DELETE FROM _metadata WHERE key = '\(Self.workKey)' OR key LIKE '\(PostgresCopy.noteKey)%'")
         for table in ["_fence", "_role"] { try execute("INSERT INTO \(table) SELECT * FROM \(old).\(table)") }
         try execute("UPDATE _lease SET epoch = \(epoch + 1) WHERE id = 1")
         try SchemaExchange(connection, old: oldSchema, new: address.schema).copyGrants()
@@ -126,24 +198,24 @@ final class PostgresReplacement {
     private func execute(_ sql: String) throws(StoreError) { _ = try query(sql) }
 
     private func query(_ sql: String) throws(StoreError) -> PostgresResult {
-        try connection.run(PostgresStatement(sql), "replace the store")
+        try connection.run(PostgresStatement(sql), Self.action)
     }
 }
 
 extension Store {
-    /// Replaces the store in a schema of a PostgreSQL database by another one, in one transaction.
+    /// Replaces the store in a schema of a PostgreSQL database by another one. Readers see no stage in between.
     ///
     /// - Parameters:
     ///   - sourceModel: the model of a store that does not hold it.
     ///   - keepsOld: whether the old store stays, in a schema of another name.
-    ///   - body: takes the old store, which nobody writes meanwhile, and a call that replaces it by another one. Without
-    ///     that call nothing changes.
+    ///   - body: takes the old store, which nobody writes meanwhile, a text of its state, and a call that replaces it by
+    ///     another one. Without that call nothing changes.
     /// - Returns: the schema that keeps the old store, or nil.
     /// - Throws: ``StoreError`` with code `store.leased` while a worker has the store, and what `body` throws.
     package static func replaceInPostgres(
         url: String, schema: String = "ingest", options: PostgresOptions = PostgresOptions(),
         sourceModel: ObjectModel? = nil, keepsOld: Bool = false,
-        body: (_ old: ReadContext, _ replace: (ReadContext) throws -> Void) throws -> Void
+        body: (_ old: ReadContext, _ state: String, _ replace: PostgresReplacement.Replace) throws -> Void
     ) throws -> String? {
         let address = try ConnectionAddress(url, schema: schema)
         return try PostgresReplacement(address, options).run(

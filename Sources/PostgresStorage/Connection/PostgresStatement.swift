@@ -31,6 +31,15 @@ struct PostgresStatement {
         return statement
     }
 
+    /// Returns the statement without its rows where the last token is this one. The server does not carry it out then.
+    func unless(token: Int64) -> PostgresStatement {
+        var statement = PostgresStatement(
+            "SELECT s.* FROM (\(sql)) AS s WHERE (SELECT token FROM _token WHERE id = 1) <> $\(places.count + 1)::int8")
+        (statement.bytes, statement.places) = (bytes, places)
+        statement.bind(token)
+        return statement
+    }
+
     // MARK: Single values
 
     mutating func bind(_ number: Int64?) {

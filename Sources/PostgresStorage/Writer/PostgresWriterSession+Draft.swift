@@ -51,7 +51,13 @@ extension PostgresWriterSession {
     func load(
         _ plan: [ReadRequest], into draft: WriteDraft, each: (Int, ReadAnswer) -> Void
     ) throws(StoreError) {
-        let results = try connection.run(try digestPlans.statements(plan), "read the store")
+        // The token comes before the rows: what is committed meanwhile makes it another one.
+        let head = draft.found == nil ? [readToken] : []
+        var results = try connection.run(head + (try digestPlans.statements(plan)), "read the store")
+        if !head.isEmpty {
+            let row = results.removeFirst().first
+            draft.found = (row?.integer(0) ?? 0, row?.text(1) ?? "")
+        }
         var digests = [ReadDigest](repeating: ReadDigest(), count: plan.count)
         digestPlans.answer(plan, results, each: each) { digests[$0].add($1) }
         try draft.note(plan, digests)
@@ -96,7 +102,7 @@ extension PostgresWriterSession {
         if share.faults.contains(.trustsRows) { checked.removeAll { !$0.isOfTombstones } }
         let lock = share.faults.contains(.takesNoLock) ? PostgresStatement("SELECT epoch FROM _lease") : Self.lock
         let head = [PostgresStatement("BEGIN"), lock, readToken, changeStatement] + draft.positions.map(stored)
-        let checks = try checkPlans.statements(checked.map(\.request))
+        let checks = try checks(of: checked, found: draft.found?.token)
         let results = try connection.run(head + checks, "compare what was read")
         guard let row = results[1].first, row.integer(0) == epoch || share.faults.contains(.ignoresEpochs) else {
             throw Self.fenced
@@ -110,10 +116,22 @@ extension PostgresWriterSession {
         for (position, result) in zip(draft.positions, results[4...]) where !isStored(position, result.first, share) {
             throw moved(position)
         }
+        // The token of one server says nothing of another's.
+        let (token, server) = (results[2].first?.integer(0) ?? 0, results[2].first?.text(1) ?? "")
+        if let found = draft.found, found.server != server { throw .conflict }
         for (read, result) in zip(checked, results.suffix(checks.count)) {
+            if !read.isOfTombstones, token == draft.found?.token { continue }
             guard let row = result.first, ReadDigest(row) == read.digest else { throw StoreError.conflict }
         }
-        return (results[2].first?.integer(0) ?? 0, (results[3].first?.integer(0) ?? 1) - 1)
+        return (token, (results[3].first?.integer(0) ?? 1) - 1)
+    }
+
+    /// The statements that read again what a draft has read. Each change of rows and links has a token, so nobody has made
+    /// one where the last token is still the one that was found. A tombstone of an unknown object comes without a token.
+    private func checks(of reads: [WriteDraft.Read], found token: Int64?) throws(StoreError) -> [PostgresStatement] {
+        let statements = try checkPlans.statements(reads.map(\.request))
+        guard let token else { return statements }
+        return zip(reads, statements).map { $0.isOfTombstones ? $1 : $1.unless(token: token) }
     }
 
     /// A statement that returns a partition's position and epoch; null for what the store does not know.

@@ -1,41 +1,11 @@
-// The history, tombstones, and what a chunk saves beside its events.
+// Tombstones, and what a chunk saves beside its events.
 extension PostgresWriterSession {
-    func append(_ entries: HistoryEntries, token: Int64) throws(StoreError) {
-        if entries.count == 0 { return }
-        var statement = PostgresStatement(
-            """
-            INSERT INTO _history_change (id, token, entity, object, identity, change, properties, tombstone) \
-            SELECT $1::int8 + r.n - 1, $2::int8, r.entity, r.object, r.identity, r.change, r.properties, r.tombstone \
-            FROM unnest($3::text[], $4::int8[], $5::bytea[], $6::int8[], $7::text[], $8::text[]) \
-            WITH ORDINALITY AS r(entity, object, identity, change, properties, tombstone, n)
-            """)
-        statement.bind(entries.firstChange, countedFrom: .change)
-        statement.bind(token, countedFrom: .token)
-        statement.bind(entries.objects.map(\.entity.name))
-        statement.bind(entries.objects.map(\.key))
-        try statement.bind(entries.objects.map(\.identity), as: .anyValue)
-        statement.bind(entries.kinds.map { Int64($0.rawValue) })
-        statement.bind(entries.properties)
-        statement.bind(entries.preservedValues)
-        enqueue(statement)
-    }
-
-    func closeHistory(token: Int64, changeCount: Int64) throws(StoreError) {
-        try connection.settle("save")
-        var statement = PostgresStatement(
-            changeCount == 0
-                ? "DELETE FROM _history_transaction WHERE token = $1::int8"
-                : "UPDATE _history_transaction SET \"changeCount\" = $2::int8 WHERE token = $1::int8")
-        statement.bind(token, countedFrom: .token)
-        if changeCount > 0 { statement.bind(changeCount) }
-        enqueue(statement)
-    }
-
     func write(_ changes: TombstoneChanges) throws(StoreError) {
         if let change = changes.written.first(where: \.identity.isNull) {
             throw StoreError(
                 .constraint, "A tombstone of \(change.entity.name) has no identity", remedy: "Correct the event")
         }
+        noteTombstones(changes.written)
         try writeTombstones(changes)
         if changes.removed.isEmpty { return }
         var statement = PostgresStatement(

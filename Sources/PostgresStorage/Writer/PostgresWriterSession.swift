@@ -13,11 +13,15 @@ final class PostgresWriterSession: WriterSession {
     private var depth = 0
     private(set) var isInTransaction = false
     /// The last token that was given out; nil until the open transaction has read it.
-    private var lastToken: Int64?
+    var lastToken: Int64?
+    /// The header of the history's open transaction: its row is written once the number of changes is known.
+    var openHeader: HistoryHeader?
     /// The statement that returns the last token and the mark of the connection's server.
     private(set) var readToken: PostgresStatement
     /// The mark that the store has noted, as far as this session has seen.
     var comparedServer: String?
+    /// The tombstones of a store that this session alone writes.
+    var tombstoneFilter = TombstoneFilter()
     /// The session's part among several writers; nil where it is the only one.
     let share: WriterShare?
     /// The reads and writes of a transaction that begins at its commit.
@@ -40,13 +44,6 @@ final class PostgresWriterSession: WriterSession {
 
     deinit { if isInTransaction { storage.noteTransaction(false) } }
 
-    func load(_ plan: [ReadRequest], each: (Int, ReadAnswer) -> Void) throws(StoreError) {
-        if plan.isEmpty { return }
-        if let draft { return try load(plan, into: draft, each: each) }
-        if !isInTransaction { try reconnectIfLost() }
-        plans.answer(plan, try connection.run(try plans.statements(plan), "read the store"), each: each)
-    }
-
     /// The plan whose answers have hashes, and the one that asks whether they are the same.
     var digestPlans: PostgresReadPlan { plans(.hashedRows) }
     var checkPlans: PostgresReadPlan { plans(.digest) }
@@ -67,6 +64,7 @@ final class PostgresWriterSession: WriterSession {
     func claim(ttlSeconds: Double, now: Int64) throws(StoreError) -> StoreCounters {
         try storage.checkOpen()
         claimSeconds = ttlSeconds
+        tombstoneFilter.discard()
         if let share { return try join(share, now: now) }
         // A holder whose connection has ended is gone, however long its claim would hold.
         var query = PostgresStatement(
@@ -182,6 +180,7 @@ final class PostgresWriterSession: WriterSession {
         connection = try storage.connect(.writer)
         readToken = try Self.tokenStatement(connection)
         comparedServer = nil
+        tombstoneFilter.discard()
         if let share { return try rejoin(share) }
         guard let epoch else { return }
         var statement = PostgresStatement(
@@ -316,41 +315,6 @@ final class PostgresWriterSession: WriterSession {
         statement.bind(Array(keys.keys))
         statement.bind(Array(keys.values))
         connection.enqueue(statement)
-    }
-
-    // MARK: The history
-
-    func openHistory(_ header: HistoryHeader) throws(StoreError) -> Int64 {
-        let token: Int64
-        if let draft {
-            // It counts from the token that the commit finds; the commit's last statement makes it the last one.
-            draft.hasHistory = true
-            token = 1
-        } else {
-            // The locked row of the claim keeps the number this transaction's own.
-            if lastToken == nil { try connection.settle("begin a transaction") }
-            token = (lastToken ?? 0) + 1
-            lastToken = token
-            var counter = PostgresStatement("UPDATE _token SET token = $1::int8 WHERE id = 1")
-            counter.bind(token)
-            enqueue(counter)
-        }
-        var statement = PostgresStatement(
-            """
-            INSERT INTO _history_transaction \
-            (token, time, author, context, source, "firstChange", trace, "changeCount", epoch) \
-            VALUES ($1::int8, $2::int8, $3::text, $4::text, $5::text, $6::int8, $7::text, 0, \
-            coalesce((SELECT value::int8 FROM _metadata WHERE key = 'epoch'), 0))
-            """)
-        statement.bind(token, countedFrom: .token)
-        statement.bind(header.time)
-        statement.bind(header.author)
-        statement.bind(header.context)
-        statement.bind(header.source)
-        statement.bind(header.firstChange, countedFrom: .change)
-        statement.bind(header.trace)
-        enqueue(statement)
-        return token
     }
 
     /// The last token before the last commit of a draft.

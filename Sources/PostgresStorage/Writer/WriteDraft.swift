@@ -7,6 +7,8 @@ final class WriteDraft {
     }
 
     private(set) var reads: [Read] = []
+    /// The last token before the first read, and the server's mark; nil before it.
+    var found: (token: Int64, server: String)?
     /// The statements of the transaction, in their order.
     private(set) var statements: [PostgresStatement] = []
     var positions: [SourcePosition] = []

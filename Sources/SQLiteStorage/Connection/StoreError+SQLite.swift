@@ -10,7 +10,7 @@ extension StoreError {
         case SQLITE_BUSY, SQLITE_LOCKED:
             self.init(
                 .busy, "Could not \(action): another process holds the store",
-                remedy: "Try again; 'fuser -v FILE' lists the processes that have the store's file open")
+                remedy: "Wait until it is done, or end it: 'fuser -v \(path ?? "STORE")' shows who holds it")
         case SQLITE_FULL:
             self.init(
                 .full, "Could not \(action): the disk is full\(place)",
@@ -18,8 +18,11 @@ extension StoreError {
         case SQLITE_IOERR:
             self.init(
                 .inputOutput, "Could not \(action): the disk failed\(place) (code \(resultCode))",
-                remedy: "Check the disk, then run 'verify' before going on")
-        case SQLITE_CORRUPT, SQLITE_NOTADB:
+                remedy: Self.damageRemedy)
+        case SQLITE_CORRUPT:
+            self.init(
+                .corrupt, "Could not \(action): the file is damaged\(suffix)", remedy: Self.damageRemedy)
+        case SQLITE_NOTADB:
             self.init(
                 .corrupt, "Could not \(action): the file is damaged or no store\(suffix)",
                 remedy: "Restore a backup. Without one, move the file away with those that end in -wal and -shm: "

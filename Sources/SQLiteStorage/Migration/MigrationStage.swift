@@ -25,7 +25,7 @@ public enum MigrationStage {
         if case .custom(let model, _, _, _, _) = self { model } else { nil }
     }
 
-    var mapping: MigrationMapping? {
+    package var mapping: MigrationMapping? {
         switch self {
         case .lightweight(_, let mapping): mapping
         case .custom(_, _, let mapping, _, _): mapping

@@ -30,11 +30,8 @@ extension HistoryWriter {
     func append(
         keys: [Int64], entity: Entity, kind: ChangeKind, properties: String?, to store: WriterConnection
     ) throws(StoreError) {
-        for start in stride(from: 0, to: keys.count, by: HistoryRange.maximumCount) {
-            let part = keys[start..<min(start + HistoryRange.maximumCount, keys.count)]
-            if let range = HistoryRange(keys: part, kind: kind, properties: properties) {
-                try append(range, entity: entity, to: store)
-            }
+        for range in HistoryRange.ranges(of: keys, kind: kind, properties: properties) {
+            try append(range, entity: entity, to: store)
         }
     }
 

@@ -125,7 +125,8 @@ extension WriterConnection {
     func tombstones(
         entity: Entity, identities: [Value], each: (Value, Tombstone) -> Void
     ) throws(StoreError) {
-        let identities = try tombstoneFilter.candidates(identities, of: entity, in: self)
+        if tombstoneFilter.isUnread { try readTombstoneFilter() }
+        let identities = tombstoneFilter.candidates(identities, of: entity)
         for start in stride(from: 0, to: identities.count, by: KeyList.maximumWidth) {
             let part = identities[start..<min(start + KeyList.maximumWidth, identities.count)]
             let list = SQLText.parameters(KeyList.width(for: part.count))
@@ -137,6 +138,19 @@ extension WriterConnection {
                 let time = statement.isNull(2) ? nil : statement.integer(2)
                 each(statement.value(0), Tombstone(version: statement.value(1), time: time))
             }
+        }
+    }
+
+    private func readTombstoneFilter() throws(StoreError) {
+        let count = try integer("SELECT count(*) FROM (SELECT 1 FROM _tombstone LIMIT ?)") {
+            $0.bind(1, TombstoneFilter.maximumCount + 1)
+        }
+        tombstoneFilter.begin(count: Int(count ?? 0))
+        if !tombstoneFilter.isRead { return }
+        let statement = try statement("SELECT identity FROM _tombstone WHERE entity = ?")
+        for root in model.rootEntities {
+            statement.bind(1, root.rootName)
+            while try statement.step() { tombstoneFilter.insert(statement.value(0), of: root) }
         }
     }
 

@@ -19,6 +19,7 @@ class Options:
     def __init__(self, binary, brokers, folder, root):
         self.binary, self.brokers, self.folder, self.root = binary, brokers, folder, root
         self.events = None
+        self.other_binary = None  # of another version
         self.kept = None  # where the last failed round's files are
 
 
@@ -102,14 +103,14 @@ class Bench:
 
     # --- the worker
 
-    def start(self, *settings, group=None, environment=None, options=(), shim=True):
+    def start(self, *settings, group=None, environment=None, options=(), shim=True, binary=None):
         """A new life of the worker. The broker does not give a killed member's partitions away, so a life may have a
         group of its own: what counts is the store's position."""
         self.lives += 1
         if group is not None:
             settings += (f"kafka.group.id={group}",)
         worker = Worker(
-            self.options.binary, self.config, os.path.join(self.folder, f"worker-{self.lives}.log"),
+            binary or self.options.binary, self.config, os.path.join(self.folder, f"worker-{self.lives}.log"),
             {**self.broker.client_environment, **(self.shim.environment() if shim else {}), **(environment or {})}, settings, options)
         self.workers.append(worker)
         return worker

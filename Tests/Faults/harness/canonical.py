@@ -103,6 +103,7 @@ class StoreFile:
         return row[0] if row else None
 
     TOMBSTONE = "identity, version"
+    IDENTITY = "identity"
 
     @staticmethod
     def column(attribute):
@@ -110,13 +111,14 @@ class StoreFile:
 
     def history(self, after=0):
         """Token, entity, identity and kind of each change, in the order of the changes."""
-        changes = self.rows("SELECT id, token, entity, identity, change FROM _history_change WHERE token > ?", after)
+        changes = self.rows(
+            f"SELECT id, token, entity, {self.IDENTITY}, change FROM _history_change WHERE token > ?", after)
         ranges = self.rows("SELECT id, token, entity, change, first, last, objects FROM _history_range WHERE token > ?",
                            after)
         if ranges:
             # A range holds keys: the identities are in the tables, those of deleted objects in the deletions.
             names = {(entity, key): identity for entity, key, identity in self.rows(
-                "SELECT entity, object, identity FROM _history_change WHERE change = 2")}
+                f"SELECT entity, object, {self.IDENTITY} FROM _history_change WHERE change = 2")}
             for entity in self.model.entities:
                 names |= {(entity, key): identity for key, identity in self.rows(f'SELECT pk, id FROM "{entity}"')}
             for number, token, entity, change, first, last, objects in ranges:

@@ -1,5 +1,6 @@
 """Scenarios of a store in a PostgreSQL server that four workers of one group write."""
 
+import itertools
 import os
 import random
 import re
@@ -14,7 +15,7 @@ from .servers import APPLICATION, Failure, ForeignServer, Pooler, Server, Sessio
 from .serverstore import SCHEMA, ServerBench
 
 # The first statement on each of these tables is a step of a transaction; 'commit' is its end.
-STEPS = ["_lease", "_token", "_position", "_fence", "_history_transaction", "_history_change", "_tombstone", "Chat",
+STEPS = ["_lease", "_token", "_position", "_fence", "_history_transaction", "_history_change", "_history_range", "_tombstone", "Chat",
          "Message", "Member", "Chat_members", "_dead_letter", "_cursor", "_sequence", "commit"]
 VICTIMS = ["connection", "worker", "server"]
 
@@ -87,6 +88,28 @@ def postgres_foreign(report, options, seed, cycles):
                 feed(bench, chance)
                 bench.await_progress(chance.randrange(1, 600))
                 one_fault(bench, chance, ["worker", "stop"][cycle % 2])
+                bench.await_progress()
+                bench.check_live()
+                report.cycle()
+            bench.finish_all()
+            report.worst(bench.worst)
+
+
+def postgres_versions(report, options, seed, cycles):
+    """Workers of two versions share a store. One is killed again and again, and the other version takes its place."""
+    if not options.other_binary:
+        raise SystemExit("--other-binary has to name a program of another version for this scenario.")
+    versions = itertools.cycle([options.binary, options.other_binary])
+    for sub, count in rounds(seed, cycles, 12):
+        with report.round(sub), ServerBench(options, sub, options.events or 6000, programs=versions) as bench:
+            chance = random.Random(f"versions/{sub}")
+            bench.start_all()
+            for _ in range(count):
+                feed(bench, chance)
+                bench.await_progress(300)
+                number = chance.randrange(bench.count)
+                bench.members[number].kill()
+                bench.replace(number)
                 bench.await_progress()
                 bench.check_live()
                 report.cycle()

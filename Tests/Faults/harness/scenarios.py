@@ -42,6 +42,7 @@ ALL = {
     "postgres-foreign": Scenario(postgres.postgres_foreign, 0, 0, "PostgreSQL: workers killed, on the server of INGEST_STORE_URL"),
     "postgres-steps": Scenario(postgres.postgres_steps, 3, 180, "PostgreSQL: kills at each statement and within COMMIT"),
     "postgres-storm": Scenario(postgres.postgres_storm, 0, 48, "PostgreSQL: members of a group of four come and go"),
+    "postgres-versions": Scenario(postgres.postgres_versions, 0, 0, "PostgreSQL: workers of two versions on one store"),
     "postgres-deadlock": Scenario(postgres.postgres_deadlock, 0, 200, "PostgreSQL: a foreign session locks rows"),
     "postgres-disk": Scenario(postgres.postgres_disk, 0, 4, "PostgreSQL: the disk of the tables is full"),
     "postgres-connections": Scenario(postgres.postgres_connections, 0, 12, "PostgreSQL: too few connections"),

@@ -21,6 +21,7 @@ class StoreServer(canonical.StoreFile):
     # A letter tells the form of a value; the sign of a whole number is turned over.
     TOMBSTONE = ("convert_from(substr(identity, 2), 'UTF8') AS text, (('x' || encode(substr(version, 2), 'hex'))::bit(64)"
                  "::bigint # (-9223372036854775808)) AS number")
+    IDENTITY = "convert_from(substr(identity, 2), 'UTF8') AS identity"
 
     def __init__(self, server, model):
         self.model = model
@@ -45,12 +46,6 @@ class StoreServer(canonical.StoreFile):
         name = f'"{attribute.name}"'
         return f"(extract(epoch FROM {name}) * 1000000)::int8 AS {name}" if attribute.kind == "date" else name
 
-    def history(self, after=0):
-        # The view has no order within a transaction. Workers of the graph's set operations write no ranges.
-        kinds = "(ARRAY['insert', 'update', 'delete'])[change + 1] AS change"
-        return self.rows(f"SELECT token, entity, convert_from(substr(identity, 2), 'UTF8') AS identity, {kinds} "
-                         "FROM _history_change WHERE token > ? ORDER BY id", after)
-
     def damage(self):
         return None  # the server checks its files by itself
 
@@ -67,12 +62,14 @@ def value(found):
 class ServerBench(Bench):
     """Workers of one group with one store in a server."""
 
-    def __init__(self, options, seed, count, server=None, url=None, writers=4, partitions=8, many=True, **stream):
+    def __init__(self, options, seed, count, server=None, url=None, writers=4, partitions=8, many=True, programs=None,
+                 **stream):
         self.server = server or Server()
         self.url = url or self.server.url()
         self.is_shared = many
         self.count = writers
         self.members = []
+        self.programs = programs  # the program of each worker in turn, where they are not of one version
         super().__init__(options, seed, count, partitions=partitions, kind="mock", **stream)
 
     def configure(self, address):
@@ -101,7 +98,8 @@ class ServerBench(Bench):
         # The socket of requests stands in the folder of the path, which the URL outranks.
         path = os.path.join(self.folder, f"life-{self.lives + 1}", "none.sqlite")
         return super().start(f"store.url={self.url}", *SETTINGS, *settings, group=group, shim=False,
-                             environment={"INGEST_STORE_PATH": path}, **options)
+                             environment={"INGEST_STORE_PATH": path}, binary=next(self.programs) if self.programs else None,
+                             **options)
 
     def start_all(self, *settings):
         self.members = [self.start(*settings) for _ in range(self.count)]

@@ -71,6 +71,23 @@ import Testing
         #expect(ConfigurationReload(from: old, to: new).taken.isEmpty)
     }
 
+    @Test func `another model file needs a restart`() throws {
+        let log = LogLines()
+        let file = FileManager.default.temporaryDirectory.appending(path: "model-\(UUID().uuidString).yaml")
+        defer { try? FileManager.default.removeItem(at: file) }
+        try "name: A".write(to: file, atomically: true, encoding: .utf8)
+        var configuration = WorkerConfiguration()
+        configuration.model = file.path
+        let reloader = ConfigurationReloader(
+            running: configuration, model: WorkerHarness.model, logger: log.logger,
+            read: { [configuration] in configuration }, take: { _ in })
+        reloader.reload()
+        #expect(log.all.last?.contains("the configuration has not changed") == true)
+        try "name: B".write(to: file, atomically: true, encoding: .utf8)
+        reloader.reload()
+        #expect(log.all.last?.contains("the model file has changed, and needs a restart") == true)
+    }
+
     @Test func `a wrong configuration changes nothing`() throws {
         let taken = Mutex<[WorkerConfiguration]>([])
         let next = Mutex<Result<WorkerConfiguration, any Error>>(.success(WorkerConfiguration()))

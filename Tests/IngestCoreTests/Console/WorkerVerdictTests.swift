@@ -54,7 +54,7 @@ import Testing
         #expect(verdict(failing: "broker", "host:1 refused").sentence.hasPrefix("Stopped: no broker answers. "))
     }
 
-    @Test(arguments: ["partitions", "publisher", "deadLetters", "rebuild"])
+    @Test(arguments: ["partitions", "publisher", "deadLetters", "rebuild", "verification"])
     func `a check beside the reading only degrades`(_ name: String) {
         #expect(verdict(failing: name).state == .degraded)
     }

@@ -213,6 +213,18 @@ import Testing
         #expect(try letters().count == 3)
     }
 
+    @Test func `while the store refuses, requests that wait and that come are refused with its reason`() throws {
+        let waiting = try ask(.dropDeadLetters(DeadLetterSelection()))
+        desk.refuse(because: StoreError(.full, "The disk is full", remedy: "Free space"))
+        #expect(try code(waiting) == "store.full")
+        #expect(try code(ask(.purgeHistory(HistoryPurge(before: .time(0))))) == "store.full")
+        #expect(!desk.hasWork)
+        worker.storeAnswers()
+        let later = try ask(.dropDeadLetters(DeadLetterSelection()))
+        for _ in 0..<2 { try turn() }
+        #expect(try answers(later).last == .result(.dropped(3)))
+    }
+
     @Test func `a writer that was fenced ends the worker, and says so`() throws {
         try worker.store.sqlite().onWriter { handle in
             try WriterConnection(handle, model: WorkerHarness.model).runOnce("UPDATE _lease SET epoch = epoch + 1")

@@ -30,6 +30,21 @@ struct HealthStateTests {
     }
 
     @Test
+    func `a join that takes long says how long, and for whose place it may wait`() {
+        var rules = HealthRules()
+        rules.sessionTimeoutSeconds = 30
+        var state = HealthState(rules: rules, at: 0)
+        state.apply(.started, at: 5)
+        #expect(Self.failures(state.readiness(at: 15))["group"] == "not joined yet")
+        #expect(
+            Self.failures(state.readiness(at: 17))["group"]
+                == "not joined for 12 s; a member that was killed keeps its place until the session timeout, 30 s "
+                + "(kafka.session.timeout.ms)")
+        state.apply(.groupJoined, at: 18)
+        #expect(Self.failures(state.readiness(at: 60))["group"] == nil)
+    }
+
+    @Test
     func `a worker that has everything is ready`() {
         #expect(Self.ready().readiness(at: 4).allSatisfy { $0.isOK })
     }

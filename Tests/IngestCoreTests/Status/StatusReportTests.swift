@@ -89,14 +89,32 @@ import Testing
         #expect(try positions([HealthCheck("publisher", failure: "away")])[0].state == "reading")
     }
 
+    @Test func `the codes of dead letters add up to their number, or are left out`() throws {
+        let metrics = WorkerMetrics(version: "1", librdkafka: "2", sqlite: "3")
+        metrics.deadLettersKept.replace([("decode.type", 32)])
+        func report(_ figures: StoreFigures) throws -> StatusReport {
+            let answer = StatusAnswer(
+                version: "1", startedAt: 0, storePlace: "a", modelName: "m", figures: figures, notifiedToken: nil,
+                checks: [], faults: [], recordsPerSecond: nil, metrics: metrics)
+            return try StatusReport(worker: "w", status: Array(answer.json.utf8))
+        }
+        #expect(try report(StoreFigures(deadLetters: 7)).text.contains("dead letters   7\n"))
+        #expect(try report(StoreFigures(deadLetters: 32)).text.contains("dead letters   32: 32 decode.type\n"))
+        let own = StoreFigures(deadLetters: 7, deadLettersByCode: [("decode.type", 4), ("json.truncated", 3)])
+        #expect(try report(own).text.contains("dead letters   7: 4 decode.type, 3 json.truncated\n"))
+    }
+
     @Test func `without a worker the report says so, and why`() {
-        let report = StatusReport(
+        var report = StatusReport(
             withoutWorker: "nobody answers at x",
             store: StatusReport.StoreState(path: "a", model: "Chat", bytes: nil, walBytes: nil),
             history: StatusReport.HistoryState(token: 0, notified: nil), deadLetters: 0, positions: [])
         #expect(report.sentence == "No worker answers; the store was read alone.")
         #expect(report.text.contains("asked          the store: nobody answers at x"))
         #expect(report.text.contains("No partition has a position yet"))
+        // A file system that never has room.
+        report.diskFault = DiskRoom(ofStore: "/proc/store.sqlite")?.fault
+        #expect(report.text.contains("attention      0 MiB are free at /proc, and a chunk needs up to 16 MiB."))
     }
 
     @Test func `an answer that is not a worker's is refused`() {

@@ -149,7 +149,9 @@ extension WorkerRuntimeTests {
             try harness.start()
             try await harness.wait(for: "readiness") { harness.isReady() }
             try send(50, round: 0, harness)
-            try await harness.wait(for: "the records") { harness.runtime?.metrics.records.value == 200 }
+            try await harness.wait(for: "the records") {
+                harness.runtime?.metrics.operations.with("Message", "upsert").value == 200
+            }
             for partition in Int32(0)..<4 { #expect(try harness.position(partition) == 0) }
             let other = try member(harness)
             try await harness.wait(for: "the other member's partitions") {

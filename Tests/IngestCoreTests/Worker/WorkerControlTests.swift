@@ -6,6 +6,7 @@ import Testing
 
 @testable import IngestCore
 @testable import KafkaClient
+@testable import SQLiteStorage
 
 /// A worker that reads while people ask it to write: no downtime, each effect once.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct WorkerControlTests {
@@ -144,6 +145,80 @@ import Testing
         }
         #expect(worker.deliveredToken == 1)
         try await harness.stop()
+    }
+
+    /// A stranger holds the write lock for longer than the worker waits for it.
+    @Test func `a busy store is verified, refuses writes at once, and shows its lag`() async throws {
+        harness.configuration.store.busyTimeoutMilliseconds = 50
+        try harness.send((0..<5).map { WorkerHarness.message("m\($0)") })
+        try harness.start()
+        try await harness.waitForPosition(5)
+        let lock = try HeldLock(harness.storePath)
+        try harness.send((5..<12).map { WorkerHarness.message("m\($0)") })
+        let runtime = try #require(harness.runtime)
+        try await harness.wait(for: "the lag of the store") { runtime.metrics.lag == 7 }
+        #expect(runtime.metrics.records.value == 5)
+        await #expect {
+            _ = try await ask(.dropDeadLetters(DeadLetterSelection()))
+        } throws: {
+            ($0 as? ControlError)?.code == "store.busy"
+        }
+        guard case .verified(let report) = try await ask(.verify) else {
+            Issue.record("no verification")
+            return
+        }
+        #expect(report.isSound, "\(report.text)")
+        lock.release()
+        try await harness.waitForPosition(12)
+        try await harness.wait(for: "no lag") { runtime.metrics.lag == 0 }
+        #expect(try await ask(.dropDeadLetters(DeadLetterSelection())) == .dropped(0))
+        #expect(runtime.metrics.records.value == 12)
+        try await harness.stop()
+    }
+
+    private func change(_ statement: String) throws {
+        let store = try Store.open(path: harness.storePath, model: WorkerHarness.model)
+        defer { try? store.close() }
+        try store.sqlite().database.unsafeReentrantWrite { try $0.execute(sql: statement) }
+    }
+
+    @Test func `problems that a verification finds are in the log and in readiness`() async throws {
+        let log = LogLines(from: .error)
+        harness.logger = log.logger
+        try harness.send([WorkerHarness.message("m0")])
+        try harness.start()
+        try await harness.waitForPosition(1)
+        try change("UPDATE Chat SET messagesCount = 7")
+        guard case .verified(let report) = try await ask(.verify) else {
+            Issue.record("no verification")
+            return
+        }
+        #expect(!report.isSound)
+        func failure() -> HealthCheck? {
+            harness.runtime?.health.readiness().first { $0.name == "verification" }
+        }
+        try await harness.wait(for: "the check") { failure()?.isOK == false }
+        #expect(failure()?.reason == "a verification has found \(report.problemNumber)")
+        #expect(log.all.contains { $0.contains("a verification has found problems") && $0.contains("verify --repair") })
+        try change("UPDATE Chat SET messagesCount = 1")
+        _ = try await ask(.verify)
+        try await harness.wait(for: "a sound store") { failure() == nil }
+        try await harness.stop()
+    }
+
+    /// A reader, or a command beside the worker, leaves the mark.
+    @Test func `a store that is found damaged ends the worker`() async throws {
+        try harness.start()
+        try await harness.wait(for: "readiness") { harness.isReady() }
+        #expect(FileManager.default.createFile(atPath: harness.storePath + "-suspect", contents: nil))
+        try await harness.wait(for: "the end") { harness.runtime?.isStopping == true }
+        let reasons = harness.runtime?.health.readiness().compactMap(\.reason) ?? []
+        #expect(reasons.contains { $0.contains(StoreError.damageRemedy) }, "\(reasons)")
+        await #expect {
+            try await harness.stop()
+        } throws: {
+            ($0 as? StoreError)?.code == .corrupt
+        }
     }
 
     @Test func `a worker that cannot have its socket reads on without`() async throws {

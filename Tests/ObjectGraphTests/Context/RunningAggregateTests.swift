@@ -50,13 +50,13 @@ import Testing
     // MARK: Against the rows
 
     @Test func `random changes leave the aggregates that the rows give`() throws {
-        try Seeds.forEach(runs: 20) { seed in
+        try Seeds.forEach(runs: 8) { seed in
             var random = SeededGenerator(seed: seed)
             let graph = try graph(setDeletionThreshold: 8)
-            for _ in 0..<25 {
+            for step in 0..<25 {
                 try graph.apply((0..<Int.random(in: 1...12, using: &random)).map { _ in event(graph, &random) })
                 if Int.random(in: 0..<6, using: &random) == 0 { try graph.restart() }
-                #expect(try graph.damage() == "", "seed \(seed)")
+                if step % 5 == 4 { #expect(try graph.damage() == "", "seed \(seed)") }
                 try expectExactSums(graph, seed)
             }
         }

@@ -88,5 +88,8 @@ extension MemoryTables {
                 properties: stored.change.kind == .update ? names : nil, preservedValues: stored.change.tombstone)
             try store.append(entries, token: stored.change.token)
         }
+        for stored in ranges {
+            try store.appendRange(stored.range, id: stored.id, token: stored.token, entity: stored.entity)
+        }
     }
 }

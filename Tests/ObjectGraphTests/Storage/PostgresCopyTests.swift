@@ -114,8 +114,8 @@ import Testing
 
         let writer = try WriterContext(store: there)
         func replace() throws {
-            _ = try Store.replaceInPostgres(url: server.url, schema: schema) { _, replace in
-                try fixture.store.read { try replace($0) }
+            _ = try Store.replaceInPostgres(url: server.url, schema: schema) { _, _, replace in
+                try fixture.store.read { try replace($0, "work") }
             }
         }
         do {

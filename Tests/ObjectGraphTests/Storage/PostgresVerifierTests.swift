@@ -32,6 +32,8 @@ import Testing
         var testDescription: String { "\(check): \(sql)" }
     }
 
+    private static let firstChange = "(SELECT min(id) FROM _history_change)"
+
     @Test(arguments: [
         Damage(check: "required", sql: "UPDATE \"WorkOrder\" SET status = NULL WHERE id = 'w1'"),
         Damage(check: "identities", sql: "UPDATE \"WorkOrder\" SET id = NULL WHERE id = 'w2'"),
@@ -45,27 +47,31 @@ import Testing
         Damage(check: "derived", sql: "UPDATE \"Asset\" SET \"maintenanceCost\" = '1.5'"),
         Damage(check: "derived", sql: "UPDATE \"Asset\" SET \"workOrdersCount\" = 0"),
         Damage(check: "derived", sql: "UPDATE \"Technician\" SET \"workOrdersCount\" = 0 WHERE id = 't1'"),
-        Damage(check: "history", sql: "DELETE FROM _history_change WHERE id = 5"),
-        Damage(check: "history", sql: "UPDATE _history_change SET token = 99 WHERE id = 5"),
+        Damage(check: "history", sql: "DELETE FROM _history_change WHERE id = \(firstChange)"),
+        Damage(check: "history", sql: "UPDATE _history_change SET token = 99 WHERE id = \(firstChange)"),
         Damage(check: "history", sql: "UPDATE _history_transaction SET \"firstChange\" = \"firstChange\" + 1"),
         Damage(check: "history", sql: "UPDATE _history_transaction SET \"changeCount\" = 0"),
         Damage(check: "history", sql: "DELETE FROM _history_transaction"),
-        Damage(check: "history", sql: "UPDATE _history_change SET entity = 'Nothing' WHERE id = 5"),
+        Damage(check: "history", sql: "UPDATE _history_change SET entity = 'Nothing' WHERE id = \(firstChange)"),
         Damage(check: "history", sql: "INSERT INTO _cursor VALUES ('publisher', 99, 0)"),
         Damage(
             check: "history",
             sql: "INSERT INTO _history_change (id, token, entity, object, change) VALUES (9999, 1, 'Asset', 1, 1)"),
         Damage(
             check: "history",
-            sql: "INSERT INTO _history_range VALUES (1, 2, 1, 'Asset', 1, 2, '[1]', 1, NULL)"),
-        Damage(check: "values", sql: "UPDATE _history_change SET tombstone = '{' WHERE id = 5"),
+            sql: "INSERT INTO _history_range VALUES (9999, 2, 1, 'Asset', 1, 2, '[1]', 1, NULL)"),
+        Damage(check: "history", sql: "DELETE FROM _history_range"),
+        Damage(check: "history", sql: "UPDATE _history_range SET token = 99"),
+        Damage(check: "history", sql: "UPDATE _history_range SET count = count - 1"),
+        Damage(check: "history", sql: "UPDATE _history_range SET entity = 'Nothing'"),
+        Damage(check: "values", sql: "UPDATE _history_change SET tombstone = '{' WHERE id = \(firstChange)"),
         Damage(check: "positions", sql: "INSERT INTO _position VALUES ('topic', 0, -1, NULL)"),
         Damage(check: "keys", sql: "UPDATE _sequence SET next = 3 WHERE entity = 'WorkOrder'"),
         Damage(check: "keys", sql: "DELETE FROM _sequence WHERE entity = 'WorkOrder'"),
     ])
     func `damage is found in the words of SQLite`(_ damage: Damage) throws {
         let (there, here) = (
-            try StoreVerifierTests.workOrders(.postgres), try StoreVerifierTests.workOrders(sharesRows: false)
+            try StoreVerifierTests.workOrders(.postgres), try StoreVerifierTests.workOrders()
         )
         for fixture in [there, here] { try fixture.damage(damage.sql) }
         let (found, expected) = (try report(there), try report(here))

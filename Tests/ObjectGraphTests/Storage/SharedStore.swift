@@ -2,6 +2,7 @@ import Foundation
 import ObjectGraph
 import Synchronization
 import TestSupport
+import Testing
 
 @testable import GraphCore
 @testable import PostgresStorage
@@ -42,6 +43,18 @@ final class SharedStore: Sendable {
 
     func open(_ model: ObjectModel? = nil) throws -> Store {
         try Store.postgres(url: server.url, schema: schema, model: model ?? self.model, options: options)
+    }
+
+    /// Ends the server's process of a writer, as an administrator would. A pooler hides which process that is, so it is
+    /// found by the lock of a transaction.
+    func endConnection(of writer: WriterContext) throws {
+        try writer.beginIfNeeded()
+        let ended = try server.query(
+            """
+            SELECT count(*) FROM pg_locks WHERE relation = '\(schema)._lease'::regclass AND granted \
+            AND pg_terminate_backend(pid, 5000)
+            """)
+        try #require(ended != "0")
     }
 
     func writer(_ store: Store, threshold: Int = 1000) throws -> WriterContext {

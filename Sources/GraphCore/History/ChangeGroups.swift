@@ -2,16 +2,16 @@
 ///
 /// Insertions of one entity, and updates of the same properties of one entity, become a range. Deletions keep their
 /// rows, which name the identities. They come first: the same save may insert an object of the same identity.
-struct ChangeGroups {
+package struct ChangeGroups {
     /// Fewer changes are not worth a range, whose readers look the identities up.
     static let minimumCount = 8
 
     /// The positions of the changes with a row of their own.
-    private(set) var single: [Int] = []
-    private(set) var ranges: [(entity: Entity, range: HistoryRange)] = []
+    package private(set) var single: [Int] = []
+    package private(set) var ranges: [(entity: Entity, range: HistoryRange)] = []
 
     /// - Parameter usesRanges: whether changes may share a row.
-    init(_ entries: HistoryEntries, usesRanges: Bool) {
+    package init(_ entries: HistoryEntries, usesRanges: Bool = true) {
         guard usesRanges, entries.count >= Self.minimumCount else {
             single = Array(entries.kinds.indices)
             return
@@ -53,11 +53,8 @@ struct ChangeGroups {
             return
         }
         let keys = group.indexes.map { entries.objects[$0].key }.sorted()
-        for start in stride(from: 0, to: keys.count, by: HistoryRange.maximumCount) {
-            let part = keys[start..<min(start + HistoryRange.maximumCount, keys.count)]
-            if let range = HistoryRange(keys: part, kind: group.kind, properties: group.properties) {
-                ranges.append((group.entity, range))
-            }
+        for range in HistoryRange.ranges(of: keys, kind: group.kind, properties: group.properties) {
+            ranges.append((group.entity, range))
         }
     }
 }

@@ -1,8 +1,8 @@
 /// Tells which identities may have a tombstone, so that a chunk asks the table for few of the identities that it names.
 ///
 /// A Bloom filter with two bits for each tombstone: it errs for one identity in a hundred, and then the table decides. It
-/// never misses a tombstone, because the lease makes its connection the only writer. Tombstones that go leave their bits.
-struct TombstoneFilter {
+/// never misses a tombstone, because the claim makes its session the only writer. Tombstones that go leave their bits.
+package struct TombstoneFilter {
     private enum State {
         /// The table has not been read since the store was claimed.
         case unread
@@ -12,15 +12,22 @@ struct TombstoneFilter {
     }
 
     /// The number of tombstones up to which the filter is kept: a megabyte, and a tenth of a second to read them.
-    static let maximumCount = 250_000
+    package static let maximumCount = 250_000
 
     private var state = State.unread
 
-    /// Forgets all: another process may have written the store.
-    mutating func discard() { state = .unread }
+    package init() {}
 
-    /// Notes a tombstone that is written.
-    mutating func insert(_ identity: Value, of entity: Entity) {
+    /// Forgets all: another process may have written the store.
+    package mutating func discard() { state = .unread }
+
+    /// Begins a filter for so many tombstones, which are inserted next; for too many it stays without them.
+    package mutating func begin(count: Int) {
+        state = count > Self.maximumCount ? .tooMany : .read(Bits(capacity: 2 * count))
+    }
+
+    /// Notes a tombstone that is there or is written.
+    package mutating func insert(_ identity: Value, of entity: Entity) {
         guard case .read(var bits) = state else { return }
         // The bits are this copy's own while it changes.
         state = .unread
@@ -30,32 +37,21 @@ struct TombstoneFilter {
     }
 
     /// Tells whether tombstones have to be noted.
-    var isRead: Bool {
+    package var isRead: Bool {
         if case .read = state { return true }
         return false
     }
 
-    /// Returns those of some identities that may have a tombstone.
-    mutating func candidates(
-        _ identities: [Value], of entity: Entity, in store: WriterConnection
-    ) throws(StoreError) -> [Value] {
-        if case .unread = state { state = try Self.read(store) }
-        guard case .read(let bits) = state else { return identities }
-        return identities.filter { bits.mayContain($0, root: entity.rootIndex) }
+    /// Tells whether the tombstones have to be read first.
+    package var isUnread: Bool {
+        if case .unread = state { return true }
+        return false
     }
 
-    private static func read(_ store: WriterConnection) throws(StoreError) -> State {
-        let count = try store.integer("SELECT count(*) FROM (SELECT 1 FROM _tombstone LIMIT ?)") {
-            $0.bind(1, maximumCount + 1)
-        }
-        guard let count, count <= maximumCount else { return .tooMany }
-        var bits = Bits(capacity: 2 * Int(count))
-        let statement = try store.statement("SELECT identity FROM _tombstone WHERE entity = ?")
-        for root in store.model.rootEntities {
-            statement.bind(1, root.rootName)
-            while try statement.step() { bits.insert(statement.value(0), root: root.index) }
-        }
-        return .read(bits)
+    /// Returns those of some identities that may have a tombstone.
+    package func candidates(_ identities: [Value], of entity: Entity) -> [Value] {
+        guard case .read(let bits) = state else { return identities }
+        return identities.filter { bits.mayContain($0, root: entity.rootIndex) }
     }
 
     /// Two bits for each value among sixteen times as many.

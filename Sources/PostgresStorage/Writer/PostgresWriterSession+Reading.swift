@@ -1,0 +1,53 @@
+// The answers to read plans, and the tombstones that need no question.
+extension PostgresWriterSession {
+    func load(_ plan: [ReadRequest], each: (Int, ReadAnswer) -> Void) throws(StoreError) {
+        if plan.isEmpty { return }
+        if let draft { return try load(plan, into: draft, each: each) }
+        if !isInTransaction { try reconnectIfLost() }
+        let (asked, positions) = try withoutMissingTombstones(plan)
+        if asked.isEmpty { return }
+        plans.answer(asked, try connection.run(try plans.statements(asked), "read the store")) { position, answer in
+            each(positions[position], answer)
+        }
+    }
+
+    /// Leaves out identities that have no tombstone, and requests for nothing else. Several writers make tombstones
+    /// without telling one another, so there all are asked for.
+    ///
+    /// - Returns: the requests that are left, and their positions in the plan.
+    private func withoutMissingTombstones(
+        _ plan: [ReadRequest]
+    ) throws(StoreError) -> (asked: [ReadRequest], positions: [Int]) {
+        if share != nil { return (plan, Array(plan.indices)) }
+        var (asked, positions) = ([ReadRequest](), [Int]())
+        for (position, request) in plan.enumerated() {
+            var request = request
+            if case .tombstones(let entity, let identities) = request {
+                if tombstoneFilter.isUnread { try readTombstoneFilter() }
+                let candidates = tombstoneFilter.candidates(identities, of: model.entities[entity])
+                if candidates.isEmpty { continue }
+                request = .tombstones(entity: entity, candidates)
+            }
+            asked.append(request)
+            positions.append(position)
+        }
+        return (asked, positions)
+    }
+
+    private func readTombstoneFilter() throws(StoreError) {
+        let limit = TombstoneFilter.maximumCount + 1
+        let query = PostgresStatement("SELECT identity, entity FROM _tombstone LIMIT \(limit)")
+        let rows = try connection.run(query, "read the store").rows
+        tombstoneFilter.begin(count: rows.count)
+        if !tombstoneFilter.isRead { return }
+        for row in rows {
+            if let root = model.entity(named: row.text(1)) { tombstoneFilter.insert(row.value(0, .anyValue), of: root) }
+        }
+    }
+
+    /// Notes the tombstones that a transaction writes; of one that is undone they stay, and the table decides.
+    func noteTombstones(_ written: [(entity: Entity, identity: Value, tombstone: Tombstone)]) {
+        if !tombstoneFilter.isRead { return }
+        for each in written { tombstoneFilter.insert(each.identity, of: each.entity) }
+    }
+}
