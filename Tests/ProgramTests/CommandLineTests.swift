@@ -151,7 +151,7 @@ import Testing
         #expect(try run(["verify", "--set", "store.path=\(store)", "--set", "model=\(former)"]).status == 0)
         #expect(try run(["model", "diff", store, "config/models/chat.yaml"]).status == 0)
         let other = workspace.path("other.sqlite")
-        _ = try Foreign.sqlite(other, "CREATE TABLE t (a)")
+        _ = try Foreign.sqlite(other, "CREATE TABLE t (a)", writing: true)
         let refused = try run(["model", "yaml", other])
         #expect(refused.status != 0 && refused.errors.contains("is no store"), "\(refused.errors)")
     }

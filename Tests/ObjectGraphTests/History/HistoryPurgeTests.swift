@@ -18,13 +18,9 @@ import Testing
     }
 
     @Test func `a huge transaction goes in several bites and is gone for readers at once`() throws {
-        // With the index by object, and in the other storages, each change has a row of its own.
-        var options = Store.Options()
-        options.indexesHistoryByObject = true
-        let model = try configuredModel("chat")
-        let isInSQLite = TestStorage.current == .sqlite
-        let graph = try isInSQLite ? Graph(Store.inMemory(model: model, options: options)) : Graph(model)
-        try graph.apply((1...25).map { graph.upsert("Chat", .text("c\($0)")) })
+        let graph = try Graph(configuredModel("chat"))
+        // Seven alike changes have a row each; more of them would share one.
+        try graph.apply((1...14).map { graph.upsert($0 % 2 == 0 ? "Chat" : "Member", .text("o\($0)")) })
         try graph.apply(graph.upsert("Chat", "last"))
         var purge = HistoryPurge(before: .token(2))
         purge.changeLimit = 10
@@ -35,7 +31,7 @@ import Testing
         #expect(try graph.store.inSQLite().verify().isSound)
         var total = first
         while !total.isFinished { total.add(try graph.writer.purgeHistory(purge)) }
-        #expect(total.changeRowCount == 25)
+        #expect(total.changeRowCount == 14)
         #expect(try graph.history(after: 1) == ["insert Chat last"])
     }
 
