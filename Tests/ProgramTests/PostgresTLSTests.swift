@@ -55,7 +55,7 @@ import Testing
         var host = "db.example"
         var parameters: [String: String] = [:]
         let message: String
-        var remedy = "Check sslmode, sslrootcert, sslcert and sslkey of the URL"
+        var remedy = "sslmode, sslrootcert, sslcert and sslkey of the URL"
     }
 
     @Test func `a failure of TLS or of a password has its exit code, place and remedy`() throws {
