@@ -3,8 +3,8 @@ import ObjectGraph
 
 /// Takes records, gathers their events into chunks, and commits each chunk with its positions and dead letters.
 ///
-/// Used from one thread, the one that reads the source. With backlog, a second thread saves a chunk while this one decodes
-/// the next. Both see the same chunks as one thread would: a chunk closes when the one before is committed.
+/// Used from one thread, the one that reads the source. With `chunk.threads: 2` and backlog, a second thread saves a chunk
+/// while this one decodes the next. The chunks are those of one thread: one closes when the one before is committed.
 package final class IngestPipeline {
     /// An error that stops the pipeline permanently.
     package struct Halt: CodedError {

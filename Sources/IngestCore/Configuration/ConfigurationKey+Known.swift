@@ -69,7 +69,7 @@ extension ConfigurationKey {
             "A chunk closes at this age, in milliseconds."),
         .integer(
             "chunk.threads", \.chunk.threads, 1...2,
-            "With 2, one thread saves a chunk while another decodes the next; with 1, one thread does both."),
+            "With 1, one thread decodes and saves; with 2, one saves a chunk while another decodes the next."),
         .integer(
             "commit.maxRows", \.commit.maxRows, 1...largest,
             "With backlog, a chunk grows while it writes no more rows than this."),

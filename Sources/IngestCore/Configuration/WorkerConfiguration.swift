@@ -93,8 +93,8 @@ public struct ChunkConfiguration: Sendable, Equatable {
     public var maxBytes = 8_388_608
     /// The time since the chunk's first record, in milliseconds.
     public var maxMilliseconds = 200
-    /// The number of threads: with 2, one saves a chunk while the other decodes the next; with 1, one does both.
-    public var threads = 2
+    /// The number of threads: with 1, one decodes and saves; with 2, one saves a chunk while the other decodes the next.
+    public var threads = 1
 
     /// Creates the defaults.
     public init() {}

@@ -30,7 +30,7 @@ def small_commits(chance):
     grown = chance.choice([1, 1, 200])
     return (
         f"chunk.maxOperations={chunk}", f"chunk.maxBacklogOperations={grown}",
-        f"commit.maxRows={chance.choice([1, 50, 400])}")
+        f"commit.maxRows={chance.choice([1, 50, 400])}", f"chunk.threads={chance.choice([1, 2])}")
 
 
 def kill_random(report, options, seed, cycles):

@@ -28,9 +28,9 @@ struct ConfigurationLoaderTests {
     func `the defaults are those of the design`() {
         let configuration = WorkerConfiguration()
         #expect(configuration.chunk.maxOperations == 500)
-        #expect(configuration.chunk.maxBytes == 4_194_304)
-        #expect(configuration.commit.maxRows == 50_000)
-        #expect(configuration.commit.maxMilliseconds == 500)
+        #expect(configuration.chunk.maxBytes == 8_388_608)
+        #expect(configuration.commit.maxRows == 100_000)
+        #expect(configuration.commit.maxMilliseconds == 1000)
         #expect(configuration.limits.maxRecordBytes == 16 * 1_024 * 1_024)
         #expect(configuration.notifications.topic == "ingest.changes")
         #expect(configuration.deadLetters.topic == nil)

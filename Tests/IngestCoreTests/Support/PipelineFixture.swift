@@ -24,8 +24,6 @@ final class PipelineFixture {
         self.store = try store ?? Store.inMemory(model: model)
         writer = try WriterContext(store: self.store, options: options)
         var configuration = WorkerConfiguration()
-        // A test sees what a call does when the call returns.
-        configuration.chunk.threads = 1
         change(&configuration)
         decoder = try TestDecoder(model, limits: configuration.limits)
         let clock = Clock()
