@@ -6,8 +6,9 @@
 /// An object that changes again and again, such as a chat that counts its messages, is then written once for more events.
 /// Times are in seconds of one monotonic clock.
 ///
-/// A chunk has `chunk.maxMilliseconds`. Without backlog they count from the end of the last chunk: a record after a pause
-/// is committed at once. A steady stream has as many commits as with a count from the chunk's first record.
+/// `chunk.maxMilliseconds` close a chunk that is not full. With backlog the policy counts them from the chunk's first
+/// record, without from the close of the chunk before. So a record after a pause is committed at once, and a steady stream
+/// still has as few commits.
 package struct ChunkPolicy: Sendable {
     private let chunk: ChunkConfiguration
     private let commit: CommitConfiguration
@@ -33,30 +34,33 @@ package struct ChunkPolicy: Sendable {
 
     /// Takes a record that was added to the chunk; a record without an event counts as an operation too.
     package mutating func added(operations: Int, bytes: Int, hasBacklog: Bool, at time: Double) -> Action {
-        if openedAt == nil { openedAt = time }
+        let opened = openedAt ?? time
+        openedAt = opened
         operationCount += max(1, operations)
         byteCount += bytes
         if !hasBacklog { maximumOperations = chunk.maxOperations }
         // The rest of the record's batch shall share its commit.
-        return isFull || isDue(since: openedAt, at: time) ? .close : .wait
+        return action(since: opened, at: time)
     }
 
     /// Takes the passing of time behind all records that came together, and whether more records wait.
     package mutating func tick(hasBacklog: Bool, at time: Double) -> Action {
         if !hasBacklog { maximumOperations = chunk.maxOperations }
         guard let openedAt else { return .wait }
-        return isFull || isDue(since: hasBacklog ? openedAt : closedAt, at: time) ? .close : .wait
+        return action(since: hasBacklog ? openedAt : closedAt, at: time)
     }
 
-    private var isFull: Bool { operationCount >= maximumOperations || byteCount >= chunk.maxBytes }
+    private var hasMaximumOperations: Bool { operationCount >= maximumOperations }
 
-    private func isDue(since start: Double?, at time: Double) -> Bool {
-        start.map { milliseconds($0, time) >= Double(chunk.maxMilliseconds) } ?? false
+    private func action(since start: Double, at time: Double) -> Action {
+        let isFull = hasMaximumOperations || byteCount >= chunk.maxBytes
+        return isFull || milliseconds(start, time) >= Double(chunk.maxMilliseconds) ? .close : .wait
     }
 
     /// A closed chunk on its way to its commit.
     package struct Closed: Sendable {
-        fileprivate let isFull: Bool
+        /// Whether its operations closed it; one that its bytes closed does not let chunks grow.
+        fileprivate let hasMaximumOperations: Bool
         /// How long it was open, in milliseconds.
         fileprivate let openMilliseconds: Double
     }
@@ -68,7 +72,7 @@ package struct ChunkPolicy: Sendable {
             dropped()
         }
         return Closed(
-            isFull: operationCount >= maximumOperations, openMilliseconds: milliseconds(openedAt ?? time, time))
+            hasMaximumOperations: hasMaximumOperations, openMilliseconds: milliseconds(openedAt ?? time, time))
     }
 
     /// Takes the commit of a closed chunk, which wrote this number of rows and took this time.
@@ -78,7 +82,7 @@ package struct ChunkPolicy: Sendable {
         let duration = closed.openMilliseconds + seconds * 1000
         if rows > commit.maxRows || duration > Double(commit.maxMilliseconds) || conflicts > 0 {
             maximumOperations = max(chunk.maxOperations, maximumOperations / 2)
-        } else if closed.isFull, rows * 2 <= commit.maxRows, duration * 2 < Double(commit.maxMilliseconds) {
+        } else if closed.hasMaximumOperations, rows * 2 <= commit.maxRows, duration * 2 < Double(commit.maxMilliseconds) {
             maximumOperations = max(chunk.maxOperations, min(maximumOperations * 2, chunk.maxBacklogOperations))
         }
     }

@@ -38,15 +38,10 @@ final class ChunkSave: @unchecked Sendable {
         let now: () -> Double
     }
 
-    private var chunk: PendingChunk
+    private(set) var chunk: PendingChunk
     let closed: ChunkPolicy.Closed
     /// The positions that the save makes last.
     let positions: [SourcePosition]
-    /// The record of the chunk's first event.
-    let origin: PendingChunk.Origin?
-    /// The number of the chunk's records, and the full size of their values in bytes.
-    let recordCount: Int
-    let recordBytes: Int
     /// How often another writer got in the way.
     private(set) var conflicts = 0
     private(set) var outcome: Result<Report, any Error>?
@@ -57,15 +52,13 @@ final class ChunkSave: @unchecked Sendable {
         self.closed = closed
         self.positions = positions
         self.tools = tools
-        origin = chunk.origin
-        (recordCount, recordBytes) = (chunk.recordCount, chunk.recordBytes)
     }
 
     /// Applies the chunk and commits it.
     func run() {
-        let traces = [origin?.trace].compactMap(\.self)
         outcome = Result {
-            try tools.tracing.span("ingest chunk", ofKind: .consumer, of: traces) { span in
+            try tools.tracing.span("ingest chunk", ofKind: .consumer, of: [chunk.origin?.trace].compactMap(\.self)) {
+                span in
                 span?.attributes["messaging.batch.message_count"] = chunk.events.count
                 span?.attributes["ingest.source"] = chunk.source
                 return try save()
@@ -97,7 +90,7 @@ final class ChunkSave: @unchecked Sendable {
                 // That of a draft is known to its commit.
                 report.token = tools.writer.committedToken == token ? nil : tools.writer.committedToken
                 // Before anything of the chunk is notified.
-                if let origin {
+                if let origin = chunk.origin {
                     tools.metrics?.latency.committed(
                         recordTime: origin.recordTime, readTime: origin.readTime, token: report.token, at: report.time)
                 }
@@ -116,7 +109,7 @@ final class ChunkSave: @unchecked Sendable {
     func apply() throws -> Report {
         var saved = WriterContext.Chunk(
             events: chunk.events, source: chunk.source, positions: positions, deadLetters: chunk.deadLetters)
-        saved.trace = origin?.trace
+        saved.trace = chunk.origin?.trace
         let result = try tools.writer.apply(saved, mayConflict: mayConflict) {
             chunk.deadLetter($0, $1, time: WriterContext.systemTime())
         }

@@ -255,13 +255,18 @@ package final class IngestPipeline {
         metrics?.conflicts.increment(by: save.conflicts)
         switch outcome {
         case .success(let report): try note(report, save)
-        case .failure(let refusal as ChunkSave.Refusal):
-            throw try halt(at: refusal.place, refusal.failure.code, refusal.failure.description)
-        case .failure(let error):
-            // The store has undone everything since the last commit.
-            forget()
-            throw error
+        case .failure(let error): throw try undone(by: error)
         }
+    }
+
+    /// Takes that a chunk was not saved, and returns why. The store has undone everything since the last commit, or does so
+    /// where it refused an event.
+    private func undone(by error: any Error) throws -> any Error {
+        if let refusal = error as? ChunkSave.Refusal {
+            return try halt(at: refusal.place, refusal.failure.code, refusal.failure.description)
+        }
+        forget()
+        return error
     }
 
     private func note(_ report: ChunkSave.Report, _ save: ChunkSave) throws {
@@ -282,8 +287,8 @@ package final class IngestPipeline {
     }
 
     private func count(_ report: ChunkSave.Report, _ save: ChunkSave, _ metrics: WorkerMetrics) {
-        metrics.records.increment(by: save.recordCount)
-        metrics.recordBytes.increment(by: save.recordBytes)
+        metrics.records.increment(by: save.chunk.recordCount)
+        metrics.recordBytes.increment(by: save.chunk.recordBytes)
         metrics.chunks.increment()
         metrics.chunkOperations.observe(Double(report.events))
         metrics.stale.increment(by: report.stale)
@@ -301,11 +306,8 @@ package final class IngestPipeline {
             _ = try ChunkSave(
                 chunk, policy.close(at: now()), positions: ledger.following(chunk.positions), tools
             ).apply()
-        } catch let refusal as ChunkSave.Refusal {
-            throw try halt(at: refusal.place, refusal.failure.code, refusal.failure.description)
         } catch {
-            forget()
-            throw error
+            throw try undone(by: error)
         }
     }
 
