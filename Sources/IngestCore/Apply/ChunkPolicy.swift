@@ -82,7 +82,8 @@ package struct ChunkPolicy: Sendable {
         let duration = closed.openMilliseconds + seconds * 1000
         if rows > commit.maxRows || duration > Double(commit.maxMilliseconds) || conflicts > 0 {
             maximumOperations = max(chunk.maxOperations, maximumOperations / 2)
-        } else if closed.hasMaximumOperations, rows * 2 <= commit.maxRows, duration * 2 < Double(commit.maxMilliseconds) {
+        } else if closed.hasMaximumOperations, rows * 2 <= commit.maxRows, duration * 2 < Double(commit.maxMilliseconds)
+        {
             maximumOperations = max(chunk.maxOperations, min(maximumOperations * 2, chunk.maxBacklogOperations))
         }
     }
