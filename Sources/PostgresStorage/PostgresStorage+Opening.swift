@@ -13,7 +13,7 @@ extension PostgresStorage {
         // Of several processes that open a new store, one makes it.
         try connection.run([PostgresStatement("BEGIN"), lock], "open the store")
         do throws(StoreError) {
-            if fill != nil, try holdsStore(connection) {
+            if fill != nil, try connection.holdsStore() {
                 throw StoreError(
                     .unavailable, "There is a store at \(address) already",
                     remedy: "Name a new schema in store.url, or drop that one")
@@ -34,19 +34,11 @@ extension PostgresStorage {
     func checkReady() throws(StoreError) {
         let connection = try connect(.reader)
         try check(connection, .reading)
-        guard try holdsStore(connection) else {
-            throw .noStore(at: address)
-        }
+        guard try connection.holdsStore() else { throw .noStore(at: address) }
         if try checkMetadata(connection, adopts: false) < PostgresSchema.formatVersion {
             throw .olderFormat("\(address)")
         }
         noteOpened()
-    }
-
-    /// Tells whether the schema holds a store, of whatever model.
-    func holdsStore(_ connection: PostgresConnection) throws(StoreError) -> Bool {
-        let query = PostgresStatement("SELECT to_regclass('_metadata') IS NOT NULL")
-        return try connection.run(query, "open the store").first?.flag(0) == true
     }
 
     /// Refuses a server, database or schema that cannot serve, before anything is tried there.
@@ -114,16 +106,11 @@ extension PostgresStorage {
     /// - Parameter adopts: whether the store takes over a model that differs in nothing that it holds.
     @discardableResult
     func checkMetadata(_ connection: PostgresConnection, adopts: Bool) throws(StoreError) -> Int {
-        let result = try connection.run(PostgresStatement("SELECT key, value FROM _metadata"), "open the store")
-        let metadata = Dictionary(uniqueKeysWithValues: result.rows.map { ($0.text(0), $0.text(1)) })
+        let metadata = try connection.metadata("open the store")
         guard let format = metadata["formatVersion"].flatMap({ Int($0) }) else {
             throw StoreError(.corrupt, "The schema of \(address) is no store", remedy: "Name another schema")
         }
-        if format > PostgresSchema.formatVersion {
-            throw StoreError(
-                .newerFormat, "The store at \(address) was made by a newer version (layout \(format))",
-                remedy: "Use that version; the store is unharmed")
-        }
+        if format > PostgresSchema.formatVersion { throw .newerFormat("\(address)", layout: format) }
         let stored = StoredModel { metadata[$0] }
         switch stored.agreement(with: model) {
         case .same: break

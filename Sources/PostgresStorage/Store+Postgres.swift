@@ -63,7 +63,7 @@ extension Store {
         url: String, schema: String = "ingest", model: ObjectModel
     ) throws(StoreError) -> Bool {
         let storage = try PostgresStorage(url: url, schema: schema, model: model, options: PostgresOptions())
-        return try storage.holdsStore(try storage.connect(.reader))
+        return try storage.connect(.reader).holdsStore()
     }
 
     /// Reads the model that the store in a schema has, of whatever model it is.
@@ -75,12 +75,8 @@ extension Store {
         let address = try ConnectionAddress(url, schema: schema)
         let connection = try PostgresConnection(
             address, .reader, lockTimeoutMilliseconds: PostgresOptions().lockTimeoutMilliseconds)
-        let isThere = PostgresStatement("SELECT to_regclass('_metadata') IS NOT NULL")
-        guard try connection.run(isThere, "open the store").first?.flag(0) == true else {
-            throw .noStore(at: address)
-        }
-        let result = try connection.run(PostgresStatement("SELECT key, value FROM _metadata"), "open the store")
-        let metadata = Dictionary(result.rows.map { ($0.text(0), $0.text(1)) }, uniquingKeysWith: { first, _ in first })
+        guard try connection.holdsStore() else { throw .noStore(at: address) }
+        let metadata = try connection.metadata("open the store")
         return StoredModel { metadata[$0] }
     }
 

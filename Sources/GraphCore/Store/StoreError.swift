@@ -126,4 +126,11 @@ extension StoreError {
             .olderFormat, "The store at \(path) was made by an older version",
             remedy: "Start the worker once, or any command that writes: it brings the store up to date")
     }
+
+    /// Makes the error of a store whose layout this program does not know.
+    package static func newerFormat(_ path: String, layout: Int) -> StoreError {
+        StoreError(
+            .newerFormat, "The store at \(path) was made by a newer version (layout \(layout))",
+            remedy: "Use that version; the store is unharmed")
+    }
 }

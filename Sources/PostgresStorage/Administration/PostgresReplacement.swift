@@ -105,14 +105,9 @@ package final class PostgresReplacement {
     }
 
     private func storedModel(_ sourceModel: ObjectModel?) throws(StoreError) -> ObjectModel {
-        let rows = try query("SELECT key, value FROM _metadata").rows
-        let metadata = Dictionary(rows.map { ($0.text(0), $0.text(1)) }, uniquingKeysWith: { first, _ in first })
+        let metadata = try connection.metadata(Self.action)
         let format = metadata["formatVersion"].flatMap { Int($0) } ?? 0
-        if format > PostgresSchema.formatVersion {
-            throw StoreError(
-                .newerFormat, "The store at \(address) was made by a newer version (layout \(format))",
-                remedy: "Use that version; the store is unharmed")
-        }
+        if format > PostgresSchema.formatVersion { throw .newerFormat("\(address)", layout: format) }
         try connection.run(PostgresSchema.upgrade(from: format), "extend the store")
         if let model = StoredModel({ metadata[$0] }).model ?? sourceModel { return model }
         throw StoreError(
@@ -153,7 +148,7 @@ package final class PostgresReplacement {
 
     /// Lays the new store out, unless an earlier run of the same work has done so. That of other work goes.
     private func begin(_ storage: PostgresStorage, _ filling: PostgresConnection, _ work: String) throws(StoreError) {
-        if try storage.holdsStore(filling) {
+        if try filling.holdsStore() {
             let note = PostgresStatement("SELECT value FROM _metadata WHERE key = '\(Self.workKey)'")
             guard let found = try filling.run(note, Self.action).first?.text(0) else {
                 throw StoreError(

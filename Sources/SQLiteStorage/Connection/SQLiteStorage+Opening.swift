@@ -138,11 +138,7 @@ extension SQLiteStorage {
         else {
             throw StoreError(.corrupt, "The database at \(path) is no store", remedy: "Name another path")
         }
-        if format > Schema.formatVersion {
-            throw StoreError(
-                .newerFormat, "The store at \(path) was made by a newer version (layout \(format))",
-                remedy: "Use that version; the store is unharmed")
-        }
+        if format > Schema.formatVersion { throw StoreError.newerFormat(path, layout: format) }
         let stored = try StoredModel(database)
         switch stored.agreement(with: model) {
         case .same: break

@@ -68,11 +68,7 @@ struct MigrationFile {
             guard try database.tableExists("_metadata"),
                 let format = try StoredModel.value("formatVersion", database).flatMap({ Int($0) })
             else { throw StoreError(.corrupt, "The database at \(path) is no store", remedy: "Name another path") }
-            if format > Schema.formatVersion {
-                throw StoreError(
-                    .newerFormat, "The store at \(path) was made by a newer version (layout \(format))",
-                    remedy: "Use that version; the store is unharmed")
-            }
+            if format > Schema.formatVersion { throw StoreError.newerFormat(path, layout: format) }
             return try StoredModel(database)
         }
     }
