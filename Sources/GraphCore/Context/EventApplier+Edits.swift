@@ -67,10 +67,7 @@ extension EventApplier {
                 }
             }
             for slot in entity.requiredSlots where registry.readsNull(object, slot) {
-                report(
-                    ValidationFailure(
-                        reason: .missingMandatory, entity: entity.name, property: entity.slotNames[slot],
-                        limit: "is required and has no value"))
+                report(.missing(entity.slotNames[slot], of: entity))
             }
             if !checksUniqueness || entity.uniquenessConstraints.isEmpty { continue }
             for failure in try uniquenessFailures(of: object) { report(failure) }

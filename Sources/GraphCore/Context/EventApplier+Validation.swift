@@ -53,10 +53,7 @@ extension EventApplier {
         if !object.entity.uniquenessConstraints.isEmpty { try validateUnique(object, before) }
         if object.state.isPlaceholder { return }
         for slot in object.entity.requiredSlots where registry.readsNull(object, slot) {
-            let failure = ValidationFailure(
-                reason: .missingMandatory, entity: object.entity.name, property: object.entity.slotNames[slot],
-                limit: "is required and has no value")
-            note(failure, of: object)
+            note(.missing(object.entity.slotNames[slot], of: object.entity), of: object)
         }
     }
 

@@ -48,6 +48,12 @@ public struct ValidationFailure: CodedError, Equatable {
         self.limit = limit
     }
 
+    /// Makes the failure of an object without a value that its entity requires.
+    package static func missing(_ property: String, of entity: Entity) -> ValidationFailure {
+        ValidationFailure(
+            reason: .missingMandatory, entity: entity.name, property: property, limit: "is required and has no value")
+    }
+
     /// Returns the failure with the object that it is of.
     package func about(_ identity: Value, _ objectID: ManagedObjectID?) -> ValidationFailure {
         var failure = self

@@ -49,11 +49,7 @@ package struct SampleRules {
             }
             for attribute in entity.attributes where !attribute.isOptional && !attribute.isDerived {
                 switch Self.value(of: attribute, operation, entity) {
-                case .null?:
-                    note(
-                        ValidationFailure(
-                            reason: .missingMandatory, entity: entity.name, property: attribute.name,
-                            limit: "is required and has no value"))
+                case .null?: note(.missing(attribute.name, of: entity))
                 case nil where attribute.defaultValue.isNull: missing.append("\(entity.name).\(attribute.name)")
                 default: break
                 }
