@@ -85,7 +85,7 @@ struct PendingChunk {
                 time: time, topic: record.place.topic, partition: record.place.partition, offset: record.place.offset,
                 line: record.place.line, stage: "decode", code: error.code, reason: error.description,
                 key: record.key.map { [UInt8]($0) }, value: record.value.map(Self.kept), valueBytes: record.totalBytes,
-                headers: Self.text(record.headers)))
+                headers: DeadLetterLine.text(record.headers)))
     }
 
     /// Of a record that is too large only the beginning is kept; its place says where the rest is.
@@ -100,7 +100,7 @@ struct PendingChunk {
             time: time, topic: entry.place.topic, partition: entry.place.partition, offset: entry.place.offset,
             line: entry.place.line, stage: "apply", code: failure.code, reason: failure.description,
             key: bytes.key(entry.content), value: bytes.value(entry.content),
-            valueBytes: entry.valueBytes, headers: Self.text(entry.headers))
+            valueBytes: entry.valueBytes, headers: DeadLetterLine.text(entry.headers))
     }
 
     func place(_ index: Int) -> RecordPlace { entries[index].place }
@@ -151,15 +151,6 @@ struct PendingChunk {
 
     /// Where the chunk's first event comes from, for the history.
     var source: String? { origin?.place.position }
-
-    private static func text(_ headers: [RecordHeader]) -> String? {
-        if headers.isEmpty { return nil }
-        let pairs = headers.map { header in
-            let value = header.value.map { JSONText.string(Base64Text.text($0)) } ?? "null"
-            return "[\(JSONText.string(header.name)),\(value)]"
-        }
-        return "[\(pairs.joined(separator: ","))]"
-    }
 }
 
 /// How much of a record a dead letter keeps.

@@ -1,3 +1,4 @@
+import KafkaClient
 import ObjectGraph
 
 /// A dead letter as a line of JSON, which `replay` reads again as the record that it was.
@@ -17,6 +18,12 @@ package enum DeadLetterLine {
             "\"value\":\(base64(letter.value))", "\"headers\":\(letter.headers ?? "null")",
         ]
         return fields.joined(separator: ",") + "}"
+    }
+
+    /// Returns headers as a letter and its line have them: a JSON array of `[name, base64]`; nil where there are none.
+    static func text(_ headers: [RecordHeader]) -> String? {
+        if headers.isEmpty { return nil }
+        return "[\(headers.map { "[\(JSONText.string($0.name)),\(base64($0.value))]" }.joined(separator: ","))]"
     }
 
     private static func base64(_ bytes: [UInt8]?) -> String {

@@ -1,3 +1,4 @@
+import KafkaClient
 import ObjectGraph
 
 /// A line of a file that is a record of a topic, with its key: an exported dead letter, or a line of `kcat -J`.
@@ -69,14 +70,12 @@ struct RecordLine {
         return (letter, root.member("ts")?.int64)
     }
 
-    /// Turns the list of names and values, one after the other, into pairs of a name and base64.
+    /// Turns the list of names and values, one after the other, into headers as a dead letter has them.
     private static func headers(_ json: JSONValue) -> String? {
         let texts = json.elements.map { $0.string }
-        if texts.isEmpty { return nil }
-        let pairs = stride(from: 0, to: texts.count - 1, by: 2).map { index in
-            let value = texts[index + 1].map { JSONText.string(Base64Text.text(Array($0.utf8))) } ?? "null"
-            return "[\(JSONText.string(texts[index] ?? "")),\(value)]"
-        }
-        return "[\(pairs.joined(separator: ","))]"
+        return DeadLetterLine.text(
+            stride(from: 0, to: texts.count - 1, by: 2).map { index in
+                RecordHeader(texts[index] ?? "", texts[index + 1].map { Array($0.utf8) })
+            })
     }
 }
