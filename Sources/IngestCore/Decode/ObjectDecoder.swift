@@ -32,7 +32,7 @@ struct ObjectDecoder {
         }
 
         /// The keys that stand for a property, in their order.
-        func keys(of property: Property) -> [String] {
+        func keys(of property: Property?) -> [String] {
             properties.sorted.filter { $0.element == property }.map(\.name)
         }
 

@@ -87,7 +87,7 @@ package final class RouteUsage {
         let types = route.configuration.types.mapValues(\.rawValue).merging(route.configuration.typePatterns) { $1 }
         for (name, form) in types.sorted(by: { $0.key < $1.key }) {
             let property = route.properties.meaning(of: name, in: route.entity)
-            let keys = property.map { route.properties.keys(of: $0) } ?? []
+            let keys = route.properties.keys(of: property)
             let expressions = route.made.fields.filter { $0.property == property }.map(\.expression)
             let identity = property == .identity ? route.identity : nil
             part("type \(name)", form) { scope, fields, data in
@@ -158,10 +158,10 @@ package final class RouteUsage {
         }
         for (name, form) in split.statedTypes.sorted(by: { $0.key < $1.key }) {
             let property = split.table.meaning(of: name, in: split.entity)
-            let keys = property.map { split.table.keys(of: $0) } ?? []
+            let keys = split.table.keys(of: property)
+            let identity = property == .identity ? split.identity : nil
             let expressions =
-                split.made.fields.filter { $0.property == property }.map(\.expression)
-                + (property == .identity ? [split.identity].compactMap { $0 } : [])
+                split.made.fields.filter { $0.property == property }.map(\.expression) + [identity].compactMap(\.self)
             part("type \(name)", form) { element in
                 keys.contains { element.base.member(named: $0) != nil } || expressions.contains { element.has($0) }
             }
