@@ -51,7 +51,7 @@ extension PostgresWriterSession {
     func load(
         _ plan: [ReadRequest], into draft: WriteDraft, each: (Int, ReadAnswer) -> Void
     ) throws(StoreError) {
-        // The token comes before the rows: what is committed meanwhile makes it another one.
+        // The draft reads the token before the rows, so a commit between the two shows as a later token.
         let head = draft.found == nil ? [readToken] : []
         var results = try connection.run(head + (try digestPlans.statements(plan)), "read the store")
         if !head.isEmpty {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import GraphModel
 
-/// Derived attributes whose cost grows are told, and no others.
+/// `model check` lists the derived attributes whose cost grows, and no others.
 @Suite struct DerivationCostTests {
     private static func model(indexes: String = "[]") throws -> ObjectModel {
         try ObjectModel.parse(
