@@ -114,8 +114,7 @@ final class MemoryStorage: Storage {
     func rollback() { state.withLock { $0.isInTransaction = false } }
 
     private static let leased = StoreError(
-        .leased, "Another writer context of this process is writing this store",
-        remedy: "Use that one, or close it first")
+        .leased, "This process has a writer of the store already", remedy: "Share that one, or close it first")
 
     private static let fenced = StoreError(
         .fenced, "Another writer context has taken this store over", remedy: "Nothing was written; stop this one")

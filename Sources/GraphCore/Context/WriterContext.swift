@@ -265,12 +265,14 @@ public final class WriterContext: @unchecked Sendable {
         try commit()
     }
 
-    /// Commits what is applied and gives the lease up.
+    /// Commits what is applied and gives the lease up. Another call of the writer, or of an editing context that saves
+    /// through it, throws then; closing it again does nothing.
     ///
     /// - Throws: ``StoreError``.
     public func close() throws(StoreError) {
         lock.lock()
         defer { lock.unlock() }
+        if isClosed { return }
         try commit()
         try undoingOnFailure("give up the lease") {
             try beginIfNeeded()
@@ -311,6 +313,8 @@ public final class WriterContext: @unchecked Sendable {
     private func perform<Result>(_ action: String, _ body: () throws -> Result) throws(StoreError) -> Result {
         lock.lock()
         defer { lock.unlock() }
+        // Another writer may have the store by now, and the keys that this one would give.
+        if isClosed { throw StoreError.closedWriter }
         do {
             return try session.access(body)
         } catch {

@@ -97,6 +97,9 @@ public struct StoreError: CodedError, Equatable {
         remedy: damageRemedy)
     /// The store was closed before.
     package static let closed = StoreError(.unavailable, "The store is closed", remedy: "Open it again")
+    /// The writer was closed before.
+    static let closedWriter = StoreError(
+        .unavailable, "The writer is closed", remedy: "Make another WriterContext of the store")
 }
 
 extension StoreError {

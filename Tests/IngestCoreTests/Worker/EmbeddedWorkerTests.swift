@@ -1,5 +1,7 @@
 import Foundation
 import InMemoryTracing
+import IngestCore
+import Logging
 import ObjectGraph
 import Testing
 
@@ -21,6 +23,28 @@ import Testing
         #expect(try harness.read { try $0.count(FetchRequest("Message")) } == 5)
         // The lease is free.
         try WriterContext(store: Store.open(path: harness.storePath, model: WorkerHarness.model)).close()
+    }
+
+    @Test func `a program replays a file, and each record takes effect once`() throws {
+        let harness = try WorkerHarness()
+        let file = URL(fileURLWithPath: harness.storePath).deletingLastPathComponent().appending(path: "events.jsonl")
+        let lines = (0..<5).map { WorkerHarness.message("m\($0)") } + ["{\"type\": \"no.such\"}"]
+        try lines.joined(separator: "\n").write(to: file, atomically: true, encoding: .utf8)
+        let (configuration, model) = (harness.configuration, WorkerHarness.model)
+        func replay(restarts: Bool = false) throws -> [Int] {
+            let counts = try configuration.replay(
+                files: [file.path], model: model, restarts: restarts, logger: Logger(label: "test"))
+            return [counts.records, counts.applied, counts.deadLetters]
+        }
+        #expect(try replay() == [6, 5, 1])
+        #expect(try replay() == [0, 0, 0])
+        #expect(try replay(restarts: true) == [6, 5, 1])
+        #expect(try harness.read { try $0.count(FetchRequest("Message")) } == 5)
+        #expect(throws: RecordFileError.self) {
+            try configuration.replay(files: ["/none"], model: model, logger: Logger(label: "test"))
+        }
+        // The lease is free after a failure, too.
+        try WriterContext(store: Store.open(path: harness.storePath, model: model)).close()
     }
 
     @Test func `the page shows the program as it is`() throws {
