@@ -174,7 +174,7 @@ public final class WriterContext: @unchecked Sendable {
         try apply(chunk, mayConflict: false, deadLetter: deadLetter)
     }
 
-    /// - Parameter mayConflict: whether the chunk may be drafted where others write the store too. Then this call or the
+    /// - Parameter mayConflict: whether the chunk may be a draft: see ``drafts``. Then this call or the
     ///   commit may fail with `store.conflict`: apply the chunk again. The token is known after the commit only.
     package func apply(
         _ chunk: Chunk, mayConflict: Bool, deadLetter: (Int, EventFailure) -> DeadLetter? = { _, _ in nil }

@@ -2,7 +2,12 @@
 extension PostgresWriterSession {
     func load(_ plan: [ReadRequest], each: (Int, ReadAnswer) -> Void) throws(StoreError) {
         if plan.isEmpty { return }
-        if let draft { return try load(plan, into: draft, each: each) }
+        if let draft {
+            // A read does not see the chunk's own writes before the commit.
+            if !draft.statements.isEmpty { throw .conflict }
+            // Nobody else writes the store of the only writer, as the commit's comparison of the epoch shows.
+            if share != nil { return try load(plan, into: draft, each: each) }
+        }
         if !isInTransaction { try reconnectIfLost() }
         let (asked, positions) = try withoutMissingTombstones(plan)
         if asked.isEmpty { return }
@@ -22,11 +27,14 @@ extension PostgresWriterSession {
         var (asked, positions) = ([ReadRequest](), [Int]())
         for (position, request) in plan.enumerated() {
             var request = request
-            if case .tombstones(let entity, let identities) = request {
+            if case .tombstones(let lists) = request {
                 if tombstoneFilter.isUnread { try readTombstoneFilter() }
-                let candidates = tombstoneFilter.candidates(identities, of: model.entities[entity])
-                if candidates.isEmpty { continue }
-                request = .tombstones(entity: entity, candidates)
+                let candidates = lists.map { root, identities in
+                    (root: root, identities: tombstoneFilter.candidates(identities, of: model.entities[root]))
+                }
+                let wanted = candidates.filter { !$0.identities.isEmpty }
+                if wanted.isEmpty { continue }
+                request = .tombstones(wanted)
             }
             asked.append(request)
             positions.append(position)

@@ -7,13 +7,13 @@ final class WriterShare {
 
     /// The keys that no other writer gives out, by the positions of roots.
     var keys: [Int: Range<Int64>] = [:]
-    /// The last token before the last commit of a draft.
-    var tokenShift: Int64 = 0
     let columns: SharedColumns
     let faults: SharingFaults
 
-    /// How many keys a writer takes for itself at a time.
+    /// The least number of keys that a writer takes for itself at a time.
     static let keyBlockLength: Int64 = 10_000
+    /// For how many chunks the keys of a block last that all make as many objects as they name.
+    static let chunksOfKeys: Int64 = 8
 
     init(_ model: ObjectModel, _ faults: SharingFaults) {
         columns = SharedColumns(model)
@@ -208,7 +208,4 @@ package struct SharingFaults: OptionSet, Sendable {
     package static let ignoresEpochs = SharingFaults(rawValue: 128)
     /// The keys that a lost connection has reserved are used.
     package static let keepsKeys = SharingFaults(rawValue: 256)
-
-    /// The difference of the tokens of two commits.
-    var tokenStep: Int { contains(.skipsTokens) ? 2 : 1 }
 }
