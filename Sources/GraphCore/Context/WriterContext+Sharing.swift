@@ -41,6 +41,19 @@ extension WriterContext {
         if sharesStore { take(try session.counters()) }
     }
 
+    /// Saves a chunk whose transaction is a draft.
+    ///
+    /// - Throws: ``StoreError`` with code `store.conflict` also where an event was refused: with the lock it is found.
+    func saveDraft(_ chunk: Chunk, _ deadLetter: (Int, EventFailure) -> DeadLetter?) throws(StoreError) -> ChunkResult {
+        try noticingConflicts { () throws(StoreError) in
+            do {
+                return try save(chunk, deadLetter, isolatesEvents: false)
+            } catch {
+                throw StoreError(error, action: "save the chunk")
+            }
+        }
+    }
+
     /// Calls `body`, and reports what made a draft fail as a conflict: with the lock the chunk shows what is the matter.
     func noticingConflicts<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
         let wasDraft = exclusively { isDraft }

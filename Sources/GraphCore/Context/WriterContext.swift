@@ -179,20 +179,12 @@ public final class WriterContext: @unchecked Sendable {
     package func apply(
         _ chunk: Chunk, mayConflict: Bool, deadLetter: (Int, EventFailure) -> DeadLetter? = { _, _ in nil }
     ) throws(StoreError) -> ChunkResult {
-        try noticingConflicts { () throws(StoreError) in
-            try applied(chunk, mayConflict: mayConflict, deadLetter)
-        }
-    }
-
-    private func applied(
-        _ chunk: Chunk, mayConflict: Bool, _ deadLetter: (Int, EventFailure) -> DeadLetter?
-    ) throws(StoreError) -> ChunkResult {
         try undoingOnFailure("save the chunk") {
             try reportUndoneChunks()
             if isDraft { try commit() }
             let isFirst = !session.isInTransaction
             if isFirst, mayConflict { try beginDraft(of: chunk) } else { try beginIfNeeded() }
-            if isDraft { return try save(chunk, deadLetter, isolatesEvents: false) }
+            if isDraft { return try saveDraft(chunk, deadLetter) }
             do {
                 // For a savepoint SQLite keeps the former state of every page; the first chunk needs none.
                 if isFirst { return try save(chunk, deadLetter, isolatesEvents: false) }

@@ -174,11 +174,12 @@ final class PostgresConnection {
         // Results of the connection's own statements, by their numbers: the texts of those prepared, nil of others.
         var own: [Int: String?] = [:]
         var number = 0
-        if isPooled, let first = all.first, PQtransactionStatus(connection) == PQTRANS_IDLE {
+        let isIdle = PQtransactionStatus(connection) == PQTRANS_IDLE
+        if isPooled, isIdle, let first = all.first {
             let place = first.sql.hasPrefix("BEGIN") ? 1 : 0
             all.insert(setting(settings), at: place)
             own[place] = .some(nil)
-        } else if names.count > Self.maximumPreparedCount {
+        } else if isIdle, names.count > Self.maximumPreparedCount {
             names = [:]
             own[0] = .some(nil)
             number = 1

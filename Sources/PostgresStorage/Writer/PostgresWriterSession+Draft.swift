@@ -64,14 +64,19 @@ extension PostgresWriterSession {
         _ plan: [ReadRequest], into draft: WriteDraft, each: (Int, ReadAnswer) -> Void
     ) throws(StoreError) {
         // The draft reads the token before the rows, so a commit between the two shows as a later token.
+        let (asked, positions) = try withoutMissingTombstones(plan)
         let head = draft.found == nil ? [readToken] : []
-        var results = try connection.run(head + (try digestPlans.statements(plan)), "read the store")
+        var results = try connection.run(head + (try digestPlans.statements(asked)), "read the store")
         if !head.isEmpty {
             let row = results.removeFirst().first
             draft.found = (row?.integer(0) ?? 0, row?.text(1) ?? "")
         }
         var digests = [ReadDigest](repeating: ReadDigest(), count: plan.count)
-        digestPlans.answer(plan, results, each: each) { digests[$0].add($1) }
+        digestPlans.answer(asked, results) { position, answer in
+            each(positions[position], answer)
+        } hash: { position, hash in
+            digests[positions[position]].add(hash)
+        }
         try draft.note(plan, digests)
     }
 

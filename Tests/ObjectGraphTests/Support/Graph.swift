@@ -76,7 +76,23 @@ final class Graph {
     /// Applies events in one chunk and commits.
     @discardableResult
     func apply(_ events: [ChangeSet]) throws -> WriterContext.ChunkResult {
-        let result = try writer.apply(WriterContext.Chunk(events: events, source: "test"))
+        let chunk = WriterContext.Chunk(events: events, source: "test")
+        // As the worker does.
+        return try draft(chunk) ?? commit(chunk, mayConflict: false)
+    }
+
+    /// Commits a chunk as a draft, and returns nil where the draft is lost.
+    private func draft(_ chunk: WriterContext.Chunk) throws -> WriterContext.ChunkResult? {
+        do {
+            return writer.drafts ? try commit(chunk, mayConflict: true) : nil
+        } catch let error as StoreError {
+            if error.code == .conflict { return nil }
+            throw error
+        }
+    }
+
+    private func commit(_ chunk: WriterContext.Chunk, mayConflict: Bool) throws -> WriterContext.ChunkResult {
+        let result = try writer.apply(chunk, mayConflict: mayConflict)
         try writer.commit()
         return result
     }
