@@ -4,7 +4,8 @@ extension PostgresWriterSession {
     func beginDraft(keyCount: Int) throws(StoreError) {
         try storage.checkOpen()
         try reconnectIfLost()
-        if comparedServer == nil { try compareServer() }
+        // A transaction learns the server's mark, and begins an epoch where another server has taken over.
+        if comparedServer == nil { try inTransaction { () throws(StoreError) in } }
         let draft = WriteDraft()
         if let share {
             try reserveKeys(share, count: Int64(keyCount))
@@ -15,34 +16,18 @@ extension PostgresWriterSession {
         open(draft)
     }
 
-    /// Learns the server's mark, in a transaction of its own that begins an epoch where another server has taken over.
-    private func compareServer() throws(StoreError) {
-        try begin()
-        do throws(StoreError) {
-            try commit()
-        } catch {
-            try? rollback()
-            throw error
-        }
-    }
-
     /// Makes sure that this writer has so many keys of each hierarchy that no other writer gives out.
     private func reserveKeys(_ share: WriterShare, count: Int64) throws(StoreError) {
         let wanting = model.rootEntities.filter { (share.keys[$0.index]?.count ?? 0) < count }
         if wanting.isEmpty { return }
         // Few of the objects that a chunk names are new ones, so a block lasts for many chunks.
         let length = max(count * WriterShare.chunksOfKeys, WriterShare.keyBlockLength)
-        try begin()
-        do throws(StoreError) {
-            let results = try connection.run(wanting.map { block(of: $0, length) }, "reserve keys")
-            try commit()
-            for (root, result) in zip(wanting, results) {
-                let end = result.first?.integer(0) ?? 0
-                share.keys[root.index] = end - length..<end
-            }
-        } catch {
-            try? rollback()
-            throw error
+        let results = try inTransaction { () throws(StoreError) in
+            try connection.run(wanting.map { block(of: $0, length) }, "reserve keys")
+        }
+        for (root, result) in zip(wanting, results) {
+            let end = result.first?.integer(0) ?? 0
+            share.keys[root.index] = end - length..<end
         }
     }
 

@@ -166,6 +166,19 @@ final class PostgresWriterSession: WriterSession {
         storage.noteTransaction(true)
     }
 
+    /// Calls `body` in a transaction of its own.
+    func inTransaction<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
+        try begin()
+        do throws(StoreError) {
+            let result = try body()
+            try commit()
+            return result
+        } catch {
+            try? rollback()
+            throw error
+        }
+    }
+
     /// Begins a transaction of which the server knows nothing yet.
     func open(_ draft: WriteDraft) {
         self.draft = draft

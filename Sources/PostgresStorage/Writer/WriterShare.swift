@@ -140,24 +140,18 @@ extension PostgresWriterSession {
 
     func claimPartitions(_ partitions: [StorePartition]) throws(StoreError) {
         guard let share else { return }
-        try begin()
-        do throws(StoreError) {
-            var statement = PostgresStatement(
-                """
-                INSERT INTO _fence (topic, partition, epoch) SELECT *, 1 FROM unnest($1::text[], $2::int8[]) \
-                ON CONFLICT (topic, partition) DO UPDATE SET epoch = _fence.epoch + 1 RETURNING topic, partition, epoch
-                """)
-            statement.bind(partitions.map(\.topic))
-            statement.bind(partitions.map { Int64($0.partition) })
-            let rows = try connection.run(statement, "claim partitions").rows.map { row in
-                (StorePartition(topic: row.text(0), partition: Int32(row.integer(1))), row.integer(2))
-            }
-            try commit()
-            share.note(Dictionary(rows) { _, last in last })
-        } catch {
-            try? rollback()
-            throw error
+        var statement = PostgresStatement(
+            """
+            INSERT INTO _fence (topic, partition, epoch) SELECT *, 1 FROM unnest($1::text[], $2::int8[]) \
+            ON CONFLICT (topic, partition) DO UPDATE SET epoch = _fence.epoch + 1 RETURNING topic, partition, epoch
+            """)
+        statement.bind(partitions.map(\.topic))
+        statement.bind(partitions.map { Int64($0.partition) })
+        let result = try inTransaction { () throws(StoreError) in try connection.run(statement, "claim partitions") }
+        let rows = result.rows.map { row in
+            (StorePartition(topic: row.text(0), partition: Int32(row.integer(1))), row.integer(2))
         }
+        share.note(Dictionary(rows) { _, last in last })
     }
 
     // MARK: Roles

@@ -94,7 +94,10 @@ final class Graph {
     private func commit(_ chunk: WriterContext.Chunk, mayConflict: Bool) throws -> WriterContext.ChunkResult {
         let result = try writer.apply(chunk, mayConflict: mayConflict)
         try writer.commit()
-        return result
+        // That of a draft is known to its commit.
+        return WriterContext.ChunkResult(
+            outcomes: result.outcomes, changes: result.changes, placeholderCount: result.placeholderCount,
+            token: result.token == nil ? nil : writer.committedToken)
     }
 
     /// Applies events in one chunk, commits and returns the outcomes as words: "applied", "stale" or a failure's code.
