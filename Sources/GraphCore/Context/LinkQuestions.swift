@@ -9,7 +9,7 @@ struct LinkQuestions {
     private var exceeded: Set<Int> = []
     private var questionCount = 0
 
-    /// What the answers to a request are about.
+    /// The use of a request's answers.
     private enum Subject {
         /// Rows that are known by themselves.
         case objects

@@ -180,8 +180,10 @@ struct Prefetch {
 
     // MARK: Links
 
-    /// Reads the links and destinations that the events will ask for. Over a network each load is a round trip, so all that
-    /// follows from the named objects is asked together, and rows behind links with the next level of a deletion.
+    /// Reads the links and destinations that the events will ask for.
+    ///
+    /// Over a network each load is a round trip. So one load asks for all that follows from the named objects. Rows behind
+    /// links come with the next level of a deletion.
     private func loadLinks(
         _ survey: Survey, _ events: ArraySlice<ChangeSet>, _ questions: inout LinkQuestions
     ) throws(StoreError) {

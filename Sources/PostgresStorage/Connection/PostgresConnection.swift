@@ -20,7 +20,7 @@ final class PostgresConnection {
     /// The names of those whose preparation is under way.
     private var pendingNames: [String: String] = [:]
     private var preparedCount = 0
-    /// The number of prepared statements above which the connection forgets them all: the texts depend on what chunks
+    /// The number of prepared statements above which the connection forgets them all. The texts depend on what chunks
     /// change, and each takes memory of the server.
     static let maximumPreparedCount = 500
     /// Statements that go out with the next round trip, with what looks at their results.

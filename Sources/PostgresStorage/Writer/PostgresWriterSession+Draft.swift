@@ -67,8 +67,8 @@ extension PostgresWriterSession {
 
     // MARK: The commit
 
-    /// Takes the store's lock, compares what the draft has read, and writes it, all in one round trip: a comparison that
-    /// fails is an error of the server, which skips all that follows.
+    /// Takes the store's lock, compares what the draft has read, and writes it, all in one round trip. A comparison that
+    /// fails is an error of the server, which skips the statements behind it.
     ///
     /// - Throws: ``StoreError`` with code `store.conflict` where another writer has changed what was read.
     func commit(_ draft: WriteDraft) throws(StoreError) {

@@ -85,8 +85,8 @@ extension PostgresWriterSession {
         return settings.isEmpty ? PostgresStatement("SELECT 1") : statement
     }
 
-    /// The values that a draft changes in a column, which other writers may have changed since they were read; null where
-    /// the draft leaves the value as it is.
+    /// The values that a draft changes in a column; null where the draft leaves the value as it is. Other writers may have
+    /// changed the column since it was read.
     private func changes(_ slot: Int, _ rows: RowChanges.Updates) throws(StoreError) -> [Value] {
         guard rows.formerValues.count == rows.values.count else { throw .conflict }
         var changes: [Value] = []

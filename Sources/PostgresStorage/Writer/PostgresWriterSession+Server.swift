@@ -23,7 +23,7 @@ extension PostgresWriterSession {
     var readToken: PostgresStatement { PostgresStatement("SELECT token, \(serverMark) FROM _token WHERE id = 1") }
 
     /// Compares the server's mark with the one that the store has noted. Where they differ, the open transaction begins an
-    /// epoch: the store's next tokens may have been given out before, and so may the keys that this writer has reserved.
+    /// epoch. The store may give out tokens again, and keys that this writer has reserved.
     func compare(server mark: String) throws(StoreError) {
         if mark == comparedServer { return }
         if mark.isEmpty { return comparedServer = mark }
