@@ -96,12 +96,13 @@ final class ChunkSave: @unchecked Sendable {
                 }
                 return report
             } catch let error as StoreError where error.code == .conflict && mayConflict {
-                conflicts += 1
+                // A draft of the only writer is lost where the chunk needs more than reads and then writes.
+                if tools.writer.sharesStore { conflicts += 1 }
             }
         }
     }
 
-    private var mayConflict: Bool { tools.writer.sharesStore && tools.toleratesErrors }
+    private var mayConflict: Bool { tools.writer.drafts && tools.toleratesErrors }
 
     /// Applies the chunk without a commit.
     ///
