@@ -8,7 +8,7 @@ extension EventApplier {
     }
 
     package func resolve(
-        _ identity: Value, _ relationship: Relationship, _ operation: ObjectOperation
+        _ identity: Value, _ relationship: Relationship, at time: Int64?
     ) throws -> Reference {
         let destination = registry.model.entities[relationship.destinationIndex]
         let known = registry.known(destination.index, identity)
@@ -18,7 +18,7 @@ extension EventApplier {
         }
         if let tombstone = registry.tombstones[destination.rootIndex][identity]?.current {
             // A mention alone brings no deleted object back, unless it is known to be newer than the deletion.
-            guard let time = operation.time, let deleted = tombstone.time, time > deleted else {
+            guard let time, let deleted = tombstone.time, time > deleted else {
                 return .gone(tombstone)
             }
         }
@@ -35,18 +35,17 @@ extension EventApplier {
     /// Returns the tombstone of a deletion that takes the object with it, or nil. The caller deletes the object once the
     /// event's other changes are made, as they would have been before the deletion.
     package func apply(
-        _ change: RelationshipChange, to relationship: Relationship, of object: ContextObject,
-        _ operation: ObjectOperation
+        _ change: RelationshipChange, to relationship: Relationship, of object: ContextObject, at time: Int64?
     ) throws -> Tombstone? {
         switch change {
         case .one(.null): try setDestination(nil, relationship, of: object)
         case .one(let identity):
-            switch try resolve(identity, relationship, operation) {
+            switch try resolve(identity, relationship, at: time) {
             case .object(let destination): try setDestination(destination, relationship, of: object)
             case .gone(let tombstone): return try lead(object, relationship, toGone: tombstone)
             }
         case .replace(let identities):
-            let wanted = try existing(identities, relationship, operation)
+            let wanted = try existing(identities, relationship, at: time)
             let keys = Set(wanted.map(\.pk))
             for old in try replaced(object, relationship) where !keys.contains(old.pk) {
                 try unlink(object, relationship, old)
@@ -54,7 +53,7 @@ extension EventApplier {
             for destination in wanted { try link(object, relationship, destination) }
             if relationship.isOrdered { try order(object, relationship, wanted) }
         case .edit(let add, let remove):
-            for destination in try existing(add, relationship, operation) {
+            for destination in try existing(add, relationship, at: time) {
                 try link(object, relationship, destination)
             }
             for identity in remove {
@@ -82,10 +81,10 @@ extension EventApplier {
 
     /// Resolves a list of destinations; those that were deleted are left out.
     package func existing(
-        _ identities: [Value], _ relationship: Relationship, _ operation: ObjectOperation
+        _ identities: [Value], _ relationship: Relationship, at time: Int64?
     ) throws -> [ContextObject] {
         try identities.compactMap { identity in
-            if case .object(let found) = try resolve(identity, relationship, operation) { return found }
+            if case .object(let found) = try resolve(identity, relationship, at: time) { return found }
             return nil
         }
     }

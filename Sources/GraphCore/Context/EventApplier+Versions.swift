@@ -3,14 +3,14 @@ extension EventApplier {
     /// Tells whether an operation is older than its object, or than its object's deletion.
     ///
     /// - Parameter known: the object of the identity, alive or not, or nil.
-    func isStale(_ operation: ObjectOperation, _ known: ContextObject?) -> Bool {
+    func isStale(_ operation: OperationPointer, _ known: ContextObject?) -> Bool {
         if let known, known.isAlive, !known.state.isPlaceholder {
-            return !operation.version.isNull && operation.version.isOlder(than: known.version) == true
+            return operation.pointee.version.isOlder(than: known.version) == true
         }
-        guard let tombstone = registry.tombstones[registry.roots[operation.entity]][operation.identity]?.current else {
-            return false
-        }
-        return isOlderOrEqual(operation, than: tombstone)
+        let buried = registry.tombstones[registry.roots[operation.pointee.entity]]
+        if buried.isEmpty { return false }
+        guard let tombstone = buried[operation.pointee.identity]?.current else { return false }
+        return isOlderOrEqual(operation.pointee, than: tombstone)
     }
 
     /// Compares with the deletion by version where both have one, else by time where both have one. Otherwise the order of

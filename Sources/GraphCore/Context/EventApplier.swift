@@ -81,15 +81,19 @@ package final class EventApplier {
 
     /// Applies the operations of one event; returns false where it is stale.
     private func applyOne(_ operations: ArraySlice<ObjectOperation>) throws -> Bool {
-        // Through the array itself each operation would be copied.
         try operations.withUnsafeBufferPointer { operations in
-            guard let last = operations.indices.last else { return true }
-            let known = registry.known(operations[last].entity, operations[last].identity)
-            if isStale(operations[last], known) { return false }
+            guard let first = operations.baseAddress, let last = operations.indices.last else { return true }
+            let known = self.known(first + last)
+            if isStale(first + last, known) { return false }
             if last == 0 {
-                try apply(operations[last], known)
+                try apply(first, known)
             } else {
-                try applyAll(operations)
+                for index in operations.indices {
+                    // A nested object may be older than what is known of it; only the event's own object makes the event
+                    // stale.
+                    let known = self.known(first + index)
+                    if !isStale(first + index, known) { try apply(first + index, known) }
+                }
             }
             return true
         }
@@ -106,21 +110,17 @@ package final class EventApplier {
         return isCurrent
     }
 
-    private func applyAll(_ operations: UnsafeBufferPointer<ObjectOperation>) throws {
-        for index in operations.indices {
-            let known = registry.known(operations[index].entity, operations[index].identity)
-            // A nested object may be older than what is known of it; only the event's own object makes the event stale.
-            if !isStale(operations[index], known) { try apply(operations[index], known) }
-        }
+    private func known(_ operation: OperationPointer) -> ContextObject? {
+        registry.known(operation.pointee.entity, operation.pointee.identity)
     }
 
     /// Applies an operation that is not stale.
     ///
     /// - Parameter known: the object of its identity, alive or not, or nil.
-    private func apply(_ operation: borrowing ObjectOperation, _ known: ContextObject?) throws {
-        switch operation.kind {
+    private func apply(_ operation: OperationPointer, _ known: ContextObject?) throws {
+        switch operation.pointee.kind {
         case .upsert: try upsert(operation, known)
-        case .delete: try delete(operation, known)
+        case .delete: try delete(operation.pointee, known)
         case .truncate:
             throw EventFailure(
                 code: "delete.too_large",
@@ -191,43 +191,48 @@ package final class EventApplier {
 
     // MARK: Upsert
 
-    private func upsert(_ operation: ObjectOperation, _ known: ContextObject?) throws {
-        let entity = registry.model.entities[operation.entity]
+    private func upsert(_ operation: OperationPointer, _ known: ContextObject?) throws {
+        let entity = registry.model.entities[operation.pointee.entity]
         guard entity.mergePolicy != nil else { return try upsert(operation, entity, known) }
         // An event that mistakes the object's entity fails, even where another object holds its values.
         if let known, known.isAlive { try checkKind(of: known, entity) }
-        if let operation = try meetUniqueValues(operation, entity) {
-            try upsert(operation, entity, registry.known(operation.entity, operation.identity))
+        if let passed = try meetUniqueValues(operation.pointee, entity) {
+            try withUnsafePointer(to: passed) { try upsert($0, entity, self.known($0)) }
         }
     }
 
-    private func upsert(_ operation: ObjectOperation, _ entity: Entity, _ known: ContextObject?) throws {
+    private func upsert(_ operation: OperationPointer, _ entity: Entity, _ known: ContextObject?) throws {
         let object: ContextObject
         if let known, known.isAlive {
             object = known
             willChange(object)
             if object.entity !== entity { try narrow(object, to: entity) }
         } else {
-            object = create(entity: entity, identity: operation.identity, replacing: known)
+            object = create(entity: entity, identity: operation.pointee.identity, replacing: known)
         }
         if object.state.isPlaceholder { try complete(object) }
-        for attribute in operation.transients {
+        for attribute in operation.pointee.transients {
             // Nothing keeps the value; what the model forbids is an error all the same.
             let transient = entity.transientAttributes[attribute.slot]
             transient.check(attribute.value, entity: entity.name) { note($0, of: object) }
         }
-        for attribute in operation.attributes where attribute.slot != entity.identitySlot {
-            // The store computes it, so no event states it.
-            if entity.attributes[attribute.slot].isDerived { continue }
-            entity.limitsBySlot[attribute.slot]?.check(attribute.value, of: entity) { note($0, of: object) }
-            set(attribute.value, attribute.slot, of: object)
+        for index in operation.pointee.attributes.indices {
+            let slot = operation.pointee.attributes[index].slot
+            // The store computes a derived value, so no event states it.
+            if slot == entity.identitySlot || entity.attributes[slot].isDerived { continue }
+            let value = operation.pointee.attributes[index].value
+            entity.limitsBySlot[slot]?.check(value, of: entity) { note($0, of: object) }
+            set(value, slot, of: object)
         }
-        if let slot = entity.versionSlot, !operation.version.isNull { set(operation.version, slot, of: object) }
+        if let slot = entity.versionSlot, !operation.pointee.version.isNull {
+            set(operation.pointee.version, slot, of: object)
+        }
         if !object.entity.uniquenessConstraints.isEmpty { registry.noteUniqueValues(of: object) }
         var deletion: Tombstone?
-        for change in operation.relationships {
+        for index in operation.pointee.relationships.indices {
+            let relationship = entity.relationships[operation.pointee.relationships[index].relationship]
             let tombstone = try apply(
-                change.change, to: entity.relationships[change.relationship], of: object, operation)
+                operation.pointee.relationships[index].change, to: relationship, of: object, at: operation.pointee.time)
             deletion = deletion ?? tombstone
         }
         if let deletion { try delete([object], at: deletion.time) }

@@ -80,6 +80,10 @@ public struct ObjectOperation: Sendable {
     }
 }
 
+/// An operation in the memory of its event. Each copy of one counts the references to all of its parts, and an event would
+/// copy its operations from step to step.
+typealias OperationPointer = UnsafePointer<ObjectOperation>
+
 /// An event's change of a relationship; identities name the destinations.
 public enum RelationshipChange: Sendable {
     /// Leads a to-one relationship to an object, or nowhere for null.

@@ -31,25 +31,25 @@ struct Prefetch {
 
         init(_ events: ArraySlice<ChangeSet>, _ registry: ObjectRegistry) {
             for event in events.indices {
-                // Through the array itself each operation would be copied.
                 events[event].operations.withUnsafeBufferPointer { operations in
+                    guard let first = operations.baseAddress else { return }
                     for index in operations.indices where operations[index].kind != .truncate {
-                        take(operations[index], Place(event: event, operation: index), registry)
+                        take(first + index, Place(event: event, operation: index), registry)
                     }
                 }
             }
         }
 
-        private mutating func take(_ operation: borrowing ObjectOperation, _ place: Place, _ registry: ObjectRegistry) {
-            registry.byIdentity[registry.roots[operation.entity]].name(operation.identity)
-            if operation.kind == .delete { deletions.append(place) }
+        private mutating func take(_ operation: OperationPointer, _ place: Place, _ registry: ObjectRegistry) {
+            let entity = operation.pointee.entity
+            registry.byIdentity[registry.roots[entity]].name(operation.pointee.identity)
+            if operation.pointee.kind == .delete { deletions.append(place) }
             var (replaces, links) = (false, false)
-            let count = operation.relationships.count
-            for index in 0..<count {
-                let shape = registry.shape(operation.entity, operation.relationships[index].relationship)
+            for index in operation.pointee.relationships.indices {
+                let shape = registry.shape(entity, operation.pointee.relationships[index].relationship)
                 links = links || shape.isInJoinTable
                 let destinations = registry.byIdentity[shape.destinationRoot]
-                switch operation.relationships[index].change {
+                switch operation.pointee.relationships[index].change {
                 case .one(let identity): if !identity.isNull { destinations.name(identity) }
                 case .replace(let list):
                     replaces = true

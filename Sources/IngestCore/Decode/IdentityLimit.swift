@@ -12,26 +12,37 @@ enum IdentityLimit {
     /// - Throws: ``DecodeError`` with code `decode.identity`.
     static func check(_ event: ChangeSet, model: ObjectModel) throws(DecodeError) {
         for index in event.operations.indices {
-            let entity = model.entities[event.operations[index].entity]
-            try check(event.operations[index].identity, entity)
-            for change in event.operations[index].relationships {
-                let destination = model.entities[entity.relationships[change.relationship].destinationIndex]
-                switch change.change {
-                case .one(let identity): try check(identity, destination)
-                case .replace(let identities): for identity in identities { try check(identity, destination) }
-                case .edit(let add, let remove):
-                    for identity in add { try check(identity, destination) }
-                    for identity in remove { try check(identity, destination) }
-                }
+            let entity = event.operations[index].entity
+            if isTooLong(event.operations[index].identity) {
+                throw failure(event.operations[index].identity, model.entities[entity])
+            }
+            for place in event.operations[index].relationships.indices {
+                let change = event.operations[index].relationships[place].change
+                guard let identity = tooLong(in: change) else { continue }
+                let relationship = event.operations[index].relationships[place].relationship
+                let destination = model.entities[entity].relationships[relationship].destinationIndex
+                throw failure(identity, model.entities[destination])
             }
         }
     }
 
-    private static func check(_ identity: Value, _ entity: Entity) throws(DecodeError) {
-        guard case .text(let text) = identity, text.utf8.count > maximumBytes else { return }
-        throw DecodeError(
+    /// The first identity of a change that is too long, or nil.
+    private static func tooLong(in change: RelationshipChange) -> Value? {
+        switch change {
+        case .one(let identity): isTooLong(identity) ? identity : nil
+        case .replace(let identities): identities.first(where: isTooLong)
+        case .edit(let add, let remove): add.first(where: isTooLong) ?? remove.first(where: isTooLong)
+        }
+    }
+
+    private static func isTooLong(_ identity: Value) -> Bool {
+        if case .text(let text) = identity { text.utf8.count > maximumBytes } else { false }
+    }
+
+    private static func failure(_ identity: Value, _ entity: Entity) -> DecodeError {
+        DecodeError(
             code: "decode.identity",
-            "The \(entity.identity.name) of a \(entity.name) has \(text.utf8.count) bytes; at most \(maximumBytes) are "
-                + "allowed")
+            "The \(entity.identity.name) of a \(entity.name) has \(identity.text?.utf8.count ?? 0) bytes; at most "
+                + "\(maximumBytes) are allowed")
     }
 }

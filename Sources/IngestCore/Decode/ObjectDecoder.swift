@@ -124,9 +124,8 @@ struct ObjectDecoder {
             }
         }
         try finish(&operation, entity: entity, circumstances)
-        let stated = operation.identity
         operations.append(operation)
-        return stated
+        return operations[operations.endIndex - 1].identity
     }
 
     /// The key under which an object of a hierarchy may name its own entity.
