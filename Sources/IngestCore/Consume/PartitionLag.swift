@@ -37,6 +37,6 @@ struct PartitionLag: Sendable {
         }
         let since = [storedTime, currentTime].compactMap(\.self).max()
         // A producer's clock may be ahead.
-        return Measure(records: records, seconds: since.map { max(0, Double(time - $0) / 1_000_000) })
+        return Measure(records: records, seconds: since.map { max(0, (Double(time) - Double($0)) / 1_000_000) })
     }
 }
