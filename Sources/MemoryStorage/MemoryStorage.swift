@@ -30,15 +30,11 @@ final class MemoryStorage: Storage {
 
     // MARK: Reading
 
-    func read<Result>(_ body: (any SnapshotSession, FetchRequestCache?) throws -> Result) throws -> Result {
-        try body(MemorySnapshot(try tables(), model: model), nil)
-    }
-
-    func reading<Result: Sendable>(
-        _ body: @escaping @Sendable (any SnapshotSession) throws -> Result
-    ) async throws -> Result {
-        try Task.checkCancellation()
-        return try body(MemorySnapshot(try tables(), model: model))
+    func read<Result>(
+        _ interruption: ReadInterruption?, _ body: (any SnapshotSession, FetchRequestCache?) throws -> Result
+    ) throws -> Result {
+        try interruption?.check()
+        return try body(MemorySnapshot(try tables(), model: model), nil)
     }
 
     func makeRowReader() throws(StoreError) -> any RowReader { Reader(self) }

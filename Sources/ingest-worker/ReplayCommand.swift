@@ -39,7 +39,8 @@ struct ReplayCommand: ParsableCommand {
     @Flag(help: "Reads each file from its beginning, not from where an earlier run stopped.")
     var restart = false
 
-    @Option(help: "Sends the records to a Kafka topic instead of applying them.")
+    @Option(
+        help: "Sends the records to a Kafka topic instead of applying them; lines of kcat -J as the records in them.")
     var toKafka: String?
 
     @Flag(help: "Ends with 0 although records became dead letters; without this flag, with 65.")
@@ -106,7 +107,7 @@ struct ReplayCommand: ParsableCommand {
             sender.onProgress = progress.show
             let count = try files.reduce(0) { try $0 + sender.send(path: $1) }
             progress.finish()
-            Console.print(json ? "{\"records\":\(count)}" : "\(count) records sent to \(topic)")
+            Console.print(json ? "{\"records\":\(count)}" : "\(counted(count, "record")) sent to \(topic)")
             return
         }
         try apply(configuration, model, logger, progress)

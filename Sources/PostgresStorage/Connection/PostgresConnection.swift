@@ -67,6 +67,9 @@ final class PostgresConnection {
 
     deinit { PQfinish(connection) }
 
+    /// Returns a way to end the statement that runs, from another thread; nil of a lost connection.
+    func cancellation() -> PostgresCancellation? { PostgresCancellation(connection) }
+
     /// The connection itself, for COPY.
     var pointer: OpaquePointer { connection }
 

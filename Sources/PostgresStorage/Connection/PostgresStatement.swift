@@ -38,6 +38,13 @@ struct PostgresStatement {
     /// Begins a transaction that reads one snapshot.
     static let beginReading = PostgresStatement("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
 
+    /// Bounds the time of each further statement of the transaction.
+    static func limit(seconds: Double) -> PostgresStatement {
+        var statement = PostgresStatement("SELECT set_config('statement_timeout', $1::text, true)")
+        statement.bind("\(Int(seconds * 1000))")
+        return statement
+    }
+
     /// Stores values of the store itself under their keys.
     static func putMetadata(_ values: some Collection<(key: String, value: String)>) -> PostgresStatement {
         var statement = PostgresStatement(
