@@ -10,6 +10,10 @@ from pathlib import Path
 
 # These have pages of their own; every other symbol stands on the page of its type.
 TYPES = {"class", "struct", "enum", "protocol", "extension", "module"}
+# Comments in the sources name a page of the documentation by its file.
+PAGE = re.compile(r"\bdocs/([a-z-]+/[a-z-]+)\.md\b")
+DOCS = Path(__file__).resolve().parent.parent
+HEADING = re.compile(r'<h\d id="([^"]+)">(.*?)</h\d>')
 
 
 class Libraries:
@@ -24,6 +28,19 @@ class Libraries:
         self.shown = {each for url, symbol in self.symbols.items() if self.has_page(url)
                       for group in symbol.get("topicSections", []) for each in group["identifiers"]}
         self.names = sorted(url.split("/")[-1] for url, symbol in self.symbols.items() if not parent(symbol))
+        self.aliases = {}
+        for symbol in self.symbols.values():
+            for content in symbol.get("primaryContentSections", []):
+                self.read_aliases(content.get("content", []))
+
+    def read_aliases(self, blocks):
+        """Reads the tables of an article with counterparts: the search finds a symbol by Core Data's name, too."""
+        for rows in (each["rows"] for each in blocks if each["type"] == "table"):
+            if texts(rows[0][0]) != "Core Data":
+                continue
+            for theirs, ours in rows[1:]:
+                for url in references(ours):
+                    self.aliases.setdefault(url, []).append(texts(theirs).replace(",", ""))
 
     def pages(self):
         return [LibraryPage(url, self) for url in sorted(self.symbols) if self.has_page(url)]
@@ -56,6 +73,26 @@ def names(url):
     return [part.split("-swift.")[0] for part in url.split("/documentation/")[1].split("/")]
 
 
+def references(elements):
+    """The symbols to which parts of a text lead."""
+    for element in elements:
+        if element["type"] == "reference":
+            yield element["identifier"]
+        yield from references(element.get("inlineContent", []))
+
+
+def texts(elements):
+    """The words of parts of a text."""
+    return "".join(element.get("text") or element.get("code") or texts(element.get("inlineContent", []))
+                   for element in elements)
+
+
+def page_link(match):
+    """The link to a page that a comment names by its file."""
+    title = (DOCS / f"{match[1]}.md").read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
+    return f'<a href="../{match[1]}.html">{html.escape(title)}</a>'
+
+
 def anchor(url):
     return re.sub(r"[^\w-]+", "-", url.split("/")[-1]).strip("-")
 
@@ -78,7 +115,12 @@ class LibraryPage:
         self.title = ".".join(names(url)[1:]) if kind(self.symbol) in TYPES - {"module"} else metadata["title"]
         self.in_member, self.headings = False, []
         text = self.summary(self.symbol)
-        self.sections = [[self.title, "content", plain(text)]]
+        self.is_article = metadata["role"] == "article"
+        # An article has a section for each heading: text, anchor, heading, text, and so on.
+        first, *parts = HEADING.split(text)
+        self.sections = [[self.title, "content", plain(first), *self.aliases(url)]]
+        self.sections += [[plain(heading), place, plain(part)]
+                          for place, heading, part in zip(parts[::3], parts[1::3], parts[2::3])]
         heading = metadata.get("roleHeading", "") if parent(self.symbol) else "Swift library"
         self.body = "\n".join([
             self.trail(), f"<h1>{html.escape(self.title)}</h1>", f'<p class="kind">{html.escape(heading)}</p>',
@@ -90,6 +132,11 @@ class LibraryPage:
         owners = self.symbol["hierarchy"]["paths"][0] if parent(self.symbol) else []
         links = [self.link(each, html.escape(names(each)[-1])) for each in owners if self.libraries.has_page(each)]
         return f'<p class="trail">{" › ".join(links)}</p>' if links else ""
+
+    def aliases(self, url):
+        """Other names of a symbol, in one text; nothing where it has none."""
+        found = self.libraries.aliases.get(url)
+        return [" ".join(found)] if found else []
 
     def link(self, url, text):
         place = self.libraries.place(url)
@@ -127,7 +174,7 @@ class LibraryPage:
         title = symbol["metadata"]["title"]
         self.headings.append(("h3", title, anchor(url)))
         text = self.summary(symbol)
-        self.sections.append([title, anchor(url), plain(text)])
+        self.sections.append([title, anchor(url), plain(text), *self.aliases(url)])
         return f'<h3 id="{anchor(url)}"><code>{html.escape(title)}</code></h3>\n{text}'
 
     # MARK: What a symbol says
@@ -169,9 +216,9 @@ class LibraryPage:
         title = html.escape(known.get("title", url.split("/")[-1]))
         if known.get("type") == "link":
             return f'<a href="{html.escape(known["url"])}">{title}</a>'
-        return self.link(url, title if self.is_article(url) else f"<code>{title}</code>")
+        return self.link(url, title if self.leads_to_article(url) else f"<code>{title}</code>")
 
-    def is_article(self, url):
+    def leads_to_article(self, url):
         symbol = self.libraries.symbols.get(url)
         return bool(symbol) and symbol["metadata"]["role"] == "article"
 
@@ -180,7 +227,8 @@ class LibraryPage:
 
     def inline_element(self, element):
         match element["type"]:
-            case "text": return html.escape(element["text"])
+            case "text": return PAGE.sub(page_link, html.escape(element["text"]))
+            case "codeVoice" if page := PAGE.fullmatch(element["code"]): return page_link(page)
             case "codeVoice": return f'<code>{html.escape(element["code"])}</code>'
             case "reference": return self.reference(element["identifier"])
             case "strong": return f'<strong>{self.inline(element["inlineContent"])}</strong>'

@@ -3,7 +3,7 @@ import Foundation
 /// A scratch pad of objects: read, change, insert and delete them, then save all of it or none.
 ///
 /// The counterpart of Core Data's NSManagedObjectContext. Contexts of one process save through one ``WriterContext``,
-/// and so share its lease with the worker. Each has its own objects and snapshots. It sees the others' changes when it
+/// and so share its lease. Each has its own objects and snapshots. It sees the others' changes when it
 /// saves or refreshes. A context is confined to the isolation that made it.
 ///
 /// Memory: a context holds all rows that it has read until the next ``save()``, ``rollback()`` or ``refreshAll()``. Then the

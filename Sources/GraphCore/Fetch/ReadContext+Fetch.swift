@@ -1,7 +1,7 @@
 extension ReadContext {
     /// Returns the objects that a request asks for.
     ///
-    /// ``Store/read(_:)`` makes a ``StoreError`` of every error: to tell what is wrong with a request, check it before.
+    /// A program that repeats a request checks it once with ``FetchRequest/checked(with:)``.
     ///
     /// - Throws: ``FetchPredicateError`` where the request does not fit the model, ``StoreError``.
     public func fetch(_ request: FetchRequest) throws -> [FetchedObject] {

@@ -55,8 +55,7 @@ extension ReadContext {
         if token < purged {
             throw StoreError(
                 .historyExpired, "The history up to token \(purged) was purged, token \(token) is older",
-                remedy:
-                    "Read the store itself, then go on from the token that it had: docs/reference/history.md says how")
+                remedy: "Read the store itself, then go on from the token that it had")
         }
     }
 

@@ -2,7 +2,8 @@ import Foundation
 
 /// A store: the objects of a model, their history and the worker's own tables, in one place.
 ///
-/// One process writes, through one ``WriterContext``; any number read snapshots.
+/// One process writes, through one ``WriterContext``, unless writers share a store in PostgreSQL. Any number read
+/// snapshots.
 public final class Store: Sendable {
     /// The model that the store was opened with.
     public let model: ObjectModel

@@ -4,12 +4,14 @@ import Foundation
 ///
 /// The forms are SQLite's storage classes. An attribute's ``AttributeType`` says how to read one:
 ///
-/// - boolean: `integer` 0 or 1
-/// - date: `integer`, microseconds since 1970 UTC
-/// - uuid: `blob` of 16 bytes
-/// - decimal: `text` in canonical form
-/// - transformable: `text` that holds JSON
-/// - to-one relationship: `integer`, the destination's primary key
+/// | type | form |
+/// |---|---|
+/// | boolean | `integer` 0 or 1 |
+/// | date | `integer`, microseconds since 1970 UTC |
+/// | uuid | `blob` of 16 bytes |
+/// | decimal | `text` in canonical form |
+/// | transformable | `text` that holds JSON |
+/// | to-one relationship | `integer`, the destination's primary key |
 public enum Value: Sendable, Hashable {
     case null
     case integer(Int64)

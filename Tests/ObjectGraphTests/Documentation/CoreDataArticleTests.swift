@@ -1,17 +1,37 @@
 import Foundation
+import ObjectGraph
 import Testing
+
+@testable import GraphCore
 
 /// The article for those who come from Core Data: its table has each type of the framework, and what it names of ours
 /// is there.
 @Suite struct CoreDataArticleTests {
-    private static let rows: [(coreData: String, here: String)] = {
+    /// The rows of the article's tables, by the heading of their first column.
+    private static let tables: [String: [(first: String, second: String)]] = {
         let article = (try? PackageFiles.text("Sources/ObjectGraph/ObjectGraph.docc/ComingFromCoreData.md")) ?? ""
-        return article.split(separator: "\n").filter { $0.hasPrefix("| ") && !$0.hasPrefix("| Core Data |") }
-            .map { line in
-                let cells = line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
-                return (cells.first ?? "", cells.dropFirst().joined(separator: "|"))
+        var tables: [String: [(String, String)]] = [:]
+        var heading: String?
+        for line in article.split(separator: "\n", omittingEmptySubsequences: false) {
+            guard line.hasPrefix("|") else {
+                heading = nil
+                continue
             }
+            let cells = line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
+            guard let table = heading else {
+                heading = cells.first
+                continue
+            }
+            if line.hasPrefix("| ") {
+                tables[table, default: []].append((cells.first ?? "", cells.dropFirst().joined(separator: "|")))
+            }
+        }
+        return tables
     }()
+
+    private static var rows: [(coreData: String, here: String)] {
+        tables["Core Data", default: []].map { ($0.first, $0.second) }
+    }
 
     /// The public declarations of the library by name: those of types, and all.
     private static let declared: (types: Set<String>, all: Set<String>) = {
@@ -78,10 +98,14 @@ import Testing
         let model = try PackageFiles.text("docs/reference/model.md")
         #expect(Self.declared.types.contains("EditingContext") && !Self.declared.types.contains("Nothing"))
         for (_, here) in Self.rows {
-            for match in here.matches(of: /``(\w+)``/) {
+            // ``EditingContext/Options/author``: a type, then members of it.
+            for match in here.matches(of: /``(\w+)((?:\/[^`]+)?)``/) {
                 #expect(Self.declared.types.contains(String(match.1)), "``\(match.1)`` is no public type")
+                for member in match.2.split(separator: "/").map({ $0.prefix { $0 != "(" && $0 != "-" } }) {
+                    #expect(Self.declared.all.contains(String(member)), "'\(member)' of \(match.1) is not public")
+                }
             }
-            for match in here.replacing(/``\w+``/, with: "").matches(of: /`([^`]+)`/) {
+            for match in here.replacing(/``[^`]+``/, with: "").matches(of: /`([^`]+)`/) {
                 let name = String(match.1)
                 if name.hasSuffix(".md") {
                     #expect((try? PackageFiles.text(name)) != nil, "\(name) is not there")
@@ -95,5 +119,31 @@ import Testing
                 }
             }
         }
+    }
+
+    /// The numbers of all errors, with our own code where an error has one.
+    private static let numbers: [Int: Set<String>] = {
+        var numbers: [Int: Set<String>] = [1560: []]
+        for reason in ValidationFailure.Reason.allCases { numbers[reason.rawValue] = [] }
+        let refusals = [EditingError.Code.mergeConflict, .constraintConflict, .objectGone]
+        let migrations = [MigrationError.Code.notInferable, .rows, .failed, .missingSource, .missingStage]
+        let coded =
+            StoreError.Code.allCases.map { ($0.rawValue, StoreError($0, "", remedy: "").coreDataCode) }
+            + refusals.map { ($0.rawValue, EditingError($0, "").coreDataCode) }
+            + migrations.map { ($0.rawValue, MigrationError($0, "", remedy: "").coreDataCode) }
+            + [(BatchError.Code.refused.rawValue, BatchError(.refused, "", remedy: "").coreDataCode)]
+        for (code, number) in coded {
+            if let number { numbers[number, default: []].insert(code) }
+        }
+        return numbers
+    }()
+
+    @Test func `the table of numbers has each number with its code`() {
+        var shown: [Int: Set<String>] = [:]
+        for (numbers, error) in Self.tables["number", default: []] {
+            let codes = error.matches(of: /`([a-z]+\.[a-z_]+)`/).map { String($0.1) }
+            for number in numbers.split(separator: ", ") { shown[Int(number) ?? 0] = Set(codes) }
+        }
+        #expect(shown == Self.numbers)
     }
 }

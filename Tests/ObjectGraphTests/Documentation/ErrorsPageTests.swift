@@ -13,4 +13,14 @@ import Testing
         #expect(documented == Dictionary(uniqueKeysWithValues: codes))
         #expect(rows.count == codes.count)
     }
+
+    @Test(arguments: ["Editing/EditingError", "Batch/BatchRequest"])
+    func `the page lists each code of a program's errors`(_ file: String) throws {
+        let source = try PackageFiles.text("Sources/GraphCore/\(file).swift")
+        let codes = source.matches(of: /case \w+ = "((?:editing|batch)\.[a-z_]+)"/).map { String($0.1) }
+        #expect(codes.count > 1)
+        let page = try PackageFiles.text("docs/reference/errors.md")
+        let section = try #require(page.split(separator: "## Codes of programs").last)
+        #expect(codes.filter { !section.contains("| `\($0)`") && !section.contains(", `\($0)`") } == [])
+    }
 }

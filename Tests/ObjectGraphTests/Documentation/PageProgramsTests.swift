@@ -122,6 +122,9 @@ import Testing
         let page = try PackageFiles.text("docs/tutorial/swift-program.md")
         let shown = try #require(page.split(separator: "## Run it").last?.split(separator: "```text\n").last)
         #expect(shown.hasPrefix(lines.joined(separator: "\n") + "\n```"), "\(lines)")
+        let again = try #require(try tendGarden(at: folder.path("garden.sqlite")).last)
+        #expect(again.hasPrefix("the history has 18 changes"))
+        #expect(page.contains("which then has 18"))
     }
 
     @Test func `a program reads beside a writer, is refused as a second one, and has stores in memory`() throws {
@@ -130,7 +133,7 @@ import Testing
         let graph = try Graph(model, path: path)
         try graph.apply([graph.upsert("Chat", "c", ["title": "Pumps"]), graph.upsert("Message", "m", ["chat": "c"])])
 
-        let store = try Store.open(path: path, model: model)
+        let store = try Store.openForReading(path: path, model: model)
         let chats = try store.read { try $0.fetch(FetchRequest("Chat", where: "messagesCount > 0")) }
         let titles = try chats.map { try $0.value("title", as: String.self) }
         #expect(titles == ["Pumps"])
@@ -150,52 +153,73 @@ import Testing
         #expect(try memory.read { try $0.fetch(FetchRequest("Chat")).count } == 1)
     }
 
-    private static func model(_ version: Int, _ people: String, _ more: String = "") throws -> ObjectModel {
-        try ObjectModel.parse(
-            """
-            model: people
-            version: \(version)
-            entities:
-              Person:
-                identity: id
-                attributes: { id: { type: string }, \(people) }
-            \(more)
-            """)
-    }
-
     @Test func `a stage of a migration moves an attribute into an entity of its own`() throws {
-        let street = "street: { type: string, optional: true }"
-        let place = """
-                relationships: { home: { to: Place, inverse: people, optional: true } }
-              Place:
-                identity: street
-                attributes: { street: { type: string } }
-                relationships: { people: { to: Person, many: true, inverse: home } }
-            """
-        let first = try Self.model(1, street)
-        let second = try Self.model(2, street + ", name: { type: string, optional: true }")
-        let third = try Self.model(3, "\(street), name: { type: string, optional: true }", place)
+        let page = try PackageFiles.text("docs/how-to/migration.md")
+        let block = try #require(
+            page.split(separator: "```yaml model\nmodel: people\n").last?.split(separator: "```").first)
+        let text = "model: people\n\(block)"
+        let ends = try #require(text.range(of: "    relationships:"))
+        let first = try ObjectModel.parse(
+            String(text[..<ends.lowerBound]).replacing("version: 2", with: "version: 1"))
+        let second = try ObjectModel.parse(text)
+        let third = try ObjectModel.parse(
+            text.replacing("version: 2", with: "version: 3")
+                .replacing(/\n *street: [^\n]*version 3 has no street/, with: ""))
         let folder = try TemporaryFolder()
         let path = folder.path("people.sqlite")
         let store = try Store.open(path: path, model: first)
         let writer = try WriterContext(store: store)
         let context = try EditingContext(writer)
         _ = try context.insert("Person", identity: "ada", ["street": "Elm"])
+        _ = try context.insert("Person", identity: "eve")
         try context.save()
         try writer.close()
         try store.close()
         try Migrator(path: path).migrate(through: [
-            .lightweight(to: second),
             .custom(
-                from: second, to: third,
+                from: first, to: second,
                 didMigrate: { context in
                     try context.rows(of: "Person") { row in
-                        let place = try context.insert("Place", ["street": row["street"] ?? .null])
+                        guard let street = row["street"], !street.isNull else { return }
+                        let place = try context.insert("Place", ["id": Value(UUID()), "street": street])
                         try context.link("Person", pk: row.pk, "home", to: place)
                     }
                 }),
+            .lightweight(to: third),
         ])
         let migrated = try Store.open(path: path, model: third)
         #expect(try migrated.read { try $0.fetch(FetchRequest("Person", where: "home.street = 'Elm'")).count } == 1)
+        #expect(try migrated.read { try $0.fetch(FetchRequest("Place")).count } == 1)
+    }
+
+    @Test func `the plan counts the values of a property that was renamed without renamedFrom`() throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path("talks.sqlite")
+        func model(_ attribute: String) throws -> ObjectModel {
+            try ObjectModel.parse(
+                """
+                model: talks
+                entities:
+                  Talk:
+                    identity: id
+                    attributes: { id: { type: string }, \(attribute): { type: string, optional: true } }
+                """)
+        }
+        let store = try Store.open(path: path, model: try model("title"))
+        let writer = try WriterContext(store: store)
+        let context = try EditingContext(writer)
+        _ = try context.insert("Talk", identity: "pumps", ["title": "Pumps"])
+        try context.save()
+        try writer.close()
+        try store.close()
+        let model = try model("name")
+        let plan = try Migrator(path: path).plan(to: model)
+        #expect(plan.droppedValues == ["Talk.title": 1])
+        #expect(plan.text.contains("1 value is dropped"))
+        let migrator = Migrator(path: path)
+        print(try migrator.plan(to: model).text)
+        try migrator.migrate(to: model)
+        let migrated = try Store.open(path: path, model: model)
+        #expect(try migrated.read { try $0.fetch(FetchRequest("Talk", where: "name = nil")).count } == 1)
     }
 }

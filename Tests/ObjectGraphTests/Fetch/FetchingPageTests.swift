@@ -129,6 +129,9 @@ import Testing
                 #"{"id":"w2","machine":"Pump 7","twice":241,"technicians":["t1"]}"#,
                 #"{"id":"w3","machine":"Fan 2","twice":30,"technicians":[]}"#,
             ])
+        report.properties = ["cost * 2 AS title"]
+        let refusal = #expect(throws: FetchPredicateError.self) { try fixture.fetch(report) }
+        #expect(refusal?.code == .syntax)
         try fixture.store.read { context in
             var sites = FetchRequest("WorkOrder")
             sites.properties = ["asset.site"]
