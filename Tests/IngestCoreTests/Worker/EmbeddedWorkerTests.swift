@@ -36,7 +36,8 @@ import Testing
                 files: [file.path], model: model, restarts: restarts, logger: Logger(label: "test"))
             return [counts.records, counts.applied, counts.deadLetters]
         }
-        #expect(try replay() == [6, 5, 1])
+        harness.configuration.model = WorkerHarness.root.appending(path: "config/models/chat.yaml").path
+        #expect(try replayFile(file.path, into: harness.configuration) == "5 applied; dead letters: 1")
         #expect(try replay() == [0, 0, 0])
         #expect(try replay(restarts: true) == [6, 5, 1])
         #expect(try harness.read { try $0.count(FetchRequest("Message")) } == 5)
@@ -47,8 +48,9 @@ import Testing
         try WriterContext(store: Store.open(path: harness.storePath, model: model)).close()
     }
 
-    @Test func `the page shows the program as it is`() throws {
-        let source = WorkerHarness.root.appending(path: "Tests/IngestCoreTests/Worker/TracedWorkerExample.swift")
+    @Test(arguments: ["TracedWorkerExample", "ReplayExample"])
+    func `the page shows the program as it is`(_ name: String) throws {
+        let source = WorkerHarness.root.appending(path: "Tests/IngestCoreTests/Worker/\(name).swift")
         let page = try String(
             contentsOf: WorkerHarness.root.appending(path: "docs/how-to/embedding.md"), encoding: .utf8)
         #expect(page.contains("```swift\n\(try String(contentsOf: source, encoding: .utf8))```"))
