@@ -30,15 +30,11 @@ final class MemoryStorage: Storage {
 
     // MARK: Reading
 
-    func read<Result>(_ body: (any SnapshotSession, FetchRequestCache?) throws -> Result) throws -> Result {
-        try body(MemorySnapshot(try tables(), model: model), nil)
-    }
-
-    func reading<Result: Sendable>(
-        _ body: @escaping @Sendable (any SnapshotSession) throws -> Result
-    ) async throws -> Result {
-        try Task.checkCancellation()
-        return try body(MemorySnapshot(try tables(), model: model))
+    func read<Result>(
+        _ interruption: ReadInterruption?, _ body: (any SnapshotSession, FetchRequestCache?) throws -> Result
+    ) throws -> Result {
+        try interruption?.check()
+        return try body(MemorySnapshot(try tables(), model: model), nil)
     }
 
     func makeRowReader() throws(StoreError) -> any RowReader { Reader(self) }
@@ -114,8 +110,7 @@ final class MemoryStorage: Storage {
     func rollback() { state.withLock { $0.isInTransaction = false } }
 
     private static let leased = StoreError(
-        .leased, "Another writer context of this process is writing this store",
-        remedy: "Use that one, or close it first")
+        .leased, "This process has a writer of the store already", remedy: "Share that one, or close it first")
 
     private static let fenced = StoreError(
         .fenced, "Another writer context has taken this store over", remedy: "Nothing was written; stop this one")

@@ -16,10 +16,12 @@ extension MemoryTables {
                 for (owner, place) in greatestPlaces(relationship, Set(owners), model) {
                     each(position, .place(owner: owner, greatest: place))
                 }
-            case .tombstones(let entity, let identities):
-                let tombstones = tombstones[model.entities[entity].rootIndex]
-                for identity in identities {
-                    tombstones[identity].map { each(position, .tombstone(identity: identity, $0.tombstone)) }
+            case .tombstones(let lists):
+                for (root, identities) in lists {
+                    for identity in identities {
+                        guard let found = tombstones[root][identity] else { continue }
+                        each(position, .tombstone(root: root, identity: identity, found.tombstone))
+                    }
                 }
             }
         }

@@ -32,29 +32,21 @@ final class PostgresStorage: Storage {
             SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::int8 FROM pg_class \
             WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r'
             """)
-        let bytes = try? readers.read(connect) { try $0.run(query, "read the store's size").first?.integer(0) }
+        let bytes = try? readers.read(nil, connect) { try $0.run(query, "read the store's size").first?.integer(0) }
         return bytes.map { StoreSize(bytes: Int($0), logBytes: nil) }
     }
 
     // MARK: Reading
 
-    func read<Result>(_ body: (any SnapshotSession, FetchRequestCache?) throws -> Result) throws -> Result {
-        try readers.read(connect) { connection in
+    func read<Result>(
+        _ interruption: ReadInterruption?, _ body: (any SnapshotSession, FetchRequestCache?) throws -> Result
+    ) throws -> Result {
+        try readers.read(interruption, connect) { connection in
             connection.enqueue(.beginReading)
-            let result = try body(PostgresSnapshot(connection, model, tables), nil)
+            if let limit = interruption?.limitSeconds { connection.enqueue(.limit(seconds: limit)) }
+            let result = try body(PostgresSnapshot(connection, model, tables, interruption), nil)
             try connection.run(PostgresStatement("COMMIT"), "read the store")
             return result
-        }
-    }
-
-    func reading<Result: Sendable>(
-        _ body: @escaping @Sendable (any SnapshotSession) throws -> Result
-    ) async throws -> Result {
-        try Task.checkCancellation()
-        return try await withCheckedThrowingContinuation { continuation in
-            DispatchQueue.global().async {
-                continuation.resume(with: Swift.Result { try self.read { session, _ in try body(session) } })
-            }
         }
     }
 

@@ -3,7 +3,7 @@ public struct PostgresOptions: Sendable {
     /// For how long a statement waits for rows that another connection holds.
     public var lockTimeoutMilliseconds = 5000
     /// How many connections read at the same time.
-    public var maximumReaderCount = 4
+    public var maximumReaderCount = 6
     /// Whether this writer owns the store, or shares it with others.
     public var writers = Writers.one
     /// The consumer group of the writers that share the store; nil where it does not matter.

@@ -86,7 +86,7 @@ struct CheckCommand: ParsableCommand {
         for gap in sample.gaps { Console.print(json ? gap.json : gap.text) }
         if !json {
             Console.print(
-                "\(counts.events) events, \(counts.filtered) filtered, \(counts.deadLetters) dead letters; "
+                "\(counted(counts.events, "event")), \(counts.filtered) filtered, \(counted(counts.deadLetters, "dead letter")); "
                     + "nothing was written. Rules of relationships, counts, uniqueness and versions need the store")
         }
         if let record { try recorded.write(toFile: record, atomically: true, encoding: .utf8) }

@@ -47,7 +47,7 @@ struct ConflictsCommand: ParsableCommand {
             guard case .conflictsDropped(let count) = try options.carryOut(.dropConflicts(through: through)) else {
                 return
             }
-            Console.print("\(count) conflicts removed")
+            Console.print("\(counted(count, "conflict")) removed")
         }
     }
 }

@@ -29,7 +29,7 @@ struct CopyCommand: ParsableCommand {
         let model = try ObjectModel.load(path: configuration.model)
         let progress = ProgressPrinter(isShown: true)
         var (table, rowCount) = ("", 0)
-        func show() { if !table.isEmpty { progress.note("\(table): \(rowCount) rows") } }
+        func show() { if !table.isEmpty { progress.note("\(table): \(counted(rowCount, "row"))") } }
         func note(_ name: String, _ count: Int) {
             if name != table {
                 show()

@@ -22,7 +22,7 @@ extension DeadLettersCommand {
             let store = try options.openForReading()
             let groups = try store.read { try $0.deadLetterGroups(selection) }
             for group in groups { Console.print(json ? group.json : group.text) }
-            if !json { Console.print("\(groups.reduce(0) { $0 + $1.count }) dead letters") }
+            if !json { Console.print("\(counted(groups.reduce(0) { $0 + $1.count }, "dead letter"))") }
         }
     }
 }

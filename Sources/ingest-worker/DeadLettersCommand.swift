@@ -90,7 +90,8 @@ struct DeadLettersCommand: ParsableCommand {
                 throw CommandError(
                     code: ExitStatus.badData,
                     description:
-                        "\(summary.failed) of \(summary.tried) dead letters stay. Correct their cause, or drop them")
+                        "\(summary.failed) of \(counted(summary.tried, "dead letter")) stay. Correct their cause, or drop them"
+                )
             }
         }
     }
@@ -113,7 +114,7 @@ struct DeadLettersCommand: ParsableCommand {
         func run() throws {
             let selection = try selection.selection(isRequired: !all)
             guard case .dropped(let count) = try options.carryOut(.dropDeadLetters(selection)) else { return }
-            Console.print("\(count) dead letters dropped")
+            Console.print("\(counted(count, "dead letter")) dropped")
         }
     }
 
@@ -208,7 +209,7 @@ struct LetterConditions: ParsableArguments {
 
 extension DeadLetterRetry.Summary {
     var text: String {
-        "\(tried) dead letters tried: \(applied) applied, \(stale) stale, \(filtered) filtered out, \(failed) stay"
+        "\(counted(tried, "dead letter")) tried: \(applied) applied, \(stale) stale, \(filtered) filtered out, \(failed) stay"
     }
 }
 
@@ -222,7 +223,9 @@ extension DeadLetter {
         }
         if let value {
             let isWhole = value.count >= valueBytes
-            lines.append("value, \(valueBytes) bytes\(isWhole ? "" : ", of which the first \(value.count) are kept"):")
+            lines.append(
+                "value, \(counted(valueBytes, "byte"))\(isWhole ? "" : ", of which the first \(value.count) are kept"):"
+            )
             lines.append(String(decoding: value, as: UTF8.self))
         } else {
             lines.append("value: null")

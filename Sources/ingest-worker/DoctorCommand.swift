@@ -65,7 +65,7 @@ struct ExaminationReport {
     var summary: String {
         let failures = findings.count(where: { $0.state == .failed })
         let warnings = findings.count(where: { $0.state == .warning })
-        return "\(failures) failed, \(warnings) \(warnings == 1 ? "warning" : "warnings")"
+        return "\(failures) failed, \(counted(warnings, "warning"))"
     }
 
     /// Prints the JSON.

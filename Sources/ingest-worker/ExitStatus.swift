@@ -56,7 +56,7 @@ enum ExitStatus {
         case .modelMismatch, .newerFormat, .olderFormat: configuration
         case .historyExpired, .historyForeignToken, .historyTokenAhead, .historyForked, .historyMalformedToken: badData
         case .busy, .full, .fenced, .positionConflict, .conflict, .disconnected: tryAgain
-        case .tooComplex: usage
+        case .tooComplex, .timeLimit: usage
         case .leased, .inputOutput, .corrupt, .unavailable: unavailable
         case .constraint, .value, .database: internalError
         }

@@ -156,7 +156,7 @@ struct HistoryCommand: ParsableCommand {
                 let lag =
                     cursor.lag == 0
                     ? "has read everything"
-                    : "\(cursor.lag) transactions behind, the oldest "
+                    : "\(counted(cursor.lag, "transaction")) behind, the oldest "
                         + "\(Int(cursor.lagSeconds(at: now))) s old"
                 return "\(cursor.name)  token \(cursor.token)  saved \(Int(cursor.ageSeconds(at: now))) s ago  "
                     + "\(lag)\(expired)"
@@ -236,7 +236,7 @@ struct HistoryCommand: ParsableCommand {
             if let store = try? options.openForReading() { try Self.watch(purge, progress, store) }
             let answer = try progress.finishing { try options.carryOut(.purgeHistory(purge)) }
             guard case .purged(let result) = answer else { return }
-            Console.print("\(result.transactionCount) transactions removed")
+            Console.print("\(counted(result.transactionCount, "transaction")) removed")
             for (name, token) in result.holdingCursors.sorted(by: { $0.key < $1.key }) {
                 Console.print("The cursor \(name) is at token \(token) and keeps later transactions")
             }

@@ -82,13 +82,15 @@ struct InitCommand: ParsableCommand {
         let servers = configuration.kafka.properties["bootstrap.servers"] ?? ""
         try write(model, .init(name: topic, format: sample.format, servers: servers))
         Console.print(
-            "copied \(sample.records) records of \(topic) to \(path)\(sample.hasMore ? "; the topic has more" : "")")
+            "copied \(counted(sample.records, "record")) of \(topic) to \(path)\(sample.hasMore ? "; the topic has more" : "")"
+        )
         if sample.unreadable > 0 {
-            Console.print("  look at: \(sample.unreadable) records are no JSON objects; they become dead letters")
+            Console.print("  look at: no JSON objects: \(counted(sample.unreadable, "record")); dead letters follow")
         }
         if sample.deletions > 0 {
             Console.print(
-                "  look at: \(sample.deletions) records have no value; each deletes the object that its key names")
+                "  look at: without a value: \(counted(sample.deletions, "record")); each deletes the object that its key names"
+            )
         }
         report(model)
         try tryOut([path], topic: topic)
@@ -131,13 +133,13 @@ struct InitCommand: ParsableCommand {
             let kind = entity.profile.isSingle ? "object" : "array"
             let place = entity.profile.field.map { "\(entity.profile.path), \(kind) '\($0)'" } ?? entity.profile.path
             Console.print(
-                "\(entity.name): \(entity.profile.recordCount) records, \(entity.attributes.count) attributes, "
+                "\(entity.name): \(counted(entity.profile.recordCount, "record")), \(counted(entity.attributes.count, "attribute")), "
                     + "identity \(entity.identity) (\(entity.identityReason)); \(place)")
             for relationship in entity.relationships where relationship.column != nil {
                 Console.print("  \(relationship.name) → \(relationship.destination): \(relationship.reason)")
             }
             for (fault, count) in entity.profile.faults.sorted(by: { $0.key < $1.key }) {
-                Console.print("  look at: \(count) records are broken (\(fault)); they become dead letters")
+                Console.print("  look at: broken (\(fault)): \(counted(count, "record")); dead letters follow")
             }
         }
         for warning in model.warnings { Console.print("  look at: \(warning)") }
@@ -154,7 +156,8 @@ struct InitCommand: ParsableCommand {
             let counts = try sample.read(path: path, topic: topic) { place, outcome in
                 if case .failed = outcome, first == nil { first = sample.text(place, outcome) }
             }
-            Console.print("tried \(path): \(counts.events) events, \(counts.deadLetters) dead letters")
+            Console.print(
+                "tried \(path): \(counted(counts.events, "event")), \(counted(counts.deadLetters, "dead letter"))")
             if let first { Console.print("  the first: \(first)") }
         }
     }

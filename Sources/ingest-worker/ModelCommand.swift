@@ -42,8 +42,8 @@ struct ModelCommand: ParsableCommand {
         }
 
         private static func text(_ path: String, _ counts: ModelCounts) -> String {
-            "\(path): \(counts.entities) entities, \(counts.attributes) attributes, "
-                + "\(counts.relationships) relationships"
+            "\(path): \(counted(counts.entities, "entity")), \(counted(counts.attributes, "attribute")), "
+                + "\(counted(counts.relationships, "relationship"))"
         }
 
         private static func json(

@@ -39,7 +39,8 @@ struct ReplayCommand: ParsableCommand {
     @Flag(help: "Reads each file from its beginning, not from where an earlier run stopped.")
     var restart = false
 
-    @Option(help: "Sends the records to a Kafka topic instead of applying them.")
+    @Option(
+        help: "Sends the records to a Kafka topic instead of applying them; lines of kcat -J as the records in them.")
     var toKafka: String?
 
     @Flag(help: "Ends with 0 although records became dead letters; without this flag, with 65.")
@@ -106,7 +107,7 @@ struct ReplayCommand: ParsableCommand {
             sender.onProgress = progress.show
             let count = try files.reduce(0) { try $0 + sender.send(path: $1) }
             progress.finish()
-            Console.print(json ? "{\"records\":\(count)}" : "\(count) records sent to \(topic)")
+            Console.print(json ? "{\"records\":\(count)}" : "\(counted(count, "record")) sent to \(topic)")
             return
         }
         try apply(configuration, model, logger, progress)
@@ -115,33 +116,36 @@ struct ReplayCommand: ParsableCommand {
     private func apply(
         _ configuration: WorkerConfiguration, _ model: ObjectModel, _ logger: Logger, _ progress: ProgressPrinter
     ) throws {
-        let store = try configuration.openStore(model: model)
-        let writer = try WriterContext(store: store, options: configuration.writerOptions)
-        let pipeline = IngestPipeline(writer: writer, configuration: configuration, logger: logger)
         let interruption = Interruption()
-        var summary = ReplaySummary(summary: pipeline.summary, seconds: 0, model: model)
         let started = HealthMonitor.monotonicSeconds()
-        let audit = try CommandAudit("replay", source, writer: writer)
+        var summary = try progress.finishing {
+            try configuration.withPipeline(model: model, logger: logger) { pipeline in
+                try replay(into: pipeline, configuration, model, logger, progress, interruption)
+            }
+        }
+        summary.seconds = HealthMonitor.monotonicSeconds() - started
+        Console.print(json ? summary.json : summary.text)
+        try checkEnd(summary.summary.deadLetters, interruption)
+    }
+
+    /// Reads everything, with an entry in the store's audit.
+    private func replay(
+        into pipeline: IngestPipeline, _ configuration: WorkerConfiguration, _ model: ObjectModel, _ logger: Logger,
+        _ progress: ProgressPrinter, _ interruption: Interruption
+    ) throws -> ReplaySummary {
+        var summary = ReplaySummary(summary: pipeline.summary, seconds: 0, model: model)
+        let audit = try CommandAudit("replay", source, writer: pipeline.writer)
         do {
             try read(into: &summary, pipeline, configuration, logger, progress, interruption)
         } catch {
-            // The records before the fault are good; the command keeps them, and the position with them. After a
-            // failure of the disk it writes nothing more.
-            if !store.needsVerification {
-                // A chunk that cannot be saved must not be committed by the entry.
-                if (try? pipeline.finish()) != nil { audit.fail(error) }
-                try? writer.close()
-            }
-            progress.finish()
+            // A chunk that cannot be saved must not be committed by the entry.
+            let mayWrite = !pipeline.writer.store.needsVerification
+            if mayWrite, (try? pipeline.finish()) != nil { audit.fail(error) }
             throw error
         }
         summary.summary = pipeline.summary
         try audit.end(result: summary.counts)
-        try writer.close()
-        progress.finish()
-        summary.seconds = HealthMonitor.monotonicSeconds() - started
-        Console.print(json ? summary.json : summary.text)
-        try checkEnd(pipeline.summary.deadLetters, interruption)
+        return summary
     }
 
     /// The topic or the files, as a JSON object.

@@ -15,16 +15,17 @@ struct ReplaySummary {
         var lines: [String] = []
         for result in results {
             let resumed = result.resumedAfter > 0 ? " (resumed after \(result.resumedAfter))" : ""
-            lines.append("\(result.path): \(result.records) records\(resumed)")
+            lines.append("\(result.path): \(counted(result.records, "record"))\(resumed)")
         }
         for result in partitions {
             let place = "\(result.partition.topic)/\(result.partition.partition)"
-            lines.append("\(place): \(result.records) records, from offset \(result.from) up to \(result.to)")
+            lines.append(
+                "\(place): \(counted(result.records, "record")), from offset \(result.from) up to \(result.to)")
         }
         lines.append(
-            "\(summary.applied) events applied, \(summary.stale) stale, \(summary.deadLetters) dead letters, "
-                + "\(summary.placeholders) placeholders made")
-        if summary.filtered > 0 { lines.append("\(summary.filtered) records filtered out") }
+            "\(counted(summary.applied, "event")) applied, \(summary.stale) stale, \(counted(summary.deadLetters, "dead letter")), "
+                + "\(counted(summary.placeholders, "placeholder")) made")
+        if summary.filtered > 0 { lines.append("\(counted(summary.filtered, "record")) filtered out") }
         for entity in model.entities {
             let counts = [ChangeKind.insert, .update, .delete].map { kind in
                 summary.changes?.count(kind, entity: entity.index) ?? 0
@@ -32,7 +33,7 @@ struct ReplaySummary {
             if counts.allSatisfy({ $0 == 0 }) { continue }
             lines.append("  \(entity.name): \(counts[0]) inserted, \(counts[1]) updated, \(counts[2]) deleted")
         }
-        lines.append("\(summary.chunks) chunks in \(summary.commits) commits, \(rate) records/s")
+        lines.append("\(counted(summary.chunks, "chunk")) in \(counted(summary.commits, "commit")), \(rate) records/s")
         if summary.deadLetters > 0 {
             for (code, tally) in summary.deadLetterCodes.sorted {
                 lines.append("  \(code): \(tally.count), the first at \(tally.place): \(tally.reason)")

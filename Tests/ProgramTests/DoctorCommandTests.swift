@@ -90,7 +90,23 @@ import Testing
         #expect(found.status == 0, "\(found.output)")
         let sound = try report(found)
         #expect(sound["topics"]?.message == "events with 2 partitions")
-        #expect(sound["group"]?.message == "doctor may be read, and has offsets of 0 partitions")
+        let group = try #require(sound["group"])
+        #expect(group.state == "ok")
+        #expect(group.message == "doctor may be read, and has offsets of 0 partitions, and no members")
+        let stranger = try Consumer(
+            configuration: [
+                "bootstrap.servers": broker.bootstrapServers, "group.id": "doctor", "client.id": "billing",
+            ], topics: ["events"])
+        try wait(for: "the stranger's partitions") {
+            _ = try stranger.poll(maxRecords: 1, timeoutMilliseconds: 50)
+            return try stranger.assignment.count == 2
+        }
+        let taken = try #require(report(run(["doctor", "--json"], settings))["group"])
+        #expect(taken.state == "warning" && taken.remedy?.contains("group.id of its own") == true)
+        #expect(
+            taken.message.contains("1 member: billing at 127.0.0.1 with events/0, events/1. Not of this configuration"),
+            "\(taken.message)")
+        try stranger.close(timeoutMilliseconds: 5000)
         #expect(sound["clock"]?.state == "ok")
         let producer = try Producer(configuration: ["bootstrap.servers": broker.bootstrapServers])
         let future = Int64(Date().timeIntervalSince1970 * 1000) + 3_600_000

@@ -34,7 +34,7 @@ import Testing
     @Test func `a purge keeps the history that a cursor has not read, and says so`() throws {
         let purged = try history("purge", "--before", "\(last)")
         #expect(purged.status == 0, "\(purged.errors)")
-        #expect(purged.output.contains("1 transactions removed"), "\(purged.output)")
+        #expect(purged.output.contains("1 transaction removed"), "\(purged.output)")
         #expect(purged.output.contains("The cursor feed is at token 1 and keeps later transactions"))
         #expect(try tokens() == Array(2...last))
         #expect(try history("cursors", "--json").output.contains(#""expired":false"#))

@@ -45,6 +45,19 @@ import Testing
         #expect(again.status == 0 && again.output.contains("none"))
     }
 
+    @Test func `a store without its model is migrated from the model that it was made with`() throws {
+        let models = try workspace.shopModels()
+        let store = try store(models[0])
+        _ = try Foreign.sqlite(store, "DELETE FROM _metadata WHERE key = 'modelYAML'", writing: true)
+        let refused = try run(["migrate"] + settings(models[1], store))
+        #expect(refused.status == 78 && refused.errors.contains("--from"), "\(refused.errors)")
+        let other = try run(["migrate", "--from", models[2]] + settings(models[1], store))
+        #expect(other.status == 78, "\(other.output)\(other.errors)")
+        let migrated = try run(["migrate", "--from", models[0]] + settings(models[1], store))
+        #expect(migrated.status == 0, "\(migrated.errors)")
+        #expect(try run(["verify"] + settings(models[1], store)).status == 0)
+    }
+
     @Test func `wrong migrations are refused with place and remedy`() throws {
         let models = try workspace.shopModels()
         let store = try store(models[0])

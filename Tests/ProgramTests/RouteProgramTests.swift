@@ -48,7 +48,7 @@ import Testing
         let shown = try Program.run(["check", "--config", path, "--sample", records])
         #expect(shown.status == 0 && shown.output.contains("line 1  upsert  Message m2  body=\"two\"  chat=\"c\""))
         #expect(shown.output.contains("line 2  dead letter  jq.time"), "\(shown.output)\(shown.errors)")
-        #expect(shown.output.contains("2 events, 1 filtered, 1 dead letters"))
+        #expect(shown.output.contains("2 events, 1 filtered, 1 dead letter"))
         let replayed = try Program.run(["replay", records, "--config", path])
         #expect(replayed.status == 65 && replayed.errors.contains("1 record is a dead letter"), "\(replayed.errors)")
         let store = workspace.path("store.sqlite")

@@ -27,6 +27,41 @@ import Testing
         try Program.run(["replay", "--topic", topic, "--json"] + arguments(store) + extra)
     }
 
+    private func lines(of topic: String) throws -> [NSDictionary] {
+        let output = try Kcat.run([
+            "-C", "-J", "-q", "-e", "-o", "beginning", "-b", broker.bootstrapServers, "-t", topic,
+        ])
+        return try output.split(separator: "\n").compactMap {
+            try JSONSerialization.jsonObject(with: Data($0.utf8)) as? NSDictionary
+        }
+    }
+
+    /// `kcat -J` and `dead-letters export` hold records; sending them makes the same records again.
+    @Test func `lines of kcat and dead letters are sent as the records in them`() throws {
+        let broken = "{\"type\": \"chat.created\"\n"
+        _ = try Kcat.run(
+            ["-P", "-b", broker.bootstrapServers, "-t", topic, "-k", "key one", "-H", "trace=a b"], input: broken)
+        let taken = try Kcat.run([
+            "-C", "-J", "-q", "-e", "-o", "beginning", "-b", broker.bootstrapServers, "-t", topic,
+        ])
+        #expect(try replay("topic.sqlite", ["--allow-dead-letters"]).status == 0)
+        let exported = try Program.run(["dead-letters", "export"] + arguments("topic.sqlite"))
+        let plain = #"{"type":"chat.created","data":{"id":"c1"}}"#
+        let file = try workspace.write(taken + exported.output + plain + "\n", to: "lines.jsonl")
+        let copy = "copy-\(topic)"
+        try Admin(configuration: ["bootstrap.servers": broker.bootstrapServers]).createTopic(NewTopic(copy))
+        let sent = try Program.run(["replay", file, "--to-kafka", copy] + arguments("topic.sqlite"))
+        #expect(sent.status == 0 && sent.output.hasPrefix("3 records sent"), "\(sent.output)\(sent.errors)")
+        let (before, after) = (try lines(of: topic), try lines(of: copy))
+        try #require(before.count == 1 && after.count == 3)
+        for key in ["key", "payload", "headers"] {
+            #expect(after[0][key] as? NSObject == before[0][key] as? NSObject, "\(key)")
+            #expect(after[1][key] as? NSObject == before[0][key] as? NSObject, "\(key)")
+        }
+        #expect(after[0]["ts"] as? Int == before[0]["ts"] as? Int)
+        #expect(after[2]["key"] as? String == "Chat:c1" && after[2]["payload"] as? String == plain)
+    }
+
     private func dump(_ store: String) throws -> Substring { try Program.contents(ofStore: arguments(store)) }
 
     private func position(_ store: String) -> Int {

@@ -88,15 +88,19 @@ extension EventApplier {
             count = try registry.destinations(of: object, relationship, limit: limit).count
         } catch is ObjectRegistry.TooManyDestinations {
             // More than any minimum or, where there is one, the maximum.
-            return relationship.maximumCount.map { failure(.tooManyDestinations, "may have at most \($0) objects") }
+            return relationship.maximumCount.map {
+                failure(.tooManyDestinations, "may have at most \(counted($0, "object"))")
+            }
         }
         if let maximum = relationship.maximumCount, count > maximum {
-            return failure(.tooManyDestinations, "may have at most \(maximum) objects, this one has \(count)")
+            return failure(
+                .tooManyDestinations, "may have at most \(counted(maximum, "object")), this one has \(count)")
         }
         // Counts apply when the relationship is not empty, unless it is required.
         guard count < relationship.minimumCount, count > 0 || !relationship.isOptional else { return nil }
         return failure(
-            .tooFewDestinations, "needs at least \(relationship.minimumCount) objects, this one has \(count)")
+            .tooFewDestinations, "needs at least \(counted(relationship.minimumCount, "object")), this one has \(count)"
+        )
     }
 
     // MARK: Checks of the program's own

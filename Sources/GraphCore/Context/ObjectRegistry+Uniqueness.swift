@@ -64,19 +64,6 @@ extension ObjectRegistry {
             if byUnique[key]?.last !== object { byUnique[key, default: []].append(object) }
         }
     }
-
-    /// Looks up who holds some values.
-    func loadHolders(_ keys: [Unique]) throws(StoreError) {
-        let wanted = Dictionary(grouping: keys.filter { loadedUnique.insert($0).inserted }, by: \.constraint)
-        if wanted.isEmpty { return }
-        let plan = wanted.sorted { $0.key < $1.key }.map { index, keys in
-            let constraint = model.uniquenessConstraints[index]
-            return ReadRequest.rows(entity: constraint.entityIndex, .unique(keys.map(\.values), constraint))
-        }
-        try reader.load(plan) { _, answer in
-            if case .row(let row) = answer { register(row) }
-        }
-    }
 }
 
 // Places in ordered relationships.
@@ -99,15 +86,16 @@ extension ObjectRegistry {
         nextPlaces[key] = max(nextPlaces[key] ?? 0, place)
     }
 
-    /// Reads the greatest places of several owners at once.
-    func loadPlaces(in relationship: Relationship, of owners: [ContextObject]) throws(StoreError) {
+    /// Returns the keys of the stored ones among some owners whose greatest places are not known, and notes that they are
+    /// asked for.
+    func ownersWithUnreadPlaces(_ owners: [ContextObject], in relationship: Relationship) -> [Int64] {
         let unknown = owners.filter { nextPlaces[linkKey($0, relationship)] == nil }
         for owner in unknown { nextPlaces[linkKey(owner, relationship)] = 0 }
-        let stored = unknown.filter { !$0.isNew }.map(\.pk)
-        if stored.isEmpty { return }
-        try reader.load([.greatestPlaces(relationship, owners: stored)]) { _, answer in
-            guard case .place(let owner, let greatest) = answer else { return }
-            nextPlaces[LinkKey(relationship, of: owner)] = Self.behind(greatest)
-        }
+        return Array(Set(unknown.filter { !$0.isNew }.map(\.pk)))
+    }
+
+    /// Notes the greatest place that the store has in an ordered relationship of an owner.
+    func noteGreatestPlace(_ greatest: Int64, in relationship: Relationship, of owner: Int64) {
+        nextPlaces[LinkKey(relationship, of: owner)] = Self.behind(greatest)
     }
 }

@@ -296,18 +296,13 @@ package final class ObjectRegistry {
         return members[key] ?? []
     }
 
-    /// Reads the destinations of several objects at once; returns false where there are more than `limit`.
-    func loadMembers(
-        of owners: [ContextObject], _ relationship: Relationship, slot: Int, limit: Int?
-    ) throws(StoreError) -> Bool {
-        let keys = owners.filter { !$0.isNew }.map { linkKey($0, relationship) }.filter { !loadedMembers.contains($0) }
-        if keys.isEmpty { return true }
-        var rows: [StoredRow] = []
-        let owners = RowKeys.values(keys.map { .integer($0.pk) }, slot: slot)
-        try reader.rows(of: relationship.destinationIndex, owners, limit: limit.map { $0 == .max ? $0 : $0 + 1 }) {
-            rows.append($0)
-        }
-        if let limit, rows.count > limit { return false }
+    /// Returns which lists of several objects the store has to be asked for.
+    func unreadLists(of owners: [ContextObject], _ relationship: Relationship) -> [LinkKey] {
+        owners.filter { !$0.isNew }.map { linkKey($0, relationship) }.filter { !loadedMembers.contains($0) }
+    }
+
+    /// Notes the rows that the store has for the lists of several objects.
+    func noteMembers(of keys: [LinkKey], _ relationship: Relationship, slot: Int, _ rows: [StoredRow]) {
         for row in rows {
             register(row)
             if case .integer(let owner) = row.values[slot] {
@@ -315,28 +310,10 @@ package final class ObjectRegistry {
             }
         }
         loadedMembers.formUnion(keys)
-        return true
     }
 
     func linkKey(_ object: ContextObject, _ relationship: Relationship) -> LinkKey {
         LinkKey(relationship, of: object.pk)
-    }
-
-    /// Reads the links of several objects in a join table; returns false where there are more than `limit`.
-    func loadPairs(
-        of owners: [ContextObject], table: Int, isOwner: Bool, destination: Int, limit: Int?
-    ) throws(StoreError) -> Bool {
-        let keys = owners.filter { !$0.isNew && !pairs[table].isLoaded($0.pk, isOwner: isOwner) }.map(\.pk)
-        if keys.isEmpty { return true }
-        var found: [(pair: Pair, places: PairPlaces)] = []
-        try reader.links(
-            in: table, of: keys, isOwnerSide: isOwner, limit: limit.map { $0 == .max ? $0 : $0 + 1 }
-        ) { found.append(($0, $1)) }
-        if let limit, found.count > limit { return false }
-        for link in found { pairs[table].noteStored(link.pair, link.places) }
-        pairs[table].noteLoaded(keys, isOwner: isOwner)
-        try load(entity: destination, primaryKeys: found.map { isOwner ? $0.pair.destination : $0.pair.owner })
-        return true
     }
 
     /// Returns the objects that a relationship of an object leads to now; in their order, where they have one.
@@ -354,7 +331,7 @@ package final class ObjectRegistry {
             else { return [] }
             return [found]
         case .inverseColumn(let slot):
-            guard try loadMembers(of: [object], relationship, slot: slot, limit: limit) else {
+            guard try loadDestinations(of: [object], relationship, limit: limit) else {
                 throw TooManyDestinations()
             }
             var seen: Set<Int64> = []
@@ -369,10 +346,7 @@ package final class ObjectRegistry {
                 ($0.state.values[place].integer ?? .max, $0.pk) < ($1.state.values[place].integer ?? .max, $1.pk)
             }
         case .join(let table, let isOwner):
-            guard
-                try loadPairs(
-                    of: [object], table: table, isOwner: isOwner, destination: destination, limit: limit)
-            else { throw TooManyDestinations() }
+            guard try loadDestinations(of: [object], relationship, limit: limit) else { throw TooManyDestinations() }
             let keys = pairs[table].linked(to: object.pk, isOwner: isOwner)
             try load(entity: destination, primaryKeys: keys)
             return keys.compactMap { known(destination, pk: $0) }.filter(\.isAlive)

@@ -7,16 +7,15 @@ struct Prefetch {
     func load(_ events: ArraySlice<ChangeSet>) throws(StoreError) {
         let survey = Survey(events, registry)
         try loadNamed()
-        try loadUniqueHolders(events)
-        try loadReplacedDestinations(survey.replacements, events)
-        try loadDeletionReach(survey.deletions, events)
-        try loadPairs(survey.links, events)
-        if registry.hasOrder { try loadPlaces(events) }
+        var questions = LinkQuestions(registry)
+        questions.ask(holders: uniqueValues(events))
+        if registry.hasOrder { askForPlaces(events, &questions) }
+        try loadLinks(survey, events, &questions)
     }
 
     /// The findings of one pass over the events, which names their identities to the registry. Few events replace
     /// destinations, delete, or change links in join tables: the steps for these take only the operations that do.
-    private struct Survey {
+    struct Survey {
         /// The operations that replace the destinations of a relationship.
         var replacements: [Place] = []
         var deletions: [Place] = []
@@ -86,27 +85,33 @@ struct Prefetch {
     /// - Parameter known: further identities whose tombstones are wanted, at the position of their root.
     private func loadNamed(_ known: [[Value]] = []) throws(StoreError) {
         var plan: [ReadRequest] = []
+        var buried: [(root: Int, identities: [Value])] = []
         for entity in registry.byIdentity.indices {
             let named = registry.byIdentity[entity].takeNamed()
             if !named.isEmpty { plan.append(.rows(entity: entity, .identities(named))) }
-            let buried = known.isEmpty ? named : named + known[entity]
-            if registry.storeHasTombstones, !buried.isEmpty { plan.append(.tombstones(entity: entity, buried)) }
+            let identities = known.isEmpty ? named : named + known[entity]
+            if registry.storeHasTombstones, !identities.isEmpty { buried.append((entity, identities)) }
         }
-        try registry.reader.load(plan) { position, answer in
+        if !buried.isEmpty { plan.append(.tombstones(buried)) }
+        try registry.reader.load(plan) { _, answer in
             switch answer {
             case .row(let row): registry.register(row)
-            case .tombstone(let identity, let tombstone):
-                guard case .tombstones(let entity, _) = plan[position] else { return }
-                registry.tombstones[entity][identity] = ObjectRegistry.TombstoneEntry(
+            case .tombstone(let root, let identity, let tombstone):
+                registry.tombstones[root][identity] = ObjectRegistry.TombstoneEntry(
                     stored: tombstone, current: tombstone)
             case .link, .place: break
             }
         }
     }
 
-    /// Looks up who holds the unique values that objects will have, each event's values put upon those before.
+    /// Reads who holds the unique values that events give to objects.
     func loadUniqueHolders(_ events: ArraySlice<ChangeSet>) throws(StoreError) {
-        if registry.model.uniquenessConstraints.isEmpty { return }
+        try registry.loadHolders(uniqueValues(events))
+    }
+
+    /// Returns the unique values that objects will have, each event's values put upon those before.
+    private func uniqueValues(_ events: ArraySlice<ChangeSet>) -> [ObjectRegistry.Unique] {
+        if registry.model.uniquenessConstraints.isEmpty { return [] }
         struct Key: Hashable {
             let root: Int
             let identity: Value
@@ -139,11 +144,11 @@ struct Prefetch {
                 }
             }
         }
-        try registry.loadHolders(Array(wanted))
+        return Array(wanted)
     }
 
-    /// Reads the last places of the ordered relationships that events add to.
-    private func loadPlaces(_ events: ArraySlice<ChangeSet>) throws(StoreError) {
+    /// Asks for the last places of the ordered relationships that events add to.
+    private func askForPlaces(_ events: ArraySlice<ChangeSet>, _ questions: inout LinkQuestions) {
         var owners: [RelationshipKey: [ContextObject]] = [:]
         func want(_ relationship: Relationship, _ object: ContextObject?) {
             guard let object, relationship.isOrdered else { return }
@@ -163,21 +168,55 @@ struct Prefetch {
             }
         }
         for (key, objects) in owners {
-            try registry.loadPlaces(
-                in: registry.model.entities[key.entity].relationships[key.relationship], of: objects)
+            questions.ask(
+                placesIn: registry.model.entities[key.entity].relationships[key.relationship], of: objects)
         }
     }
-
-    // MARK: Links
 
     private struct RelationshipKey: Hashable {
         let entity: Int
         let relationship: Int
     }
 
-    private func loadReplacedDestinations(
-        _ places: [Survey.Place], _ events: ArraySlice<ChangeSet>
+    // MARK: Links
+
+    /// Reads the links and destinations that the events will ask for.
+    ///
+    /// Over a network each load is a round trip. So one load asks for all that follows from the named objects. Rows behind
+    /// links come with the next level of a deletion.
+    private func loadLinks(
+        _ survey: Survey, _ events: ArraySlice<ChangeSet>, _ questions: inout LinkQuestions
     ) throws(StoreError) {
+        for (key, owners) in replacedOwners(survey.replacements, events) {
+            let relationship = registry.model.entities[key.entity].relationships[key.relationship]
+            questions.ask(owners, relationship, limit: ObjectRegistry.maximumListedDestinations)
+        }
+        var level = deletedObjects(survey.deletions, events)
+        var seen = Set(level.map { ObjectIdentifier($0) })
+        let pairs = changedPairs(survey.links, events)
+        repeat {
+            // Above the threshold the store deletes by itself.
+            let isListed = seen.count <= registry.setDeletionThreshold
+            let cascades = isListed ? ask(for: level, &questions) : []
+            questions.ask(pairs: pairs)
+            try questions.load()
+            if cascades.contains(where: \.leadsOverLinks) { try questions.load() }
+            level = []
+            for cascade in cascades where !questions.exceed(cascade.question) {
+                for object in cascade.objects {
+                    let found = (try? registry.destinations(of: object, cascade.relationship)) ?? []
+                    level += found.filter { seen.insert(ObjectIdentifier($0)).inserted }
+                }
+            }
+        } while !level.isEmpty
+        // A list with too many links was not read, so its links are asked for one by one.
+        questions.ask(pairs: pairs)
+        try questions.load()
+    }
+
+    private func replacedOwners(
+        _ places: [Survey.Place], _ events: ArraySlice<ChangeSet>
+    ) -> [RelationshipKey: [ContextObject]] {
         var owners: [RelationshipKey: [ContextObject]] = [:]
         for place in places {
             let operation = events[place.event].operations[place.operation]
@@ -188,59 +227,47 @@ struct Prefetch {
                 owners[key, default: []].append(owner)
             }
         }
-        for (key, objects) in owners {
-            let relationship = registry.model.entities[key.entity].relationships[key.relationship]
-            _ = try loadDestinations(of: objects, relationship, limit: ObjectRegistry.maximumListedDestinations)
+        return owners
+    }
+
+    /// Returns the objects that the events delete, each once.
+    private func deletedObjects(_ places: [Survey.Place], _ events: ArraySlice<ChangeSet>) -> [ContextObject] {
+        var seen: Set<ObjectIdentifier> = []
+        return places.compactMap { place in
+            let operation = events[place.event].operations[place.operation]
+            guard let object = registry.known(operation.entity, operation.identity), !object.isNew else { return nil }
+            return seen.insert(ObjectIdentifier(object)).inserted ? object : nil
         }
     }
 
-    /// Follows the delete rules from the objects that the events delete, a level at a time.
-    private func loadDeletionReach(
-        _ places: [Survey.Place], _ events: ArraySlice<ChangeSet>
-    ) throws(StoreError) {
-        var level: [ContextObject] = []
-        var seen: Set<ObjectIdentifier> = []
-        for place in places {
-            let operation = events[place.event].operations[place.operation]
-            guard let object = registry.known(operation.entity, operation.identity), !object.isNew else { continue }
-            if seen.insert(ObjectIdentifier(object)).inserted { level.append(object) }
+    /// A relationship over which a deletion goes on.
+    private struct Cascade {
+        let objects: [ContextObject]
+        let relationship: Relationship
+        let question: Int?
+
+        /// Whether the destinations are known only once the rows behind the links are read.
+        var leadsOverLinks: Bool {
+            if case .join = relationship.storage { true } else { false }
         }
-        while !level.isEmpty, seen.count <= registry.setDeletionThreshold {
-            let byEntity = Dictionary(grouping: level) { $0.entity.index }
-            level = []
-            for (entity, objects) in byEntity.sorted(by: { $0.key < $1.key }) {
-                for relationship in registry.model.entities[entity].relationships {
-                    guard try loadDestinations(of: objects, relationship, limit: registry.setDeletionThreshold) else {
-                        continue
-                    }
-                    guard relationship.deleteRule.deletesDestinations else { continue }
-                    for object in objects {
-                        let found = (try? registry.destinations(of: object, relationship)) ?? []
-                        level += found.filter { seen.insert(ObjectIdentifier($0)).inserted }
-                    }
-                }
+    }
+
+    /// Asks for the destinations of a level of objects that a deletion reaches, and returns where it goes on.
+    private func ask(for level: [ContextObject], _ questions: inout LinkQuestions) -> [Cascade] {
+        var cascades: [Cascade] = []
+        let byEntity = Dictionary(grouping: level) { $0.entity.index }
+        for (entity, objects) in byEntity.sorted(by: { $0.key < $1.key }) {
+            for relationship in registry.model.entities[entity].relationships {
+                let question = questions.ask(objects, relationship, limit: registry.setDeletionThreshold)
+                guard relationship.deleteRule.deletesDestinations else { continue }
+                cascades.append(Cascade(objects: objects, relationship: relationship, question: question))
             }
         }
+        return cascades
     }
 
-    func loadDestinations(
-        of objects: [ContextObject], _ relationship: Relationship, limit: Int?
-    ) throws(StoreError) -> Bool {
-        switch relationship.storage {
-        case .column(let slot):
-            let keys = objects.compactMap { $0.state.values[slot].integer }
-            try registry.load(entity: relationship.destinationIndex, primaryKeys: keys)
-            return true
-        case .inverseColumn(let slot):
-            return try registry.loadMembers(of: objects, relationship, slot: slot, limit: limit)
-        case .join(let table, let isOwner):
-            return try registry.loadPairs(
-                of: objects, table: table, isOwner: isOwner, destination: relationship.destinationIndex, limit: limit)
-        }
-    }
-
-    /// Looks up the links that events add or remove one by one.
-    private func loadPairs(_ places: [Survey.Place], _ events: ArraySlice<ChangeSet>) throws(StoreError) {
+    /// Returns the links that events add or remove one by one, by their join tables.
+    private func changedPairs(_ places: [Survey.Place], _ events: ArraySlice<ChangeSet>) -> [Set<Pair>] {
         var wanted: [Set<Pair>] = Array(repeating: [], count: registry.pairs.count)
         for place in places {
             let operation = events[place.event].operations[place.operation]
@@ -259,30 +286,6 @@ struct Prefetch {
                 }
             }
         }
-        for (table, pairs) in wanted.enumerated() where !pairs.isEmpty {
-            try registry.loadPairStates(pairs.filter { registry.pairs[table].state($0) == nil }, table: table)
-        }
-    }
-}
-
-extension ObjectRegistry {
-    /// Asks the store which of some links exist.
-    func loadPairStates(_ wanted: some Collection<Pair>, table: Int) throws(StoreError) {
-        if wanted.isEmpty { return }
-        try reader.load([.existingLinks(table: table, Array(wanted))]) { _, answer in
-            if case .link(let pair, let places) = answer { pairs[table].noteStored(pair, places) }
-        }
-        for pair in wanted { pairs[table].noteAbsent(pair) }
-    }
-
-    /// Returns whether a link exists; `isNew` says that an end is new, so that the store cannot have it.
-    func pairState(_ pair: Pair, table: Int, isNew: Bool) throws(StoreError) -> JoinTableRegistry.State {
-        if let known = pairs[table].state(pair) { return known }
-        if isNew {
-            pairs[table].noteAbsent(pair)
-        } else {
-            try loadPairStates([pair], table: table)
-        }
-        return pairs[table].state(pair) ?? JoinTableRegistry.State(original: false, current: false)
+        return wanted
     }
 }

@@ -22,10 +22,15 @@ extension WriterContext {
 
     // MARK: Drafts
 
-    /// Begins the transaction of a chunk: a draft, unless others have got in the way of the last ones.
+    /// Whether chunks may be drafts, which are read before their transactions begin.
+    package var drafts: Bool {
+        // A program's checks may look at sums, which a draft does not compare with other writers' changes.
+        session.drafts && (!sharesStore || options.validators.isEmpty)
+    }
+
+    /// Begins the transaction of a chunk: a draft, unless the last ones were lost.
     func beginDraft(of chunk: Chunk) throws {
-        // A program's checks may look at sums, which a draft does not compare.
-        guard sharesStore, options.validators.isEmpty else { return try beginIfNeeded() }
+        guard drafts else { return try beginIfNeeded() }
         guard attempts.drafts else {
             try beginIfNeeded()
             isLockedChunk = true
@@ -33,7 +38,20 @@ extension WriterContext {
         }
         try session.beginDraft(keyCount: chunk.identityCount)
         isDraft = true
-        take(try session.counters())
+        if sharesStore { take(try session.counters()) }
+    }
+
+    /// Saves a chunk whose transaction is a draft.
+    ///
+    /// - Throws: ``StoreError`` with code `store.conflict` also where an event was refused: with the lock it is found.
+    func saveDraft(_ chunk: Chunk, _ deadLetter: (Int, EventFailure) -> DeadLetter?) throws(StoreError) -> ChunkResult {
+        try noticingConflicts { () throws(StoreError) in
+            do {
+                return try save(chunk, deadLetter, isolatesEvents: false)
+            } catch {
+                throw StoreError(error, action: "save the chunk")
+            }
+        }
     }
 
     /// Calls `body`, and reports what made a draft fail as a conflict: with the lock the chunk shows what is the matter.

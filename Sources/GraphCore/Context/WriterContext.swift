@@ -174,25 +174,17 @@ public final class WriterContext: @unchecked Sendable {
         try apply(chunk, mayConflict: false, deadLetter: deadLetter)
     }
 
-    /// - Parameter mayConflict: whether the chunk may be drafted where others write the store too. Then this call or the
+    /// - Parameter mayConflict: whether the chunk may be a draft: see ``drafts``. Then this call or the
     ///   commit may fail with `store.conflict`: apply the chunk again. The token is known after the commit only.
     package func apply(
         _ chunk: Chunk, mayConflict: Bool, deadLetter: (Int, EventFailure) -> DeadLetter? = { _, _ in nil }
-    ) throws(StoreError) -> ChunkResult {
-        try noticingConflicts { () throws(StoreError) in
-            try applied(chunk, mayConflict: mayConflict, deadLetter)
-        }
-    }
-
-    private func applied(
-        _ chunk: Chunk, mayConflict: Bool, _ deadLetter: (Int, EventFailure) -> DeadLetter?
     ) throws(StoreError) -> ChunkResult {
         try undoingOnFailure("save the chunk") {
             try reportUndoneChunks()
             if isDraft { try commit() }
             let isFirst = !session.isInTransaction
             if isFirst, mayConflict { try beginDraft(of: chunk) } else { try beginIfNeeded() }
-            if isDraft { return try save(chunk, deadLetter, isolatesEvents: false) }
+            if isDraft { return try saveDraft(chunk, deadLetter) }
             do {
                 // For a savepoint SQLite keeps the former state of every page; the first chunk needs none.
                 if isFirst { return try save(chunk, deadLetter, isolatesEvents: false) }
@@ -265,12 +257,14 @@ public final class WriterContext: @unchecked Sendable {
         try commit()
     }
 
-    /// Commits what is applied and gives the lease up.
+    /// Commits what is applied and gives the lease up. Another call of the writer, or of an editing context that saves
+    /// through it, throws then; closing it again does nothing.
     ///
     /// - Throws: ``StoreError``.
     public func close() throws(StoreError) {
         lock.lock()
         defer { lock.unlock() }
+        if isClosed { return }
         try commit()
         try undoingOnFailure("give up the lease") {
             try beginIfNeeded()
@@ -311,6 +305,8 @@ public final class WriterContext: @unchecked Sendable {
     private func perform<Result>(_ action: String, _ body: () throws -> Result) throws(StoreError) -> Result {
         lock.lock()
         defer { lock.unlock() }
+        // Another writer may have the store by now, and the keys that this one would give.
+        if isClosed { throw StoreError.closedWriter }
         do {
             return try session.access(body)
         } catch {

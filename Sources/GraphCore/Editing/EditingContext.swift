@@ -367,12 +367,12 @@ public final class EditingContext {
     ///
     /// - Throws: ``EditingError``, ``StoreError``.
     public func delete(_ object: ManagedObject) throws {
+        // No save lacks the values that a deleted object refused, also where another context deleted it.
+        refusals.settle(object)
         let row = try row(of: object)
         if row === object.deletedRow { return }
         let key = ObjectKey(row)
         if !row.isAlive || pending.deletions.contains(key) { return }
-        // No save lacks the values that a deleted object refused.
-        refusals.settle(object)
         try perform { pending.deletions.append(key) }
     }
 }

@@ -28,8 +28,10 @@ public struct EditingError: CodedError {
 
     /// The kind of refusal.
     public let code: Code
-    /// The problem and its remedy, without any value.
+    /// The problem, without any value.
     public let message: String
+    /// The remedy; empty where the message says it.
+    public let remedy: String
     /// Every rule that is broken, for ``Code/validation``.
     public var failures: [ValidationFailure] = []
     /// Every conflict, for ``Code/mergeConflict`` and ``Code/constraintConflict``.
@@ -46,20 +48,22 @@ public struct EditingError: CodedError {
         }
     }
 
-    /// The message, which names the remedy.
-    public var description: String { message }
+    /// The message and the remedy.
+    public var description: String { remedy.isEmpty ? message : "\(message). \(remedy)" }
 
-    init(_ code: Code, _ message: String) {
+    init(_ code: Code, _ message: String, remedy: String = "") {
         self.code = code
         self.message = message
+        self.remedy = remedy
     }
 
     init(_ failures: [ValidationFailure]) {
         code = .validation
+        remedy = failures.count == 1 ? failures[0].remedy : "Correct the objects and save again"
         self.failures = failures
         let list = failures.prefix(5).map(\.description).joined(separator: "; ")
         let more = failures.count > 5 ? "; and \(failures.count - 5) more" : ""
-        message = "The changes break rules of the model: \(list)\(more). Correct the objects and save again"
+        message = "The changes break rules of the model: \(list)\(more)"
     }
 
     init(conflicts: [MergeConflict], isUniqueness: Bool) {
@@ -69,20 +73,23 @@ public struct EditingError: CodedError {
         let more = conflicts.count > 5 ? "; and \(conflicts.count - 5) more" : ""
         message =
             isUniqueness
-            ? "Values that have to be unique are taken: \(list)\(more). Change them, or set a merge policy"
-            : "Others changed the same objects: \(list)\(more). Refresh the objects, or set a merge policy, and save again"
+            ? "Values that have to be unique are taken: \(list)\(more)"
+            : "Others changed the same objects: \(list)\(more)"
+        remedy =
+            isUniqueness
+            ? "Change them, or set a merge policy" : "Refresh the objects, or set a merge policy, and save again"
     }
 
     static func unknownEntity(_ name: String, _ model: ObjectModel) -> EditingError {
         EditingError(
-            .unknownEntity,
-            "The model has no entity '\(name)'. \(ClosestName.remedy(name, among: model.entities.map(\.name)))")
+            .unknownEntity, "The model has no entity '\(name)'",
+            remedy: ClosestName.remedy(name, among: model.entities.map(\.name)))
     }
 
     package static func unknownProperty(_ name: String, _ kind: String, _ entity: Entity) -> EditingError {
         EditingError(
-            .unknownProperty,
-            "\(entity.name) has no \(kind) '\(name)'. \(ClosestName.remedy(name, among: entity.propertyNames))")
+            .unknownProperty, "\(entity.name) has no \(kind) '\(name)'",
+            remedy: ClosestName.remedy(name, among: entity.propertyNames))
     }
 
     /// - Parameter property: the entity and the property, as `Message.sentAt`.
@@ -98,8 +105,7 @@ public struct EditingError: CodedError {
 
     package static func gone(_ id: ManagedObjectID) -> EditingError {
         EditingError(
-            .objectGone,
-            "The object \(id) is not in the store. Somebody deleted it, or it was never saved: drop your reference to it"
-        )
+            .objectGone, "The object \(id) is not in the store: somebody deleted it, or it was never saved",
+            remedy: "Drop your reference to it")
     }
 }

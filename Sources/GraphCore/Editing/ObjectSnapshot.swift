@@ -132,7 +132,7 @@ extension ReadContext {
 extension ObjectRegistry {
     /// Reads the destinations of many objects at once and returns them, each once, in order.
     package func follow(_ relationship: Relationship, from objects: [ContextObject]) throws -> [ContextObject] {
-        _ = try Prefetch(registry: self).loadDestinations(of: objects, relationship, limit: nil)
+        try loadDestinations(of: objects, relationship, limit: nil)
         var seen: Set<ObjectIdentifier> = []
         var next: [ContextObject] = []
         for object in objects {

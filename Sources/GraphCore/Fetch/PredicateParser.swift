@@ -113,7 +113,9 @@ struct PredicateParser {
         guard current.content == .end else { throw unexpected(wanted) }
         if usedArguments < arguments.count {
             throw FetchPredicateError(
-                .arguments, "There are \(arguments.count) arguments and \(usedArguments) placeholders", at: nil,
+                .arguments,
+                "The request has \(counted(arguments.count, "argument")) and \(counted(usedArguments, "placeholder"))",
+                at: nil,
                 remedy: "Give one argument for each placeholder; a placeholder in quotes is a text")
         }
     }

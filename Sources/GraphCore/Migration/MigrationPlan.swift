@@ -69,7 +69,7 @@ public struct MigrationPlan: Sendable {
 
     /// The plan in lines.
     public var text: String {
-        var lines = ["\(source) → \(target): \(rowCount) rows, \(method.rawValue)"]
+        var lines = ["\(source) → \(target): \(counted(rowCount, "row")), \(method.rawValue)"]
         if !difference.isEmpty {
             lines.append("changes:")
             lines += difference.changes.filter { $0.inference != .unneeded }.map { "  \($0)\(loss(of: $0))" }
@@ -77,7 +77,7 @@ public struct MigrationPlan: Sendable {
         if !steps.isEmpty {
             lines.append("steps:")
             lines += steps.enumerated().map { index, step in
-                "  \(index + 1). \(step.text)\(step.rowCount.map { " (\($0) rows)" } ?? "")"
+                "  \(index + 1). \(step.text)\(step.rowCount.map { " (\(counted($0, "row")))" } ?? "")"
             }
         }
         if !problems.isEmpty { lines += ["against it:"] + problems.map { "  \($0)" } }

@@ -23,7 +23,7 @@ public struct ResultsDifference: Sendable, Equatable {
     public private(set) var deletions: [Int] = []
     /// Positions in the new list, ascending.
     public private(set) var insertions: [Int] = []
-    /// The moves in the order of the new list, as few as possible.
+    /// The moves in the order of the new list: as few as possible, and of these the fewest of unchanged objects.
     public private(set) var moves: [Move] = []
     /// The updates in the order of the new list; a moved object may be among them.
     public private(set) var updates: [Update] = []
@@ -50,26 +50,39 @@ public struct ResultsDifference: Sendable, Equatable {
             common.append((position, index))
             if changed.contains(id) { updates.append(Update(from: position, to: index)) }
         }
-        let staying = Self.longestRise(common.map(\.from))
+        // One more that stays outweighs all that are unchanged.
+        let weights = common.map { common.count + (changed.contains(new[$0.to]) ? 1 : 2) }
+        let staying = Self.heaviestRise(common.map(\.from), weights, below: old.count)
         moves = common.indices.filter { !staying.contains($0) }
             .map { Move(from: common[$0].from, to: common[$0].to) }
     }
 
-    /// The positions of a longest ascending part of a list without repetitions (patience sorting).
-    private static func longestRise(_ list: [Int]) -> Set<Int> {
-        var tails: [Int] = []
+    /// The positions of the ascending part of greatest weight, of a list without repetitions.
+    ///
+    /// A Fenwick tree over the values has, for each range of values, the heaviest part that ends there so far.
+    private static func heaviestRise(_ list: [Int], _ weights: [Int], below bound: Int) -> Set<Int> {
+        typealias Part = (weight: Int, last: Int)
+        var parts = [Part](repeating: (0, -1), count: bound + 1)
         var previous = [Int](repeating: -1, count: list.count)
+        var heaviest: Part = (0, -1)
         for (index, value) in list.enumerated() {
-            var (low, high) = (0, tails.count)
-            while low < high {
-                let middle = (low + high) / 2
-                if list[tails[middle]] < value { low = middle + 1 } else { high = middle }
+            var before: Part = (0, -1)
+            var node = value
+            while node > 0 {
+                if parts[node].weight > before.weight { before = parts[node] }
+                node &= node - 1
             }
-            if low > 0 { previous[index] = tails[low - 1] }
-            if low == tails.count { tails.append(index) } else { tails[low] = index }
+            previous[index] = before.last
+            let part: Part = (before.weight + weights[index], index)
+            node = value + 1
+            while node <= bound {
+                if parts[node].weight < part.weight { parts[node] = part }
+                node += node & -node
+            }
+            if part.weight > heaviest.weight { heaviest = part }
         }
         var rise: Set<Int> = []
-        var index = tails.last ?? -1
+        var index = heaviest.last
         while index >= 0 {
             rise.insert(index)
             index = previous[index]

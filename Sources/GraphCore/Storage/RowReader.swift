@@ -19,8 +19,8 @@ package enum ReadRequest {
     case existingLinks(table: Int, [Pair])
     /// The greatest place in an ordered relationship of each owner that has destinations.
     case greatestPlaces(Relationship, owners: [Int64])
-    /// Tombstones in the hierarchy of an entity by the identities of the deleted objects.
-    case tombstones(entity: Int, [Value])
+    /// Tombstones in the hierarchies of roots, given by their positions, by the identities of the deleted objects.
+    case tombstones([(root: Int, identities: [Value])])
 }
 
 /// The keys by which rows are found.
@@ -40,7 +40,7 @@ package enum ReadAnswer {
     case row(StoredRow)
     case link(Pair, PairPlaces)
     case place(owner: Int64, greatest: Int64)
-    case tombstone(identity: Value, Tombstone)
+    case tombstone(root: Int, identity: Value, Tombstone)
 }
 
 // One request at a time, for questions that no plan foresaw.

@@ -12,15 +12,11 @@ package protocol Storage: AnyObject, Sendable {
 
     /// Calls `body` with a snapshot, and with the checked requests that the snapshot's connection keeps, if it keeps any.
     ///
-    /// - Throws: ``StoreError`` where the storage fails, and what `body` throws.
-    func read<Result>(_ body: (any SnapshotSession, FetchRequestCache?) throws -> Result) throws -> Result
-
-    /// Calls `body` with a snapshot without blocking the task's thread, and ends it early where the task is cancelled.
-    ///
-    /// - Throws: as ``read(_:)``; `CancellationError` where the task was cancelled.
-    func reading<Result: Sendable>(
-        _ body: @escaping @Sendable (any SnapshotSession) throws -> Result
-    ) async throws -> Result
+    /// - Parameter interruption: ends the read early where somebody asks for that, or at its time limit.
+    /// - Throws: ``StoreError`` where the storage fails, what `body` throws, and the failure of the interruption.
+    func read<Result>(
+        _ interruption: ReadInterruption?, _ body: (any SnapshotSession, FetchRequestCache?) throws -> Result
+    ) throws -> Result
 
     /// Makes a reader of which each call sees the last commit; one thread at a time uses it.
     func makeRowReader() throws(StoreError) -> any RowReader

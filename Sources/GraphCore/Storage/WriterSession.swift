@@ -33,8 +33,12 @@ package protocol WriterSession: RowReader {
     /// Whether other writers write the store between this one's transactions. Then the counters are read in each one.
     var sharesStore: Bool { get }
 
+    /// Whether a chunk may be a draft. Over a network that takes fewer round trips, also where nobody else writes.
+    var drafts: Bool { get }
+
     /// Begins a transaction that holds no other writer up before its commit. The commit fails with `store.conflict` where
     /// another writer has changed the rows that were read. So does every call that needs more than reads and then writes.
+    /// Rows that the store refuses show at the commit.
     ///
     /// Its tokens count from ``tokenShift``, which the commit finds.
     ///
@@ -161,6 +165,8 @@ package protocol WriterSession: RowReader {
 // A session that is the only writer has every role, and nobody to take partitions from.
 extension WriterSession {
     package var sharesStore: Bool { false }
+
+    package var drafts: Bool { false }
 
     package var joinsUpdates: Bool { false }
 

@@ -35,21 +35,39 @@ public final class Store: Sendable {
     /// Calls `body` with a snapshot: all it reads is of one commit.
     ///
     /// - Throws: ``StoreError``, and what `body` throws.
-    public func read<Result>(_ body: (ReadContext) throws -> Result) throws -> Result {
+    public func read<Result>(_ body: (ReadContext) throws -> Result) throws -> Result { try read(nil, body) }
+
+    private func read<Result>(
+        _ interruption: ReadInterruption?, _ body: (ReadContext) throws -> Result
+    ) throws -> Result {
         do {
-            return try storage.read { try body(ReadContext($0, model: model, requests: $1)) }
+            return try storage.read(interruption) { try body(ReadContext($0, model: model, requests: $1)) }
         } catch let error as StoreError {
             storage.note(error)
             throw error
         }
     }
 
-    /// As ``read(_:)``, without blocking the task's thread; nil once the task is cancelled.
+    /// As ``read(_:)``, without blocking the task's thread. The read ends once the task is cancelled, and returns nil.
+    ///
+    /// - Parameters:
+    ///   - limitSeconds: how long the read may take once it has begun; nil for any time.
+    ///   - schedule: has the read done on a thread that may block; by default at once, on a thread of its own.
+    /// - Throws: as ``read(_:)``; ``StoreError`` with code `store.time_limit` where the read took longer.
     package func reading<Result: Sendable>(
+        withinSeconds limitSeconds: Double? = nil,
+        schedule: (@escaping @Sendable () -> Void) -> Void = { DispatchQueue(label: "reading").async(execute: $0) },
         _ body: @escaping @Sendable (ReadContext) throws -> Result
     ) async throws -> Result? {
+        let interruption = ReadInterruption(limitSeconds: limitSeconds)
         do {
-            return try await storage.reading { [model] in try body(ReadContext($0, model: model)) }
+            return try await withTaskCancellationHandler {
+                try await withCheckedThrowingContinuation { continuation in
+                    schedule { continuation.resume(with: Swift.Result { try self.read(interruption, body) }) }
+                }
+            } onCancel: {
+                interruption.cancel()
+            }
         } catch {
             if error is CancellationError || Task.isCancelled { return nil }
             throw error

@@ -42,6 +42,8 @@ public struct StoreError: CodedError, Equatable {
         case olderFormat = "store.older_format"
         /// A regular expression of a request needs too many steps.
         case tooComplex = "store.too_complex"
+        /// A read took longer than it may.
+        case timeLimit = "store.time_limit"
         /// A stored value cannot be worked with: another program put there what its type does not allow.
         case value = "store.value"
         /// Anything else that the database reports.
@@ -61,7 +63,7 @@ public struct StoreError: CodedError, Equatable {
         case .busy, .full, .leased, .positionConflict, .conflict, .disconnected: true
         case .inputOutput, .corrupt, .unavailable, .constraint, .modelMismatch, .newerFormat, .fenced, .historyExpired,
             .historyForeignToken, .historyTokenAhead, .historyForked, .historyMalformedToken, .olderFormat, .tooComplex,
-            .value, .database:
+            .timeLimit, .value, .database:
             false
         }
     }
@@ -97,6 +99,9 @@ public struct StoreError: CodedError, Equatable {
         remedy: damageRemedy)
     /// The store was closed before.
     package static let closed = StoreError(.unavailable, "The store is closed", remedy: "Open it again")
+    /// The writer was closed before.
+    static let closedWriter = StoreError(
+        .unavailable, "The writer is closed", remedy: "Make another WriterContext of the store")
 }
 
 extension StoreError {
@@ -110,6 +115,13 @@ extension StoreError {
 
     /// Tells whether another event may do where this one failed: what it met, and not the store, is at fault.
     var isOfOneEvent: Bool { code == .constraint || code == .value || code == .tooComplex }
+
+    /// Makes the error of a read that was ended at its time limit.
+    static func timeLimit(seconds: Double) -> StoreError {
+        StoreError(
+            .timeLimit, "The read took more than \(Int(seconds.rounded(.up))) s, and was ended",
+            remedy: "Narrow the condition, or add an index on the property that it compares or sorts by to the model")
+    }
 
     /// Makes the error of a regular expression that would take too long.
     package static func tooManySteps(action: String) -> StoreError {

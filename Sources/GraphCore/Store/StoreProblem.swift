@@ -19,10 +19,10 @@ package enum StoreProblem {
     package static func destinationCount(_ number: Int64, _ relationship: Relationship) -> String {
         let isFew = number < relationship.minimumCount
         let reason: ValidationFailure.Reason = isFew ? .tooFewDestinations : .tooManyDestinations
-        let limit =
+        let (verb, limit) =
             isFew
-            ? "needs at least \(relationship.minimumCount)" : "may have at most \(relationship.maximumCount ?? 0)"
-        return "\(limit) objects, this one has \(number) (\(reason.rawValue))"
+            ? ("needs at least", relationship.minimumCount) : ("may have at most", relationship.maximumCount ?? 0)
+        return "\(verb) \(counted(limit, "object")), this one has \(number) (\(reason.rawValue))"
     }
 
     // MARK: Relationships
@@ -47,9 +47,9 @@ package enum StoreProblem {
         "is a \(name), which is abstract, and no placeholder"
     }
 
-    package static func unplaced(count: Int64) -> String { "has \(count) objects without a place" }
+    package static func unplaced(count: Int64) -> String { "has \(counted(count, "object")) without a place" }
 
-    package static func sharedPlaces(count: Int64) -> String { "has \(count) objects at a place of others" }
+    package static func sharedPlaces(count: Int64) -> String { "has \(counted(count, "object")) at a place of others" }
 
     package static func derived(_ stored: Value, _ expected: String, _ attribute: Attribute) -> String {
         "is \(attribute.type.text(of: stored)), the rows give \(expected)"
@@ -74,7 +74,7 @@ package enum StoreProblem {
             problems.append("begins with change \(transaction.firstChange), the one before it ends before \(next)")
         }
         if count < 1, transaction.author != HistoryTransaction.migrationAuthor { problems.append("has no changes") }
-        if foundCount != count { problems.append("has \(foundCount) of its \(count) changes") }
+        if foundCount != count { problems.append("has \(foundCount) of its \(counted(count, "change"))") }
         return problems
     }
 

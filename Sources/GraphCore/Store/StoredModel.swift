@@ -77,7 +77,7 @@ package struct StoredModel {
             isNewer(than: model)
             ? "The store's model is newer: use that one, or \(otherStore); the store is unharmed"
             : "Use the model it was made with, or \(otherStore); the store is unharmed. If the new model is meant, "
-                + "look at 'ingest-worker migrate --dry-run'"
+                + "look at 'ingest-worker migrate --dry-run', or in a program at Migrator.plan(to:)"
         return StoreError(
             .modelMismatch,
             "The store at \(path) was made with the model \(name) \(version), not with this shape of \(model.name) "

@@ -72,7 +72,7 @@ public struct VerificationReport: Sendable, Equatable {
     package var problemNumber: String { Self.number(ofProblems: problemCount) }
 
     /// A number of problems in words, such as `1 problem`.
-    package static func number(ofProblems count: Int) -> String { count == 1 ? "1 problem" : "\(count) problems" }
+    package static func number(ofProblems count: Int) -> String { counted(count, "problem") }
 
     /// Tells whether nothing was found.
     public var isSound: Bool { problemCount == 0 }

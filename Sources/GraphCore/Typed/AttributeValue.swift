@@ -3,6 +3,8 @@
 /// Enumerations that are `CaseIterable` and have raw values need only the conformance:
 ///
 ///     enum Priority: Int, CaseIterable, AttributeValue { case low, high }
+///
+/// The model then allows no other raw values: a pattern of the texts, or the range of the numbers.
 public protocol AttributeValue: PropertyValue, Equatable, Sendable {
     /// The types of attributes for such values; the first is the default of a declaration.
     static var attributeTypes: [AttributeType] { get }
@@ -12,6 +14,8 @@ public protocol AttributeValue: PropertyValue, Equatable, Sendable {
     static var placeholder: Self { get }
     /// A value other than ``placeholder``, which shows that a key path ends at the property and not behind it.
     static var sample: Self { get }
+    /// All values in stored form, if the type is an enumeration; otherwise none.
+    static var storedCases: [Value] { get }
     /// Makes the value from its stored form, or nil if that does not fit the type.
     init?(storedValue: Value)
     /// The value in stored form.
@@ -21,6 +25,8 @@ public protocol AttributeValue: PropertyValue, Equatable, Sendable {
 extension AttributeValue {
     /// False by default.
     public static var isOptional: Bool { false }
+    /// None by default.
+    public static var storedCases: [Value] { [] }
 }
 
 extension Optional: AttributeValue where Wrapped: AttributeValue {
@@ -32,6 +38,8 @@ extension Optional: AttributeValue where Wrapped: AttributeValue {
     public static var placeholder: Wrapped? { nil }
     /// The sample of the wrapped value.
     public static var sample: Wrapped? { .some(Wrapped.sample) }
+    /// The cases of the wrapped value.
+    public static var storedCases: [Value] { Wrapped.storedCases }
 
     /// Makes nil from null, otherwise the value.
     public init?(storedValue: Value) {
@@ -67,6 +75,8 @@ extension AttributeValue where Self: CaseIterable {
     public static var placeholder: Self { allCases[allCases.startIndex] }
     /// The last case.
     public static var sample: Self { Array(allCases).last ?? placeholder }
+    /// All cases.
+    public static var storedCases: [Value] { allCases.map(\.storedValue) }
 }
 
 extension Literal.Content {

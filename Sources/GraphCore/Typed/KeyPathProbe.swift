@@ -84,8 +84,11 @@ final class KeyPathProbe {
     }
 
     private static func unsupported(_ keyPath: AnyKeyPath, _ type: TypedObject.Type) -> FetchPredicateError {
-        FetchPredicateError(
-            .unsupported, "A key path of \(type) leads to no declared property (\(keyPath))", at: nil,
+        // The description of a computed property is its address.
+        let text = "\(keyPath)"
+        let shown = text.contains("<") ? "\(text.prefix { $0 != "<" })…" : text
+        return FetchPredicateError(
+            .unsupported, "A key path of \(type) leads to no declared property (\(shown))", at: nil,
             remedy: "Let it end at a property declared with @Identity, @Field, @Derived, @ToOne or @ToMany, or at the "
                 + "count of a @ToMany. Reach the objects of a @ToMany by .any, .all or .none")
     }

@@ -49,6 +49,7 @@ final class PropertyDeclaration {
         var filled = AttributeDeclaration(name: "", line: nil, type: type.attributeTypes.first ?? .string)
         filled.isOptional = type.isOptional
         fill(&filled)
+        filled.allow(type.storedCases)
         let declared = filled
         return PropertyDeclaration(
             kind, Place(file, line),
@@ -104,4 +105,25 @@ enum RelationshipInverse {
 /// A property wrapper that declares a property.
 protocol PropertyWrapper {
     var declaration: PropertyDeclaration? { get }
+}
+
+extension AttributeDeclaration {
+    /// Lets the attribute have the values of an enumeration only, unless the declaration has limits of its own.
+    ///
+    /// Events and batch requests would otherwise store values that no case stands for.
+    fileprivate mutating func allow(_ cases: [Value]) {
+        let texts = cases.compactMap(\.text)
+        if !texts.isEmpty, pattern == nil {
+            pattern = Located(content: "^(\(texts.map(Self.escaped).joined(separator: "|")))$", line: nil)
+        }
+        let numbers = cases.compactMap(\.integer)
+        guard let least = numbers.min(), let greatest = numbers.max() else { return }
+        minimumText = minimumText ?? Located(content: String(least), line: nil)
+        maximumText = maximumText ?? Located(content: String(greatest), line: nil)
+    }
+
+    /// A text as a regular expression that matches it.
+    private static func escaped(_ text: String) -> String {
+        text.map { $0.isLetter || $0.isNumber || $0 == "_" || $0 == " " ? "\($0)" : "\\\($0)" }.joined()
+    }
 }

@@ -84,7 +84,9 @@ extension ModelComparison {
             switch ValueConversion(from: before.type, to: attribute.type)?.safety {
             case .sameForm, .always: inference = .inferred
             case .checked: inference = .checked("each value has to fit without loss")
-            case nil: inference = .refused("no \(before.type.rawValue) is a \(attribute.type.rawValue)")
+            case nil:
+                inference = .refused(
+                    "a value of type \(before.type.rawValue) cannot become one of type \(attribute.type.rawValue)")
             }
         }
         note(

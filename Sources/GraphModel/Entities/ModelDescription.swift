@@ -13,7 +13,7 @@ public struct ModelDescription {
         let rules = DeleteRule.allCases.map { "\(counts.deleteRules[$0] ?? 0) \($0.rawValue)" }.joined(separator: ", ")
         var lines = [
             "model \(model.name), version \(model.version), hash \(model.hash)",
-            "\(counts.entities) entities, \(counts.attributes) attributes, \(counts.relationships) relationships (\(rules))",
+            "\(counted(counts.entities, "entity")), \(counted(counts.attributes, "attribute")), \(counted(counts.relationships, "relationship")) (\(rules))",
         ]
         for entity in model.entities { lines += ["", heading(entity)] + properties(entity) + indexes(entity) }
         return lines.joined(separator: "\n") + "\n"

@@ -66,6 +66,22 @@ public struct ValidationFailure: CodedError, Equatable {
     public var stableCode: String { "validation.\(code)" }
     /// The property and what is allowed, without the value that broke it.
     public var message: String { "\(entity)\(property.map { ".\($0)" } ?? "") \(limit)" }
+    /// The remedy, for the object's next save.
+    public var remedy: String {
+        switch reason {
+        case .generic: "Correct the object as its rule says"
+        case .uniqueness: "Give it a value that no other object has"
+        case .missingMandatory: "Give it a value"
+        case .tooFewDestinations: "Add objects to it"
+        case .tooManyDestinations: "Remove objects from it"
+        case .deniedDelete: "Delete these objects first or in the same save, or lead them elsewhere"
+        case .numberTooLarge, .numberTooSmall, .dateTooLate, .dateTooSoon, .textTooLong, .textTooShort:
+            "Give it a value within the limit"
+        case .invalidDate: "Give it a date of the years 1 to 9999"
+        case .patternMismatch: "Give it a text that matches the pattern"
+        case .invalidURI: "Give it a URI or a relative reference"
+        }
+    }
     /// The message and Core Data's code.
     public var description: String { "\(message) (\(code))" }
 }

@@ -99,15 +99,15 @@ extension Attribute {
         let length: Int
         let unit: String
         switch value {
-        case .text(let text): (length, unit) = (characterCount(text), "characters")
-        case .blob(let bytes): (length, unit) = (bytes.count, "bytes")
+        case .text(let text): (length, unit) = (characterCount(text), "character")
+        case .blob(let bytes): (length, unit) = (bytes.count, "byte")
         default: return
         }
         if let maximum = constraints.maximumLength, length > maximum {
-            report(failure(.textTooLong, "may have at most \(maximum) \(unit), this one has \(length)", entity))
+            report(failure(.textTooLong, "may have at most \(counted(maximum, unit)), this one has \(length)", entity))
         }
         if let minimum = constraints.minimumLength, length < minimum {
-            report(failure(.textTooShort, "needs at least \(minimum) \(unit), this one has \(length)", entity))
+            report(failure(.textTooShort, "needs at least \(counted(minimum, unit)), this one has \(length)", entity))
         }
     }
 

@@ -8,8 +8,8 @@ final class ChunkSave: @unchecked Sendable {
     struct Report {
         var events = 0
         var stale = 0
-        /// The events that the store refused, with the places of their records.
-        var failures: [(place: RecordPlace, failure: EventFailure)] = []
+        /// The events that the store refused, by their indexes in the chunk, ascending.
+        var failures: [(index: Int, failure: EventFailure)] = []
         var placeholders = 0
         let changes: ChangeTally
         /// The number of rows that the commit wrote.
@@ -96,12 +96,13 @@ final class ChunkSave: @unchecked Sendable {
                 }
                 return report
             } catch let error as StoreError where error.code == .conflict && mayConflict {
-                conflicts += 1
+                // A draft of the only writer is lost where the chunk needs more than reads and then writes.
+                if tools.writer.sharesStore { conflicts += 1 }
             }
         }
     }
 
-    private var mayConflict: Bool { tools.writer.sharesStore && tools.toleratesErrors }
+    private var mayConflict: Bool { tools.writer.drafts && tools.toleratesErrors }
 
     /// Applies the chunk without a commit.
     ///
@@ -120,9 +121,8 @@ final class ChunkSave: @unchecked Sendable {
             case .applied: break
             case .stale: report.stale += 1
             case .failed(let failure):
-                let place = chunk.place(index)
-                if !tools.toleratesErrors { throw Refusal(place: place, failure: failure) }
-                report.failures.append((place, failure))
+                if !tools.toleratesErrors { throw Refusal(place: chunk.place(index), failure: failure) }
+                report.failures.append((index, failure))
             }
         }
         return report

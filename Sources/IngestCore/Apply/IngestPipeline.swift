@@ -16,13 +16,13 @@ package final class IngestPipeline {
         package let remedy: String
     }
 
-    /// The pipeline's counts since it was made.
+    /// The pipeline's counts since it was made: of committed chunks, but for the records that were added.
     package struct Summary: Sendable {
         /// The number of records that were added; one that is read again after a failure counts again.
         package var records = 0
         /// The full size of their values in bytes.
         package var bytes = 0
-        /// The number of events that were applied, repeated ones included.
+        /// The number of events that were applied, repeated events included.
         package var applied = 0
         /// The number of events older than what the store knew, which changed nothing.
         package var stale = 0
@@ -46,7 +46,7 @@ package final class IngestPipeline {
 
     /// The context that the pipeline writes through.
     package let writer: WriterContext
-    /// The pipeline's counts so far, work that was undone later included.
+    /// The pipeline's counts so far.
     package private(set) var summary = Summary()
     private let metrics: WorkerMetrics?
     private let logger: Logger
@@ -153,20 +153,16 @@ package final class IngestPipeline {
             let event = try decode(record)
             try IdentityLimit.check(event, model: writer.store.model)
             operations = event.operations.count
-            if operations == 0 {
-                summary.filtered += 1
-                metrics?.filtered.increment()
-            } else {
-                series?.count(event)
-                chunk.add(event, record)
-            }
+            if operations == 0 { chunk.addFiltered() } else { chunk.add(event, record) }
         } catch  where error.isRetriable {
             throw error
         } catch {
-            // An earlier record of the chunk may be the first bad one.
-            if !tools.toleratesErrors, !chunk.isEmpty { try checkOpenChunk() }
+            if !tools.toleratesErrors {
+                // An earlier record of the chunk may be the first bad one.
+                if !chunk.isEmpty { try checkOpenChunk() }
+                throw try halt(at: record.place, error.code, error.description)
+            }
             chunk.add(error, record, time: WriterContext.systemTime())
-            try noteDeadLetter(record.place, stage: "decode", error.code, error.description)
         }
         chunk.advance(past: record, at: place ?? record.place, nextOffset: nextOffset, detail: detail)
         let action = policy.added(
@@ -254,7 +250,7 @@ package final class IngestPipeline {
         summary.conflicts += save.conflicts
         metrics?.conflicts.increment(by: save.conflicts)
         switch outcome {
-        case .success(let report): try note(report, save)
+        case .success(let report): note(report, save)
         case .failure(let error): throw try undone(by: error)
         }
     }
@@ -269,19 +265,25 @@ package final class IngestPipeline {
         return error
     }
 
-    private func note(_ report: ChunkSave.Report, _ save: ChunkSave) throws {
+    private func note(_ report: ChunkSave.Report, _ save: ChunkSave) {
         policy.committed(save.closed, rows: report.rows, seconds: report.seconds, conflicts: save.conflicts)
         ledger.committed(save.positions)
         summary.chunks += 1
         summary.commits += 1
+        summary.filtered += save.chunk.filteredCount
         summary.applied += report.events - report.stale - report.failures.count
         summary.stale += report.stale
         summary.placeholders += report.placeholders
         if summary.changes == nil { summary.changes = report.changes } else { summary.changes?.add(report.changes) }
         if let metrics { count(report, save, metrics) }
+        for letter in save.chunk.deadLetters {
+            let place = RecordPlace(
+                topic: letter.topic, partition: letter.partition, offset: letter.offset, line: letter.line)
+            noteDeadLetter(place, stage: letter.stage, letter.code, letter.reason)
+        }
         for refused in report.failures {
-            try noteDeadLetter(
-                refused.place, stage: "apply", refused.failure.code, refused.failure.description)
+            noteDeadLetter(
+                save.chunk.place(refused.index), stage: "apply", refused.failure.code, refused.failure.description)
         }
         onCommit(save.positions)
     }
@@ -292,6 +294,8 @@ package final class IngestPipeline {
         metrics.chunks.increment()
         metrics.chunkOperations.observe(Double(report.events))
         metrics.stale.increment(by: report.stale)
+        metrics.filtered.increment(by: save.chunk.filteredCount)
+        series?.count(save.chunk.events, without: report.failures.map(\.index))
         metrics.placeholders.increment(by: report.placeholders)
         series?.count(report.changes)
         metrics.commits.increment()
@@ -311,8 +315,7 @@ package final class IngestPipeline {
         }
     }
 
-    private func noteDeadLetter(_ place: RecordPlace, stage: String, _ code: String, _ reason: String) throws {
-        if !tools.toleratesErrors { throw try halt(at: place, code, reason) }
+    private func noteDeadLetter(_ place: RecordPlace, stage: String, _ code: String, _ reason: String) {
         summary.deadLetters += 1
         metrics?.deadLetters.with(stage).increment()
         summary.deadLetterCodes.note(code, place: "\(place)", reason: reason)
@@ -362,9 +365,19 @@ struct OperationSeries {
         deleted = model.entities.map { metrics.objectsDeleted.with($0.name) }
     }
 
-    func count(_ event: ChangeSet) {
-        for operation in event.operations {
-            (operation.kind == .upsert ? upserts : deletes)[operation.entity].increment()
+    /// Counts the operations of events.
+    ///
+    /// - Parameter refused: the indexes of events that became dead letters, ascending.
+    func count(_ events: [ChangeSet], without refused: [Int]) {
+        var refused = refused[...]
+        for (index, event) in events.enumerated() {
+            if refused.first == index {
+                refused.removeFirst()
+                continue
+            }
+            for operation in event.operations {
+                (operation.kind == .upsert ? upserts : deletes)[operation.entity].increment()
+            }
         }
     }
 

@@ -55,6 +55,8 @@ struct PendingChunk {
     private var next: [SourceKey: Progress] = [:]
     /// The number of records, filtered ones included, and the full size of their values in bytes.
     private(set) var recordCount = 0
+    /// The number of records that ask nothing of the store.
+    private(set) var filteredCount = 0
     private(set) var recordBytes = 0
 
     var isEmpty: Bool { next.isEmpty }
@@ -66,7 +68,7 @@ struct PendingChunk {
         origin = nil
         bytes.removeAll()
         next.removeAll(keepingCapacity: true)
-        (recordCount, recordBytes) = (0, 0)
+        (recordCount, recordBytes, filteredCount) = (0, 0, 0)
     }
 
     mutating func add(_ event: ChangeSet, _ record: SourceRecord) {
@@ -78,6 +80,9 @@ struct PendingChunk {
                 content: bytes.append(key: record.key, value: record.value),
                 valueBytes: record.totalBytes))
     }
+
+    /// Adds a record that asks nothing of the store.
+    mutating func addFiltered() { filteredCount += 1 }
 
     mutating func add(_ error: DecodeError, _ record: SourceRecord, time: Int64) {
         deadLetters.append(

@@ -82,7 +82,7 @@ public struct ConfigurationError: CodedError, Equatable {
 
     /// Lists the mistakes, a line each, with place and remedy.
     public var message: String {
-        let count = problems.count == 1 ? "1 problem" : "\(problems.count) problems"
+        let count = counted(problems.count, "problem")
         return (["The configuration has \(count):"] + problems.map { "  \($0)" }).joined(separator: "\n")
     }
 }

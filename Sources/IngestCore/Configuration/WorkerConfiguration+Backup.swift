@@ -18,7 +18,8 @@ package struct BackupSummary: Sendable, Equatable {
     /// One sentence for people.
     package var text: String {
         let checked = isVerified ? "verified" : "not verified"
-        return "The backup is at \(path): \(byteCount) bytes, up to transaction \(lastTransaction), \(checked)"
+        return
+            "The backup is at \(path): \(counted(byteCount, "byte")), up to transaction \(lastTransaction), \(checked)"
     }
 
     /// Appends an object with `path`, `bytes`, `lastTransaction`, `verified` and `positions`.

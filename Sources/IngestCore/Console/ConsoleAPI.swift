@@ -1,18 +1,22 @@
-import Dispatch
 import Hummingbird
 import ObjectGraph
 
 /// The JSON that the console asks for, read from the store and from the samples.
 ///
-/// All paths begin with `/console/api/` and ask for the token where there is one. A read waits for its turn on one queue,
-/// so the console never holds more than one of the store's connections.
+/// All paths begin with `/console/api/` and ask for the token where there is one. A few reads run at the same time, so a
+/// slow search does not keep another reader of the console waiting. Each ends at its time limit, or with its connection.
 final class ConsoleAPI: Sendable {
     private let store: Store
     private let sampler: ConsoleSampler
     private let hosts: HTTPHosts?
     private let administration: Administration
-    private let queue = DispatchQueue(label: "console")
+    private let reads: RequestReads
 
+    /// A question that was understood: it reads its answer from a snapshot.
+    private typealias Reading = @Sendable (ReadContext) throws -> String
+
+    /// The reads at the same time.
+    static let maximumReads = 3
     /// The objects and dead letters of an answer at most.
     static let pageLength = 50
     /// The changes of one object that its timeline shows at most.
@@ -29,11 +33,13 @@ final class ConsoleAPI: Sendable {
     /// - Parameters:
     ///   - hosts: the names by which the server may be asked; nil for any.
     ///   - administration: the requests that the page offers.
+    ///   - limitSeconds: how long a read of the store may take.
     init(
         store: Store, sampler: ConsoleSampler, hosts: HTTPHosts? = nil,
-        administration: Administration = Administration()
+        administration: Administration = Administration(), limitSeconds: Double = RequestReads.limitSeconds
     ) {
         self.store = store
+        reads = RequestReads(store, maximumCount: Self.maximumReads, limitSeconds: limitSeconds)
         self.sampler = sampler
         self.hosts = hosts
         self.administration = administration
@@ -59,9 +65,9 @@ final class ConsoleAPI: Sendable {
         ]
     }
 
-    /// Makes a route whose answer is read from the store, on the queue.
-    private func read(_ name: String, _ answer: @escaping @Sendable (ConsoleQuestion) throws -> String) -> HTTPRoute {
-        route(name) { [queue] question in .json(try await queue.run { try answer(question) }) }
+    /// Makes a route whose answer is read from the store.
+    private func read(_ name: String, _ answer: @escaping @Sendable (ConsoleQuestion) throws -> Reading) -> HTTPRoute {
+        route(name) { [reads] question in .json(try await reads.read(try answer(question))) }
     }
 
     /// Makes a route for the server's own names; a refused question is answered with its code.
@@ -73,7 +79,10 @@ final class ConsoleAPI: Sendable {
             do {
                 return try await answer(try ConsoleQuestion(request))
             } catch let error as any CodedError {
-                return .problem(.badRequest, detail: "\(error.message). \(error.remedy)", code: error.stableCode)
+                let isOfStore = (error as? StoreError).map { $0.code != .tooComplex } ?? false
+                return .problem(
+                    isOfStore ? .serviceUnavailable : .badRequest, detail: "\(error.message). \(error.remedy)",
+                    code: error.stableCode)
             }
         }
     }
@@ -91,19 +100,21 @@ final class ConsoleAPI: Sendable {
     // MARK: Objects
 
     /// A page of objects that a condition selects, with the place of the next page.
-    private func objects(_ question: ConsoleQuestion) throws -> String {
+    private func objects(_ question: ConsoleQuestion) throws -> Reading {
         let request = try question.request(model: store.model)
-        let page = try store.read { try $0.page(request) }
-        var text = "{\"objects\":["
-        for (index, object) in page.objects.enumerated() {
-            if index > 0 { text += "," }
-            object.appendJSON(to: &text)
+        return { context in
+            let page = try context.page(request)
+            var text = "{\"objects\":["
+            for (index, object) in page.objects.enumerated() {
+                if index > 0 { text += "," }
+                object.appendJSON(to: &text)
+            }
+            return text + "],\"next\":\(page.next.map { JSONText.string($0.description) } ?? "null")}"
         }
-        return text + "],\"next\":\(page.next.map { JSONText.string($0.description) } ?? "null")}"
     }
 
     /// One object with its timeline, the newest change first.
-    private func object(_ question: ConsoleQuestion) throws -> String {
+    private func object(_ question: ConsoleQuestion) throws -> Reading {
         let entity = try question.entity(store.model)
         let identity = try question.text("id")
         guard let key = entity.identity.type.value(fromText: identity) else {
@@ -116,13 +127,15 @@ final class ConsoleAPI: Sendable {
         history.identity = key
         history.limit = Self.timelineLength
         let checked = try request.checked(with: store.model)
-        let (found, changes) = try store.read { (try $0.page(checked).objects, try $0.history(history)) }
-        var text = "{\"object\":"
-        if let object = found.first { object.appendJSON(to: &text) } else { text += "null" }
-        let lines = changes.transactions.reversed().flatMap { transaction in
-            transaction.changes.map { Self.timeline(transaction, $0) }
+        return { [history] context in
+            let (found, changes) = (try context.page(checked).objects, try context.history(history))
+            var text = "{\"object\":"
+            if let object = found.first { object.appendJSON(to: &text) } else { text += "null" }
+            let lines = changes.transactions.reversed().flatMap { transaction in
+                transaction.changes.map { Self.timeline(transaction, $0) }
+            }
+            return text + ",\"isCut\":\(changes.next != nil),\"timeline\":[\(lines.joined(separator: ","))]}"
         }
-        return text + ",\"isCut\":\(changes.next != nil),\"timeline\":[\(lines.joined(separator: ","))]}"
     }
 
     private static func timeline(_ transaction: HistoryTransaction, _ change: HistoryChange) -> String {
@@ -136,35 +149,40 @@ final class ConsoleAPI: Sendable {
     // MARK: Audit
 
     /// A page of administrative requests, the last first.
-    private func audit(_ question: ConsoleQuestion) throws -> String {
+    private func audit(_ question: ConsoleQuestion) throws -> Reading {
         let before = try question.number("before") ?? .max
-        let entries = try store.read { try $0.auditEntries(before: before, limit: Self.pageLength) }
-        let next = entries.count == Self.pageLength ? entries.last.map { "\($0.id)" } : nil
-        return "{\"entries\":[\(entries.map(\.line).joined(separator: ","))],\"next\":\(next ?? "null")}"
+        return { context in
+            let entries = try context.auditEntries(before: before, limit: Self.pageLength)
+            let next = entries.count == Self.pageLength ? entries.last.map { "\($0.id)" } : nil
+            return "{\"entries\":[\(entries.map(\.line).joined(separator: ","))],\"next\":\(next ?? "null")}"
+        }
     }
 
     // MARK: Dead letters
 
     /// The groups of all dead letters, and a page of those that a condition selects.
-    private func deadLetters(_ question: ConsoleQuestion) throws -> String {
+    private func deadLetters(_ question: ConsoleQuestion) throws -> Reading {
         var selection = DeadLetterSelection()
         selection.code = question["code"]
         selection.topic = question["topic"]
         selection.reason = question["reason"]
         let after = try question.number("after") ?? 0
-        let (groups, letters, total) = try store.read {
-            (
-                try $0.deadLetterGroups(), try $0.deadLetters(selection, after: after, limit: Self.pageLength),
-                try $0.deadLetterCount(selection)
-            )
+        return { [selection] context in
+            Self.deadLetters(
+                try context.deadLetterGroups(),
+                try context.deadLetters(selection, after: after, limit: Self.pageLength),
+                total: try context.deadLetterCount(selection))
         }
+    }
+
+    private static func deadLetters(_ groups: [DeadLetterGroup], _ letters: [DeadLetter], total: Int) -> String {
         let kinds = groups.map { group in
             "{\"code\":\(JSONText.string(group.code)),\"topic\":\(JSONText.string(group.topic)),"
                 + "\"entity\":\(group.entity.map { JSONText.string($0) } ?? "null"),\"count\":\(group.count),"
                 + "\"firstTime\":\(JSONText.string(Timestamp.text(group.firstTime))),"
                 + "\"lastTime\":\(JSONText.string(Timestamp.text(group.lastTime)))}"
         }
-        let next = letters.count == Self.pageLength ? letters.last.map { "\($0.id)" } : nil
+        let next = letters.count == pageLength ? letters.last.map { "\($0.id)" } : nil
         return "{\"total\":\(total),\"groups\":[\(kinds.joined(separator: ","))],"
             + "\"letters\":[\(letters.map(DeadLetterLine.text).joined(separator: ","))],\"next\":\(next ?? "null")}"
     }

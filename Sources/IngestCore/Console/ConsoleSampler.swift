@@ -40,13 +40,20 @@ extension WorkerMetrics {
         return partitions.isEmpty || partitions.contains { $0.isNaN } ? nil : Int(partitions.reduce(0, +))
     }
 
+    /// The age of the oldest record that the store lacks, at most, in seconds; nil where it is not known of a partition.
+    var lagSeconds: Double? {
+        let partitions = consumerLagSeconds.sorted.map(\.series.value)
+        return partitions.contains { $0.isNaN } ? nil : partitions.max()
+    }
+
     func sample(at time: Int64) -> WorkerSamples.Sample {
         let (commitCounts, commitSeconds) = commitDuration.snapshot
         let (chunkCounts, operations) = chunkOperations.snapshot
         return WorkerSamples.Sample(
             time: time, records: records.value, commits: commitCounts.last ?? 0, commitSeconds: commitSeconds,
             operations: Int(operations), chunks: chunkCounts.last ?? 0, notifications: notifications.value, lag: lag,
-            memoryBytes: ProcessMetrics.residentMemoryBytes ?? 0, storeBytes: Int(storeBytes.value),
+            lagSeconds: lagSeconds, memoryBytes: ProcessMetrics.residentMemoryBytes ?? 0,
+            storeBytes: Int(storeBytes.value),
             logBytes: Int(walBytes.value))
     }
 }

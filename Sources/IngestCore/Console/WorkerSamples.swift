@@ -16,14 +16,16 @@ package struct WorkerSamples: Sendable {
         package var notifications: Int
         /// Records behind, or nil where it is not known.
         package var lag: Int?
+        /// The age of the oldest record behind, at most, in seconds; nil where it is not known.
+        package var lagSeconds: Double?
         package var memoryBytes: Int
         package var storeBytes: Int
         package var logBytes: Int
 
         package init(
             time: Int64, records: Int = 0, commits: Int = 0, commitSeconds: Double = 0, operations: Int = 0,
-            chunks: Int = 0, notifications: Int = 0, lag: Int? = nil, memoryBytes: Int = 0, storeBytes: Int = 0,
-            logBytes: Int = 0
+            chunks: Int = 0, notifications: Int = 0, lag: Int? = nil, lagSeconds: Double? = nil, memoryBytes: Int = 0,
+            storeBytes: Int = 0, logBytes: Int = 0
         ) {
             self.time = time
             self.records = records
@@ -33,6 +35,7 @@ package struct WorkerSamples: Sendable {
             self.chunks = chunks
             self.notifications = notifications
             self.lag = lag
+            self.lagSeconds = lagSeconds
             self.memoryBytes = memoryBytes
             self.storeBytes = storeBytes
             self.logBytes = logBytes
@@ -74,8 +77,8 @@ package struct WorkerSamples: Sendable {
 
     /// The samples after a time as JSON: an array of points, with rates a second between neighbours.
     ///
-    /// A point is `[time in ms, records/s, commits/s, seconds a commit, operations a chunk, lag, memory, store, log]`; a
-    /// figure that is not known is null.
+    /// A point is `[time in ms, records/s, commits/s, seconds a commit, operations a chunk, lag in records, memory, store,
+    /// log, lag in seconds]`; a figure that is not known is null.
     package func json(after time: Int64) -> String {
         let all = all
         let points = zip(all, all.dropFirst()).filter { $1.time > time && $1.time > $0.time }.map(Self.point)
@@ -91,6 +94,7 @@ package struct WorkerSamples: Sendable {
             share(now.commitSeconds - before.commitSeconds, now.commits - before.commits),
             share(Double(now.operations - before.operations), now.chunks - before.chunks),
             now.lag.map { "\($0)" } ?? "null", "\(now.memoryBytes)", "\(now.storeBytes)", "\(now.logBytes)",
+            now.lagSeconds.map(rounded) ?? "null",
         ]
         return "[\(figures.joined(separator: ","))]"
     }

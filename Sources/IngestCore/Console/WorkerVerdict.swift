@@ -38,12 +38,17 @@ package struct WorkerVerdict: Sendable, Equatable {
         package var recordsPerSecond: Double?
         /// Records between the store's positions and the partitions' ends, or nil where the ends are not known.
         package var lag: Int?
+        /// The age of the oldest of these records, at most, in seconds; nil where it is not known.
+        package var lagSeconds: Double?
         /// Dead letters in the store.
         package var deadLetters: Int
 
-        package init(recordsPerSecond: Double? = nil, lag: Int? = nil, deadLetters: Int = 0) {
+        package init(
+            recordsPerSecond: Double? = nil, lag: Int? = nil, lagSeconds: Double? = nil, deadLetters: Int = 0
+        ) {
             self.recordsPerSecond = recordsPerSecond
             self.lag = lag
+            self.lagSeconds = lagSeconds
             self.deadLetters = deadLetters
         }
     }
@@ -109,7 +114,9 @@ package struct WorkerVerdict: Sendable, Equatable {
         switch figures.lag {
         case nil: return (.running, "Running, \(speed).")
         case 0: return (.running, "Running, \(speed), nothing behind.")
-        case let lag?: return (.running, "Running, \(speed), \(grouped(Double(lag))) records behind.")
+        case let lag?:
+            let time = figures.lagSeconds.map { " (\(ProgressMeter.duration($0)))" } ?? ""
+            return (.running, "Running, \(speed), \(counted(lag, "record", as: grouped(Double(lag))))\(time) behind.")
         }
     }
 
@@ -118,7 +125,7 @@ package struct WorkerVerdict: Sendable, Equatable {
         return [
             Attention(
                 check: deadLettersKept,
-                title: "\(grouped(Double(count))) dead letter\(count == 1 ? "" : "s")",
+                title: counted(count, "dead letter", as: grouped(Double(count))),
                 reason: "records that could not be applied wait in the store",
                 remedy: "Correct the cause, then retry them, or drop them.")
         ]

@@ -49,6 +49,7 @@ extension ConsumerWorker {
         let positions = try storedPositions()
         for partition in due {
             let position = positions[partition]
+            lags[partition]?.take(position)
             pipeline.begin(topic: partition.topic, partition: partition.partition, at: position?.nextOffset)
             try carryOut(partitions.handle(.positionRead(position), partition), consumer)
             // A client that cannot seek now is asked again in the next turn.

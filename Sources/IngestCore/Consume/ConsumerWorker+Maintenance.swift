@@ -70,7 +70,9 @@ extension ConsumerWorker {
         }
         backoff.succeeded()
         for position in positions {
-            tell(partitions.handle(.saved(position.nextOffset), TopicPartition(position.topic, position.partition)))
+            let partition = TopicPartition(position.topic, position.partition)
+            tell(partitions.handle(.saved(position.nextOffset), partition))
+            lags[partition]?.take(position)
             metrics.position.with(position.topic, "\(position.partition)").set(position.nextOffset)
         }
         tellOutboxes()

@@ -51,7 +51,8 @@ extension ConsumerWorker {
             return
         }
         let limit = configuration.notifications.maxOutboxTransactions
-        let reason = "\(waiting) transactions wait to be notified, the limit is \(limit): nothing is consumed meanwhile"
+        let reason =
+            "\(counted(waiting, "transaction")) to be notified, the limit is \(limit): nothing is consumed meanwhile"
         metrics.outboxFull.set(1)
         health.report(.outboxFull(reason: reason))
         logger.error(

@@ -45,7 +45,9 @@ extension ConsumerWorker {
             tell(partitions.revoke(partition))
             endDecodeWait(of: partition)
             pipeline.end(topic: partition.topic, partition: partition.partition)
+            lags[partition] = nil
             metrics.consumerLag.remove(partition.topic, "\(partition.partition)")
+            metrics.consumerLagSeconds.remove(partition.topic, "\(partition.partition)")
             metrics.position.remove(partition.topic, "\(partition.partition)")
         }
     }
@@ -71,6 +73,7 @@ extension ConsumerWorker {
         var actions: AssignedPartitions.Actions = []
         for partition in assigned {
             let position = positions[partition]
+            lags[partition, default: PartitionLag()].take(position)
             starts[partition] = partitions.assign(partition, at: position, actions: &actions)
             pipeline.begin(topic: partition.topic, partition: partition.partition, at: position?.nextOffset)
         }

@@ -1,4 +1,5 @@
 import KafkaClient
+import ObjectGraph
 
 /// The worker's reports beside its health.
 extension ConsumerWorker {
@@ -6,13 +7,15 @@ extension ConsumerWorker {
     func report(_ consumer: Consumer) {
         let ends = directory?.ends
         for (partition, state) in partitions.states {
-            let lag = metrics.consumerLag.with(partition.topic, "\(partition.partition)")
             // The client's knowledge is as old as its last fetch: it counts only while the broker tells the end too.
             let fetched = (try? consumer.watermarks(partition))?.high ?? -1
             let end = ends.map { $0[partition].map { max($0, fetched) } } ?? (fetched < 0 ? nil : fetched)
             // While the store refuses, what was read is read again: the lag is that of the store.
-            let position = backoff.failureCount > 0 ? state.stored : state.progress.next
-            if let position, let end { lag.set(max(0, end - position)) } else { lag.clear() }
+            let position = backoff.failureCount > 0 ? state.firstMissing : state.progress.next
+            let measure = position.flatMap { position in
+                end.flatMap { lags[partition]?.measure(from: position, to: $0, at: WriterContext.systemTime()) }
+            }
+            metrics.setLag(measure, of: partition)
         }
         guard let size = store.size else { return }
         metrics.storeBytes.set(size.bytes)

@@ -39,6 +39,8 @@ package final class ConsumerWorker: @unchecked Sendable {
 
     /// The state of each assigned partition.
     var partitions: AssignedPartitions
+    /// The measures of each assigned partition's lag.
+    var lags: [TopicPartition: PartitionLag] = [:]
     /// Reads the store's positions; tests let it fail.
     var readPositions: () throws -> [SourcePosition]
     /// The last token that the outbox of notifications knows of.

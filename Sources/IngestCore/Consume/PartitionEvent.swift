@@ -129,7 +129,7 @@ enum PartitionReport: Sendable, Equatable {
             ]
         case .released: return [.partitionReleased(topic: topic, partition: number)]
         case .silent(let behind):
-            let reason = "its end on the broker is \(behind) offsets further, and nothing comes"
+            let reason = "its end on the broker is \(counted(behind, "offset")) further, and nothing comes"
             return [.partitionSilent(topic: topic, partition: number, reason: reason)]
         case .heard: return [.partitionHeard(topic: topic, partition: number)]
         }

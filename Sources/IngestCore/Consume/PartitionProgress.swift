@@ -25,6 +25,8 @@ struct PartitionProgress: Sendable {
 
     /// The next offset wanted, or nil while nothing is known of the partition.
     private(set) var next: Int64?
+    /// The first record of a partition that the store does not know; nil before it has come, and of any other partition.
+    private(set) var first: Int64?
     /// The records from here on do not count until an operator decides.
     private var haltOffset: Int64?
     private var unverified: RecordFingerprint?
@@ -32,8 +34,11 @@ struct PartitionProgress: Sendable {
     private var lostReason: String?
 
     /// Begins where the store stands; nil where it does not know the partition.
-    init(_ position: SourcePosition?) {
+    ///
+    /// - Parameter first: the partition's first record, where an earlier reading has come upon it.
+    init(_ position: SourcePosition?, first: Int64? = nil) {
         next = position?.nextOffset
+        self.first = position == nil ? first : nil
         if let position, position.nextOffset > 0 {
             unverified = position.detail.flatMap { RecordFingerprint($0) }
         }
@@ -64,6 +69,7 @@ struct PartitionProgress: Sendable {
             }
         }
         if let next, offset < next { return .skip }
+        if next == nil { first = offset }
         next = offset + 1
         return .apply
     }

@@ -78,6 +78,9 @@ struct PartitionState: Sendable {
     /// The offset up to which the log was read, its end without records included.
     var reached: Int64 { watch.reached(next: progress.next) }
 
+    /// The first offset that the store lacks; nil where it is not known.
+    var firstMissing: Int64? { stored ?? progress.first }
+
     /// The offset that the worker still has to commit to the broker, or nil.
     var offsetToCommit: Int64? { stored == committedOffset ? nil : stored }
 
@@ -189,7 +192,7 @@ struct PartitionState: Sendable {
         if isHalted { return [] }
         if offsetToCommit == nil { committedOffset = position?.nextOffset }
         stored = position?.nextOffset
-        progress = PartitionProgress(position)
+        progress = PartitionProgress(position, first: progress.first)
         // Until the client is there, the worker drops every record.
         comparison = .now
         watch.begin()

@@ -19,11 +19,11 @@ package struct RetryBudget: Sendable {
         /// The next start tries again.
         package var isRetriable: Bool { true }
 
-        package var message: String { "\(check) has failed for \(seconds) seconds: \(reason)" }
+        package var message: String { "\(check) has failed for \(counted(seconds, "second")): \(reason)" }
         package var remedy: String { "Nothing is lost: start again, or raise errors.retryTimeoutSeconds" }
     }
 
-    private static let counted: Set = ["store", "decoding", "broker", "publisher", "deadLetters"]
+    private static let limited: Set = ["store", "decoding", "broker", "publisher", "deadLetters"]
 
     private let limitSeconds: Double?
     private var failingSince: [String: Double] = [:]
@@ -35,8 +35,8 @@ package struct RetryBudget: Sendable {
     package mutating func spent(on checks: [HealthCheck], at time: Double) -> Spent? {
         guard let limitSeconds else { return nil }
         // A check that is not among them has nothing to report.
-        for name in Self.counted where !checks.contains(where: { $0.name == name }) { failingSince[name] = nil }
-        for check in checks where Self.counted.contains(check.name) {
+        for name in Self.limited where !checks.contains(where: { $0.name == name }) { failingSince[name] = nil }
+        for check in checks where Self.limited.contains(check.name) {
             guard let reason = check.reason else {
                 failingSince[check.name] = nil
                 continue

@@ -36,7 +36,7 @@ struct RefusedTokens {
         let rest = total - addresses.reduce(0) { $0 + $1.value }
         let actor = "unknown at \(addresses.map(\.key).joined(separator: ", "))\(rest > 0 ? " and others" : "")"
         var entry = AuditEntry(time: firstTime, actor: actor, action: "http.unauthorized", request: "{\(named)}")
-        let requests = total == 1 ? "1 request" : "\(total) requests"
+        let requests = counted(total, "request")
         entry.result = AuditEntry.outcome(
             .failed, at: firstTime, code: "http.unauthorized", message: "\(requests) without the operator's token")
         (counts, total, nextEntry) = ([:], 0, now + Self.intervalSeconds)

@@ -130,7 +130,7 @@ extension DeadLetter {
                     record.totalBytes = valueBytes
                     record.fault = DecodeError(
                         code: "decode.too_large",
-                        "Only the beginning of the record is kept, \(value.count) of \(valueBytes) bytes. Send it again "
+                        "Only the beginning of the record is kept, \(value.count) of \(counted(valueBytes, "byte")). Send it again "
                             + "from its source")
                 }
                 return try body(record)

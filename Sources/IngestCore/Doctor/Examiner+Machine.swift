@@ -67,10 +67,10 @@ extension Examiner {
         let needed = (configuration.http.enabled ? configuration.http.maxConnections : 0) + Self.ownDescriptors
         guard limit >= needed else {
             return .warning(
-                "the process may open \(limit) files, and may need \(needed)",
+                "the process may open \(counted(limit, "file")), and may need \(needed)",
                 remedy: "Raise the limit with LimitNOFILE or ulimit -n, or lower http.maxConnections")
         }
-        return .ok("\(limit) open files\(worker == nil ? "" : " for process \(process)")")
+        return .ok("\(counted(limit, "open file"))\(worker == nil ? "" : " for process \(process)")")
     }
 
     /// Returns the soft limit of open files that `/proc/PID/limits` states.
@@ -178,7 +178,7 @@ struct DiskRoom {
                 throw ExaminationError(
                     code: .machine,
                     message: lacksFiles
-                        ? "\(folder) takes \(freeFiles) more files, and the store needs up to \(Self.leastFiles)"
+                        ? "\(folder) takes \(counted(freeFiles, "more file")), and the store needs up to \(Self.leastFiles)"
                         : "\(free), and a chunk needs up to \(Self.leastBytes >> 20) MiB",
                     remedy: "Free space, or move the store: the worker stops reading once a write fails")
             }

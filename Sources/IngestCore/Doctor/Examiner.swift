@@ -52,7 +52,7 @@ package final class Examiner {
 
     private func examineModel() throws -> Examination.Outcome {
         let model = try model()
-        return .ok("\(model.name) \(model.version), \(model.entities.count) entities, \(configuration.model)")
+        return .ok("\(model.name) \(model.version), \(counted(model.entities.count, "entity")), \(configuration.model)")
     }
 
     private func examineRoutes() throws -> Examination.Outcome {
@@ -102,7 +102,7 @@ package final class Examiner {
                 remedy: "Create it, or correct 'topics'")
         }
         let count = metadata.brokers.count
-        return .ok("\(count) \(count == 1 ? "broker" : "brokers"), librdkafka \(KafkaLibrary.versionString)")
+        return .ok("\(counted(count, "broker")), librdkafka \(KafkaLibrary.versionString)")
     }
 
     /// The topics that the broker does not have; a pattern need not find any.
@@ -133,12 +133,12 @@ package final class Examiner {
                 remedy: "Bring the missing brokers back: nobody can read or write these partitions")
         }
         let list = topics.sorted { $0.key < $1.key }.map { name, partitions in
-            "\(name) with \(partitions.count) \(partitions.count == 1 ? "partition" : "partitions")"
+            "\(name) with \(counted(partitions.count, "partition"))"
         }
         return .ok(list.joined(separator: ", "))
     }
 
-    /// Asks for the group's offsets, which needs the rights that the worker needs.
+    /// Asks for the group's offsets, which needs the rights that the worker needs, and for its members.
     private func examineGroup() throws -> Examination.Outcome {
         guard let connected else { return Self.unanswered }
         let kafka = configuration.kafka
@@ -146,7 +146,17 @@ package final class Examiner {
         guard let group = kafka.properties["group.id"] else { return .skipped("no group.id is set") }
         let offsets = try connected.admin.committedOffsets(
             group: group, timeoutMilliseconds: Self.timeoutMilliseconds)
-        return .ok("\(group) may be read, and has offsets of \(offsets.count) partitions")
+        let facts = "\(group) may be read, and has offsets of \(counted(offsets.count, "partition"))"
+        let members: [ConsumerGroup.Member]
+        do {
+            members = try connected.admin.describe(group: group, timeoutMilliseconds: Self.timeoutMilliseconds).members
+        } catch let error as KafkaError {
+            return .ok("\(facts); the broker does not tell its members: \(error.message)")
+        }
+        return GroupMembers(
+            members: members, clientID: kafka.properties["client.id"] ?? GroupMembers.defaultClientID,
+            topics: configuration.topics.map(\.name), hasOwnStore: configuration.store.writers == .one
+        ).outcome(facts)
     }
 
     /// A record from the future tells that a clock is wrong: that of a producer, of a broker, or of this machine.

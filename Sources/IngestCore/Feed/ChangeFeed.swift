@@ -1,4 +1,3 @@
-import Dispatch
 import Hummingbird
 import Logging
 import ObjectGraph
@@ -21,7 +20,7 @@ package final class ChangeFeed: Sendable {
     private let heartbeatSeconds: Double
     private let readerCount = Mutex(0)
     /// One after the other: however many readers there are, the store's connections are left to others.
-    private let queue = DispatchQueue(label: "change-feed")
+    private let reads: RequestReads
     /// The pages without a wanted change that one long poll passes at most.
     private static let maximumPagesPassed = 40
     /// The longest wait without looking: a change may come from another process.
@@ -41,6 +40,7 @@ package final class ChangeFeed: Sendable {
         heartbeatSeconds: Double = 15
     ) throws {
         self.store = store
+        reads = RequestReads(store, maximumCount: 1)
         self.configuration = configuration
         self.metrics = metrics
         self.logger = logger
@@ -71,25 +71,23 @@ package final class ChangeFeed: Sendable {
     // MARK: Beginning
 
     private func reader(for request: FeedRequest) async throws -> FeedReader {
-        let (store, identity) = (store, identity)
-        let start = try await queue.run {
-            try store.read { context in
-                let epoch = try context.historyEpochs().current
-                func token(_ number: Int64) -> HistoryToken {
-                    HistoryToken(store: identity, number: number, epoch: epoch)
-                }
-                switch request.start {
-                case .oldest: return token(try context.purgedToken())
-                case .latest: return token(try context.lastToken())
-                case .number(let number): return token(try Self.checked(token(number), context))
-                case .token(let asked): return token(try Self.checked(asked, context))
-                }
+        let identity = identity
+        let start = try await reads.read { context in
+            let epoch = try context.historyEpochs().current
+            func token(_ number: Int64) -> HistoryToken {
+                HistoryToken(store: identity, number: number, epoch: epoch)
+            }
+            switch request.start {
+            case .oldest: return token(try context.purgedToken())
+            case .latest: return token(try context.lastToken())
+            case .number(let number): return token(try Self.checked(token(number), context))
+            case .token(let asked): return token(try Self.checked(asked, context))
             }
         }
         var form = configuration
         if let granularity = request.granularity { form.granularity = granularity }
         return FeedReader(
-            store: store, identity: identity, queue: queue,
+            reads: reads, identity: identity,
             builder: NotificationBuilder(configuration: form, storeIdentity: identity, model: store.model),
             includesValues: form.values && form.granularity == .object, entities: request.entities,
             after: start.number, epoch: start.epoch)
@@ -101,10 +99,7 @@ package final class ChangeFeed: Sendable {
         return token.number
     }
 
-    private func latestToken() async -> HistoryToken? {
-        let store = store
-        return try? await queue.run { try store.read { try $0.historyToken() } }
-    }
+    private func latestToken() async -> HistoryToken? { try? await reads.read { try $0.historyToken() } }
 
     /// Turns a failure into the reader's answer; rethrows a failure of the program.
     private func refusal(_ error: any Error) throws -> FeedRefusal {

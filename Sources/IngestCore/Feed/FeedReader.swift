@@ -1,4 +1,3 @@
-import Dispatch
 import ObjectGraph
 
 /// Is an event of the feed: a CloudEvent as JSON.
@@ -24,8 +23,7 @@ struct FeedReader: Sendable {
     /// The changes of a page at most, however many a transaction has; fewer where each comes with its object's values.
     private var pageSize: Int { includesValues ? 500 : 5000 }
 
-    private let store: Store
-    private let queue: DispatchQueue
+    private let reads: RequestReads
     /// The identity of the store that is read: a rebuilt one may take its place.
     private let identity: String
     private let builder: NotificationBuilder
@@ -39,13 +37,11 @@ struct FeedReader: Sendable {
     private var open: (token: Int64, index: Int, part: Int)?
 
     init(
-        store: Store, identity: String, queue: DispatchQueue, builder: NotificationBuilder, includesValues: Bool,
-        entities: Set<String>,
-        after token: Int64, epoch: Int64
+        reads: RequestReads, identity: String, builder: NotificationBuilder, includesValues: Bool,
+        entities: Set<String>, after token: Int64, epoch: Int64
     ) {
-        self.store = store
+        self.reads = reads
         self.identity = identity
-        self.queue = queue
         self.builder = builder
         self.includesValues = includesValues
         self.entities = entities
@@ -61,41 +57,36 @@ struct FeedReader: Sendable {
     /// - Throws: `StoreError`, with code `history.expired` where what comes next was purged.
     mutating func next(limit: Int) async throws -> FeedPage {
         let start = self
-        let (page, reader) = try await queue.run {
+        let (page, reader) = try await reads.read { context in
             var reader = start
-            let page = try reader.read(limit: limit)
+            let page = try reader.read(context, limit: limit)
             return (page, reader)
         }
         self = reader
         return page
     }
 
-    private mutating func read(limit: Int) throws -> FeedPage {
-        if let open { return try readRest(open) }
-        let after = finished
-        return try store.read { context in
-            try check(context)
-            let transactions = try context.history(after: after, limit: limit, maximumChangeCount: pageSize)
-            var page = FeedPage(isAtEnd: transactions.isEmpty)
-            for transaction in transactions { try append(transaction, firstPart: 1, context, to: &page) }
-            return page
-        }
+    private mutating func read(_ context: ReadContext, limit: Int) throws -> FeedPage {
+        try check(context)
+        if let open { return try readRest(open, context) }
+        let transactions = try context.history(after: finished, limit: limit, maximumChangeCount: pageSize)
+        var page = FeedPage(isAtEnd: transactions.isEmpty)
+        for transaction in transactions { try append(transaction, firstPart: 1, context, to: &page) }
+        return page
     }
 
-    private mutating func readRest(_ rest: (token: Int64, index: Int, part: Int)) throws -> FeedPage {
-        let after = finished
-        return try store.read { context in
-            try check(context)
-            var page = FeedPage()
-            if let transaction = try context.transaction(rest.token, from: rest.index, limit: pageSize) {
-                try append(transaction, firstPart: rest.part, context, to: &page)
-            } else {
-                // Purged meanwhile: the history says so itself.
-                _ = try context.history(after: after, limit: 1)
-                open = nil
-            }
-            return page
+    private mutating func readRest(
+        _ rest: (token: Int64, index: Int, part: Int), _ context: ReadContext
+    ) throws -> FeedPage {
+        var page = FeedPage()
+        if let transaction = try context.transaction(rest.token, from: rest.index, limit: pageSize) {
+            try append(transaction, firstPart: rest.part, context, to: &page)
+        } else {
+            // Purged meanwhile: the history says so itself.
+            _ = try context.history(after: finished, limit: 1)
+            open = nil
         }
+        return page
     }
 
     /// Refuses to go on where a server has taken over that does not have what was read.

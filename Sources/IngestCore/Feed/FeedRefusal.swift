@@ -35,6 +35,10 @@ struct FeedRefusal: CodedError, Equatable {
             self.init(
                 status: .badRequest, code: error.code.rawValue, message: error.message + ".",
                 remedy: "Give a token as it was handed out, a number, or 'latest'.", isExpired: false)
+        case .timeLimit:
+            self.init(
+                status: .serviceUnavailable, code: error.code.rawValue, message: error.message + ".",
+                remedy: "Ask for fewer transactions with 'limit'.", isExpired: false)
         default:
             self.init(
                 status: .serviceUnavailable, code: error.code.rawValue, message: "The store cannot be read now.",

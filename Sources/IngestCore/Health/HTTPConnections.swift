@@ -12,6 +12,10 @@ final class HTTPConnections: Sendable {
         let number: Int
         var isBusy = false
         var isLongLived = false
+        /// Called once the client has left, while its request is answered.
+        var onDeparture: (@Sendable () -> Void)?
+        /// Whether the client has closed its side: it waits for no answer any more.
+        var hasLeft = false
     }
 
     private struct State {
@@ -51,7 +55,34 @@ final class HTTPConnections: Sendable {
 
     /// Forgets a closed connection.
     func remove(_ channel: any Channel) {
-        state.withLock { $0.entries[ObjectIdentifier(channel)] = nil }
+        state.withLock { $0.entries.removeValue(forKey: ObjectIdentifier(channel)) }?.onDeparture?()
+    }
+
+    /// Notes that the client has closed its side of the connection.
+    func noteDeparture(_ channel: any Channel) {
+        let tell = state.withLock { state in
+            state.entries[ObjectIdentifier(channel)]?.hasLeft = true
+            return state.entries[ObjectIdentifier(channel)]?.onDeparture
+        }
+        tell?()
+    }
+
+    /// Calls `body`, and cancels it once the client has left.
+    func whileClientWaits<Result: Sendable>(
+        _ channel: any Channel, _ body: @escaping @Sendable () async throws -> Result
+    ) async throws -> Result {
+        let task = Task { try await body() }
+        let hasLeft = state.withLock { state in
+            state.entries[ObjectIdentifier(channel)]?.onDeparture = { task.cancel() }
+            return state.entries[ObjectIdentifier(channel)]?.hasLeft ?? true
+        }
+        if hasLeft { task.cancel() }
+        defer { state.withLock { $0.entries[ObjectIdentifier(channel)]?.onDeparture = nil } }
+        return try await withTaskCancellationHandler {
+            try await task.value
+        } onCancel: {
+            task.cancel()
+        }
     }
 
     /// Notes whether a connection's request is being answered.

@@ -60,8 +60,12 @@ struct HTTPRouting: HTTPResponder {
         }
         do {
             return try await Self.$clientAddress.withValue(channel.remoteAddress?.ipAddress) {
-                try await route.handler(request)
+                // A request that changes something is carried out, also for a client that has left.
+                guard route.method == .get else { return try await route.handler(request) }
+                return try await connections.whileClientWaits(channel) { try await route.handler(request) }
             }
+        } catch is CancellationError {
+            return .problem(.requestTimeout, detail: "The client has left.")
         } catch let error as HTTPError {
             return .problem(error.status, detail: error.body ?? error.status.reasonPhrase)
         } catch {

@@ -1,3 +1,4 @@
+import KafkaClient
 import ObjectGraph
 
 /// Holds the worker's standard metrics.
@@ -59,6 +60,8 @@ package final class WorkerMetrics: Sendable {
     package let feedEvents: Counter
     /// Records between the store's position and the partition's end, by topic and partition.
     package let consumerLag: MetricFamily<Gauge>
+    /// The age of the oldest record between them, at most, by topic and partition.
+    package let consumerLagSeconds: MetricFamily<Gauge>
     /// Partitions that stood still and that the client fetched again.
     package let refetches: Counter
     /// The next offset that the store waits for, by topic and partition.
@@ -132,6 +135,10 @@ package final class WorkerMetrics: Sendable {
         consumerLag = registry.gauges(
             "kafka_consumer_lag", "Records between the store's position and the partition's end.",
             labels: ["topic", "partition"])
+        consumerLagSeconds = registry.gauges(
+            "kafka_consumer_lag_seconds",
+            "Age of the oldest record between the store's position and the partition's end, at most.",
+            labels: ["topic", "partition"])
         refetches = registry.counter(
             "ingest_fetches_anew_total",
             "Partitions that stalled though the broker had more, and were fetched again.")
@@ -149,6 +156,13 @@ package final class WorkerMetrics: Sendable {
             "ingest_build_info", "Versions; the value is always 1.", labels: ["version", "librdkafka", "sqlite"]
         ).with(version, librdkafka, sqlite).set(1)
         ProcessMetrics.register(in: registry)
+    }
+
+    /// Sets the lag of a partition; nil where it is not known.
+    func setLag(_ measure: PartitionLag.Measure?, of partition: TopicPartition) {
+        let labels = [partition.topic, "\(partition.partition)"]
+        consumerLag.series(labels).set(measure.map { Double($0.records) } ?? .nan)
+        consumerLagSeconds.series(labels).set(measure?.seconds ?? .nan)
     }
 
     /// Notes that something failed just now.

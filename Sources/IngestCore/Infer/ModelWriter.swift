@@ -1,3 +1,5 @@
+import ObjectGraph
+
 /// Writes an inferred model as a commented model file.
 package enum ModelWriter {
     /// Returns the text of the file.
@@ -14,7 +16,9 @@ package enum ModelWriter {
         let place =
             entity.profile.field.map { "the \(entity.profile.isSingle ? "object" : "array") '\($0)' of " } ?? ""
         lines.append(
-            "  " + InferredText.comment("\(entity.profile.recordCount) records of \(place)\(entity.profile.path)"))
+            "  "
+                + InferredText.comment(
+                    "\(counted(entity.profile.recordCount, "record")) of \(place)\(entity.profile.path)"))
         lines.append("  \(entity.name):")
         lines.append(
             "    identity: \(InferredText.scalar(entity.identity))  "

@@ -51,7 +51,7 @@ package final class TopicSample {
         guard sample.summary.records > 0 else {
             throw InferenceError(
                 "init.topic",
-                "The topic \(topic) holds no JSON objects; \(sample.summary.unreadable) records are others",
+                "The topic \(topic) holds no JSON objects, only \(counted(sample.summary.unreadable, "other record"))",
                 remedy: "Name a topic with JSON, or one that has records")
         }
         try Data(sample.output).write(to: URL(filePath: path), options: .atomic)

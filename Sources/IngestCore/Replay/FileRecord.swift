@@ -1,3 +1,5 @@
+import ObjectGraph
+
 /// Something wrong with a record's place in its file. Such a record is not to be applied.
 public enum RecordFault: Equatable, Sendable {
     /// There is no comma between this element and the one before.
@@ -31,7 +33,7 @@ extension RecordFault: CustomStringConvertible {
         case .missingElement: "An array element is missing. Remove the comma, or write null."
         case .trailingContent: "Something follows the JSON array. Put each array into a file of its own."
         case .fieldCount(let expected, let found):
-            "The row has \(found) \(found == 1 ? "field" : "fields") and the header \(expected). "
+            "The row has \(counted(found, "field")) and the header \(expected). "
                 + "Quote the fields that hold a delimiter or a line break."
         case .textAfterQuote: "Text follows a closing quote. Write a quote inside a quoted field twice."
         }

@@ -36,6 +36,11 @@ struct RecordLine {
         }
     }
 
+    /// Makes a parser of such lines. Base64 and the reason take more room than the record that the limits are about.
+    static func parser(_ limits: LimitConfiguration) throws -> JSONParser {
+        try JSONParser(maximumBytes: max(limits.maxRecordBytes, 1 << 20) * 2)
+    }
+
     // MARK: kcat
 
     private static let beginning = Array("{\"topic\":\"".utf8)

@@ -98,9 +98,7 @@ package final class ReplayEngine {
     private func addLine(_ line: SourceRecord, detail: String?) throws {
         let whole: RecordLine
         do {
-            // Base64 and the reason take more room than the record that the limits are about.
-            let limit = max(configuration.limits.maxRecordBytes, 1 << 20)
-            let parser = try lineParser ?? JSONParser(maximumBytes: limit * 2)
+            let parser = try lineParser ?? RecordLine.parser(configuration.limits)
             lineParser = parser
             if let fault = line.fault { throw fault }
             guard let bytes = line.value, line.totalBytes == bytes.count else {

@@ -2,7 +2,8 @@ import KafkaClient
 import Logging
 import ObjectGraph
 
-/// Sends the records of files to a Kafka topic: JSON as it stands, CSV rows as JSON objects of their columns.
+/// Sends the records of files to a Kafka topic: JSON as it stands, CSV rows as JSON objects of their columns. A line of
+/// `dead-letters export` or of `kcat -J` is sent as the record in it, with its key, headers and timestamp.
 ///
 /// A record's key is its object's entity and identity, so that one object's events stay in order. A record that is no
 /// event gets no key; it is sent for the worker to keep as a dead letter.
@@ -11,6 +12,7 @@ package final class ReplaySender {
     private let model: ObjectModel
     private let topic: String
     private let producer: Producer
+    private let lineParser: JSONParser
     private static let flushMilliseconds = 30_000
     /// Called a few times a second.
     package var onProgress: (ReplayEngine.Progress) -> Void = { _ in }
@@ -22,6 +24,7 @@ package final class ReplaySender {
         self.configuration = configuration
         self.model = model
         self.topic = topic
+        lineParser = try RecordLine.parser(configuration.limits)
         producer = try Producer(configuration: configuration.kafka.clientConfiguration(logger: logger))
     }
 
@@ -45,6 +48,9 @@ package final class ReplaySender {
                             + "sent whole",
                         remedy: "Raise the limit, or take the record out")
                 }
+                if rows == nil, let record = try heldRecord(file, path: path) {
+                    return try producer.enqueue(record, makingRoom: flush)
+                }
                 let source = ReplayEngine.record(file, topic: ReplayEngine.topic(path), isCSV: rows != nil)
                 let event = rows.map { rows in try? rows.decode(file, source) } ?? (try? decoder.decode(source))
                 let value = rows.map { [UInt8]($0.json(file, columns: reader.columns).utf8) } ?? [UInt8](file.value)
@@ -60,6 +66,23 @@ package final class ReplaySender {
         }
         try flush()
         return reader.recordNumber
+    }
+
+    /// Returns the record that a line holds; nil of any other line, and of a line that lacks something.
+    private func heldRecord(_ file: FileRecord, path: String) throws -> ProducerRecord? {
+        guard file.fault == nil, RecordLine.matches(file.value),
+            let line = try? RecordLine(file.value, parser: lineParser)
+        else { return nil }
+        return try line.withRecord { record in
+            if let fault = record.fault {
+                throw IngestPipeline.Halt(
+                    location: "\(path) line \(file.line)", message: fault.description,
+                    remedy: "Take the line out of the file")
+            }
+            return ProducerRecord(
+                topic: topic, key: record.key.map { [UInt8]($0) }, value: record.value.map { [UInt8]($0) },
+                headers: record.headers, timestampMilliseconds: record.timestampMilliseconds)
+        }
     }
 
     private func flush() throws { try producer.flush(timeoutMilliseconds: Self.flushMilliseconds) }

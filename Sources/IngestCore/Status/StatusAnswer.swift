@@ -43,7 +43,8 @@ struct StatusAnswer {
         WorkerVerdict(
             checks,
             WorkerVerdict.Figures(
-                recordsPerSecond: recordsPerSecond, lag: metrics.lag, deadLetters: figures.deadLetters))
+                recordsPerSecond: recordsPerSecond, lag: metrics.lag, lagSeconds: metrics.lagSeconds,
+                deadLetters: figures.deadLetters))
     }
 
     /// The report as a JSON object.
@@ -71,9 +72,9 @@ struct StatusAnswer {
     /// The dead letters by code: those of the last census only where they add up to the present number.
     private var deadLettersByCode: [(value: String, number: Double)] {
         if let own = figures.deadLettersByCode { return own }
-        let counted = metrics.deadLettersKept.all
-        let sum = counted.reduce(0) { $0 + Int($1.number) }
-        return sum == figures.deadLetters ? counted : []
+        let kept = metrics.deadLettersKept.all
+        let sum = kept.reduce(0) { $0 + Int($1.number) }
+        return sum == figures.deadLetters ? kept : []
     }
 
     /// The positions, each with the lag, the state and its reason where these are known. While the whole worker reads
@@ -81,10 +82,14 @@ struct StatusAnswer {
     private var places: [String] {
         // An assigned partition has a series, also while its lag is not known.
         let lags = Dictionary(metrics.consumerLag.sorted.map { ($0.values, $0.series.value) }) { first, _ in first }
+        let ages = Dictionary(metrics.consumerLagSeconds.sorted.map { ($0.values, $0.series.value) }) { first, _ in
+            first
+        }
         let stop = verdict.stop
         return figures.positions.map { position in
             let found = lags[[position.topic, "\(position.partition)"]]
             let lag = found.flatMap { $0.isNaN ? nil : Int($0) }
+            let seconds = ages[[position.topic, "\(position.partition)"]].flatMap { $0.isNaN ? nil : $0 }
             let fault = faults.first {
                 $0.topic == position.topic && ($0.partition == position.partition || $0.partition < 0)
             }
@@ -93,6 +98,7 @@ struct StatusAnswer {
             let reason = fault?.reason ?? (isKept ? stop?.title : nil)
             return "{\"topic\":\(JSONText.string(position.topic)),\"partition\":\(position.partition),"
                 + "\"nextOffset\":\(position.nextOffset),\"lag\":\(lag.map { "\($0)" } ?? "null"),"
+                + "\"lagSeconds\":\(seconds.map { "\(($0 * 10).rounded() / 10)" } ?? "null"),"
                 + "\"state\":\"\(state)\",\"reason\":\(reason.map { JSONText.string($0) } ?? "null")}"
         }
     }

@@ -58,12 +58,18 @@ extension StatusReport {
         return position.reason.map { "\(state): \($0)" } ?? state
     }
 
+    private func lag(_ position: Position) -> String {
+        guard let lag = position.lag else { return "unknown" }
+        guard lag > 0, let seconds = position.lagSeconds else { return "\(lag)" }
+        return "\(lag) (\(ProgressMeter.duration(seconds)))"
+    }
+
     /// The partitions, in columns as wide as their longest cell.
     var table: [String] {
         if positions.isEmpty { return ["No partition has a position yet: the first commit makes it."] }
         let head = ["topic", "partition", "next offset", "lag", "state"]
         let rows = positions.map {
-            [$0.topic, "\($0.partition)", "\($0.nextOffset)", $0.lag.map { "\($0)" } ?? "unknown", state($0)]
+            [$0.topic, "\($0.partition)", "\($0.nextOffset)", lag($0), state($0)]
         }
         let widths = head.indices.map { column in ([head] + rows).map { $0[column].count }.max() ?? 0 }
         return ([head] + rows).map { row in

@@ -60,6 +60,8 @@ package struct StatusReport: Codable, Sendable, Equatable {
         package var nextOffset: Int64
         /// Records up to the partition's end, where a worker knows it.
         package var lag: Int64?
+        /// The age of the oldest of these records, at most, in seconds, where a worker knows it.
+        package var lagSeconds: Double?
         /// The kind of state, such as `reading` or `halted`; nil without a worker.
         package var state: String?
         /// The cause where the partition is not read.

@@ -1,3 +1,5 @@
+import ObjectGraph
+
 /// A screen of `status --watch`: the last report, and the curves of throughput and lag.
 ///
 /// A value: it takes reports with their times and draws them as lines of text.
@@ -81,7 +83,9 @@ package struct StatusScreen: Sendable {
             let table = report.table
             let isCut = table.count > room
             lines += table.prefix(isCut ? room - 1 : room)
-            if isCut { lines.append("… \(table.count - room + 1) more partitions; a taller window shows them") }
+            if isCut {
+                lines.append("… \(counted(table.count - room + 1, "more partition")); a taller window shows them")
+            }
         }
         return (lines + end).prefix(max(1, size.rows)).enumerated().map { index, line in
             index == 0 ? line : Self.cut(line, columns)

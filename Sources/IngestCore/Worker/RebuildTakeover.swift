@@ -165,14 +165,14 @@ extension ConsumerWorker {
         }
         if behind > 0 {
             noteProgress(behind: behind, takeover)
-            return "not finished: \(behind) records behind"
+            return "not finished: \(counted(behind, "record")) behind"
         }
-        if unknown > 0 { return "not finished: \(unknown) partitions have not answered yet" }
+        if unknown > 0 { return "not finished: no answer of \(counted(unknown, "partition")) yet" }
         for (partition, state) in partitions.states {
             do {
                 let high = try consumer.queryWatermarks(partition, timeoutMilliseconds: 2000).high
                 let left = high - state.reached
-                if left > 0 { return "not finished: \(left) records behind" }
+                if left > 0 { return "not finished: \(counted(left, "record")) behind" }
             } catch let error as KafkaError where !error.isFatal {
                 return "not finished: the broker does not say where \(partition.topic) ends"
             }

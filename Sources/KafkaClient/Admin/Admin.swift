@@ -54,6 +54,13 @@ public final class Admin: Sendable {
         try native.committedOffsets(group: group, partitions: partitions, timeoutMilliseconds: timeoutMilliseconds)
     }
 
+    /// Describes a consumer group; one that nobody has joined has no members.
+    ///
+    /// - Throws: ``KafkaError``, as where the broker does not know the request.
+    public func describe(group: String, timeoutMilliseconds: Int = 10_000) throws -> ConsumerGroup {
+        try native.describe(group: group, timeoutMilliseconds: timeoutMilliseconds)
+    }
+
     /// Reads a partition's first retained offset and its end.
     ///
     /// - Throws: ``KafkaError``.

@@ -113,7 +113,7 @@ final class NativeAdmin: @unchecked Sendable {
     }
 
     /// Sends a request with a queue of its own, waits for its result, and reads that.
-    private func request<Result>(
+    func request<Result>(
         _ operation: rd_kafka_admin_op_t, _ timeoutMilliseconds: Int,
         send: (OpaquePointer?, OpaquePointer) -> Void, read: (OpaquePointer) throws -> Result
     ) throws -> Result {
@@ -151,7 +151,7 @@ final class NativeAdmin: @unchecked Sendable {
     }
 
     /// Reads an error that belongs to the result.
-    private static func error(_ borrowed: OpaquePointer) -> KafkaError {
+    static func error(_ borrowed: OpaquePointer) -> KafkaError {
         KafkaError(
             KafkaError.Code(rd_kafka_error_code(borrowed)), rd_kafka_error_string(borrowed).map { String(cString: $0) })
     }

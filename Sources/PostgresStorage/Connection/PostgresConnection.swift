@@ -20,6 +20,9 @@ final class PostgresConnection {
     /// The names of those whose preparation is under way.
     private var pendingNames: [String: String] = [:]
     private var preparedCount = 0
+    /// The number of prepared statements above which the connection forgets them all. The texts depend on what chunks
+    /// change, and each takes memory of the server.
+    static let maximumPreparedCount = 500
     /// Statements that go out with the next round trip, with what looks at their results.
     private(set) var waiting: [(statement: PostgresStatement, check: ResultCheck?)] = []
     /// The number of round trips so far.
@@ -63,6 +66,9 @@ final class PostgresConnection {
     }
 
     deinit { PQfinish(connection) }
+
+    /// Returns a way to end the statement that runs, from another thread; nil of a lost connection.
+    func cancellation() -> PostgresCancellation? { PostgresCancellation(connection) }
 
     /// The connection itself, for COPY.
     var pointer: OpaquePointer { connection }
@@ -168,14 +174,23 @@ final class PostgresConnection {
         waiting = []
         roundTripCount += 1
         if isLost { throw .disconnected(action) }
-        // Results of the connection's own statements, by their numbers: the texts of those prepared, nil of settings.
+        // Results of the connection's own statements, by their numbers: the texts of those prepared, nil of others.
         var own: [Int: String?] = [:]
-        if isPooled, let first = all.first, PQtransactionStatus(connection) == PQTRANS_IDLE {
+        var number = 0
+        let isIdle = PQtransactionStatus(connection) == PQTRANS_IDLE
+        if isPooled, isIdle, let first = all.first {
             let place = first.sql.hasPrefix("BEGIN") ? 1 : 0
             all.insert(setting(settings), at: place)
             own[place] = .some(nil)
+        } else if isIdle, names.count > Self.maximumPreparedCount {
+            names = [:]
+            own[0] = .some(nil)
+            number = 1
+            guard PQsendQueryParams(connection, "DEALLOCATE ALL", 0, nil, nil, nil, nil, 1) == 1 else {
+                throw .disconnected(action)
+            }
         }
-        var number = 0
+        var refusals: [Int: StoreError] = [:]
         for statement in all {
             if !isPooled, names[statement.sql] == nil, pendingNames[statement.sql] == nil {
                 own[number] = statement.sql
@@ -183,10 +198,11 @@ final class PostgresConnection {
                 number += 1
             }
             try send(statement, action)
+            refusals[number] = statement.refusal
             number += 1
         }
         guard PQpipelineSync(connection) == 1 else { throw .disconnected(action) }
-        let results = try results(own, action)
+        let results = try results(own, refusals, action)
         for (entry, result) in zip(before, results) { try entry.check?(result) }
         return Array(results.suffix(statements.count))
     }
@@ -232,7 +248,9 @@ final class PostgresConnection {
     }
 
     /// Reads the results up to the end of the round trip, those of the connection's own statements aside.
-    private func results(_ own: [Int: String?], _ action: String) throws(StoreError) -> [PostgresResult] {
+    private func results(
+        _ own: [Int: String?], _ refusals: [Int: StoreError], _ action: String
+    ) throws(StoreError) -> [PostgresResult] {
         var results: [PostgresResult] = []
         var failure: StoreError?
         var number = 0
@@ -262,18 +280,22 @@ final class PostgresConnection {
                 }
             case PGRES_PIPELINE_ABORTED: PQclear(result)
             default:
-                failure = failure ?? self.failure(result, action)
+                failure = failure ?? self.failure(result, action, refusal: refusals[number])
                 PQclear(result)
             }
         }
     }
 
-    func failure(_ result: OpaquePointer, _ action: String) -> StoreError {
+    /// Returns the error of a statement that failed.
+    ///
+    /// - Parameter refusal: what the statement stands for where it refuses.
+    func failure(_ result: OpaquePointer, _ action: String, refusal: StoreError? = nil) -> StoreError {
         func field(_ name: Character) -> String {
             PQresultErrorField(result, Int32(name.asciiValue ?? 0)).map { String(cString: $0) } ?? ""
         }
         let state = field("C")
         if state.isEmpty { return .disconnected(action) }
+        if let refusal, state == PostgresStatement.refusalState { return refusal }
         // The message of an error of the language has names; that of an error of a value has the value.
         let isOfLanguage = state.hasPrefix("42") || state.hasPrefix("0A") || state.hasPrefix("25")
         let place = [field("t"), field("c"), field("n")].filter { !$0.isEmpty }.joined(separator: ", ")

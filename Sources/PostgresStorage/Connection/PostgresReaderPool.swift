@@ -23,8 +23,11 @@ final class PostgresReaderPool: Sendable {
 
     /// Calls `body` with a connection, on which it begins and ends a transaction. Where it throws, the transaction is undone.
     ///
-    /// - Parameter open: makes a connection where none is idle.
+    /// - Parameters:
+    ///   - interruption: ends a statement of `body` early; nil for never.
+    ///   - open: makes a connection where none is idle.
     func read<Result>(
+        _ interruption: ReadInterruption?,
         _ open: () throws(StoreError) -> PostgresConnection, _ body: (PostgresConnection) throws -> Result
     ) throws -> Result {
         free.wait()
@@ -34,9 +37,14 @@ final class PostgresReaderPool: Sendable {
             return state.idle.popLast()
         }
         let reader = try idle ?? Reader(open())
-        defer { giveBack(reader) }
+        defer {
+            // A request to end a statement may still be on its way to the server, and would meet the next one.
+            if interruption?.isRequested != true { giveBack(reader) }
+        }
         do {
-            return try body(reader.connection)
+            guard let interruption else { return try body(reader.connection) }
+            let cancellation = reader.connection.cancellation()
+            return try interruption.whileReading(end: { cancellation?.send() }) { try body(reader.connection) }
         } catch {
             reader.connection.undo()
             throw error

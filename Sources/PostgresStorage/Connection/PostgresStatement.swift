@@ -2,7 +2,9 @@
 ///
 /// The text gives each parameter its type, as in `$1::int8[]`: nothing else tells the server.
 struct PostgresStatement {
-    let sql: String
+    var sql: String
+    /// The error that the statement stands for where the server refuses it by ``refusal(unless:_:)``.
+    let refusal: StoreError?
     /// The values of all parameters, one after the other, behind one byte that keeps the list from being empty.
     private(set) var bytes: [UInt8] = [0]
     /// The places of the values in `bytes`; nil of a null.
@@ -12,12 +14,36 @@ struct PostgresStatement {
     private var countedPlaces: [(place: Int, base: NumberBase)] = []
 
     /// The number before the first one of a count.
-    enum NumberBase { case token, change }
+    enum NumberBase: String {
+        case token, change
 
-    init(_ sql: String) { self.sql = sql }
+        /// The setting that keeps the number for the length of the transaction.
+        var setting: String { "ingest.\(rawValue)" }
+    }
+
+    init(_ sql: String, refusal: StoreError? = nil) {
+        self.sql = sql
+        self.refusal = refusal
+    }
+
+    /// Returns an expression that fails unless a condition holds; then the server skips all up to the end of the round trip,
+    /// the commit included. The server's log shows the words: a text that is no number.
+    static func refusal(unless condition: String, _ words: String) -> String {
+        "CAST(CASE WHEN \(condition) THEN '1' ELSE 'ingest: \(words)' END AS int8)"
+    }
+
+    /// The server's code for a text that is no number.
+    static let refusalState = "22P02"
 
     /// Begins a transaction that reads one snapshot.
     static let beginReading = PostgresStatement("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+
+    /// Bounds the time of each further statement of the transaction.
+    static func limit(seconds: Double) -> PostgresStatement {
+        var statement = PostgresStatement("SELECT set_config('statement_timeout', $1::text, true)")
+        statement.bind("\(Int(seconds * 1000))")
+        return statement
+    }
 
     /// Stores values of the store itself under their keys.
     static func putMetadata(_ values: some Collection<(key: String, value: String)>) -> PostgresStatement {
@@ -31,13 +57,24 @@ struct PostgresStatement {
         return statement
     }
 
-    /// Returns the statement without its rows where the last token is this one. The server does not carry it out then.
-    func unless(token: Int64) -> PostgresStatement {
-        var statement = PostgresStatement(
-            "SELECT s.* FROM (\(sql)) AS s WHERE (SELECT token FROM _token WHERE id = 1) <> $\(places.count + 1)::int8")
-        (statement.bytes, statement.places) = (bytes, places)
-        statement.bind(token)
-        return statement
+    /// Takes the values of another statement over, and returns its text with the numbers that they have here.
+    mutating func take(_ other: PostgresStatement) -> String {
+        let (offset, shift) = (places.count, bytes.count)
+        bytes += other.bytes
+        places += other.places.map { $0.map { $0.lowerBound + shift..<$0.upperBound + shift } }
+        var text = ""
+        // A quoted name may have a `$`.
+        var quote: Character?
+        var rest = other.sql[...]
+        while let character = rest.popFirst() {
+            text.append(character)
+            if character == quote { quote = nil } else if quote == nil, "'\"".contains(character) { quote = character }
+            let digits = quote == nil && character == "$" ? rest.prefix { $0.isNumber } : ""
+            guard let number = Int(digits) else { continue }
+            text += "\(number + offset)"
+            rest.removeFirst(digits.count)
+        }
+        return text
     }
 
     // MARK: Single values
@@ -79,15 +116,13 @@ struct PostgresStatement {
         bind(number)
     }
 
-    /// Returns the statement with such numbers added to those that the transaction has found.
-    func counted(fromToken token: Int64, change: Int64) -> PostgresStatement {
+    /// The statement with such numbers counted from those that the transaction keeps in its settings.
+    var counted: PostgresStatement {
         var statement = self
         for (place, base) in countedPlaces {
-            guard let range = places[place] else { continue }
-            let number = bytes.withUnsafeBytes { UnsafeRawBufferPointer(rebasing: $0[range]).wholeNumber }
-            var sum: [UInt8] = []
-            sum.appendNumber(number + (base == .token ? token : change))
-            statement.bytes.replaceSubrange(range, with: sum)
+            let number = "$\(place + 1)::int8"
+            statement.sql = statement.sql.replacing(
+                number, with: "(\(number) + (SELECT current_setting('\(base.setting)')::int8))")
         }
         return statement
     }

@@ -5,6 +5,7 @@ final class PostgresSnapshot: SnapshotSession {
     let model: ObjectModel
     let tables: [PostgresTable]
     private let connection: PostgresConnection
+    private let interruption: ReadInterruption?
     /// The rows in hand, by the position of their root entity and by key; nil of a key without row.
     private var loaded: [[Int64: StoredRow?]]
     private var loadedCount = 0
@@ -23,8 +24,13 @@ final class PostgresSnapshot: SnapshotSession {
         let index: Int
     }
 
-    init(_ connection: PostgresConnection, _ model: ObjectModel, _ tables: [PostgresTable]) {
+    /// - Parameter interruption: ends the snapshot's reads between two statements; nil for never.
+    init(
+        _ connection: PostgresConnection, _ model: ObjectModel, _ tables: [PostgresTable],
+        _ interruption: ReadInterruption? = nil
+    ) {
         self.connection = connection
+        self.interruption = interruption
         self.model = model
         self.tables = tables
         loaded = Array(repeating: [:], count: model.entities.count)
@@ -49,7 +55,9 @@ final class PostgresSnapshot: SnapshotSession {
     }
 
     func run(_ statement: PostgresStatement) throws(StoreError) -> PostgresResult {
-        try connection.run(statement, "read the store")
+        // The interruption knows why, and says so instead.
+        if interruption?.isRequested == true { throw .disconnected("read the store") }
+        return try connection.run(statement, "read the store")
     }
 
     func run(_ query: PostgresQuery, _ sql: String) throws(StoreError) -> PostgresResult {

@@ -66,8 +66,9 @@ struct PostgresReadPlan {
                 }
             case .tombstones:
                 for row in result.rows {
-                    let tombstone = Tombstone(version: row.value(1, .anyValue), time: row.optionalInteger(2))
-                    each(position, .tombstone(identity: row.value(0, .anyValue), tombstone))
+                    guard let root = model.entity(named: row.text(0))?.index else { continue }
+                    let tombstone = Tombstone(version: row.value(2, .anyValue), time: row.optionalInteger(3))
+                    each(position, .tombstone(root: root, identity: row.value(1, .anyValue), tombstone))
                 }
             }
         }
@@ -79,7 +80,7 @@ struct PostgresReadPlan {
         case .rows(let entity, _, _): tables[entity].width
         case .links(let table, _, _, _), .existingLinks(let table, _): 2 + model.joinTables[table].positionColumns.count
         case .greatestPlaces: 2
-        case .tombstones: 3
+        case .tombstones: 4
         }
     }
 
@@ -108,18 +109,29 @@ struct PostgresReadPlan {
             statement.bind(pairs.map(\.destination))
             return statement
         case .greatestPlaces(let relationship, let owners): return greatestPlaces(relationship, owners)
-        case .tombstones(let entity, let identities):
-            // Without statistics the server would read all tombstones of the entity for `identity = ANY(…)`.
-            var statement = PostgresStatement(
-                """
-                SELECT \(output("identity, version, time", hash: SharedColumns.hash(["identity", "version", "time"]))) \
-                FROM unnest($2::bytea[]) AS k(wanted) CROSS JOIN LATERAL \
-                (SELECT * FROM _tombstone WHERE entity = $1::text AND identity = k.wanted LIMIT 1) AS t
-                """)
-            statement.bind(model.entities[entity].rootName)
-            try statement.bind(identities, as: .anyValue)
-            return statement
+        case .tombstones(let lists): return try tombstones(lists)
         }
+    }
+
+    private func tombstones(_ lists: [(root: Int, identities: [Value])]) throws(StoreError) -> PostgresStatement {
+        let columns = ["entity", "identity", "version", "time"]
+        // Without statistics the server would read all tombstones of the entity for `identity = ANY(…)`.
+        let selections = lists.indices.map { index in
+            """
+            SELECT t.* FROM unnest($\(2 * index + 2)::bytea[]) AS k(wanted) CROSS JOIN LATERAL \
+            (SELECT * FROM _tombstone WHERE entity = $\(2 * index + 1)::text AND identity = k.wanted LIMIT 1) AS t
+            """
+        }
+        var statement = PostgresStatement(
+            """
+            SELECT \(output(columns.joined(separator: ", "), hash: SharedColumns.hash(columns))) \
+            FROM (\(selections.joined(separator: " UNION ALL "))) AS t
+            """)
+        for (root, identities) in lists {
+            statement.bind(model.entities[root].rootName)
+            try statement.bind(identities, as: .anyValue)
+        }
+        return statement
     }
 
     private func rows(_ table: PostgresTable, _ keys: RowKeys, _ limit: Int?) throws(StoreError) -> PostgresStatement {

@@ -2,35 +2,32 @@
 extension PostgresWriterSession {
     /// Begins a draft: a transaction of which the server knows nothing before the commit.
     func beginDraft(keyCount: Int) throws(StoreError) {
-        guard let share else { return try begin() }
         try storage.checkOpen()
         try reconnectIfLost()
-        try reserveKeys(share, count: Int64(keyCount))
+        // A transaction learns the server's mark, and begins an epoch where another server has taken over.
+        if comparedServer == nil { try inTransaction { () throws(StoreError) in } }
         let draft = WriteDraft()
-        let next = model.entities.map { share.keys[$0.rootIndex]?.lowerBound ?? 1 }
-        // The numbers of changes and tokens count from those that the commit finds.
-        draft.counters = StoreCounters(nextKeys: next, nextChange: 1, hasTombstones: true)
+        if let share {
+            try reserveKeys(share, count: Int64(keyCount))
+            let next = model.entities.map { share.keys[$0.rootIndex]?.lowerBound ?? 1 }
+            // The numbers of changes and tokens count from those that the commit finds.
+            draft.counters = StoreCounters(nextKeys: next, nextChange: 1, hasTombstones: true)
+        }
         open(draft)
     }
 
     /// Makes sure that this writer has so many keys of each hierarchy that no other writer gives out.
     private func reserveKeys(_ share: WriterShare, count: Int64) throws(StoreError) {
-        // At least one: a writer without keys has seen another server, whose epoch the reservation begins.
-        let count = max(1, count)
         let wanting = model.rootEntities.filter { (share.keys[$0.index]?.count ?? 0) < count }
         if wanting.isEmpty { return }
-        let length = max(count, WriterShare.keyBlockLength)
-        try begin()
-        do throws(StoreError) {
-            let results = try connection.run(wanting.map { block(of: $0, length) }, "reserve keys")
-            try commit()
-            for (root, result) in zip(wanting, results) {
-                let end = result.first?.integer(0) ?? 0
-                share.keys[root.index] = end - length..<end
-            }
-        } catch {
-            try? rollback()
-            throw error
+        // Few of the objects that a chunk names are new ones, so a block lasts for many chunks.
+        let length = max(count * WriterShare.chunksOfKeys, WriterShare.keyBlockLength)
+        let results = try inTransaction { () throws(StoreError) in
+            try connection.run(wanting.map { block(of: $0, length) }, "reserve keys")
+        }
+        for (root, result) in zip(wanting, results) {
+            let end = result.first?.integer(0) ?? 0
+            share.keys[root.index] = end - length..<end
         }
     }
 
@@ -52,110 +49,114 @@ extension PostgresWriterSession {
         _ plan: [ReadRequest], into draft: WriteDraft, each: (Int, ReadAnswer) -> Void
     ) throws(StoreError) {
         // The draft reads the token before the rows, so a commit between the two shows as a later token.
+        let (asked, positions) = try withoutMissingTombstones(plan)
         let head = draft.found == nil ? [readToken] : []
-        var results = try connection.run(head + (try digestPlans.statements(plan)), "read the store")
+        var results = try connection.run(head + (try digestPlans.statements(asked)), "read the store")
         if !head.isEmpty {
             let row = results.removeFirst().first
             draft.found = (row?.integer(0) ?? 0, row?.text(1) ?? "")
         }
         var digests = [ReadDigest](repeating: ReadDigest(), count: plan.count)
-        digestPlans.answer(plan, results, each: each) { digests[$0].add($1) }
+        digestPlans.answer(asked, results) { position, answer in
+            each(positions[position], answer)
+        } hash: { position, hash in
+            digests[positions[position]].add(hash)
+        }
         try draft.note(plan, digests)
     }
 
     // MARK: The commit
 
-    /// Takes the store's lock, compares what the draft has read, and writes it.
+    /// Takes the store's lock, compares what the draft has read, and writes it, all in one round trip. A comparison that
+    /// fails is an error of the server, which skips the statements behind it.
     ///
     /// - Throws: ``StoreError`` with code `store.conflict` where another writer has changed what was read.
-    func commit(_ draft: WriteDraft, _ share: WriterShare) throws(StoreError) {
+    func commit(_ draft: WriteDraft) throws(StoreError) {
         do throws(StoreError) {
-            let shift = try openLocked(draft, share)
-            var statements = draft.statements.map { $0.counted(fromToken: shift.token, change: shift.change) }
-            statements += draft.positions.map { put($0) }
-            if draft.hasHistory {
-                statements.append(
-                    PostgresStatement("UPDATE _token SET token = token + \(share.faults.tokenStep) WHERE id = 1"))
-            }
-            let results = try connection.run(statements + [PostgresStatement("COMMIT")], "commit")
+            // The reads of one server say nothing of another's store.
+            if let found = draft.found, found.server != comparedServer { throw Self.takenOver }
+            var statements = [PostgresStatement("BEGIN"), lockingStatement(), headStatement()]
+            statements += draft.positions.map(put)
+            if let comparison = try comparison(of: draft) { statements.append(comparison) }
+            statements += draft.statements.map(\.counted) + [PostgresStatement("COMMIT")]
+            let results = try connection.run(statements, "commit")
             guard results.last?.tag == "COMMIT" else { throw StoreError.conflict }
-            share.tokenShift = shift.token
+            tokenShift = results[2].first?.integer(0) ?? 0
             for (root, key) in draft.nextKeys {
-                guard let block = share.keys[root] else { continue }
-                share.keys[root] = min(key, block.upperBound)..<block.upperBound
+                guard let block = share?.keys[root] else { continue }
+                share?.keys[root] = min(key, block.upperBound)..<block.upperBound
             }
         } catch {
-            // Where the answer to the commit was lost, the keys may be taken.
-            if connection.isLost { share.keys = [:] }
+            // Where the answer to the commit was lost, the keys may be taken. Another server may give them out again.
+            let keepsKeys = share?.faults.contains(.keepsKeys) == true
+            if connection.isLost || error.code == .disconnected && !keepsKeys { share?.keys = [:] }
             comparedServer = nil
             connection.undo()
             throw error
         }
     }
 
-    /// Begins the transaction, and returns the last token and the last change's number.
-    private func openLocked(
-        _ draft: WriteDraft, _ share: WriterShare
-    ) throws(StoreError) -> (token: Int64, change: Int64) {
-        var checked = draft.reads
-        if share.faults.contains(.trustsTombstones) { checked.removeAll { $0.isOfTombstones } }
-        if share.faults.contains(.trustsRows) { checked.removeAll { !$0.isOfTombstones } }
-        let lock = share.faults.contains(.takesNoLock) ? PostgresStatement("SELECT epoch FROM _lease") : Self.lock
-        let head = [PostgresStatement("BEGIN"), lock, readToken, changeStatement] + draft.positions.map(stored)
-        let checks = try checks(of: checked, found: draft.found?.token)
-        let results = try connection.run(head + checks, "compare what was read")
-        guard let row = results[1].first, row.integer(0) == epoch || share.faults.contains(.ignoresEpochs) else {
-            throw Self.fenced
-        }
-        if try isTakenOver(results[2].first?.text(1) ?? "") {
-            // The reads and keys are of another server's store. The next transaction begins the epoch.
-            comparedServer = nil
-            if !share.faults.contains(.keepsKeys) { share.keys = [:] }
-            throw .disconnected("commit on another server")
-        }
-        for (position, result) in zip(draft.positions, results[4...]) where !isStored(position, result.first, share) {
-            throw moved(position)
-        }
-        // The token of one server says nothing of another's.
-        let (token, server) = (results[2].first?.integer(0) ?? 0, results[2].first?.text(1) ?? "")
-        if let found = draft.found, found.server != server { throw .conflict }
-        for (read, result) in zip(checked, results.suffix(checks.count)) {
-            if !read.isOfTombstones, token == draft.found?.token { continue }
-            guard let row = result.first, ReadDigest(row) == read.digest else { throw StoreError.conflict }
-        }
-        return (token, (results[3].first?.integer(0) ?? 1) - 1)
-    }
+    private static let takenOver = StoreError.disconnected("commit on another server")
 
-    /// The statements that read again what a draft has read. Each change of rows and links has a token, so nobody has made
-    /// one where the last token is still the one that was found. A tombstone of an unknown object comes without a token.
-    private func checks(of reads: [WriteDraft.Read], found token: Int64?) throws(StoreError) -> [PostgresStatement] {
-        let statements = try checkPlans.statements(reads.map(\.request))
-        guard let token else { return statements }
-        return zip(reads, statements).map { $0.isOfTombstones ? $1 : $1.unless(token: token) }
-    }
-
-    /// A statement that returns a partition's position and epoch; null for what the store does not know.
-    private func stored(_ position: SourcePosition) -> PostgresStatement {
+    /// The statement that takes the store's lock, and refuses a writer of an earlier epoch.
+    private func lockingStatement() -> PostgresStatement {
+        let faults = share?.faults ?? []
+        let isSame = faults.contains(.ignoresEpochs) ? "$1::int8 IS NOT NULL" : "epoch = $1::int8"
+        let lock = faults.contains(.takesNoLock) ? "" : " FOR UPDATE"
         var statement = PostgresStatement(
-            """
-            SELECT (SELECT "nextOffset" FROM _position WHERE topic = $1::text AND partition = $2::int8), \
-            (SELECT epoch FROM _fence WHERE topic = $1::text AND partition = $2::int8)
-            """)
-        statement.bind(position.topic)
-        statement.bind(Int64(position.partition))
+            "SELECT \(PostgresStatement.refusal(unless: isSame, "another worker has taken the store over")) "
+                + "FROM _lease WHERE id = 1\(lock)", refusal: Self.fenced)
+        statement.bind(epoch)
         return statement
     }
 
-    private func isStored(_ position: SourcePosition, _ row: PostgresRow?, _ share: WriterShare) -> Bool {
-        guard let row else { return false }
-        let fence = share.fences[StorePartition(topic: position.topic, partition: position.partition)]
-        if let fence, row.optionalInteger(1) != fence, !share.faults.contains(.ignoresFences) { return false }
-        if share.faults.contains(.ignoresPositions) { return true }
-        switch position.predecessor {
-        case .anything: return true
-        case .nothing: return row.isNull(0)
-        case .offset(let offset): return row.optionalInteger(0) == offset
+    /// The statement behind the lock. It refuses another server's store, and keeps the numbers that the draft's own count
+    /// from; it returns the last token.
+    private func headStatement() -> PostgresStatement {
+        // The only writer knows the number of its next change.
+        let change = share == nil ? "0" : "\(Self.nextChange) - 1"
+        let isSame = "\(serverMark) = $1::text AND EXISTS (SELECT FROM _lease WHERE id = 1)"
+        var statement = PostgresStatement(
+            """
+            SELECT token, set_config('\(PostgresStatement.NumberBase.token.setting)', token::text, true), \
+            set_config('\(PostgresStatement.NumberBase.change.setting)', (\(change))::text, true), \
+            \(PostgresStatement.refusal(unless: isSame, "the chunk was read on another server")) \
+            FROM _token WHERE id = 1
+            """, refusal: Self.takenOver)
+        statement.bind(comparedServer ?? "")
+        return statement
+    }
+
+    /// A statement that refuses the draft unless the store still answers its reads alike; nil without any. Each change of
+    /// rows and links has a token, so nobody has made one where the last token is still the one that was found. A tombstone
+    /// of an unknown object comes without a token.
+    private func comparison(of draft: WriteDraft) throws(StoreError) -> PostgresStatement? {
+        let faults = share?.faults ?? []
+        let isTrusted = (tombstones: faults.contains(.trustsTombstones), rows: faults.contains(.trustsRows))
+        let reads = draft.reads.filter { $0.isOfTombstones ? !isTrusted.tombstones : !isTrusted.rows }
+        guard let token = draft.found?.token, !reads.isEmpty else { return nil }
+        var comparison = PostgresStatement("", refusal: .conflict)
+        comparison.bind(token)
+        var (tombstones, rows) = ([String](), [String]())
+        for (read, statement) in zip(reads, try checkPlans.statements(reads.map(\.request))) {
+            let answer = comparison.take(statement)
+            let place = comparison.places.count
+            comparison.bind(Int64(read.digest.count))
+            comparison.bind(read.digest.rows)
+            let isSame = """
+                (SELECT q.n = $\(place + 1)::int8 AND q.h = $\(place + 2)::int8 FROM (\(answer)) AS q(n, h))
+                """
+            if read.isOfTombstones { tombstones.append(isSame) } else { rows.append(isSame) }
         }
+        let isUnmoved = "(SELECT token FROM _token WHERE id = 1) = $1::int8"
+        // Without rows the token tells nothing, but the statement has its number.
+        let areRowsSame =
+            rows.isEmpty ? "$1::int8 IS NOT NULL" : "(\(isUnmoved) OR \(rows.joined(separator: " AND ")))"
+        let conditions = tombstones + [areRowsSame]
+        let words = "another writer has changed what the chunk has read"
+        comparison.sql =
+            "SELECT \(PostgresStatement.refusal(unless: conditions.joined(separator: " AND "), words))"
+        return comparison
     }
 }
 

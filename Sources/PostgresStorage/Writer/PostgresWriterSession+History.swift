@@ -2,11 +2,8 @@
 extension PostgresWriterSession {
     func openHistory(_ header: HistoryHeader) throws(StoreError) -> Int64 {
         openHeader = header
-        if let draft {
-            // It counts from the token that the commit finds; the commit's last statement makes it the last one.
-            draft.hasHistory = true
-            return 1
-        }
+        // It counts from the token that the commit finds.
+        if isDraft { return 1 }
         // The locked row of the claim keeps the number this transaction's own.
         if lastToken == nil { try connection.settle("begin a transaction") }
         let token = (lastToken ?? 0) + 1
@@ -15,19 +12,19 @@ extension PostgresWriterSession {
     }
 
     func closeHistory(token: Int64, changeCount: Int64) throws(StoreError) {
-        if draft == nil { try connection.settle("save") }
+        if !isDraft { try connection.settle("save") }
         guard let header = openHeader else { return }
         openHeader = nil
-        let counting = draft == nil ? "UPDATE _token SET token = $1::int8 WHERE id = 1" : nil
+        let skipped = isDraft && share?.faults.contains(.skipsTokens) == true ? " + 1" : ""
+        let counting = "UPDATE _token SET token = $1::int8\(skipped) WHERE id = 1"
         if changeCount == 0 {
-            guard let counting else { return }
             var statement = PostgresStatement(counting)
-            statement.bind(token)
+            statement.bind(token, countedFrom: .token)
             return enqueue(statement)
         }
         var statement = PostgresStatement(
             """
-            \(counting.map { "WITH counted AS (\($0)) " } ?? "")INSERT INTO _history_transaction \
+            WITH counted AS (\(counting)) INSERT INTO _history_transaction \
             (token, time, author, context, source, "firstChange", trace, "changeCount", epoch) \
             VALUES ($1::int8, $2::int8, $3::text, $4::text, $5::text, $6::int8, $7::text, $8::int8, \
             coalesce((SELECT value::int8 FROM _metadata WHERE key = 'epoch'), 0))

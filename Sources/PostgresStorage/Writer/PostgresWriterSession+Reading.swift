@@ -2,31 +2,46 @@
 extension PostgresWriterSession {
     func load(_ plan: [ReadRequest], each: (Int, ReadAnswer) -> Void) throws(StoreError) {
         if plan.isEmpty { return }
-        if let draft { return try load(plan, into: draft, each: each) }
+        if let draft {
+            // A read does not see the chunk's own writes before the commit.
+            if !draft.statements.isEmpty { throw .conflict }
+            // Nobody else writes the store of the only writer, as the commit's comparison of the epoch shows.
+            if share != nil { return try load(plan, into: draft, each: each) }
+        }
         if !isInTransaction { try reconnectIfLost() }
-        let (asked, positions) = try withoutMissingTombstones(plan)
+        // With the lock a writer that shares the store asks for all, and learns which tombstones others have made.
+        let (asked, positions) = share == nil ? try withoutMissingTombstones(plan) : (plan, Array(plan.indices))
         if asked.isEmpty { return }
         plans.answer(asked, try connection.run(try plans.statements(asked), "read the store")) { position, answer in
+            if share != nil, case .tombstone(let root, let identity, _) = answer { learn(identity, root) }
             each(positions[position], answer)
         }
     }
 
-    /// Leaves out identities that have no tombstone, and requests for nothing else. Several writers make tombstones
-    /// without telling one another, so there all are asked for.
+    /// Notes a tombstone that another writer has made, once.
+    private func learn(_ identity: Value, _ root: Int) {
+        let root = model.entities[root]
+        if tombstoneFilter.candidates([identity], of: root).isEmpty { tombstoneFilter.insert(identity, of: root) }
+    }
+
+    /// Leaves out identities that have no tombstone, and requests for nothing else. Where several writers make tombstones
+    /// without telling one another, there may be one nevertheless, which the comparison of a draft finds.
     ///
     /// - Returns: the requests that are left, and their positions in the plan.
-    private func withoutMissingTombstones(
+    func withoutMissingTombstones(
         _ plan: [ReadRequest]
     ) throws(StoreError) -> (asked: [ReadRequest], positions: [Int]) {
-        if share != nil { return (plan, Array(plan.indices)) }
         var (asked, positions) = ([ReadRequest](), [Int]())
         for (position, request) in plan.enumerated() {
             var request = request
-            if case .tombstones(let entity, let identities) = request {
+            if case .tombstones(let lists) = request {
                 if tombstoneFilter.isUnread { try readTombstoneFilter() }
-                let candidates = tombstoneFilter.candidates(identities, of: model.entities[entity])
-                if candidates.isEmpty { continue }
-                request = .tombstones(entity: entity, candidates)
+                let candidates = lists.map { root, identities in
+                    (root: root, identities: tombstoneFilter.candidates(identities, of: model.entities[root]))
+                }
+                let wanted = candidates.filter { !$0.identities.isEmpty }
+                if wanted.isEmpty { continue }
+                request = .tombstones(wanted)
             }
             asked.append(request)
             positions.append(position)

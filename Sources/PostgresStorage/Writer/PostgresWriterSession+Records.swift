@@ -60,19 +60,18 @@ extension PostgresWriterSession {
         if ledger.positions.isEmpty { return }
         if let draft { return draft.positions = ledger.positions }
         // A few at most: the partitions of one chunk.
-        let results = try connection.run(ledger.positions.map(put), "save")
-        for (position, result) in zip(ledger.positions, results) where result.count == 0 { throw moved(position) }
+        try connection.run(ledger.positions.map(put), "save")
     }
 
-    func moved(_ position: SourcePosition) -> StoreError {
+    private func moved(_ position: SourcePosition) -> StoreError {
         StoreError(
             .positionConflict,
             "Another writer has claimed \(position.topic)/\(position.partition) or saved its position meanwhile",
             remedy: "Nothing of the chunk was saved; read on from the store's positions")
     }
 
-    /// A statement that returns a row where the store holds what the position has to follow, and the partition is this
-    /// writer's.
+    /// A statement that saves a position where the store holds what it has to follow, and the partition is this writer's;
+    /// else it is refused.
     func put(_ position: SourcePosition) -> PostgresStatement {
         let place = StorePartition(topic: position.topic, partition: position.partition)
         let fence = share?.faults.contains(.ignoresFences) == true ? nil : share?.fences[place]
@@ -84,27 +83,30 @@ extension PostgresWriterSession {
             INSERT INTO _position (topic, partition, "nextOffset", detail) \
             SELECT $1::text, $2::int8, $3::int8, $4::text WHERE true\(isOwn) ON CONFLICT (topic, partition)
             """
-        var statement: PostgresStatement
-        switch position.predecessor {
-        case .anything:
-            statement = PostgresStatement(
-                """
-                \(insertion) DO UPDATE SET "nextOffset" = excluded."nextOffset", detail = excluded.detail RETURNING 1
-                """)
-        case .nothing: statement = PostgresStatement("\(insertion) DO NOTHING RETURNING 1")
-        case .offset:
-            statement = PostgresStatement(
+        let predecessor = share?.faults.contains(.ignoresPositions) == true ? .anything : position.predecessor
+        let change =
+            switch predecessor {
+            case .anything:
+                "\(insertion) DO UPDATE SET \"nextOffset\" = excluded.\"nextOffset\", detail = excluded.detail"
+            case .nothing: "\(insertion) DO NOTHING"
+            case .offset:
                 """
                 UPDATE _position SET "nextOffset" = $3::int8, detail = $4::text WHERE topic = $1::text \
-                AND partition = $2::int8 AND "nextOffset" = $\(fence == nil ? 5 : 6)::int8\(isOwn) RETURNING 1
-                """)
-        }
+                AND partition = $2::int8 AND "nextOffset" = $\(fence == nil ? 5 : 6)::int8\(isOwn)
+                """
+            }
+        let words = "another writer has claimed the partition or saved its position"
+        var statement = PostgresStatement(
+            """
+            WITH put AS (\(change) RETURNING 1) \
+            SELECT \(PostgresStatement.refusal(unless: "EXISTS (SELECT FROM put)", words))
+            """, refusal: moved(position))
         statement.bind(position.topic)
         statement.bind(Int64(position.partition))
         statement.bind(position.nextOffset)
         statement.bind(position.detail)
         if let fence { statement.bind(fence) }
-        if case .offset(let offset) = position.predecessor { statement.bind(offset) }
+        if case .offset(let offset) = predecessor { statement.bind(offset) }
         return statement
     }
 

@@ -53,9 +53,14 @@ extension PostgresWriterSession {
             lists.append(table.kinds[slot].list(lists.count + 1))
             let value = table.kinds[slot].stored("r.c\(slot)")
             let column = table.columns[slot]
-            let isAdded = adds(slot, rows)
-            let sum = isAdded ? share?.columns.sum("t.\(column)", value, table.kinds[slot]) : nil
-            settings.append("\(column) = \(sum ?? value)")
+            // Of a list of updates some rows leave the column as it is, whatever others make of it: null stands for that.
+            switch share?.columns.use(rows.root, slot) {
+            case .added where isDraft:
+                let sum = share?.columns.sum("t.\(column)", value, table.kinds[slot]) ?? value
+                settings.append("\(column) = coalesce(\(sum), t.\(column))")
+            case .unread where isDraft: settings.append("\(column) = coalesce(\(value), t.\(column))")
+            default: settings.append("\(column) = \(value)")
+            }
         }
         if rows.setsPlaceholder {
             names.append("p")
@@ -69,22 +74,31 @@ extension PostgresWriterSession {
             """)
         statement.bind(rows.keys)
         for slot in rows.slots {
-            if adds(slot, rows) {
+            switch share?.columns.use(rows.root, slot) {
+            case .added where isDraft:
                 try statement.bind(try differences(slot, rows, table.kinds[slot]), as: table.kinds[slot])
-            } else {
-                try statement.bind(rows.values.lazy.map { $0[slot] }, as: table.kinds[slot])
+            case .unread where isDraft: try statement.bind(try changes(slot, rows), as: table.kinds[slot])
+            default: try statement.bind(rows.values.lazy.map { $0[slot] }, as: table.kinds[slot])
             }
         }
         if rows.setsPlaceholder { statement.bind(rows.placeholders) }
         return settings.isEmpty ? PostgresStatement("SELECT 1") : statement
     }
 
-    /// Whether a draft adds to the column's values, which other writers may have changed since they were read.
-    private func adds(_ slot: Int, _ rows: RowChanges.Updates) -> Bool {
-        draft != nil && share?.columns.added[rows.root].contains(slot) == true
+    /// The values that a draft changes in a column; null where the draft leaves the value as it is. Other writers may have
+    /// changed the column since it was read.
+    private func changes(_ slot: Int, _ rows: RowChanges.Updates) throws(StoreError) -> [Value] {
+        guard rows.formerValues.count == rows.values.count else { throw .conflict }
+        var changes: [Value] = []
+        for (values, former) in zip(rows.values, rows.formerValues) {
+            let isChanged = values[slot] != former[slot]
+            if isChanged, values[slot].isNull { throw .conflict }
+            changes.append(isChanged ? values[slot] : .null)
+        }
+        return changes
     }
 
-    /// The differences that a draft adds to the values of a column.
+    /// The differences that a draft adds to the values of a column; null where the draft leaves the value as it is.
     private func differences(
         _ slot: Int, _ rows: RowChanges.Updates, _ kind: ColumnKind
     ) throws(StoreError) -> [Value] {
@@ -92,6 +106,10 @@ extension PostgresWriterSession {
         let factor: Int64 = share?.faults.contains(.addsTwice) == true ? 2 : 1
         var differences: [Value] = []
         for (values, former) in zip(rows.values, rows.formerValues) {
+            if values[slot] == former[slot] {
+                differences.append(.null)
+                continue
+            }
             guard kind == .numeric else {
                 let difference = (values[slot].integer ?? 0) &- (former[slot].integer ?? 0)
                 differences.append(.integer(difference &* factor))

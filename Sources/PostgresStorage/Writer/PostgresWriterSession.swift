@@ -16,8 +16,8 @@ final class PostgresWriterSession: WriterSession {
     var lastToken: Int64?
     /// The header of the history's open transaction: its row is written once the number of changes is known.
     var openHeader: HistoryHeader?
-    /// The statement that returns the last token and the mark of the connection's server.
-    private(set) var readToken: PostgresStatement
+    /// The expression of the mark of the connection's server.
+    private(set) var serverMark: String
     /// The mark that the store has noted, as far as this session has seen.
     var comparedServer: String?
     /// The tombstones of a store that this session alone writes.
@@ -30,7 +30,11 @@ final class PostgresWriterSession: WriterSession {
     private var foundCounters: StoreCounters?
 
     var tables: [PostgresTable] { storage.tables }
-    var joinsUpdates: Bool { share == nil }
+    var joinsUpdates: Bool { true }
+    var drafts: Bool { true }
+    var isDraft: Bool { draft != nil }
+    /// The last token before the last commit of a draft.
+    var tokenShift: Int64 = 0
 
     init(_ storage: PostgresStorage) throws(StoreError) {
         self.storage = storage
@@ -39,7 +43,7 @@ final class PostgresWriterSession: WriterSession {
         plans = PostgresReadPlan(model: storage.model, tables: storage.tables)
         let sharing = storage.options
         share = sharing.writers == .many ? WriterShare(storage.model, sharing.faults) : nil
-        readToken = try Self.tokenStatement(connection)
+        serverMark = try Self.mark(connection)
     }
 
     deinit { if isInTransaction { storage.noteTransaction(false) } }
@@ -118,7 +122,7 @@ final class PostgresWriterSession: WriterSession {
         if let share {
             enqueue(membership(share, now: now))
         } else if let epoch {
-            connection.enqueue(lease(epoch: epoch, now: now))
+            enqueue(lease(epoch: epoch, now: now))
         }
     }
 
@@ -162,6 +166,19 @@ final class PostgresWriterSession: WriterSession {
         storage.noteTransaction(true)
     }
 
+    /// Calls `body` in a transaction of its own.
+    func inTransaction<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
+        try begin()
+        do throws(StoreError) {
+            let result = try body()
+            try commit()
+            return result
+        } catch {
+            try? rollback()
+            throw error
+        }
+    }
+
     /// Begins a transaction of which the server knows nothing yet.
     func open(_ draft: WriteDraft) {
         self.draft = draft
@@ -178,7 +195,7 @@ final class PostgresWriterSession: WriterSession {
     func reconnectIfLost() throws(StoreError) {
         guard connection.isLost else { return }
         connection = try storage.connect(.writer)
-        readToken = try Self.tokenStatement(connection)
+        serverMark = try Self.mark(connection)
         comparedServer = nil
         tombstoneFilter.discard()
         if let share { return try rejoin(share) }
@@ -193,7 +210,7 @@ final class PostgresWriterSession: WriterSession {
     }
 
     func commit() throws(StoreError) {
-        if let draft, let share { try commit(draft, share) } else { try finish() }
+        if let draft { try commit(draft) } else { try finish() }
         draft = nil
         isInTransaction = false
         foundCounters = nil
@@ -277,17 +294,15 @@ final class PostgresWriterSession: WriterSession {
                 """
             }.joined(separator: " UNION ALL "))
         if roots.isEmpty { keys = PostgresStatement("SELECT 0::int8, 1::int8 WHERE false") }
-        return [keys, changeStatement]
+        return [keys, PostgresStatement("SELECT \(Self.nextChange), EXISTS (SELECT 1 FROM _tombstone)")]
     }
 
-    var changeStatement: PostgresStatement {
-        PostgresStatement(
-            """
-            SELECT greatest((SELECT max(id) + 1 FROM _history_change), (SELECT "firstChange" + "changeCount" \
-            FROM _history_transaction ORDER BY token DESC LIMIT 1), \
-            (SELECT value::int8 FROM _metadata WHERE key = 'nextChange'), 1), EXISTS (SELECT 1 FROM _tombstone)
-            """)
-    }
+    /// The expression of the number of the next change.
+    static let nextChange = """
+        greatest((SELECT max(id) + 1 FROM _history_change), (SELECT "firstChange" + "changeCount" \
+        FROM _history_transaction ORDER BY token DESC LIMIT 1), \
+        (SELECT value::int8 FROM _metadata WHERE key = 'nextChange'), 1)
+        """
 
     /// Returns the counters that the results of both statements tell.
     private func counters(_ results: ArraySlice<PostgresResult>) -> StoreCounters {
@@ -303,7 +318,7 @@ final class PostgresWriterSession: WriterSession {
     func write(nextKeys: [(root: Int, key: Int64)]) throws(StoreError) {
         let keys = Dictionary(nextKeys.map { (model.entities[$0.root].name, $0.key) }) { _, last in last }
         if keys.isEmpty { return }
-        if let draft {
+        if let draft, share != nil {
             for (root, key) in nextKeys { draft.nextKeys[root] = key }
             return
         }
@@ -314,11 +329,8 @@ final class PostgresWriterSession: WriterSession {
             """)
         statement.bind(Array(keys.keys))
         statement.bind(Array(keys.values))
-        connection.enqueue(statement)
+        enqueue(statement)
     }
-
-    /// The last token before the last commit of a draft.
-    var tokenShift: Int64 { share?.tokenShift ?? 0 }
 
     // MARK: Sets
 

@@ -3,9 +3,9 @@ import GraphModel
 /// Which columns writers change without a look at each other.
 struct SharedColumns {
     /// By the position of a root: counts and sums of whole numbers or decimals, to which a save adds its difference.
-    private(set) var added: [Set<Int>]
+    let added: [Set<Int>]
     /// By the position of a root: times of change, which nothing reads.
-    private(set) var unread: [Set<Int>]
+    let unread: [Set<Int>]
     private let bounds: [[Int: Bound]]
 
     /// The values from which on a column's sum is no longer exact.
@@ -52,7 +52,13 @@ struct SharedColumns {
         (self.added, self.unread, self.bounds) = (added, unread, bounds)
     }
 
-    private enum Use: Equatable {
+    /// Returns how writers change a column of a hierarchy, given by the position of its root.
+    func use(_ root: Int, _ slot: Int) -> Use {
+        if added[root].contains(slot), let bound = bounds[root][slot] { return .added(bound) }
+        return unread[root].contains(slot) ? .unread : .compared
+    }
+
+    enum Use: Equatable {
         /// A save adds its difference, as long as the value is within the bounds of its type.
         case added(Bound)
         /// The last save's value stays.

@@ -14,8 +14,6 @@ final class WriteDraft {
     var positions: [SourcePosition] = []
     /// The next primary keys of hierarchies, by the positions of their roots.
     var nextKeys: [Int: Int64] = [:]
-    /// Whether the transaction gets a token.
-    var hasHistory = false
     /// The counters, until they are asked for.
     var counters: StoreCounters?
 
@@ -23,8 +21,6 @@ final class WriteDraft {
     ///
     /// - Throws: ``StoreError`` with code `store.conflict` where the answers cannot be compared later.
     func note(_ plan: [ReadRequest], _ digests: [ReadDigest]) throws(StoreError) {
-        // A read does not see the chunk's own writes before the commit.
-        if !statements.isEmpty { throw .conflict }
         for (request, digest) in zip(plan, digests) {
             switch request {
             case .rows(_, _, let limit?) where digest.count >= limit: throw .conflict
@@ -40,15 +36,9 @@ final class WriteDraft {
 /// A number for an answer: equal answers have equal ones, in whatever order their rows come.
 struct ReadDigest: Equatable {
     private(set) var count = 0
-    private var rows: Int64 = 0
+    private(set) var rows: Int64 = 0
 
     init() {}
-
-    /// The digest that the server gives of an answer.
-    init(_ row: PostgresRow) {
-        count = Int(row.integer(0))
-        rows = row.integer(1)
-    }
 
     /// Adds a row by the server's hash of it.
     mutating func add(_ hash: Int64) {

@@ -7,13 +7,13 @@ final class WriterShare {
 
     /// The keys that no other writer gives out, by the positions of roots.
     var keys: [Int: Range<Int64>] = [:]
-    /// The last token before the last commit of a draft.
-    var tokenShift: Int64 = 0
     let columns: SharedColumns
     let faults: SharingFaults
 
-    /// How many keys a writer takes for itself at a time.
+    /// The least number of keys that a writer takes for itself at a time.
     static let keyBlockLength: Int64 = 10_000
+    /// For how many chunks the keys of a block last that all make as many objects as they name.
+    static let chunksOfKeys: Int64 = 8
 
     init(_ model: ObjectModel, _ faults: SharingFaults) {
         columns = SharedColumns(model)
@@ -140,24 +140,18 @@ extension PostgresWriterSession {
 
     func claimPartitions(_ partitions: [StorePartition]) throws(StoreError) {
         guard let share else { return }
-        try begin()
-        do throws(StoreError) {
-            var statement = PostgresStatement(
-                """
-                INSERT INTO _fence (topic, partition, epoch) SELECT *, 1 FROM unnest($1::text[], $2::int8[]) \
-                ON CONFLICT (topic, partition) DO UPDATE SET epoch = _fence.epoch + 1 RETURNING topic, partition, epoch
-                """)
-            statement.bind(partitions.map(\.topic))
-            statement.bind(partitions.map { Int64($0.partition) })
-            let rows = try connection.run(statement, "claim partitions").rows.map { row in
-                (StorePartition(topic: row.text(0), partition: Int32(row.integer(1))), row.integer(2))
-            }
-            try commit()
-            share.note(Dictionary(rows) { _, last in last })
-        } catch {
-            try? rollback()
-            throw error
+        var statement = PostgresStatement(
+            """
+            INSERT INTO _fence (topic, partition, epoch) SELECT *, 1 FROM unnest($1::text[], $2::int8[]) \
+            ON CONFLICT (topic, partition) DO UPDATE SET epoch = _fence.epoch + 1 RETURNING topic, partition, epoch
+            """)
+        statement.bind(partitions.map(\.topic))
+        statement.bind(partitions.map { Int64($0.partition) })
+        let result = try inTransaction { () throws(StoreError) in try connection.run(statement, "claim partitions") }
+        let rows = result.rows.map { row in
+            (StorePartition(topic: row.text(0), partition: Int32(row.integer(1))), row.integer(2))
         }
+        share.note(Dictionary(rows) { _, last in last })
     }
 
     // MARK: Roles
@@ -208,7 +202,4 @@ package struct SharingFaults: OptionSet, Sendable {
     package static let ignoresEpochs = SharingFaults(rawValue: 128)
     /// The keys that a lost connection has reserved are used.
     package static let keepsKeys = SharingFaults(rawValue: 256)
-
-    /// The difference of the tokens of two commits.
-    var tokenStep: Int { contains(.skipsTokens) ? 2 : 1 }
 }

@@ -33,7 +33,11 @@ final class ReaderPool: Sendable {
     }
 
     /// Calls `body` inside a transaction that only reads.
-    func read<Result>(_ body: (Database, ReaderCaches) throws -> Result) throws -> Result {
+    ///
+    /// - Parameter interruption: ends a statement of `body` early; nil for never.
+    func read<Result>(
+        _ interruption: ReadInterruption?, _ body: (Database, ReaderCaches) throws -> Result
+    ) throws -> Result {
         free.wait()
         defer { free.signal() }
         let reader = try take()
@@ -43,7 +47,7 @@ final class ReaderPool: Sendable {
             let statements = reader.caches.statements
             try Self.run("BEGIN", connection, statements)
             do {
-                let result = try body(database, reader.caches)
+                let result = try Self.reading(interruption, connection) { try body(database, reader.caches) }
                 try Self.run("COMMIT", connection, statements)
                 return result
             } catch {
@@ -52,6 +56,24 @@ final class ReaderPool: Sendable {
                 throw error
             }
         }
+    }
+
+    /// So many of SQLite's instructions, some microseconds, lie between two looks at the interruption.
+    private static let instructionsBetweenLooks: Int32 = 4096
+
+    private static func reading<Result>(
+        _ interruption: ReadInterruption?, _ connection: OpaquePointer, _ body: () throws -> Result
+    ) throws -> Result {
+        guard let interruption else { return try body() }
+        // sqlite3_interrupt() would miss a statement that has not begun yet.
+        sqlite3_progress_handler(
+            connection, instructionsBetweenLooks,
+            { pointer in
+                guard let pointer else { return 0 }
+                return Unmanaged<ReadInterruption>.fromOpaque(pointer).takeUnretainedValue().isRequested ? 1 : 0
+            }, Unmanaged.passUnretained(interruption).toOpaque())
+        defer { sqlite3_progress_handler(connection, 0, nil, nil) }
+        return try interruption.whileReading(body)
     }
 
     private static func run(

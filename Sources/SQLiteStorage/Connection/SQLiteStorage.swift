@@ -53,24 +53,14 @@ final class SQLiteStorage: Storage {
 
     // MARK: Reading
 
-    func read<Result>(_ body: (any SnapshotSession, FetchRequestCache?) throws -> Result) throws -> Result {
+    func read<Result>(
+        _ interruption: ReadInterruption?, _ body: (any SnapshotSession, FetchRequestCache?) throws -> Result
+    ) throws -> Result {
         do {
-            return try readers.read { database, caches in
+            return try readers.read(interruption) { database, caches in
                 try body(SQLiteSnapshot(database: database, model: model, caches: caches), caches.requests)
             }
         } catch {
-            throw StoreError.translated(error, action: "read the store")
-        }
-    }
-
-    func reading<Result: Sendable>(
-        _ body: @escaping @Sendable (any SnapshotSession) throws -> Result
-    ) async throws -> Result {
-        do {
-            return try await database.read { [model] in try body(SQLiteSnapshot(database: $0, model: model)) }
-        } catch {
-            // A cancelled task ends its statement too.
-            if error is CancellationError || Task.isCancelled { throw CancellationError() }
             throw StoreError.translated(error, action: "read the store")
         }
     }

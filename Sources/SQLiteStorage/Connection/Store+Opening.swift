@@ -11,7 +11,7 @@ extension Store {
         /// For how long a lock of another process is waited for.
         public var busyTimeoutMilliseconds = 5000
         /// How many connections read at the same time.
-        public var maximumReaderCount = 4
+        public var maximumReaderCount = 6
         /// Whether opening the store for writing makes an index of the history by object. The changes of one object are
         /// then found at once, and writing takes about a quarter more time.
         public var indexesHistoryByObject = false

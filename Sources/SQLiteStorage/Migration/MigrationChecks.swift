@@ -44,7 +44,7 @@ struct MigrationChecks {
     private func count(_ what: String, _ sql: String) throws -> [String] {
         guard let row = try Row.fetchOne(database, sql: sql), let count: Int64 = row[0], count > 0 else { return [] }
         let example: Int64? = row[1]
-        return ["\(what): \(count) \(count == 1 ? "row" : "rows")\(example.map { ", as that with pk \($0)" } ?? "")"]
+        return ["\(what): \(counted(count, "row"))\(example.map { ", as that with pk \($0)" } ?? "")"]
     }
 
     // MARK: Values

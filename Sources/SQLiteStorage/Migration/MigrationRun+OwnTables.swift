@@ -185,7 +185,7 @@ extension MigrationRun {
             throw MigrationError(
                 .rows, "References would lead nowhere",
                 remedy: "Correct the rows or the model; the store is as it was",
-                details: tables.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value.count) rows" })
+                details: tables.sorted { $0.key < $1.key }.map { "\($0.key): \(counted($0.value.count, "row"))" })
         }
         let current = try SchemaSnapshot(database)
         for object in script.newSchema.objects where !object.table.hasPrefix("_") {

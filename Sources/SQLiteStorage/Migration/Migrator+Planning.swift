@@ -121,7 +121,7 @@ extension Migrator {
         guard let model = options.sourceModel else {
             throw MigrationError(
                 .missingSource, "The store does not hold the model \(stored.name) \(stored.version) it was made with",
-                remedy: "Open it once with that model, or name that model; the store is unharmed")
+                remedy: "Name that model with 'migrate --from MODEL'; the store is unharmed")
         }
         guard model.hash == stored.hash else {
             throw MigrationError(

@@ -51,12 +51,20 @@ public struct Migrator {
 
     // MARK: Migrating
 
-    /// Migrates the store to a model; does nothing where it is of that model already.
+    /// Migrates the store to a model; does nothing where it is of that model already, or where there is no store yet.
+    ///
+    /// A property that the new model does not have loses its values: ``plan(to:)`` tells before.
     ///
     /// - Throws: ``StoreError`` (`store.leased` while a worker has it), ``MigrationError``, ``ModelError``.
     @discardableResult
     public func migrate(to model: ObjectModel) throws -> MigrationPlan {
-        try migrate(through: [.lightweight(to: model, mapping: options.mapping)])
+        if !FileManager.default.fileExists(atPath: path) {
+            return MigrationPlan(
+                source: "no store", target: "\(model.name) \(model.version)",
+                difference: ModelDifference(from: model, to: model),
+                method: .none, steps: [], rowCount: 0, problems: [])
+        }
+        return try migrate(through: [.lightweight(to: model, mapping: options.mapping)])
     }
 
     /// Migrates the store through stages, beginning with the stage of its model. It takes one transaction, or from

@@ -350,7 +350,7 @@ struct SetDeletion {
         let floor = inverse.isOptional ? "AND remaining > 0" : ""
         try fail(
             .tooFewDestinations, survivor, inverse,
-            "needs at least \(inverse.minimumCount) objects and would keep fewer",
+            "needs at least \(counted(inverse.minimumCount, "object")) and would keep fewer",
             of: """
                 SELECT DISTINCT destination FROM (SELECT s.destination, (SELECT count(*) FROM \(remaining) NOT IN \
                 (SELECT pk FROM temp.\(tableToDelete(relationship.entityIndex)))) AS remaining \

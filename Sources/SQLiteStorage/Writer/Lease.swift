@@ -27,9 +27,13 @@ struct Lease {
         statement.reset()
         if let current, let other = LeaseHolder(text: current.holder), other.isAlive(expires: current.expires, now: now)
         {
-            throw StoreError(
-                .leased, "Another worker writes this store: process \(other.process) on \(other.host)",
-                remedy: "Stop it, or give this worker another store.path")
+            throw other.isSameProcess(as: holder)
+                ? StoreError(
+                    .leased, "This process has a writer of the store already",
+                    remedy: "Share that one, or close it first")
+                : StoreError(
+                    .leased, "Another worker writes this store: process \(other.process) on \(other.host)",
+                    remedy: "Stop it, or give this worker another store.path")
         }
         let lease = Lease(epoch: epoch + 1, holder: holder, ttlSeconds: ttlSeconds)
         try lease.write(store, now: now)
@@ -108,6 +112,10 @@ struct LeaseHolder: Sendable, Equatable {
         let parts = text.split(separator: "|", omittingEmptySubsequences: false).map { String($0) }
         guard parts.count == 4, let process = Int32(parts[1]) else { return nil }
         self.init(host: parts[0], process: process, startTime: parts[2], instance: parts[3])
+    }
+
+    func isSameProcess(as other: LeaseHolder) -> Bool {
+        (host, process, startTime) == (other.host, other.process, other.startTime)
     }
 
     var text: String { "\(host)|\(process)|\(startTime)|\(instance)" }

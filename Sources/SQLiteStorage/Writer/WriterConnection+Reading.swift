@@ -19,9 +19,11 @@ extension WriterConnection: RowReader {
                 try greatestPlaces(in: relationship, owners: owners) {
                     each(position, .place(owner: $0, greatest: $1))
                 }
-            case .tombstones(let entity, let identities):
-                try tombstones(entity: model.entities[entity], identities: identities) {
-                    each(position, .tombstone(identity: $0, $1))
+            case .tombstones(let lists):
+                for (root, identities) in lists {
+                    try tombstones(entity: model.entities[root], identities: identities) {
+                        each(position, .tombstone(root: root, identity: $0, $1))
+                    }
                 }
             }
         }

@@ -91,9 +91,9 @@ struct DemoScript {
         let port = counts.httpPort.map { "http://127.0.0.1:\($0)/status" } ?? "starting"
         return [
             "events         \(counts.sent) sent, \(runtime.metrics.records.value) read",
-            "store          \(runtime.metrics.commits.value) commits, token \(Int(runtime.metrics.historyToken.value))",
-            "notifications  \(counts.notifications) received with \(counts.changes) changes",
-            "failed         \(counts.deadLetters.values.reduce(0, +)) dead letters, \(runtime.metrics.stale.value) stale",
+            "store          \(counted(runtime.metrics.commits.value, "commit")), token \(Int(runtime.metrics.historyToken.value))",
+            "notifications  \(counts.notifications) received with \(counted(counts.changes, "change"))",
+            "failed         \(counted(counts.deadLetters.values.reduce(0, +), "dead letter")), \(runtime.metrics.stale.value) stale",
             "health         \(failing.isEmpty ? "ready" : failing.joined(separator: "; "))  \(port)",
         ]
     }

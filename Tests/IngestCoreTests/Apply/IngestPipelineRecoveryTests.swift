@@ -54,6 +54,39 @@ import Testing
         #expect(try fixture.store.verify().isSound)
     }
 
+    @Test(arguments: [1, 2]) func `the metrics count the records of a refused chunk once`(threads: Int) throws {
+        let metrics = WorkerMetrics(version: "1", librdkafka: "2", sqlite: "3")
+        let fixture = try PipelineFixture(metrics: metrics) { $0.chunk.threads = threads }
+        let events = [
+            Events.message("m1"), "broken", Events.message("m2"), Events.event("chat.deleted", "{\"id\":\"c9\"}"),
+        ]
+        func feed() throws {
+            for record in Events.records(events) { try fixture.add(record) }
+            try TestRecord("filtered", offset: 4).deliver { record in
+                try fixture.pipeline.add(record, nextOffset: 5) { _ in ChangeSet([]) }
+            }
+            // An event that the store refuses, for its identity is empty: it is decoded, and its operation is not applied.
+            try fixture.add(TestRecord(Events.event("message.created", "{\"id\":\"\"}"), offset: 5))
+            try fixture.pipeline.finish()
+        }
+        func counts() -> [Int] {
+            [
+                metrics.records.value, metrics.filtered.value, metrics.deadLetters.with("decode").value,
+                metrics.operations.with("Message", "upsert").value, metrics.operations.with("Chat", "delete").value,
+                fixture.pipeline.summary.filtered, fixture.pipeline.summary.deadLetters,
+            ]
+        }
+        try fixture.writer.write("break the store") { try $0.run(Self.faults[0].breaking) }
+        for _ in 0..<2 {
+            #expect(throws: StoreError.self) { try feed() }
+            try fixture.pipeline.discard()
+        }
+        #expect(counts() == [0, 0, 0, 0, 0, 0, 0])
+        try fixture.writer.write("mend the store") { try $0.run(Self.faults[0].mending) }
+        try feed()
+        #expect(counts() == [6, 1, 1, 2, 1, 1, 2])
+    }
+
     @Test func `a move is saved with what is open and may go back`() throws {
         let fixture = try PipelineFixture()
         fixture.pipeline.begin(topic: "events", partition: 0, at: nil)

@@ -83,6 +83,51 @@ import Testing
         #expect(try await ask("dead-letters?code=other")["total"] as? Int == 0)
     }
 
+    // MARK: Slow reads
+
+    /// For each of the messages the condition looks at all triples of them, which takes hours.
+    private static let endless: String = {
+        let condition = """
+            SUBQUERY(chat.messages, $a, SUBQUERY($a.chat.messages, $b, \
+            ANY $b.chat.messages.body = 'nobody').@count > 0).@count > 0
+            """
+        return
+            "objects?entity=Message&where=\(condition.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? "")"
+    }()
+
+    @Test func `a search that takes too long ends, and says what to do`() async throws {
+        try await fixture.addMany(400)
+        let api = ConsoleAPI(store: fixture.store, sampler: ConsoleSampler(fixture.metrics), limitSeconds: 0.2)
+        try await withServer(routes: api.routes) { port in
+            let answer = try #require(await RawAnswer.get("/console/api/\(Self.endless)", port: port))
+            #expect(answer.status == 503 && answer.body.contains("\"code\":\"store.time_limit\""), "\(answer.body)")
+            #expect(answer.body.contains("Narrow the condition, or add an index"))
+        }
+    }
+
+    @Test func `others are answered beside a slow search, and a search ends with its connection`() async throws {
+        try await fixture.addMany(400)
+        let api = ConsoleAPI(store: fixture.store, sampler: ConsoleSampler(fixture.metrics), limitSeconds: 3600)
+        try await withServer(routes: api.routes) { port in
+            func search() throws -> RawConnection {
+                let connection = try #require(RawConnection(port: port))
+                connection.send("GET /console/api/\(Self.endless) HTTP/1.1\r\nHost: x\r\n\r\n")
+                return connection
+            }
+            var searches = [try search()]
+            for _ in 0..<ConsoleAPI.maximumReads {
+                #expect(await RawAnswer.get("/console/api/objects?entity=Chat", port: port)?.status == 200)
+            }
+            // With these nobody has a turn any more, until one of them ends.
+            for _ in 1..<ConsoleAPI.maximumReads { searches.append(try search()) }
+            #expect(await RawAnswer.get("/console/api/model", port: port)?.status == 200)
+            searches.removeAll()
+            for _ in 0..<ConsoleAPI.maximumReads * 2 {
+                #expect(await RawAnswer.get("/console/api/audit", port: port)?.status == 200)
+            }
+        }
+    }
+
     @Test func `the model comes as JSON and as a drawing`() async throws {
         #expect((try await ask("model")["entities"] as? [NSDictionary])?.count == 3)
         try await withServer(routes: api.routes) { port in

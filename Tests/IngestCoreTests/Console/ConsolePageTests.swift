@@ -41,7 +41,7 @@ struct ConsolePageTests {
         let api = ConsoleAPI(
             store: store, sampler: ConsoleSampler(WorkerMetrics(version: "1", librdkafka: "2", sqlite: "3")))
         let known = Set(api.routes.map(\.path) + ["/status", "/changes"])
-        let asked = Set(script.matches(of: /ask(?:JSON)?\([`"]([a-z\/.-]+)/).map { "/" + $0.1 })
+        let asked = Set(script.matches(of: /ask(?:JSON|ForView)?\([`"]([a-z\/.-]+)/).map { "/" + $0.1 })
         #expect(asked == known)
     }
 

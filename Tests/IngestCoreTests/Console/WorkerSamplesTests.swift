@@ -34,10 +34,10 @@ import Testing
         samples.append(
             WorkerSamples.Sample(
                 time: 3_000_000, records: 25, commits: 2, commitSeconds: 0.5, operations: 30, chunks: 3, lag: 7,
-                memoryBytes: 100, storeBytes: 200, logBytes: 300))
+                lagSeconds: 1.5, memoryBytes: 100, storeBytes: 200, logBytes: 300))
         #expect(
             samples.json(after: 0)
-                == #"{"intervalSeconds":2,"points":[[3000,10.0,1.0,0.25,10.0,7,100,200,300]]}"#)
+                == #"{"intervalSeconds":2,"points":[[3000,10.0,1.0,0.25,10.0,7,100,200,300,1.5]]}"#)
         #expect(samples.json(after: 3_000_000) == #"{"intervalSeconds":2,"points":[]}"#)
     }
 

@@ -9,15 +9,22 @@ import Testing
 
     private func verdict(
         failing name: String? = nil, _ reason: String = "why", rate: Double? = nil, lag: Int? = nil,
-        deadLetters: Int = 0
+        lagSeconds: Double? = nil, deadLetters: Int = 0
     ) -> WorkerVerdict {
         let checks = Self.sound.filter { $0.name != name } + (name.map { [HealthCheck($0, failure: reason)] } ?? [])
         return WorkerVerdict(
-            checks, WorkerVerdict.Figures(recordsPerSecond: rate, lag: lag, deadLetters: deadLetters))
+            checks,
+            WorkerVerdict.Figures(recordsPerSecond: rate, lag: lag, lagSeconds: lagSeconds, deadLetters: deadLetters))
     }
 
     @Test func `a worker that reads says its rate and its lag`() {
         #expect(verdict(rate: 1240.4, lag: 3800).sentence == "Running, 1,240 records/s, 3,800 records behind.")
+        #expect(
+            verdict(rate: 1240.4, lag: 3800, lagSeconds: 3.2).sentence
+                == "Running, 1,240 records/s, 3,800 records (3 s) behind.")
+        #expect(
+            verdict(rate: 20, lag: 1, lagSeconds: 90).sentence == "Running, 20 records/s, 1 record (1 min 30 s) behind."
+        )
         #expect(verdict(rate: 2.34, lag: 0).sentence == "Running, 2.3 records/s, nothing behind.")
         #expect(verdict(rate: 1_234_567).sentence == "Running, 1,234,567 records/s.")
         #expect(verdict(rate: 5).state == .running)

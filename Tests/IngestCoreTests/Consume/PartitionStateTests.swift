@@ -26,6 +26,23 @@ import Testing
         #expect(state.receive(7) == .applied && state.progress.next == 8)
     }
 
+    @Test func `the store lacks a new partition from its first record on, also after going back`() {
+        var state = PartitionState(assignedAt: nil)
+        #expect(state.firstMissing == nil)
+        _ = state.receive(7)
+        _ = state.receive(8)
+        #expect(state.firstMissing == 7)
+        _ = state.handle(.positionRead(nil))
+        #expect(state.firstMissing == 7 && state.progress.next == nil)
+        _ = state.handle(.saved(9))
+        #expect(state.firstMissing == 9)
+        var known = reading()
+        _ = known.receive(10)
+        #expect(known.firstMissing == 10)
+        _ = known.handle(.positionRead(nil))
+        #expect(known.firstMissing == nil)
+    }
+
     @Test func `the store's last record is compared before anything is applied`() {
         var state = verifying()
         #expect(state.condition == .verifying && state.progress.start == 9)

@@ -81,6 +81,22 @@ import Testing
                 "a date of the form dd.MM.yyyy HH:mm, not this text: '2026-01-02T03:04:05+01:0…'"))
     }
 
+    @Test func `a time in a form that the route does not state has a remedy`() throws {
+        let silent = try decoder { $0.timeField = "at" }
+        let reason = try #require(silent.failure("{\"id\":\"w1\",\"at\":1767323045}")).description
+        #expect(reason.contains("The event's time, at, has to be a date such as"))
+        #expect(
+            reason.contains("not this number: 1767323045. State the form with 'dates' of the route: seconds"),
+            "\(reason)")
+        let stated = try decoder { ($0.timeField, $0.dates) = ("at", .seconds) }
+        #expect(
+            try stated.shown("{\"id\":\"w1\",\"at\":1767323045}") == [
+                "upsert WorkOrder w1 version=2026-01-02T03:04:05Z"
+            ])
+        let wrong = try #require(stated.failure("{\"id\":\"w1\",\"at\":\"soon\"}")).description
+        #expect(wrong.contains("a number of seconds since 1970") && !wrong.contains("'dates'"), "\(wrong)")
+    }
+
     @Test func `texts stand for null where the topic says so`() throws {
         let decoder = try decoder(nulls: ["NA", ""]) { $0.types = ["small": .text] }
         #expect(

@@ -1,3 +1,4 @@
+import KafkaClient
 import ObjectGraph
 import Testing
 
@@ -111,6 +112,14 @@ import Testing
         lag.set(5)
         metrics.consumerLag.with("t", "1").set(2)
         #expect(metrics.lag == 7)
+        let place = TopicPartition("t", 1)
+        metrics.setLag(PartitionLag.Measure(records: 2, seconds: nil), of: place)
+        #expect(metrics.lag == 7 && metrics.lagSeconds == nil)
+        metrics.setLag(PartitionLag.Measure(records: 2, seconds: 4.5), of: place)
+        #expect(metrics.lagSeconds == 4.5)
+        #expect(metrics.registry.render().contains("kafka_consumer_lag_seconds{topic=\"t\",partition=\"1\"} 4.5\n"))
+        metrics.setLag(PartitionLag.Measure(records: 2, seconds: nil), of: place)
+        #expect(!metrics.registry.render().contains("kafka_consumer_lag_seconds{"))
         lag.clear()
         #expect(metrics.lag == nil)
         let text = metrics.registry.render()

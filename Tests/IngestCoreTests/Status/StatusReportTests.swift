@@ -1,3 +1,4 @@
+import KafkaClient
 import ObjectGraph
 import Testing
 
@@ -12,7 +13,7 @@ import Testing
             "verdict":{"state":"\(state)","sentence":"Running, 30 records behind.","attention":[\(attention)]},
             "store":{"path":"a.sqlite","model":"Chat","bytes":4096,"walBytes":0},
             "history":{"token":7,"notified":5},"deadLetters":2,
-            "positions":[{"topic":"chat-events","partition":0,"nextOffset":12,"lag":30,"state":"reading","reason":null},
+            "positions":[{"topic":"chat-events","partition":0,"nextOffset":12,"lag":30,"lagSeconds":4.4,"state":"reading","reason":null},
             {"topic":"b","partition":11,"nextOffset":3,"lag":null,"state":"halted","reason":"poison"}]}
             """.utf8)
     }
@@ -28,9 +29,9 @@ import Testing
                 history        token 7, notified up to 5
                 dead letters   2
 
-                topic        partition  next offset      lag  state
-                chat-events          0           12       30  reading
-                b                   11            3  unknown  halted: poison
+                topic        partition  next offset       lag  state
+                chat-events          0           12  30 (4 s)  reading
+                b                   11            3   unknown  halted: poison
                 """)
         #expect(report.json.contains(#""lag":30"#) && report.json.contains(#""worker":"http://h:1""#))
     }
@@ -73,7 +74,7 @@ import Testing
     func `a partition of a worker that is stopped waits, with the reason`(_ check: String) throws {
         func positions(_ checks: [HealthCheck]) throws -> [StatusReport.Position] {
             let metrics = WorkerMetrics(version: "1", librdkafka: "2", sqlite: "3")
-            metrics.consumerLag.with("t", "0").set(7)
+            metrics.setLag(PartitionLag.Measure(records: 7, seconds: 2.26), of: TopicPartition("t", 0))
             let places = [0, 1].map { SourcePosition(topic: "t", partition: $0, nextOffset: 5) }
             let answer = StatusAnswer(
                 version: "1", startedAt: 0, storePlace: "a", modelName: "m",
@@ -82,6 +83,7 @@ import Testing
             return try StatusReport(worker: "w", status: Array(answer.json.utf8)).positions
         }
         #expect(try positions([HealthCheck(check)]).map(\.state) == ["reading", "unassigned"])
+        #expect(try positions([HealthCheck(check)]).map(\.lagSeconds) == [2.3, nil])
         let stopped = try positions([HealthCheck(check, failure: "the disk is full")])
         #expect(stopped.map(\.state) == ["waiting", "unassigned"])
         #expect(stopped[0].reason?.isEmpty == false && stopped[1].reason == nil)

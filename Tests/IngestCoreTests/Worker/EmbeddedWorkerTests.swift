@@ -1,5 +1,7 @@
 import Foundation
 import InMemoryTracing
+import IngestCore
+import Logging
 import ObjectGraph
 import Testing
 
@@ -23,8 +25,32 @@ import Testing
         try WriterContext(store: Store.open(path: harness.storePath, model: WorkerHarness.model)).close()
     }
 
-    @Test func `the page shows the program as it is`() throws {
-        let source = WorkerHarness.root.appending(path: "Tests/IngestCoreTests/Worker/TracedWorkerExample.swift")
+    @Test func `a program replays a file, and each record takes effect once`() throws {
+        let harness = try WorkerHarness()
+        let file = URL(fileURLWithPath: harness.storePath).deletingLastPathComponent().appending(path: "events.jsonl")
+        let lines = (0..<5).map { WorkerHarness.message("m\($0)") } + ["{\"type\": \"no.such\"}"]
+        try lines.joined(separator: "\n").write(to: file, atomically: true, encoding: .utf8)
+        let (configuration, model) = (harness.configuration, WorkerHarness.model)
+        func replay(restarts: Bool = false) throws -> [Int] {
+            let counts = try configuration.replay(
+                files: [file.path], model: model, restarts: restarts, logger: Logger(label: "test"))
+            return [counts.records, counts.applied, counts.deadLetters]
+        }
+        harness.configuration.model = WorkerHarness.root.appending(path: "config/models/chat.yaml").path
+        #expect(try replayFile(file.path, into: harness.configuration) == "5 applied; dead letters: 1")
+        #expect(try replay() == [0, 0, 0])
+        #expect(try replay(restarts: true) == [6, 5, 1])
+        #expect(try harness.read { try $0.count(FetchRequest("Message")) } == 5)
+        #expect(throws: RecordFileError.self) {
+            try configuration.replay(files: ["/none"], model: model, logger: Logger(label: "test"))
+        }
+        // The lease is free after a failure, too.
+        try WriterContext(store: Store.open(path: harness.storePath, model: model)).close()
+    }
+
+    @Test(arguments: ["TracedWorkerExample", "ReplayExample"])
+    func `the page shows the program as it is`(_ name: String) throws {
+        let source = WorkerHarness.root.appending(path: "Tests/IngestCoreTests/Worker/\(name).swift")
         let page = try String(
             contentsOf: WorkerHarness.root.appending(path: "docs/how-to/embedding.md"), encoding: .utf8)
         #expect(page.contains("```swift\n\(try String(contentsOf: source, encoding: .utf8))```"))

@@ -151,8 +151,10 @@ extension WorkerRuntimeTests {
             try send(1, round: 1, harness, partitions: 1)
             try await harness.waitForPosition(1)
             try send(50, round: 0, harness)
+            let consumer = try #require(harness.runtime?.worker.consumerBox.withLock { $0 })
+            let places = (Int32(0)..<4).map { TopicPartition(harness.topic, $0) }
             try await harness.wait(for: "the records") {
-                harness.runtime?.metrics.operations.with("Message", "upsert").value == 201
+                try consumer.position(places) == [places[0]: 51, places[1]: 50, places[2]: 50, places[3]: 50]
             }
             #expect(try (Int32(0)..<4).map { try harness.position($0) } == [1, 0, 0, 0])
             let other = try member(harness)

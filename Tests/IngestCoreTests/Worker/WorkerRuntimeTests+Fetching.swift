@@ -85,6 +85,34 @@ extension WorkerRuntimeTests {
         #expect(reason() == nil && directory.watched.isEmpty)
     }
 
+    @Test func `the lag of a new partition is known while the store refuses`() throws {
+        let directory = TopicDirectory()
+        let worker = try ConsumerWorker.bare(directory: directory)
+        let consumer = try Consumer(withoutGroup: ["bootstrap.servers": "127.0.0.1:1", "group.id": "g"])
+        let place = PartitionFixture.place
+        _ = try worker.begin([place])
+        directory.note(ends: [place: 12])
+        let (lag, seconds) = (
+            worker.metrics.consumerLag.with("t", "0"), worker.metrics.consumerLagSeconds.with("t", "0")
+        )
+        worker.report(consumer)
+        #expect(lag.value.isNaN && seconds.value.isNaN, "nothing is known of where the partition begins")
+        var actions: AssignedPartitions.Actions = []
+        let verdict = worker.partitions.receive(
+            place, offset: 3, fingerprint: PartitionFixture.fingerprint(3), actions: &actions)
+        #expect(verdict == .apply)
+        worker.report(consumer)
+        #expect(lag.value == 8)
+        _ = worker.backoff.failed()
+        worker.report(consumer)
+        #expect(lag.value == 9 && seconds.value.isNaN)
+        // The store takes the first record, and refuses those behind it.
+        worker.committed([PartitionFixture.position(4, last: 3)])
+        _ = worker.backoff.failed()
+        worker.report(consumer)
+        #expect(lag.value == 8 && seconds.value > 1_000_000, "the record is from 1970")
+    }
+
     /// Nothing was fetched meanwhile, and brokers close idle connections: another log may answer.
     @Test func `after a full outbox the last record of each partition is compared again`() throws {
         let outbox = try Outbox(NoDelivery(), cursor: 0, limit: BacklogLimit(maximum: 2, resumesAt: 0))

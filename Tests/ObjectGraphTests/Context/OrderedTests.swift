@@ -140,7 +140,7 @@ import Testing
             try connection.run("UPDATE List_loose SET destinationPosition = 7")
         }
         let report = try graph.damage()
-        #expect(report.contains("has 1 objects without a place"))
-        #expect(report.contains("has 1 objects at a place of others"))
+        #expect(report.contains("has 1 object without a place"))
+        #expect(report.contains("has 1 object at a place of others"))
     }
 }

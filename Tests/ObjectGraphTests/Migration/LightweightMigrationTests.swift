@@ -19,6 +19,12 @@ import Testing
 
     // MARK: Attributes
 
+    @Test func `a migration of no store does nothing`() throws {
+        let path = try TemporaryFolder().path("none.sqlite")
+        #expect(try Migrator(path: path).migrate(to: configuredModel("chat")).method == .none)
+        #expect(!FileManager.default.fileExists(atPath: path))
+    }
+
     @Test func `adds removes and renames attributes`() throws {
         let fixture = try filled(
             "a: { type: string }\nb: { type: integer64, optional: true }",

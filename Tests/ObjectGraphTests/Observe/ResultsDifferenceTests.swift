@@ -30,6 +30,17 @@ import Testing
         #expect(difference.deletions.isEmpty && difference.insertions.isEmpty)
     }
 
+    @Test(arguments: [("renamed", 0), ("last", 3)])
+    func `of two neighbours that change places the changed one moves`(_ changed: String, _ from: Int) {
+        let difference = ResultsDifference(
+            from: ["renamed", "b", "c", "last"],
+            to: changed == "renamed" ? ["b", "c", "last", "renamed"] : ["last", "renamed", "b", "c"],
+            changed: [changed])
+        #expect(difference.moves.map(\.from) == [from])
+        let exchanged = ResultsDifference(from: [1, 2], to: [2, 1], changed: [changed == "last" ? 2 : 1])
+        #expect(exchanged.moves == [changed == "last" ? .init(from: 1, to: 0) : .init(from: 0, to: 1)])
+    }
+
     @Test func `deletions do not make others move`() {
         let difference = ResultsDifference(from: [1, 2, 3], to: [2, 3, 9])
         #expect(difference.deletions == [0])

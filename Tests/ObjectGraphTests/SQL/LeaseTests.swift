@@ -50,6 +50,35 @@ import Testing
         }
     }
 
+    @Test func `a closed writer writes no more, whoever has the store`() throws {
+        let folder = try TemporaryFolder()
+        let model = try configuredModel("chat")
+        let first = try WriterContext(store: Store.open(path: folder.path("s.sqlite"), model: model))
+        let context = try EditingContext(first)
+        let chat = try context.insert("Chat", identity: "c", ["title": "1"])
+        try context.save()
+        try first.close()
+        try first.close()
+        let second = try Graph(model, path: folder.path("s.sqlite"))
+        try chat.set("title", "2")
+        #expect(code { try context.save() } == .unavailable)
+        let event = ChangeSet(model.upsert("Chat", .text("d"), []))
+        #expect(code { _ = try first.apply(WriterContext.Chunk(events: [event])) } == .unavailable)
+        #expect(code { _ = try first.execute(BatchDeleteRequest("Chat")) } == .unavailable)
+        #expect(code { try first.renewLease() } != .fenced)
+        try second.apply(second.upsert("Chat", "d"))
+        #expect(try second.column("SELECT title FROM Chat ORDER BY id") == ["1", nil])
+    }
+
+    @Test func `a second writer of one process is told to share the first`() throws {
+        let folder = try TemporaryFolder()
+        let model = try configuredModel("chat")
+        let first = try Graph(model, path: folder.path("s.sqlite"))
+        let error = #expect(throws: StoreError.self) { try Graph(model, path: folder.path("s.sqlite")) }
+        #expect(error?.message == "This process has a writer of the store already")
+        try first.writer.close()
+    }
+
     @Test func `a closed writer that is dropped late harms not the next`() throws {
         let store = try Store.inMemory(model: configuredModel("chat"))
         var first: WriterContext? = try WriterContext(store: store)

@@ -320,7 +320,7 @@ struct StoreVerifierTests {
         let report = try Store.openForReading(path: path, model: model).verify()
         #expect(
             report.check(named: "limits")?.problems.map { $0.what } == [
-                "may have at most 1 characters, this one has 2 (1660)", "has to match the pattern ^[a-z]*$ (1680)",
+                "may have at most 1 character, this one has 2 (1660)", "has to match the pattern ^[a-z]*$ (1680)",
             ])
         #expect(
             report.check(named: "counts")?.problems.map { $0.description } == [

@@ -7,7 +7,7 @@ import ObjectGraph
 extension MemoryTables {
     /// Copies the whole content of a store in PostgreSQL.
     init(_ storage: PostgresStorage) throws {
-        self = try storage.read { session, _ in
+        self = try storage.read(nil) { session, _ in
             guard let snapshot = session as? PostgresSnapshot else { throw StoreError.closed }
             return try MemoryTables(snapshot)
         }

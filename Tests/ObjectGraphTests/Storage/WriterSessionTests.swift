@@ -182,7 +182,7 @@ import Testing
                 try session.commit()
             }
         }
-        let found = try fixture.store.storage.read { session, _ in
+        let found = try fixture.store.storage.read(nil) { session, _ in
             try session.transactions(HistorySelection(), limit: 10)
         }
         #expect(found.map(\.source) == ["t/0@1", "t/0@2"])
@@ -196,7 +196,7 @@ import Testing
         try closed.close()
         #expect(code { try session.begin() } == .unavailable)
         #expect(code { _ = try closed.makeWriterSession() } == .unavailable)
-        #expect(code { try closed.read { session, _ in _ = try session.storeID() } } == .unavailable)
+        #expect(code { try closed.read(nil) { session, _ in _ = try session.storeID() } } == .unavailable)
         if storage == .memory { #expect(code { try closed.makeRowReader().load([]) { _, _ in } } == .unavailable) }
     }
 

@@ -76,9 +76,28 @@ final class Graph {
     /// Applies events in one chunk and commits.
     @discardableResult
     func apply(_ events: [ChangeSet]) throws -> WriterContext.ChunkResult {
-        let result = try writer.apply(WriterContext.Chunk(events: events, source: "test"))
+        let chunk = WriterContext.Chunk(events: events, source: "test")
+        // As the worker does.
+        return try draft(chunk) ?? commit(chunk, mayConflict: false)
+    }
+
+    /// Commits a chunk as a draft, and returns nil where the draft is lost.
+    private func draft(_ chunk: WriterContext.Chunk) throws -> WriterContext.ChunkResult? {
+        do {
+            return writer.drafts ? try commit(chunk, mayConflict: true) : nil
+        } catch let error as StoreError {
+            if error.code == .conflict { return nil }
+            throw error
+        }
+    }
+
+    private func commit(_ chunk: WriterContext.Chunk, mayConflict: Bool) throws -> WriterContext.ChunkResult {
+        let result = try writer.apply(chunk, mayConflict: mayConflict)
         try writer.commit()
-        return result
+        // That of a draft is known to its commit.
+        return WriterContext.ChunkResult(
+            outcomes: result.outcomes, changes: result.changes, placeholderCount: result.placeholderCount,
+            token: result.token == nil ? nil : writer.committedToken)
     }
 
     /// Applies events in one chunk, commits and returns the outcomes as words: "applied", "stale" or a failure's code.

@@ -59,7 +59,7 @@ enum Typed {
               id: { type: string }
               title: { type: string, optional: true, maxLength: 20, indexed: true }
               updatedAt: { type: date, optional: true }
-              priority: { type: integer64, default: 1 }
+              priority: { type: integer64, default: 1, min: 0, max: 2 }
               messagesCount: { type: integer64, derived: messages.@count }
             relationships:
               messages: { to: Message, many: true, inverse: chat, delete: cascade }

@@ -208,7 +208,28 @@ import Testing
         let chat = try #require(try context.object(Typed.Chat.self, id: "c"))
         #expect(chat.priority == .low)
         #expect(editingError { try context.save() }?.code == .type)
+        chat.priority = .high
         try context.save()
+    }
+
+    @Test func `no way of writing stores a value without a case`() throws {
+        try seed()
+        let context = try context()
+        let chat = try #require(try context.object(Typed.Chat.self, id: "c"))
+        try chat.managedObject?.set("priority", 3)
+        #expect(editingError { try context.save() }?.failures.map(\.reason) == [.numberTooLarge])
+        context.rollback()
+        #expect(throws: (any Error).self) {
+            try graph.writer.execute(BatchUpdateRequest("Chat", set: ["priority": .value(-1)]))
+        }
+        chat.priority = .high
+        try context.save()
+        let model = try ObjectModel(name: "sample", entities: [Typed.Sample.self])
+        let attributes = try #require(model.entity(named: "Sample")?.attributes)
+        #expect(
+            attributes.filter { $0.name.hasSuffix("tate") }.map(\.constraints.pattern?.source) == [
+                "^(open|closed)$", "^(open|closed)$",
+            ])
     }
 
     @Test func `checking throws a refusal at once`() throws {
@@ -239,6 +260,10 @@ import Testing
         #expect(editingError { try context.save() }?.code == .objectGone)
         chat.title = "x"
         context.rollback()
+        try context.save()
+        chat.title = "y"
+        #expect(editingError { try context.save() }?.code == .objectGone)
+        #expect(editingError { try context.delete(chat) }?.code == .objectGone)
         try context.save()
     }
 

@@ -1,6 +1,6 @@
 // Requests that change the store: each is confirmed, and sent with a key so that it is carried out once.
 
-import { administer, askJSON, bytes, count, counted, duration, element, make, OperatorTokenNeeded, sentence, time, useOperatorToken } from "./api.js";
+import { administer, askForView, askJSON, bytes, count, counted, duration, element, make, OperatorTokenNeeded, sentence, time, useOperatorToken } from "./api.js";
 
 let pending = null;
 let next = null;
@@ -115,7 +115,7 @@ function detail(json) {
 }
 
 async function more() {
-  const answer = await askJSON("console/api/audit", new URLSearchParams(next ? { before: next } : {}));
+  const answer = await askForView("console/api/audit", new URLSearchParams(next ? { before: next } : {}));
   next = answer.next;
   element("auditlist").append(...answer.entries.map((each) => make("li", {},
     make("strong", {}, each.request), make("p", {}, sentence(readable(each.outcome))),

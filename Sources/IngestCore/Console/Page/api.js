@@ -34,7 +34,8 @@ export async function ask(path, options = {}) {
   let answer;
   try {
     answer = await fetch(path, { ...options, headers, cache: "no-store" });
-  } catch {
+  } catch (error) {
+    if (options.signal?.aborted) throw error;
     throw new Error("The worker does not answer. It is tried again every two seconds.");
   }
   element("access").hidden = answer.status !== 401;
@@ -48,9 +49,20 @@ export async function ask(path, options = {}) {
 }
 
 /** Asks with parameters, which may hold spaces: the worker reads `+` as itself. */
-export async function askJSON(path, parameters = new URLSearchParams()) {
+export async function askJSON(path, parameters = new URLSearchParams(), options = {}) {
   const query = parameters.toString().replaceAll("+", "%20");
-  return (await ask(query ? `${path}?${query}` : path)).json();
+  return (await ask(query ? `${path}?${query}` : path, options)).json();
+}
+
+let view = new AbortController();
+
+/** Asks for a view; the question ends with the view, and the worker's search with the question. */
+export const askForView = (path, parameters) => askJSON(path, parameters, { signal: view.signal });
+
+/** Ends the questions of the view that was shown. */
+export function leaveView() {
+  view.abort();
+  view = new AbortController();
 }
 
 /** Thrown where a request lacks the operator's token, or has a wrong one. */

@@ -5,10 +5,12 @@ import { bytes, count, duration, element, make, rate } from "./api.js";
 const kinds = [
   { title: "Throughput", unit: (value) => `${rate(value)} records/s`, of: (point) => point[1] },
   { title: "Behind", unit: (value) => `${count(value)} records`, of: (point) => point[5] },
+  { title: "Behind in time", unit: duration, of: (point) => point[9] },
   { title: "Time to commit", unit: duration, of: (point) => point[3] },
   { title: "Operations a chunk", unit: rate, of: (point) => point[4] },
   { title: "Memory", unit: bytes, of: (point) => point[6] },
-  { title: "Store and its log", unit: bytes, of: (point) => point[7] + point[8] },
+  { title: "Store", unit: bytes, of: (point) => point[7] },
+  { title: "Log beside the store", unit: bytes, of: (point) => point[8] },
 ];
 const windowMilliseconds = 600_000;
 const leastMilliseconds = 60_000;

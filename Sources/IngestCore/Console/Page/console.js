@@ -1,6 +1,6 @@
 // The page: its views, the verdict, and the turns in which it asks the worker.
 
-import { ask, askJSON, bytes, count, counted, element, follow, make, refreshTimes, sentence, time, useToken } from "./api.js";
+import { ask, askJSON, bytes, count, counted, duration, element, follow, leaveView, make, refreshTimes, sentence, time, useToken } from "./api.js";
 import { closeOutcome, showAdministration } from "./administration.js";
 import * as charts from "./charts.js";
 import { showLetters } from "./letters.js";
@@ -30,11 +30,18 @@ function cell(label, kind, ...children) {
   return make("td", { "data-label": label, ...kind }, ...children);
 }
 
+/** The records that the store lacks, and the age of the oldest at most. */
+function behind(position) {
+  if (position.lag === null) return "not known";
+  const records = counted(position.lag, "record");
+  return position.lag && position.lagSeconds !== null ? `${records}, ${duration(position.lagSeconds)}` : records;
+}
+
 function place(position) {
   return make("tr", {},
     cell("Topic", {}, position.topic), cell("Partition", { class: "number" }, String(position.partition)),
     cell("Next offset", { class: "number" }, count(position.nextOffset)),
-    cell("Behind", { class: "number" }, position.lag === null ? "not known" : counted(position.lag, "record")),
+    cell("Behind", { class: "number" }, behind(position)),
     cell("State", { class: "state", "data-state": position.state }, position.state),
     cell("Reason", {}, position.reason ?? ""));
 }
@@ -119,9 +126,12 @@ async function show() {
     if (isCurrent) link.setAttribute("aria-current", "page"); else link.removeAttribute("aria-current");
   }
   element("viewproblem").hidden = true;
+  leaveView();
   try {
     await views[view](new URLSearchParams(query ?? ""));
   } catch (error) {
+    // The reader has gone on to another view.
+    if (error.name === "AbortError") return;
     element("viewproblem").hidden = false;
     element("viewproblem").textContent = error.message;
   }
@@ -132,6 +142,8 @@ element("access").addEventListener("submit", (event) => {
   useToken(element("token").value);
   show();
 });
+// A question that ended with its view, as after a click on More.
+addEventListener("unhandledrejection", (event) => { if (event.reason?.name === "AbortError") event.preventDefault(); });
 addEventListener("hashchange", () => { closeOutcome(); show(); });
 show();
 turn();

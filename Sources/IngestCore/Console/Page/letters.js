@@ -1,7 +1,7 @@
 // Dead letters: the groups by code, and the records of one with their bytes and reasons.
 
 import { confirmed, possibilities } from "./administration.js";
-import { askJSON, bytes, count, counted, element, make, time } from "./api.js";
+import { askForView, bytes, count, counted, element, make, time } from "./api.js";
 
 let chosen = null;
 let next = null;
@@ -18,7 +18,7 @@ async function more() {
   const query = new URLSearchParams();
   if (chosen) { query.set("code", chosen.code); query.set("topic", chosen.topic); }
   if (next) query.set("after", next);
-  const answer = await askJSON("console/api/dead-letters", query);
+  const answer = await askForView("console/api/dead-letters", query);
   next = answer.next;
   element("noletters").hidden = answer.groups.length > 0;
   element("groups").replaceChildren(...answer.groups.map(group));

@@ -1,6 +1,6 @@
 // Objects: search, pages, one object with its links and its history; and the model's diagram.
 
-import { ask, askJSON, count, duration, element, exactTime, make, time } from "./api.js";
+import { ask, askForView, askJSON, count, duration, element, exactTime, leaveView, make, time } from "./api.js";
 
 let model = null;
 let page = { query: null, next: null };
@@ -66,9 +66,9 @@ async function more() {
   let found = { objects: [], next: null };
   let problem = "";
   try {
-    found = await askJSON("console/api/objects", query);
+    found = await askForView("console/api/objects", query);
   } catch (error) {
-    problem = error.message;
+    problem = error.name === "AbortError" ? "" : error.message;
   }
   end();
   // Another search has begun meanwhile.
@@ -109,7 +109,7 @@ function valueOf(entity, name, value) {
 export async function showObject(parameters) {
   await load();
   const [name, id] = [parameters.get("entity"), parameters.get("id")];
-  const answer = await askJSON("console/api/object", parameters);
+  const answer = await askForView("console/api/object", parameters);
   const entity = entityNamed(name);
   element("objecttitle").textContent = `${name} ${id}`;
   element("back").href = `#objects?${new URLSearchParams({ entity: name })}`;
@@ -152,6 +152,7 @@ element("search").addEventListener("submit", (event) => {
   if (element("where").value) query.set("where", element("where").value);
   if (element("sort").value) query.set("sort", element("sort").value);
   const hash = `#objects?${query}`;
+  leaveView();
   if (location.hash === hash) showObjects(query); else location.hash = hash;
 });
 element("moreobjects").addEventListener("click", more);

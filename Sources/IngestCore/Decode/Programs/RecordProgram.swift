@@ -120,7 +120,7 @@ final class RecordProgram {
         if outputs.count <= maximumElements { return outputs }
         throw DecodeError(
             code: "decode.too_many",
-            "The program makes \(outputs.count) events of the record, more than limits.maxElements (\(maximumElements))"
+            "The program makes \(counted(outputs.count, "event")) of the record, more than limits.maxElements (\(maximumElements))"
         )
     }
 }

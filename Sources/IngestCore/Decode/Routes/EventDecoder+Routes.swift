@@ -66,7 +66,7 @@ extension EventDecoder {
         throw DecodeError(
             code: "decode.type",
             "The event's time, \(field.source), has to be \(route.values.expectation(.date))"
-                + (isSecret ? "" : ", not \(shown)"))
+                + (isSecret ? "" : ", not \(shown)") + (route.values.datesRemedy.map { ". \($0)" } ?? ""))
     }
 
     /// Decodes the data of a record that a route takes.

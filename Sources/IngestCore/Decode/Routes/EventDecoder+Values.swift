@@ -109,7 +109,7 @@ extension EventDecoder {
         if count <= maximumElements { return }
         throw DecodeError(
             code: "decode.too_many",
-            "The record would become \(count) objects, more than limits.maxElements (\(maximumElements)). Send it in parts, or "
+            "The record would become \(counted(count, "object")), more than limits.maxElements (\(maximumElements)). Send it in parts, or "
                 + "raise the limit")
     }
 }

@@ -13,7 +13,7 @@ extension RouteUsage.Report {
     }
 
     private static func records(_ count: Int) -> String {
-        count == 0 ? "no record" : "\(count) record\(count == 1 ? "" : "s")"
+        count == 0 ? "no record" : counted(count, "record")
     }
 
     /// Returns the report as a JSON object on one line.

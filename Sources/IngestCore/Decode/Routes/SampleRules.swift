@@ -12,7 +12,7 @@ package struct SampleRules {
 
         /// The gap as a line of text.
         package var text: String {
-            "required  \(attribute)  left out of \(objects) object\(objects == 1 ? "" : "s"): a dead letter "
+            "required  \(attribute)  left out of \(counted(objects, "object")): a dead letter "
                 + "(validation.\(ValidationFailure.Reason.missingMandatory.rawValue)) where the object is new"
         }
 

@@ -106,6 +106,13 @@ struct ValueDecoding {
         return .text(String(decoding: bytes, as: UTF8.self))
     }
 
+    /// The remedy for times of another form; nil where the configuration states a form already.
+    var datesRemedy: String? {
+        guard dates == .iso8601, rules?.dates == nil else { return nil }
+        return "State the form with 'dates' of the route: seconds, milliseconds, microseconds, or a form such as "
+            + "dd.MM.yyyy HH:mm"
+    }
+
     /// Returns the form of a type's values in an event, for messages.
     func expectation(_ type: AttributeType) -> String {
         switch type {

@@ -1,0 +1,58 @@
+import KafkaClient
+import ObjectGraph
+
+/// Judges the members of the worker's consumer group.
+struct GroupMembers {
+    /// The members.
+    let members: [ConsumerGroup.Member]
+    /// The name that this worker gives its client.
+    let clientID: String
+    /// The topics that this worker reads; a name that begins with `^` is a pattern.
+    let topics: [String]
+    /// Whether each worker keeps its part in a store of its own.
+    let hasOwnStore: Bool
+
+    /// The name of a client whose configuration has none.
+    static let defaultClientID = "rdkafka"
+
+    /// The members that cannot be workers of this configuration.
+    private var foreign: [ConsumerGroup.Member] {
+        let hasPattern = topics.contains { $0.hasPrefix("^") }
+        return members.filter { member in
+            member.clientID != clientID
+                || !hasPattern && member.partitions.contains { !topics.contains($0.topic) }
+        }
+    }
+
+    /// Judges them.
+    ///
+    /// - Parameter facts: what else is known of the group.
+    func outcome(_ facts: String) -> Examination.Outcome {
+        if members.isEmpty { return .ok("\(facts), and no members") }
+        let list = "\(facts); \(counted(members.count, "member")): \(Self.text(members))"
+        if !foreign.isEmpty {
+            return .warning(
+                "\(list). Not of this configuration: \(Self.text(foreign))",
+                remedy:
+                    "End that program, or give it a group.id of its own: it takes partitions that this worker's store "
+                    + "then lacks")
+        }
+        if hasOwnStore, members.count > 1 {
+            return .warning(
+                "\(list). Each store gets a part of the partitions, which moves with every rebalance",
+                remedy:
+                    "End all but one worker, or choose the partitions of each with kafka.partitions, or let them share a "
+                    + "store in PostgreSQL")
+        }
+        return .ok(list)
+    }
+
+    private static func text(_ members: [ConsumerGroup.Member]) -> String {
+        members.map { member in
+            let name = member.instanceID.map { "\(member.clientID) \($0)" } ?? member.clientID
+            let host = member.host.hasPrefix("/") ? String(member.host.dropFirst()) : member.host
+            let partitions = member.partitions.map { "\($0.topic)/\($0.partition)" }.joined(separator: ", ")
+            return "\(name) at \(host) with \(partitions.isEmpty ? "no partitions" : partitions)"
+        }.sorted().joined(separator: "; ")
+    }
+}
