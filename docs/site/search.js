@@ -26,34 +26,34 @@ if (wide.matches) document.querySelector("nav [aria-current]")?.scrollIntoView({
 
 // Words of a reader that the pages do not use, with those that they use instead.
 const SYNONYMS = {
-  dlq: "dead letter", k8s: "kubernetes", observe: "watch", paginate: "page", pagination: "page", paging: "page",
-  pg: "postgresql", ssl: "tls", subscribe: "watch",
+  __proto__: null, dlq: "dead letter", k8s: "kubernetes", observe: "watch", paginate: "page", pagination: "page",
+  paging: "page", pg: "postgresql", ssl: "tls", subscribe: "watch",
 };
 const ENDINGS = /(?:ation|ing|ion|ed|ie|e|y)$/;
 
-/// Returns the words of a text, each behind one space, so that " word" is the beginning of a word.
+// Returns the words of a text, each behind one space, so that " word" is the beginning of a word.
 function words(text) {
   return ` ${text.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, " ").trim()}`;
 }
 
-/// Returns the beginning that forms of a word share: 'delet' of 'deletes' and 'deletion'. A short word keeps its ending.
+// Returns the beginning that forms of a word share: 'delet' of 'deletes' and 'deletion'. A short word keeps its ending.
 function stem(word) {
   const single = word.length > 3 ? word.replace(/(?<!s)s$/, "") : word;
   const found = single.replace(ENDINGS, "").replace(/([bdgmnprt])\1$/, "$1");
   return found.length < 4 ? single : found;
 }
 
-/// Returns the name of a symbol in one form: 'deleterule' of 'DeleteRule', 'undo' of 'undo()'.
-function name(symbol) {
+// Returns the name of a symbol in one form: 'deleterule' of 'DeleteRule', 'undo' of 'undo()'.
+function symbolName(symbol) {
   return symbol.split("(")[0].toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "");
 }
 
-/// Returns a text with spaces between the parts of a name: 'merge Policy' of 'mergePolicy', 'HTTP Route' of 'HTTPRoute'.
+// Returns a text with spaces between the parts of a name: 'merge Policy' of 'mergePolicy', 'HTTP Route' of 'HTTPRoute'.
 function parts(text) {
   return text.replace(/[\p{Ll}\p{N}](?=\p{Lu})|\p{Lu}(?=\p{Lu}\p{Ll})/gu, "$& ");
 }
 
-/// Returns a text's words, and the parts of the names in it.
+// Returns a text's words, and the parts of the names in it.
 function searchable(text) {
   const names = text.match(/[\p{L}\p{N}]+\p{Lu}[\p{L}\p{N}]*/gu) ?? [];
   return words(text) + words(parts(names.join(" ")));
@@ -65,16 +65,16 @@ function prepare() {
   sections = pages.flatMap((page) => page.s.map(([heading, anchor, text, aliases = ""]) => ({
     page, heading, anchor, text, title: searchable(page.t), head: searchable(heading), body: searchable(text),
     aliases: searchable(aliases), stems: stems(heading), isSymbol: page.u.startsWith("libraries/") && !page.a,
-    names: new Set([heading, heading.split("(")[0].split(".").at(-1), ...aliases.split(" ")].map(name)),
+    names: new Set([heading, heading.split("(")[0].split(".").at(-1), ...aliases.split(" ")].map(symbolName)),
   })));
 }
 
-/// Returns the stems of a text's words, without an article at the beginning: 'history' of 'The history'.
+// Returns the stems of a text's words, without an article at the beginning: 'history' of 'The history'.
 function stems(text) {
   return words(text).trim().replace(/^(the|an?) /, "").split(" ").map(stem).join(" ");
 }
 
-/// Returns the forms of a term of a query, with what a hit of each is worth.
+// Returns the forms of a term of a query, with what a hit of each is worth.
 function forms(term) {
   const word = words(term), last = word.split(" ").at(-1);
   const found = [[word, 1], [words(parts(term)), 0.6], [word.slice(0, word.length - last.length) + stem(last), 0.6]];
@@ -82,7 +82,7 @@ function forms(term) {
   return other ? [...found, [` ${other}`, 0.8]] : found;
 }
 
-/// Returns what a section is worth for a term: a word in a heading or title counts more than one in the text.
+// Returns what a section is worth for a term: a word in a heading or title counts more than one in the text.
 function points(section, term) {
   return Math.max(...term.map(([form, worth]) => worth * Math.max(
     section.aliases.includes(form) ? 4 : 0,
@@ -90,12 +90,12 @@ function points(section, term) {
     + (section.body.includes(form) ? 1 : 0))));
 }
 
-/// Returns how much the place of a section matters: a symbol comes after pages, unless the query names it.
+// Returns how much the place of a section matters: a symbol comes after pages, unless the query names it.
 function weight(section, query, terms) {
   // Records of runs and of changes come after the pages that answer a question.
   if (section.page.u.startsWith("evidence/") || section.page.u === "changelog.html") return 0.25;
   if (!section.isSymbol) return 1;
-  if (section.names.has(name(query))) return /[A-Z]/.test(query) ? 2 : 0.7;
+  if (section.names.has(symbolName(query))) return /[A-Z]/.test(query) ? 2 : 0.7;
   return terms.every((term) => term.some(([form]) => section.aliases.includes(form))) ? 0.5 : 0.1;
 }
 

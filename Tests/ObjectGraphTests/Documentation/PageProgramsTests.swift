@@ -216,9 +216,8 @@ import Testing
         let plan = try Migrator(path: path).plan(to: model)
         #expect(plan.droppedValues == ["Talk.title": 1])
         #expect(plan.text.contains("1 value is dropped"))
-        let migrator = Migrator(path: path)
-        print(try migrator.plan(to: model).text)
-        try migrator.migrate(to: model)
+        print(try Migrator(path: path).plan(to: model).text)
+        try Migrator(path: path).migrate(to: model)
         let migrated = try Store.open(path: path, model: model)
         #expect(try migrated.read { try $0.fetch(FetchRequest("Talk", where: "name = nil")).count } == 1)
     }
