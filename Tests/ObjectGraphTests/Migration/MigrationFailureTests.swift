@@ -134,7 +134,7 @@ import Testing
         let folder = try TemporaryFolder()
         let path = folder.path("none.sqlite")
         let model = try ObjectModel.parse(Self.first)
-        #expect(try code { try Migrator(path: path).plan(to: model) } == .unavailable)
+        #expect(try code { _ = try Migrator(path: path).plan(to: model) } == .unavailable)
         #expect(!FileManager.default.fileExists(atPath: path))
         try SQLiteProgram.run(path, "CREATE TABLE a (b)")
         #expect(try code { try Migrator(path: path).migrate(to: model) } == .corrupt)
