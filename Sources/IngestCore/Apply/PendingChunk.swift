@@ -23,10 +23,7 @@ struct PendingChunk {
 
         init(_ record: SourceRecord, readTime: Int64) {
             place = record.place
-            recordTime = record.timestampMilliseconds.flatMap { milliseconds -> Int64? in
-                let (time, isBeyond) = milliseconds.multipliedReportingOverflow(by: 1000)
-                return isBeyond ? nil : time
-            }
+            recordTime = record.timestampMilliseconds.flatMap { TimeUnit.milliseconds.microseconds($0) }
             self.readTime = readTime
             trace = TraceParent.find(in: record.headers)
         }

@@ -20,10 +20,7 @@ struct PartitionLag: Sendable {
     /// Takes what the store has of the partition; nil where it has nothing.
     mutating func take(_ position: SourcePosition?) {
         let milliseconds = position?.detail.flatMap { RecordFingerprint($0) }?.timestampMilliseconds
-        storedTime = milliseconds.flatMap { value in
-            let (time, isBeyond) = value.multipliedReportingOverflow(by: 1000)
-            return isBeyond ? nil : time
-        }
+        storedTime = milliseconds.flatMap { TimeUnit.milliseconds.microseconds($0) }
     }
 
     /// Measures the distance between a position and the partition's end.

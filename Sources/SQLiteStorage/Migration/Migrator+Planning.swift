@@ -77,7 +77,7 @@ extension Migrator {
         let reading = try open(isReadOnly: true)
         defer { try? reading.close() }
         let task = try task(stages, reading)
-        if task.pending.isEmpty { return emptyPlan(task) }
+        if task.pending.isEmpty { return emptyPlan(task.sourceText, from: task.source, to: task.target) }
         let format = try reading.formatVersion()
         // A rehearsal of stages writes, in a transaction that it undoes: its statements know the present layout only.
         let writes = task.inference == nil && format < Schema.formatVersion
@@ -131,11 +131,13 @@ extension Migrator {
         return model
     }
 
-    func emptyPlan(_ task: Task) -> MigrationPlan {
+    /// Makes the plan that does nothing.
+    ///
+    /// - Parameter text: what the store has, in words.
+    func emptyPlan(_ text: String, from source: ObjectModel, to target: ObjectModel) -> MigrationPlan {
         MigrationPlan(
-            source: task.sourceText, target: task.targetText,
-            difference: ModelDifference(from: task.source, to: task.target), method: .none, steps: [], rowCount: 0,
-            problems: [])
+            source: text, target: "\(target.name) \(target.version)",
+            difference: ModelDifference(from: source, to: target), method: .none, steps: [], rowCount: 0, problems: [])
     }
 
     func plan(

@@ -59,10 +59,7 @@ public struct Migrator {
     @discardableResult
     public func migrate(to model: ObjectModel) throws -> MigrationPlan {
         if !FileManager.default.fileExists(atPath: path) {
-            return MigrationPlan(
-                source: "no store", target: "\(model.name) \(model.version)",
-                difference: ModelDifference(from: model, to: model),
-                method: .none, steps: [], rowCount: 0, problems: [])
+            return emptyPlan("no store", from: model, to: model)
         }
         return try migrate(through: [.lightweight(to: model, mapping: options.mapping)])
     }
@@ -113,7 +110,7 @@ public struct Migrator {
                 try StoredModel.record(task.target, in: database)
                 try Lease.expire(in: database)
             }
-            return emptyPlan(task)
+            return emptyPlan(task.sourceText, from: task.source, to: task.target)
         }
         let rowCount = try file.queue.read { try MigrationFile.rowCounts(task.source, $0).values.reduce(0, +) }
         if rowCount >= options.copyRowThreshold {
