@@ -53,7 +53,7 @@ public struct MigrationPlan: Sendable {
 
     package init(
         source: String, target: String, difference: ModelDifference, method: Method, steps: [Step], rowCount: Int64,
-        problems: [String], notes: [String] = [], droppedValues: [String: Int64] = [:], backup: String? = nil
+        problems: [String], notes: [String] = [], droppedValues: [String: Int64] = [:]
     ) {
         self.source = source
         self.target = target
@@ -64,7 +64,6 @@ public struct MigrationPlan: Sendable {
         self.problems = problems
         self.notes = notes
         self.droppedValues = droppedValues
-        self.backup = backup
     }
 
     /// The plan in lines.

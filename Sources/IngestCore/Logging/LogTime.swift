@@ -11,11 +11,6 @@ package struct LogTime: Sendable, Equatable, CustomStringConvertible {
     /// Milliseconds since 1970 UTC.
     package let milliseconds: Int64
 
-    /// Creates a time.
-    package init(milliseconds: Int64) {
-        self.milliseconds = milliseconds
-    }
-
     /// Reads the system's clock.
     package static let current: @Sendable () -> LogTime = {
         var time = timespec()
