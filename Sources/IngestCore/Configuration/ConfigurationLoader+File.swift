@@ -1,10 +1,5 @@
-import Yams
-
-#if canImport(Glibc)
 import Glibc
-#elseif canImport(Musl)
-import Musl
-#endif
+import Yams
 
 extension ConfigurationLoader {
     private static let largestFileBytes = 1_048_576

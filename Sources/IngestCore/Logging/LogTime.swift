@@ -1,10 +1,5 @@
-import ObjectGraph
-
-#if canImport(Glibc)
 import Glibc
-#elseif canImport(Musl)
-import Musl
-#endif
+import ObjectGraph
 
 /// Is a time of day in UTC, to the millisecond.
 package struct LogTime: Sendable, Equatable, CustomStringConvertible {
