@@ -163,11 +163,10 @@ struct HistoryCommand: ParsableCommand {
             }
 
             private static func line(_ cursor: HistoryCursor, _ now: Int64) -> String {
-                """
-                {"name":\(JSONText.string(cursor.name)),"token":\(cursor.token),\
-                "ageSeconds":\(Int(cursor.ageSeconds(at: now))),"lag":\(cursor.lag),\
-                "lagSeconds":\(Int(cursor.lagSeconds(at: now))),"expired":\(cursor.isExpired)}
-                """
+                JSONObject([
+                    "name": cursor.name, "token": cursor.token, "ageSeconds": Int(cursor.ageSeconds(at: now)),
+                    "lag": cursor.lag, "lagSeconds": Int(cursor.lagSeconds(at: now)), "expired": cursor.isExpired,
+                ]).json
             }
         }
 

@@ -107,7 +107,7 @@ struct ReplayCommand: ParsableCommand {
             sender.onProgress = progress.show
             let count = try files.reduce(0) { try $0 + sender.send(path: $1) }
             progress.finish()
-            Console.print(json ? "{\"records\":\(count)}" : "\(counted(count, "record")) sent to \(topic)")
+            Console.print(json ? JSONObject(["records": count]).json : "\(counted(count, "record")) sent to \(topic)")
             return
         }
         try apply(configuration, model, logger, progress)
@@ -150,8 +150,7 @@ struct ReplayCommand: ParsableCommand {
 
     /// The topic or the files, as a JSON object.
     private var source: String {
-        if let topic { return "{\"topic\":\(JSONText.string(topic))}" }
-        return "{\"files\":[\(files.map { JSONText.string($0) }.joined(separator: ","))]}"
+        (topic.map { JSONObject(["topic": $0]) } ?? JSONObject(["files": files])).json
     }
 
     /// Reads the topic or the files, as far as nobody interrupts the command.

@@ -108,13 +108,6 @@ enum Console {
 
     static func print(_ text: String) { write(text + "\n") }
 
-    /// Prints the JSON that `append` writes.
-    static func printJSON(_ append: (inout String) -> Void) {
-        var text = ""
-        append(&text)
-        print(text)
-    }
-
     /// Where nobody reads any more, or the disk under a log is full, the work goes on.
     static func write(_ text: String) { try? FileHandle.standardOutput.write(contentsOf: Data(text.utf8)) }
 

@@ -54,7 +54,8 @@ package struct StoreConsole: Sendable {
         let services: [any Service] = [server, sampler]
         let group = ServiceGroup(
             configuration: ServiceGroupConfiguration(
-                services: services.map { .init(service: $0) }, gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
+                services: services.map { .init(service: $0) }, gracefulShutdownSignals: [.sigterm, .sigint],
+                logger: logger))
         try await group.run()
         try store.close()
     }

@@ -22,9 +22,9 @@ package final class DeadLetterRetry {
 
         /// The numbers as a JSON object.
         package var json: String {
-            """
-            {"tried":\(tried),"applied":\(applied),"stale":\(stale),"filtered":\(filtered),"failed":\(failed)}
-            """
+            JSONObject([
+                "tried": tried, "applied": applied, "stale": stale, "filtered": filtered, "failed": failed,
+            ]).json
         }
     }
 
