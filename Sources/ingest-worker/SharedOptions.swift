@@ -81,6 +81,15 @@ struct SharedOptions: ParsableArguments {
     }
 }
 
+extension Timestamp {
+    /// Reads the value of an option in microseconds since 1970 UTC; nil where the option is not given.
+    static func read(_ text: String?, of option: String) throws -> Int64? {
+        guard let text else { return nil }
+        if let time = microseconds(text) { return time }
+        throw ValidationError("\(option) takes a time such as 2026-03-01 or 2026-03-01T08:00:00Z")
+    }
+}
+
 /// Standard output and error as a command uses them.
 enum Console {
     private struct Notes {
