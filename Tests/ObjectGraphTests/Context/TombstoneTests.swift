@@ -21,6 +21,32 @@ import Testing
         #expect(try graph.rows("SELECT title, updatedAt FROM Chat") == [["d", 5]])
     }
 
+    @Test(arguments: [false, true]) func `a null version takes no version away`(_ isOneChunk: Bool) throws {
+        let graph = try chats()
+        let events = [
+            graph.upsert("Chat", "c", ["title": "a", "updatedAt": 10]),
+            graph.upsert("Chat", "c", ["title": "b", "updatedAt": nil]),
+            graph.upsert("Chat", "c", ["title": "c", "updatedAt": 3]),
+        ]
+        let outcomes = try outcomes(of: events, isOneChunk, graph)
+        #expect(outcomes == ["applied", "applied", "stale"])
+        #expect(try graph.rows("SELECT title, updatedAt FROM Chat") == [["b", 10]])
+    }
+
+    @Test func `an object's first event overrides the default of its version with a null`() throws {
+        let graph = try Graph(
+            yaml: """
+                model: counted
+                entities:
+                  Thing:
+                    identity: id
+                    version: seq
+                    attributes: { id: { type: string }, seq: { type: integer64, optional: true, default: 7 } }
+                """)
+        try graph.apply(graph.upsert("Thing", "a"), graph.upsert("Thing", "b", ["seq": nil]))
+        #expect(try graph.column("SELECT seq FROM Thing ORDER BY id") == [7, nil])
+    }
+
     @Test func `older deletion is stale`() throws {
         let graph = try chats()
         try graph.apply(graph.upsert("Chat", "c", ["updatedAt": 5]))
