@@ -1,6 +1,6 @@
 /// The checks of a verification, which each storage carries out in its own way.
 ///
-/// A storage relies on nothing that its writer computes with: counts and sums are its own.
+/// Counts, sums of whole numbers and extremes are a storage's own: they rely on nothing that its writer computes with.
 package protocol StoreChecks {
     typealias Check = VerificationReport.Check
 
@@ -33,9 +33,12 @@ package protocol StoreChecks {
         _ attribute: Attribute, _ entity: Entity, _ relationship: Relationship, _ summed: Attribute,
         _ check: inout Check
     ) throws(StoreError)
+    /// Any other sum, or an average.
+    ///
+    /// - Parameter beginning: the aggregate of no destinations.
     func checkSum(
         _ attribute: Attribute, _ entity: Entity, _ relationship: Relationship, _ summed: Attribute,
-        _ function: AggregateFunction, _ check: inout Check
+        _ beginning: RunningAggregate, _ check: inout Check
     ) throws(StoreError)
     func checkExtreme(
         _ attribute: Attribute, _ entity: Entity, _ relationship: Relationship, _ source: Attribute,
@@ -118,11 +121,12 @@ extension StoreChecks {
                 case .aggregate(let function, let index, let slot):
                     let relationship = entity.relationships[index]
                     let source = model.entities[relationship.destinationIndex].attributes[slot]
-                    switch function {
-                    case .sum where attribute.type.integerRange != nil && source.type.integerRange != nil:
+                    let isWhole = attribute.type.integerRange != nil && source.type.integerRange != nil
+                    if function == .sum, isWhole {
                         try checkWholeSum(attribute, entity, relationship, source, &check)
-                    case .sum, .average: try checkSum(attribute, entity, relationship, source, function, &check)
-                    case .minimum, .maximum:
+                    } else if let beginning = RunningAggregate(function, of: source.type, for: attribute.type) {
+                        try checkSum(attribute, entity, relationship, source, beginning, &check)
+                    } else {
                         try checkExtreme(attribute, entity, relationship, source, function, &check)
                     }
                 case .keyPath(let path): try checkKeyPath(attribute, entity, path, &check)

@@ -38,6 +38,12 @@ extension AttributeType {
         }
     }
 
+    /// Returns the stored form of a computed number, or null where the type has no room for it. Whole-number types take it
+    /// rounded, halves to the even number.
+    package func value(ofComputed number: Double) -> Value {
+        value(fromDouble: integerRange == nil ? number : number.rounded(.toNearestOrEven)) ?? .null
+    }
+
     private static func boolean(_ text: String) -> Value? {
         switch text.lowercased() {
         case "true", "yes", "1": .integer(1)
