@@ -11,8 +11,10 @@ package protocol StoreChecks {
     func checkForeignKeys(_ check: inout Check) throws(StoreError)
     func checkIdentities(_ check: inout Check) throws(StoreError)
     func checkValues(_ check: inout Check) throws(StoreError)
+    /// All that is required but relationships without inverse, which the deletion of their destination may clear.
     func checkRequired(_ check: inout Check) throws(StoreError)
     func checkLimits(_ check: inout Check) throws(StoreError)
+    /// Relationships have as many destinations as the model asks for, required ones without inverse too.
     func checkCounts(_ check: inout Check) throws(StoreError)
     func checkReferences(_ check: inout Check) throws(StoreError)
     func checkLinks(_ check: inout Check) throws(StoreError)
@@ -85,7 +87,7 @@ extension StoreChecks {
                 try body(&check)
             } catch let error as StoreError where [.corrupt, .value, .database].contains(error.code) {
                 // The rest can still tell how far the damage goes.
-                check.report("store", nil, nil, "could not be read: \(error.message)")
+                check.reportUnreadable(error.message)
                 try recover()
             }
             progress.end(check)
@@ -107,9 +109,14 @@ extension StoreChecks {
     package func rehearsing(_ rehearsal: VerificationRehearsal) -> Self? { nil }
 
     /// The slots that an entity requires and that no parent does: inherited ones are checked with the parent.
-    package func ownRequiredSlots(_ entity: Entity) -> [Int] {
+    ///
+    /// - Parameter areCleared: whether those are meant that the deletion of their destination may clear, or the others.
+    package func ownRequiredSlots(_ entity: Entity, areCleared: Bool) -> [Int] {
         let inherited = entity.parentIndex.map { Set(model.entities[$0].requiredSlots) } ?? []
-        return entity.requiredSlots.filter { !inherited.contains($0) && $0 != entity.identitySlot }
+        return entity.requiredSlots.filter {
+            !inherited.contains($0) && $0 != entity.identitySlot
+                && (entity.clearedRelationship(slot: $0) != nil) == areCleared
+        }
     }
 
     /// Checks each derived value by the kind of its derivation.
