@@ -66,8 +66,10 @@ struct VerifyCommand: ParsableCommand {
             remedy: "They cannot be repaired: restore a backup, or build the store again with 'run --rebuild'")
     }
 
-    private func judge(_ report: VerificationReport, remedy: String) throws {
+    /// - Parameter damageRemedy: the steps after damage.
+    private func judge(_ report: VerificationReport, remedy damageRemedy: String) throws {
         if report.isSound { return }
+        let remedy = report.isDamaged ? damageRemedy : VerificationReport.ruleRemedy
         throw CommandError(
             code: ExitStatus.badData, description: "The store has \(report.problemNumber). \(remedy)")
     }

@@ -52,7 +52,7 @@ package struct Operand {
         case .integer(let number):
             return wanted.value(fromInteger: number) ?? wanted.value(fromText: String(number))
         case .double(let number): return wanted.value(fromDouble: number) ?? wanted.value(fromText: "\(number)")
-        case .text(let text): return wanted.value(fromText: text)
+        case .text(let text): return wanted.value(keepingText: text)
         case .blob: return wanted == .binary ? value : nil
         }
     }

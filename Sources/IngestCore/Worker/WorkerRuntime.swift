@@ -116,7 +116,7 @@ package final class WorkerRuntime: Sendable {
         desk = takeover == nil ? try ControlDesk(configuration: configuration, store: store, logger: logger) : nil
         worker.control = desk
         desk?.onVerified = { report in
-            let problems = report.isSound ? nil : "a verification has found \(report.problemNumber)"
+            let problems = report.isDamaged ? "a verification has found \(report.damageNumber)" : nil
             health.report(.storeVerified(problems: problems))
         }
     }

@@ -6,7 +6,7 @@ extension ReferenceGraph {
     mutating func delete(_ operation: ObjectOperation) throws {
         try checkKind(key(operation), model.entities[operation.entity])
         if objects[key(operation)] == nil {
-            tombstones[key(operation)] = Tombstone(version: operation.version, time: operation.time)
+            bury(key(operation), operation.version, operation.time)
         } else {
             try delete(key(operation), version: operation.version, time: operation.time)
         }
@@ -48,9 +48,17 @@ extension ReferenceGraph {
         }
         for key in gone {
             let isRoot = roots.contains(key) && !version.isNull
-            tombstones[key] = Tombstone(version: isRoot ? version : lastVersion(of: key, time), time: time)
+            bury(key, isRoot ? version : lastVersion(of: key, time), time)
         }
         for key in gone { remove(key) }
+    }
+
+    /// Who is buried again is no less dead than before: neither the version nor the time goes back.
+    private mutating func bury(_ key: Key, _ version: Value, _ time: Int64?) {
+        let before = tombstones[key]
+        let isEarlier = before.map { version.isNull || isBefore(version, $0.version) } ?? false
+        tombstones[key] = Tombstone(
+            version: isEarlier ? before?.version ?? .null : version, time: [time, before?.time].compactMap { $0 }.max())
     }
 
     /// The object's version, or the time of the deletion where versions are times and it is later.

@@ -150,6 +150,7 @@ struct ReferenceGraph {
     private mutating func upsert(_ operation: ObjectOperation) throws {
         let key = key(operation)
         let entity = model.entities[operation.entity]
+        let hasArrived = objects[key]?.isPlaceholder == false
         if objects[key] == nil { make(key, entity) }
         try name(key, entity)
         if objects[key]?.isPlaceholder == true {
@@ -163,6 +164,8 @@ struct ReferenceGraph {
             objects[key]?.attributes[entity.identitySlot] = key.identity
         }
         for given in operation.attributes where given.slot != entity.identitySlot {
+            // Nothing takes an object's version away.
+            if given.slot == entity.versionSlot, given.value.isNull, hasArrived { continue }
             entity.attributes[given.slot].check(given.value, entity: entity.name) {
                 broken.insert(["\(key)", $0.property ?? "", "\($0.code)"])
             }
