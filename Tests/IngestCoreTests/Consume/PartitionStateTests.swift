@@ -43,6 +43,14 @@ import Testing
         #expect(known.firstMissing == nil)
     }
 
+    @Test func `offsets at the end without a record do not count as lag`() {
+        var state = reading()
+        #expect(state.lagStart(storeRefuses: false) == 10)
+        _ = state.handle(.endReached(12))
+        #expect(state.lagStart(storeRefuses: false) == 12 && state.lagStart(storeRefuses: true) == 10)
+        #expect(PartitionState(assignedAt: nil).lagStart(storeRefuses: false) == nil)
+    }
+
     @Test func `the store's last record is compared before anything is applied`() {
         var state = verifying()
         #expect(state.condition == .verifying && state.progress.start == 9)
