@@ -49,13 +49,13 @@ package final class ReplaySender {
                         remedy: "Raise the limit, or take the record out")
                 }
                 if rows == nil, let record = try heldRecord(file, path: path) {
-                    return try producer.enqueue(record, makingRoom: flush)
+                    return try enqueue(record, from: "\(path) line \(file.line)")
                 }
                 let source = ReplayEngine.record(file, topic: ReplayEngine.topic(path), isCSV: rows != nil)
                 let event = rows.map { rows in try? rows.decode(file, source) } ?? (try? decoder.decode(source))
                 let value = rows.map { [UInt8]($0.json(file, columns: reader.columns).utf8) } ?? [UInt8](file.value)
                 let record = ProducerRecord(topic: topic, key: event.flatMap(key), value: value)
-                try producer.enqueue(record, makingRoom: flush)
+                try enqueue(record, from: "\(path) line \(file.line)")
             }
             if progress.isDue(at: HealthMonitor.monotonicSeconds()) {
                 onProgress(
@@ -66,6 +66,18 @@ package final class ReplaySender {
         }
         try flush()
         return reader.recordNumber
+    }
+
+    /// Queues a record that stands at a place of a file.
+    private func enqueue(_ record: ProducerRecord, from place: @autoclosure () -> String) throws {
+        do {
+            try producer.enqueue(record, makingRoom: flush)
+        } catch let error as KafkaError where error.code == .messageTooLarge && error.topicPartition?.partition == -1 {
+            // The client itself refuses this record. A refusal of the broker names the partition of an earlier one.
+            throw IngestPipeline.Halt(
+                location: place(), message: "the record is larger than the client sends (kafka.message.max.bytes)",
+                remedy: "Raise kafka.message.max.bytes and the topic's max.message.bytes, or take the record out")
+        }
     }
 
     /// Returns the record that a line holds; nil of any other line, and of a line that lacks something.

@@ -83,7 +83,9 @@ import Testing
                 return error.code != .timedOut
             }
         }
-        #expect(denial != nil)
+        #expect(denial?.isFatal == true)
+        #expect(denial?.code.name == "CLUSTER_AUTHORIZATION_FAILED")
+        #expect(denial?.remedy.contains("IdempotentWrite") == true)
         try deliver(1...2, sink)
         sink.close()
         #expect(try delivered() == [1, 2])
