@@ -89,6 +89,16 @@ struct PartitionState: Sendable {
         storeRefuses ? firstMissing : progress.next.map { watch.reached(next: $0) }
     }
 
+    /// The end of the log that the store's position may move to, or nil. No record stands between the two.
+    ///
+    /// The store has all records that the client gave, and the client has come to the end behind them.
+    var endToSave: Int64? {
+        guard condition == .reading, let stored, let next = progress.next, stored >= next, reached > stored else {
+            return nil
+        }
+        return reached
+    }
+
     /// The offset that the worker still has to commit to the broker, or nil.
     var offsetToCommit: Int64? { stored == committedOffset ? nil : stored }
 

@@ -9,7 +9,7 @@ import Testing
 /// A topic of a transactional producer: each transaction ends with a marker, which is no record.
 extension WorkerRuntimeTests {
     @Suite(.timeLimit(.minutes(3))) struct TransactionalTopicTests {
-        @Test func `the marker behind the last record is no lag`() async throws {
+        @Test func `the marker behind the last record is no lag, and is part of the position`() async throws {
             let broker = try BrokerProcess(.noida)
             let admin = try Admin(configuration: ["bootstrap.servers": broker.bootstrapServers])
             try admin.createTopic(NewTopic("events", partitions: 1, replicationFactor: 1))
@@ -30,7 +30,17 @@ extension WorkerRuntimeTests {
             try await harness.wait(for: "a lag of nothing") {
                 harness.runtime?.metrics.consumerLag.with("events", "0").value == 0
             }
+            try await harness.waitForPosition(2)
             try await harness.stop()
+            #expect(try harness.read { try $0.positions() }.first?.detail?.hasSuffix("@0") == true)
+
+            // The worker knows the log again by its last record, and reads on.
+            try harness.start()
+            try send("m2")
+            try await harness.waitForPosition(4)
+            try await harness.wait(for: "readiness") { harness.isReady() }
+            try await harness.stop()
+            #expect(try harness.read { try $0.count(FetchRequest("Message")) } == 2)
         }
     }
 }
