@@ -124,6 +124,7 @@ struct ConfigurationLoader {
         // The default topic is for those who name nothing to read.
         if origins["topics"] == nil, !configuration.files.isEmpty { configuration.topics = [] }
         checkTopics()
+        checkRecordSizes()
         checkHTTP()
         checkSchemaRegistry()
         placeStore()
@@ -234,5 +235,17 @@ struct ConfigurationLoader {
                 "\(key) is \"\(topic)\", which topics lists too: the worker would read what it writes",
                 remedy: "Give \(key) a topic of its own.")
         }
+    }
+
+    /// Refuses a size of dead-letter records that the client does not send.
+    private mutating func checkRecordSizes() {
+        let (limit, bytes) = ("kafka.message.max.bytes", configuration.deadLetters.maxBytes)
+        guard configuration.deadLetters.topic != nil,
+            let most = configuration.kafka.properties["message.max.bytes"].flatMap({ Int($0) }), most < bytes
+        else { return }
+        problems.add(
+            .conflict, at: origins["deadLetters.maxBytes"] ?? origins[limit] ?? .byDefault,
+            "deadLetters.maxBytes is \(bytes), and \(limit) lets the client send \(most)",
+            remedy: "Lower deadLetters.maxBytes to \(most) or less, or raise \(limit).")
     }
 }

@@ -10,9 +10,7 @@ extension ConsumerWorker {
             // The client's knowledge is as old as its last fetch: it counts only while the broker tells the end too.
             let fetched = (try? consumer.watermarks(partition))?.high ?? -1
             let end = ends.map { $0[partition].map { max($0, fetched) } } ?? (fetched < 0 ? nil : fetched)
-            // While the store refuses, what was read is read again: the lag is that of the store.
-            let position = backoff.failureCount > 0 ? state.firstMissing : state.progress.next
-            let measure = position.flatMap { position in
+            let measure = state.lagStart(storeRefuses: backoff.failureCount > 0).flatMap { position in
                 end.flatMap { lags[partition]?.measure(from: position, to: $0, at: WriterContext.systemTime()) }
             }
             metrics.setLag(measure, of: partition)

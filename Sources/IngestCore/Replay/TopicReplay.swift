@@ -126,12 +126,14 @@ package final class TopicReplay {
                 remedy: "Correct --from-offset")
         }
         return try partitions.map { partition in
-            let next = known[partition.partition]?.nextOffset
+            let position = known[partition.partition]
+            let next = position?.nextOffset
             if request.start == .stored { starts[partition] = next }
             let mark = marks[partition.partition]
             return try PartitionSpan(
                 partition, asked: starts[partition], end: request.end,
                 broker: watermarks[partition] ?? Watermarks(low: 0, high: 0), known: next,
+                last: position.flatMap { LastRecord($0) }?.offset,
                 isResumption: mark != nil && mark?.detail == request.mark)
         }
     }

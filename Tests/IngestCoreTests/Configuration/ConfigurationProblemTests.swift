@@ -39,6 +39,19 @@ struct ConfigurationProblemTests {
         #expect(list[3].message.contains("a whole number from 0 to 65535"))
     }
 
+    @Test
+    func `dead-letter records larger than the client sends are refused`() throws {
+        let kafka = "kafka: { message.max.bytes: 5999 }\n"
+        let list = problems(kafka + "deadLetters: { topic: dead, maxBytes: 6000 }\n")
+        #expect(list.map(\.code) == [.conflict] && list.map(\.origin.description) == ["w.yaml:2:39"])
+        #expect(list[0].description.contains("deadLetters.maxBytes is 6000"))
+        #expect(list[0].remedy.contains("Lower deadLetters.maxBytes to 5999 or less"))
+        #expect(problems(kafka + "deadLetters: { topic: dead }\n").map(\.origin.description) == ["w.yaml:1:29"])
+        for fitting in ["deadLetters: { topic: dead, maxBytes: 5999 }\n", "deadLetters: { maxBytes: 6000 }\n"] {
+            _ = try WorkerConfiguration.load(yaml: kafka + fitting, name: "w.yaml", settings: [], environment: [:])
+        }
+    }
+
     @Test(arguments: [
         ("a: [1\nb: 2\n", 2), ("store:\n\tpath: x\n", 2), ("a: \"x\n", 2), ("x: &a\ny: *b\n", 2),
         ("a: 1\n---\nb: 2\n", 2),

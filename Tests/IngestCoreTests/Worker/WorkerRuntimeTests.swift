@@ -235,7 +235,8 @@ import Testing
         try harness.broker.createTopic("dead", partitions: 1)
         harness.configuration.notifications.topic = nil
         (harness.configuration.deadLetters.topic, harness.configuration.deadLetters.maxUnsent) = ("dead", 10)
-        // Every dead letter is larger than what the client sends.
+        // Every dead letter is larger than what the client sends, also without its value.
+        harness.configuration.author = String(repeating: "a", count: 1000)
         harness.configuration.kafka.properties["message.max.bytes"] = "1000"
         let bad = "{\"bad\":\"\(String(repeating: "x", count: 2000))\"}"
         try harness.start()
