@@ -1,0 +1,59 @@
+import ObjectGraph
+
+/// Describes the keys of a topic's records beside their values.
+package struct KeyProfile: Sendable {
+    /// The identity that the keys state.
+    enum Identity: Equatable {
+        /// A column that holds the key.
+        case column(String)
+        /// An expression of a route.
+        case expression(String)
+    }
+
+    /// The records that have a key.
+    private(set) var count = 0
+    /// Whether a key came twice.
+    private(set) var hasRepeats = false
+
+    private var hashes: Set<UInt64> = []
+    /// The columns that held the key, or its one field, in each record so far; nil before the first.
+    private var columns: Set<String>?
+    /// The fields of keys that are objects, in their order; empty for other keys, nil where they differ.
+    private var fields: [String]?
+    private let distinctLimit: Int
+
+    init(distinctLimit: Int) { self.distinctLimit = distinctLimit }
+
+    /// Takes a key, as bytes and as JSON where it is that, and the value beside it.
+    mutating func add(_ bytes: UnsafeRawBufferPointer, _ json: JSONValue?, beside value: JSONValue?) {
+        count += 1
+        let hash = ValueHash.of(bytes)
+        if hashes.count < distinctLimit {
+            if !hashes.insert(hash).inserted { hasRepeats = true }
+        } else if hashes.contains(hash) {
+            hasRepeats = true
+        }
+        let payload = json.map { EventDecoder.unwrapped($0).payload }
+        let members = payload.map { $0.kind == .object ? Array($0.members) : [] } ?? []
+        let names = members.map { JSONValue.text($0.key) }
+        if count == 1 { fields = names } else if fields != names { fields = nil }
+        guard let value else { return }
+        let key = members.count == 1 ? members[0].value : payload
+        let text = key.flatMap(FileSurvey.text) ?? String(validating: bytes, as: UTF8.self)
+        let equal = value.members.filter { FileSurvey.text($0.value) == text }.map { JSONValue.text($0.key) }
+        columns = text == nil ? [] : columns?.intersection(equal) ?? Set(equal)
+    }
+
+    /// Returns the identity that the keys state: a column with the same value, the likeliest first, else the key.
+    ///
+    /// It is nil where a record has no key, or keys are objects of other fields.
+    func identity(_ profile: EntityProfile) -> Identity? {
+        guard count == profile.recordCount + profile.deletions, let fields else { return nil }
+        let equal = profile.columns.map(\.name).filter { columns?.contains($0) == true }
+        let named = equal.filter { CompositeFinder.isNamed($0) }
+        if let column = named.first ?? equal.first { return .column(column) }
+        if fields.isEmpty { return .expression("$key") }
+        let parts = fields.map { "{$key.\(InferredText.path($0))}" }
+        return .expression(fields.count == 1 ? String(parts[0].dropFirst().dropLast()) : parts.joined(separator: "-"))
+    }
+}
