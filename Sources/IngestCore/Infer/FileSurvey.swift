@@ -137,6 +137,11 @@ package struct FileSurvey {
                 "init.cloudevents", "\(place): the records are CloudEvents, which need no routes",
                 remedy: "Write a model with their entities and properties. See docs/reference/events.md")
         }
+        if record.member("tstype") != nil, record.member("payload") != nil, source.topic == nil {
+            throw InferenceError(
+                "init.kcat", "\(place): the line holds a record of a topic, but not as 'kcat -J' writes it",
+                remedy: "Keep kcat's order of fields, without spaces between them; 'jq -c' without -S does")
+        }
         guard let envelope = RowEnvelope(record) else { return }
         throw envelope.error(record, at: place, from: source.topic.map { "the topic \($0)" } ?? "the file")
     }
@@ -159,7 +164,11 @@ package struct FileSurvey {
         let kept = profiles.indices.filter { profiles[$0].recordCount > 0 }
         profiles = kept.map { profiles[$0] }
         numbers = numbers.compactMapValues { kept.firstIndex(of: $0) }
-        for profile in empty { profiles[0].faults.merge(profile.faults) { $0 + $1 } }
+        for profile in empty {
+            profiles[0].faults.merge(profile.faults) { $0 + $1 }
+            guard profile.deletions > 0, let topic = profile.topic else { continue }
+            profiles[0].faults["the topic \(topic) has no values", default: 0] += profile.deletions
+        }
     }
 
     // MARK: The second pass

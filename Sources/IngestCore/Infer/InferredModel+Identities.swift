@@ -95,7 +95,7 @@ extension InferredModel {
         guard profile.keys.hasRepeats else { return }
         warnings.append(
             "\(entities[number].name): keys repeat, and the last record of a key counts. If each record is an object of its "
-                + "own, set \(Self.place(profile).expression) as the route's identity")
+                + "own, set identity: \"\(Self.place(profile).expression)\" in the route")
     }
 
     /// The expression of a record's place, and its name in comments.

@@ -85,6 +85,7 @@ package struct InferredModel: Sendable {
         self.isComplete = isComplete
         for profile in profiles { append(profile, parent: nil) }
         for number in entities.indices { identify(number) }
+        for number in entities.indices { noteWrapped(number) }
         references = ReferenceFinder.find(
             entities.map { .init(name: $0.name, profile: $0.profile, identity: $0.identityColumn) })
         for number in entities.indices { addAttributes(number) }
@@ -100,6 +101,18 @@ package struct InferredModel: Sendable {
         entities.append(Entity(name: name, profile: profile, parent: parent))
         let number = entities.count - 1
         for child in children { append(child, parent: number) }
+    }
+
+    /// Notes an array that is all there is to a file: its objects are likely the records.
+    private mutating func noteWrapped(_ number: Int) {
+        let entity = entities[number]
+        guard let parent = entity.parent, !entity.profile.isSingle, entity.profile.recordCount > 1,
+            entities[parent].parent == nil, entities[parent].profile.recordCount == 1,
+            let field = entity.profile.field
+        else { return }
+        warnings.append(
+            "\(entities[parent].name): the file holds one record around the array '\(field)'. To make records of its objects: "
+                + "jq -c '.\(InferredText.path(field))[]' \(entity.profile.path) > records.jsonl")
     }
 
     // MARK: - Properties

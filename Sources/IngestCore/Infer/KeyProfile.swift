@@ -12,7 +12,7 @@ package struct KeyProfile: Sendable {
 
     /// The records that have a key.
     private(set) var count = 0
-    /// Whether a key came twice.
+    /// Whether a key came with two values.
     private(set) var hasRepeats = false
 
     private var hashes: Set<UInt64> = []
@@ -27,21 +27,24 @@ package struct KeyProfile: Sendable {
     /// Takes a key, as bytes and as JSON where it is that, and the value beside it.
     mutating func add(_ bytes: UnsafeRawBufferPointer, _ json: JSONValue?, beside value: JSONValue?) {
         count += 1
-        let hash = ValueHash.of(bytes)
-        if hashes.count < distinctLimit {
-            if !hashes.insert(hash).inserted { hasRepeats = true }
-        } else if hashes.contains(hash) {
-            hasRepeats = true
-        }
         let payload = json.map { EventDecoder.unwrapped($0).payload }
         let members = payload.map { $0.kind == .object ? Array($0.members) : [] } ?? []
         let names = members.map { JSONValue.text($0.key) }
         if count == 1 { fields = names } else if fields != names { fields = nil }
         guard let value else { return }
+        remember(ValueHash.of(bytes))
         let key = members.count == 1 ? members[0].value : payload
         let text = key.flatMap(FileSurvey.text) ?? String(validating: bytes, as: UTF8.self)
         let equal = value.members.filter { FileSurvey.text($0.value) == text }.map { JSONValue.text($0.key) }
         columns = text == nil ? [] : columns?.intersection(equal) ?? Set(equal)
+    }
+
+    private mutating func remember(_ hash: UInt64) {
+        if hashes.contains(hash) {
+            hasRepeats = true
+        } else if hashes.count < distinctLimit {
+            hashes.insert(hash)
+        }
     }
 
     /// Returns the identity that the keys state: a column with the same value, the likeliest first, else the key.

@@ -49,8 +49,8 @@ package struct VersionFinder {
         var stays = 0
 
         var isChange: Bool { TimeName.isChange(name) }
-        /// Whether it orders the versions that were seen.
-        var isOrder: Bool { rises > 0 && (isChange || falls == 0 && stays <= rises) }
+        /// Whether it orders the versions that were seen; by its name even where some came late.
+        var isOrder: Bool { isChange ? rises + falls > 0 : rises > 0 && falls == 0 && stays <= rises }
     }
 
     private struct Known {
@@ -82,7 +82,9 @@ package struct VersionFinder {
         let repeated = profile.columns.filter { profile.isComplete($0) && $0.hasRepeats && $0.maximumLength <= 200 }
             .filter { [.string, .integer64, .uuid].contains(ColumnGuess($0).type) }.map(\.name)
         let own = repeated.first { entity.isOwnIdentity($0) }
-        let column = repeated.first { $0 == key } ?? own ?? repeated.first { CompositeFinder.isNamed($0) }
+        // Of several names of keys, no single one identifies.
+        let named = repeated.filter { CompositeFinder.isNamed($0) }
+        let column = repeated.first { $0 == key } ?? own ?? (named.count == 1 ? named[0] : nil)
         let isOpen = profile.field == nil && entity.bestIdentity(from: 3) == nil
         self.column = isOpen ? column : nil
         isKey = column != nil && column == key

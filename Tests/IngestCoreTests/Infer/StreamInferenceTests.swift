@@ -84,6 +84,8 @@ import Testing
     @Test func `a version that comes late is still one`() throws {
         let late = Self.updates + #"{"id":"o2","state":"old","created":1,"updated_at":"2025-12-31T00:00:00Z"}"# + "\n"
         #expect(try infer(late).entity.version == "updated_at")
+        let reversed = Self.updates.split(separator: "\n").reversed().joined(separator: "\n") + "\n"
+        #expect(try infer(reversed).entity.version == "updated_at")
     }
 
     @Test func `an id that repeats without an order is asked about`() throws {
@@ -111,11 +113,14 @@ import Testing
 
     @Test func `the key of each record identifies where no field does, and tombstones delete`() throws {
         let outcome = try infer(
-            Self.kcat([("s1", #"{"temp":28.5,"unit":"C"}"#), ("s2", #"{"temp":24.5,"unit":"C"}"#), ("s1", nil)]))
+            Self.kcat([
+                ("s1", #"{"temp":28.5,"unit":"C"}"#), ("s2", #"{"temp":24.5,"unit":"C"}"#), ("s1", nil),
+                ("s2", #"{"temp":25.5,"unit":"C"}"#),
+            ]))
         #expect(outcome.entity.name == "ShopThing")
         #expect(outcome.configuration.contains("identity: $key\n"))
         #expect(outcome.configuration.contains("topics:\n  - name: \"shop.things\""))
-        #expect(outcome.identities == ["s1", "s2", "s1"])
+        #expect(outcome.identities == ["s1", "s2", "s1", "s2"])
         #expect(outcome.model.warnings.contains { $0.contains("keys repeat") })
     }
 
@@ -221,6 +226,19 @@ import Testing
         }
         #expect(error?.code == "init.document")
         #expect(error?.remedy.contains(command + path) == true)
+    }
+
+    @Test func `a line of kcat that another program rewrote is refused`() throws {
+        let path = try write(#"{"topic": "t", "tstype": "create", "key": null, "payload": "{}"}"# + "\n", to: "t.jsonl")
+        let error = #expect(throws: InferenceError.self) {
+            try FileSurvey.read(path: path, recordLimit: nil, distinctLimit: 10)
+        }
+        #expect(error?.code == "init.kcat")
+    }
+
+    @Test func `an array that is all there is to a file is noted`() throws {
+        let outcome = try infer(#"{"type":"FeatureCollection","features":[{"id":1},{"id":2}]}"# + "\n")
+        #expect(outcome.model.warnings.contains { $0.contains("jq -c '.features[]'") })
     }
 
     @Test func `a cut first line among records is a broken record, and no document`() throws {
