@@ -52,7 +52,10 @@ package struct KeyProfile: Sendable {
     /// It is nil where a record has no key, or keys are objects of other fields.
     func identity(_ profile: EntityProfile) -> Identity? {
         guard count == profile.recordCount + profile.deletions, let fields else { return nil }
-        let equal = profile.columns.map(\.name).filter { columns?.contains($0) == true }
+        let equal = profile.columns.filter { column in
+            columns?.contains(column.name) == true
+                && [.string, .integer64, .uuid].contains(ColumnGuess(column).type)
+        }.map(\.name)
         let named = equal.filter { CompositeFinder.isNamed($0) }
         if let column = named.first ?? equal.first { return .column(column) }
         if fields.isEmpty { return .expression("$key") }

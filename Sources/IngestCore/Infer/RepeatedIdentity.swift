@@ -59,6 +59,8 @@ package struct VersionFinder {
     }
 
     private static let candidateLimit = 8
+    /// The most versions that an object has on average.
+    private static let versionLimit = 10
 
     private let column: String?
     /// Whether the column's name, or the records' keys, say that it identifies.
@@ -132,8 +134,11 @@ package struct VersionFinder {
         let orders = candidates.filter { changes == 0 ? $0.isChange : $0.isOrder }
         let version = orders.min { ($0.isChange ? 0 : 1, $0.falls) < ($1.isChange ? 0 : 1, $1.falls) }
         if !isNamed, version == nil || changes == 0 { return nil }
+        // Many records of one value, each with a time, are likelier readings than versions.
+        let isSeries = recordCount > Self.versionLimit * known.count
+        let isOrdered = version.map { $0.isChange || !isSeries } ?? (changes == 0)
         return RepeatedIdentity(
             column: column, version: version?.name, distinctCount: known.count, recordCount: recordCount,
-            hasChanges: changes > 0, isSure: isNamed && (version != nil || changes == 0 || isKey))
+            hasChanges: changes > 0, isSure: isNamed && (isOrdered || isKey))
     }
 }

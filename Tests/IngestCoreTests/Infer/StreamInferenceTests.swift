@@ -102,6 +102,14 @@ import Testing
         #expect(outcome.model.warnings.contains { $0.contains("identity: sensor_id, version: ts") })
     }
 
+    @Test func `many readings with one id are a series and no versions, unless a name says so`() throws {
+        func lines(_ name: String) -> String {
+            (0..<22).map { #"{"id":"\#($0 % 2)","\#(name)":\#(1_767_323_045 + $0)}"# + "\n" }.joined()
+        }
+        #expect(try infer(lines("ts")).entity.version == nil)
+        #expect(try infer(lines("updated_at")).entity.version == "updated_at")
+    }
+
     @Test func `a place in an order is no version`() throws {
         let lines = [(1, 1), (1, 2), (2, 1)].map { #"{"order_id":\#($0),"line_no":\#($1)}"# }
         let outcome = try infer(lines.joined(separator: "\n") + "\n")
