@@ -24,6 +24,8 @@ package struct EntityProfile: Sendable {
     package var repeated: RepeatedIdentity?
     /// The records without a value, each of which deletes an object.
     package var deletions = 0
+    /// Whether records are arrays of events.
+    package var hasArrays = false
     /// Whether records have the schema wrapper of Kafka Connect.
     package private(set) var isWrapped = false
     /// The keys of the records.

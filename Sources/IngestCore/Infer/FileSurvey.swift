@@ -120,6 +120,9 @@ package struct FileSurvey {
             return profiles[number].faults["\(error.code), first at line \(record.line)", default: 0] += 1
         }
         if root.isNull, record.topic != nil { return addDeletion(record, number) }
+        if root.kind == .array, root.count > 0, root.elements.allSatisfy({ $0.kind == .object }) {
+            return try addElements(of: root, record, number)
+        }
         let payload = EventDecoder.unwrapped(root).payload
         guard root.kind == .object, payload.kind == .object || payload.isNull else {
             return profiles[number].faults["no JSON object, first at line \(record.line)", default: 0] += 1
@@ -127,6 +130,15 @@ package struct FileSurvey {
         try refuse(payload, record)
         profiles[number].add(record: root)
         addKey(of: record, number, beside: payload.isNull ? nil : payload)
+    }
+
+    /// Takes a record that is an array of events.
+    private mutating func addElements(of array: JSONValue, _ record: SurveyedRecord, _ number: Int) throws {
+        profiles[number].hasArrays = true
+        for element in array.elements {
+            try refuse(element, record)
+            profiles[number].add(record: element)
+        }
     }
 
     /// Refuses records that say themselves what they are.
@@ -140,7 +152,7 @@ package struct FileSurvey {
         if record.member("tstype") != nil, record.member("payload") != nil, source.topic == nil {
             throw InferenceError(
                 "init.kcat", "\(place): the line holds a record of a topic, but not as 'kcat -J' writes it",
-                remedy: "Keep kcat's order of fields, without spaces between them; 'jq -c' without -S does")
+                remedy: "Keep kcat's order of fields, with 'topic' first: leave out -S of jq")
         }
         guard let envelope = RowEnvelope(record) else { return }
         throw envelope.error(record, at: place, from: source.topic.map { "the topic \($0)" } ?? "the file")
@@ -150,9 +162,9 @@ package struct FileSurvey {
     private mutating func complete() throws {
         let isEmpty = profiles.allSatisfy { $0.recordCount == 0 }
         if !isTable, profiles.contains(where: { !$0.faults.isEmpty }),
-            let fault = try DocumentCheck.fault(path: path, hasRecords: !isEmpty)
+            try RecordSurvey.isDocument(path: path, hasRecords: !isEmpty)
         {
-            throw fault
+            throw RecordFileError(.document, path: path, line: 1)
         }
         guard isTable || !isEmpty else {
             throw InferenceError(
@@ -189,9 +201,9 @@ package struct FileSurvey {
             if isTable {
                 take { name in places[name].flatMap { $0 < record.fields.count ? record.fields[$0].string : nil } ?? ""
                 }
-            } else if let root = try? parser.parse(value).root, root.kind == .object {
-                let payload = EventDecoder.unwrapped(root).payload
-                if payload.kind == .object { take { Self.text(payload.member(named: $0)) ?? "" } }
+            } else if let root = try? parser.parse(value).root {
+                for event in root.kind == .array ? Array(root.elements) : [EventDecoder.unwrapped(root).payload]
+                where event.kind == .object { take { Self.text(event.member(named: $0)) ?? "" } }
             }
         }
         for number in profiles.indices {

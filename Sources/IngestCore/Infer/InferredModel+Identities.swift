@@ -54,6 +54,11 @@ extension InferredModel {
             identifyWithoutColumn(number)
         }
         if entities[number].identityColumn == nil { ask(profile.repeated, number) }
+        if profile.hasArrays, entities[number].identityColumn == nil, profile.composite == nil {
+            warnings.append(
+                "\(entities[number].name): some records are arrays, whose elements would be one object without an identity of "
+                    + "their own. Name a field as the route's identity")
+        }
     }
 
     private mutating func identify(_ number: Int, byUnique found: Int) {

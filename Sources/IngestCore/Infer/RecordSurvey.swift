@@ -53,4 +53,31 @@ struct RecordSurvey {
             try body(record)
         }
     }
+
+    /// The most bytes of a document that are looked at.
+    private static let documentByteLimit = 64 << 20
+
+    /// Tells whether the first line of a file begins a document of several lines, as tools for maps write it.
+    ///
+    /// - Parameter hasRecords: whether some lines are records by themselves, as those after a broken one are.
+    /// - Throws: ``RecordFileError``.
+    static func isDocument(path: String, hasRecords: Bool) throws -> Bool {
+        let reader = try RecordFileReader(path: path)
+        let parser = try JSONParser(maximumBytes: 1 << 30)
+        guard reader.format == .jsonLines else { return false }
+        func fault(_ bytes: UnsafeRawBufferPointer) -> JSONError? {
+            do throws(JSONError) { _ = try parser.parse(bytes) } catch { return error }
+            return nil
+        }
+        var text: [UInt8] = []
+        var isOpen = false
+        while try text.count < documentByteLimit
+            && reader.next({ record in
+                if record.number == 1 { isOpen = fault(record.value)?.code == "json.truncated" }
+                text += record.value
+                text.append(UInt8(ascii: "\n"))
+            }) && isOpen
+        {}
+        return isOpen && (!hasRecords || text.withUnsafeBytes { fault($0) == nil })
+    }
 }

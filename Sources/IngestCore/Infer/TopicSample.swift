@@ -104,7 +104,9 @@ package final class TopicSample {
     private func keep(_ record: SourceRecord) {
         guard let line = RecordLine.text(of: record) else { return summary.unreadable += 1 }
         if let value = record.value {
-            guard let root = try? parser.parse(value).root, root.kind == .object else { return summary.unreadable += 1 }
+            guard let root = try? parser.parse(value).root, [.object, .array].contains(root.kind) else {
+                return summary.unreadable += 1
+            }
             if EventDecoder.unwrapped(root).payload.isNull { summary.deletions += 1 } else { summary.records += 1 }
         } else {
             summary.deletions += 1

@@ -223,21 +223,28 @@ import Testing
     }
 
     @Test(arguments: [
-        ("{\n  \"id\": 1,\n  \"name\": \"x\"\n}\n{\n  \"id\": 2\n}\n", "jq -c '.' "),
-        ("{\"type\":\"FeatureCollection\",\"features\":[\n{\"id\":1},\n{\"id\":2}\n]}\n", "jq -c '.features[]' "),
-    ]) func `a document over several lines is refused with the command that makes lines of it`(
-        text: String, command: String
-    ) throws {
+        "{\n  \"id\": 1,\n  \"name\": \"x\"\n}\n{\n  \"id\": 2\n}\n", "{\"id\": 1,\n  \"name\": \"x\"}\n",
+        "{\"type\":\"FeatureCollection\",\"features\":[\n{\"id\":1},\n{\"id\":2}\n]}\n",
+    ]) func `a document over several lines is refused with the command that makes lines of it`(text: String) throws {
         let path = try write(text, to: "map.json")
-        let error = #expect(throws: InferenceError.self) {
+        let error = #expect(throws: RecordFileError.self) {
             try FileSurvey.read(path: path, recordLimit: nil, distinctLimit: 10)
         }
-        #expect(error?.code == "init.document")
-        #expect(error?.remedy.contains(command + path) == true)
+        #expect(error?.code == "file.document")
+        #expect(error?.description.contains("jq -c") == true)
+    }
+
+    @Test func `records that are arrays hold events`() throws {
+        let outcome = try infer(Self.kcat([("k", #"[{"id":1,"n":1},{"id":2,"n":1}]"#), ("k", #"[{"id":3,"n":1}]"#)]))
+        #expect(outcome.entity.identity == "id")
+        #expect(outcome.identities == ["1", "2", "3"])
+        let anonymous = try infer(Self.kcat([("k", #"[{"n":1},{"n":1}]"#)]))
+        #expect(anonymous.model.warnings.contains { $0.contains("some records are arrays") })
     }
 
     @Test func `a line of kcat that another program rewrote is refused`() throws {
-        let path = try write(#"{"topic": "t", "tstype": "create", "key": null, "payload": "{}"}"# + "\n", to: "t.jsonl")
+        let path = try write(
+            #"{"broker":0,"key":null,"payload":"{}","topic":"t","tstype":"create"}"# + "\n", to: "t.jsonl")
         let error = #expect(throws: InferenceError.self) {
             try FileSurvey.read(path: path, recordLimit: nil, distinctLimit: 10)
         }
