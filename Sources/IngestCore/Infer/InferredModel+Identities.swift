@@ -54,6 +54,11 @@ extension InferredModel {
             identifyWithoutColumn(number)
         }
         if entities[number].identityColumn == nil { ask(profile.repeated, number) }
+        if case .column(let name, let expression)? = key,
+            entities[number].identityColumn.map({ profile.columns[$0].name == name }) == true
+        {
+            entities[number].identityExpression = expression
+        }
         if profile.hasArrays, entities[number].identityColumn == nil, profile.composite == nil {
             warnings.append(
                 "\(entities[number].name): some records are arrays, whose elements would be one object without an identity of "
@@ -90,7 +95,7 @@ extension InferredModel {
     private mutating func identify(_ number: Int, by key: KeyProfile.Identity) {
         let profile = entities[number].profile
         switch key {
-        case .column(let name):
+        case .column(let name, _):
             entities[number].identityColumn = profile.columns.firstIndex { $0.name == name }
             entities[number].identityReason = "the key of each record"
         case .expression(let expression):

@@ -4,8 +4,9 @@ import ObjectGraph
 package struct KeyProfile: Sendable {
     /// The identity that the keys state.
     enum Identity: Equatable {
-        /// A column that holds the key.
-        case column(String)
+        /// A column that holds the key, and the expression by which a record without a value names it, where the key is
+        /// not the plain text of the identity.
+        case column(String, String?)
         /// An expression of a route.
         case expression(String)
     }
@@ -20,6 +21,8 @@ package struct KeyProfile: Sendable {
     private var columns: Set<String>?
     /// The fields of keys that are objects, in their order; empty for other keys, nil where they differ.
     private var fields: [String]?
+    /// Whether keys are texts of JSON, in quotes.
+    private var areQuoted = false
     private let distinctLimit: Int
 
     init(distinctLimit: Int) { self.distinctLimit = distinctLimit }
@@ -31,6 +34,7 @@ package struct KeyProfile: Sendable {
         let members = payload.map { $0.kind == .object ? Array($0.members) : [] } ?? []
         let names = members.map { JSONValue.text($0.key) }
         if count == 1 { fields = names } else if fields != names { fields = nil }
+        areQuoted = payload?.kind == .string
         guard let value else { return }
         remember(ValueHash.of(bytes))
         let key = members.count == 1 ? members[0].value : payload
@@ -57,9 +61,10 @@ package struct KeyProfile: Sendable {
                 && [.string, .integer64, .uuid].contains(ColumnGuess(column).type)
         }.map(\.name)
         let named = equal.filter { CompositeFinder.isNamed($0) }
-        if let column = named.first ?? equal.first { return .column(column) }
-        if fields.isEmpty { return .expression("$key") }
-        let parts = fields.map { "{$key.\(InferredText.path($0))}" }
-        return .expression(fields.count == 1 ? String(parts[0].dropFirst().dropLast()) : parts.joined(separator: "-"))
+        let parts = fields.map { "$key.\(InferredText.path($0))" }
+        let expression =
+            parts.isEmpty ? "$key" : parts.count == 1 ? parts[0] : parts.map { "{\($0)}" }.joined(separator: "-")
+        guard let column = named.first ?? equal.first else { return .expression(expression) }
+        return .column(column, parts.isEmpty && !areQuoted ? nil : expression)
     }
 }

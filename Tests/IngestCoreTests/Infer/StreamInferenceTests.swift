@@ -139,9 +139,14 @@ import Testing
                 (#"{"code":7}"#, #"{"n":2,"code":7}"#), (#"{"code":8}"#, nil),
             ]))
         #expect(outcome.entity.identity == "code")
-        #expect(outcome.entity.identityReason.contains("key") || outcome.entity.identityReason.contains("values"))
+        #expect(outcome.configuration.contains("identity: $key.code\n"))
         #expect(outcome.counts.deadLetters == 0)
         #expect(outcome.identities == ["7", "8", "7", "8"])
+        let quoted = try infer(Self.kcat([(#""a""#, #"{"id":"a"}"#), (#""b""#, #"{"id":"b"}"#), (#""a""#, nil)]))
+        #expect(quoted.identities == ["a", "b", "a"])
+        let plain = try infer(Self.kcat([("a", #"{"id":"a"}"#), ("b", #"{"id":"b"}"#), ("a", nil)]))
+        #expect(plain.identities == ["a", "b", "a"])
+        #expect(!plain.configuration.contains("identity:"))
     }
 
     @Test func `fields of a key identify together`() throws {
