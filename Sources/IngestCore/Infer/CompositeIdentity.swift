@@ -51,11 +51,13 @@ package struct CompositeFinder {
             let (leftNamed, rightNamed) = (named.contains(left.element.name), named.contains(right.element.name))
             return leftNamed == rightNamed ? left.offset < right.offset : leftNamed
         }
-        let isAlone = InferredModel.Entity(name: profile.name, profile: profile).bestIdentity != nil
+        let entity = InferredModel.Entity(name: profile.name, profile: profile)
+        let isKeyed = profile.keys.identity(profile) != nil
+        let isAlone = entity.bestIdentity(from: isKeyed ? 3 : 1) != nil
         let names = isAlone || profile.recordCount < 2 ? [] : ranked.prefix(Self.candidateLimit).map(\.element.name)
         (self.named, self.names) = (named, names)
         // Few records, or three columns, are unique by chance: there the names have to speak of keys.
-        let hasManyRecords = profile.recordCount >= Self.recordsForValues
+        let hasManyRecords = profile.recordCount >= Self.recordsForValues && !isKeyed
         combinations = Self.subsets(of: names.indices).filter { columns in
             hasManyRecords && columns.count == 2 || columns.allSatisfy { named.contains(names[$0]) }
         }.map { Combination(columns: $0) }
@@ -70,7 +72,8 @@ package struct CompositeFinder {
         }
     }
 
-    private static func isNamed(_ name: String) -> Bool {
+    /// Tells whether a name speaks of a key.
+    static func isNamed(_ name: String) -> Bool {
         let name = InferredNames.folded(name)
         return keyWords.contains { name.hasSuffix($0) }
     }

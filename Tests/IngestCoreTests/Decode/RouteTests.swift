@@ -237,6 +237,20 @@ import Testing
         }
     }
 
+    @Test(
+        arguments: [
+            ("price", .text, "\"1.234,50\"", "a decimal number such as 12.50, written as text"),
+            ("name", .number, "true", "a number, or a text"), ("isOpen", .boolean, "\"x\"", "true or false"),
+            ("happenedAt", .nanoseconds, "\"x\"", "a number of nanoseconds since 1970"),
+        ] as [(String, RouteConfiguration.ValueForm, String, String)])
+    func `a value that does not fit its type says which would`(
+        name: String, form: RouteConfiguration.ValueForm, value: String, expectation: String
+    ) throws {
+        let decoder = try decoder(route("WorkOrder") { $0.types = [name: form] })
+        let failure = try #require(decoder.failure("{\"id\":\"w1\",\"\(name)\":\(value)}"))
+        #expect(failure.description.contains("WorkOrder.\(name) has to be \(expectation)"), "\(failure.description)")
+    }
+
     @Test func `defaults fill what is missing or null`() throws {
         let decoder = try decoder(
             route("WorkOrder") { $0.defaults = ["name": .string("none"), "small": .integer(1)] })
