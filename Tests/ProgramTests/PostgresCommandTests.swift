@@ -1,4 +1,5 @@
 import Foundation
+import KafkaClient
 import TestSupport
 import Testing
 
@@ -72,6 +73,20 @@ import Testing
                 "dead-letters --json --code decode.type", "dead-letters summary", "dead-letters show 1",
                 "dead-letters show 99", "dead-letters export", "audit", "migrate --dry-run",
             ], Self.chat)
+    }
+
+    @Test func `doctor examines the store in the server`() throws {
+        try copy("samples/chat-events.jsonl", Self.chat)
+        let broker = try EmbeddedBroker()
+        try broker.createTopic("chat-events", partitions: 1)
+        let kafka = ["--set", "kafka.bootstrap.servers=\(broker.bootstrapServers)"]
+        let lines = try Program.run(["doctor"] + kafka + there(Self.chat)).output.split(separator: "\n").map {
+            $0.split(separator: " ", omittingEmptySubsequences: true).joined(separator: " ")
+        }
+        for expected in ["contents ok sound", "disk the store is in PostgreSQL", "broker ok"] {
+            #expect(lines.contains { $0.hasPrefix(expected) }, "\(expected): \(lines)")
+        }
+        #expect(lines.contains { $0.hasPrefix("store ok") && $0.hasSuffix("(\(schema)), history token 1") }, "\(lines)")
     }
 
     @Test func `commands that write leave the same`() throws {
