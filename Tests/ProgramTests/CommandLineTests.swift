@@ -252,18 +252,7 @@ import Testing
     }
 
     @Test func `lists and drops resolved conflicts`() throws {
-        let model = try workspace.write(
-            """
-            model: members
-            entities:
-              Member:
-                identity: id
-                mergePolicy: objectTrump
-                attributes:
-                  id: { type: string }
-                  name: { type: string, optional: true }
-                  email: { type: string, optional: true, unique: true }
-            """, to: "members.yaml")
+        let model = try workspace.membersModel()
         let lines = ["Ann", "Anna"].enumerated().map { number, name in
             #"{"specversion":"1.0","type":"member.created","data":{"id":"m\#(number)","name":"\#(name)","email":"a@x.y"}}"#
         }

@@ -208,7 +208,7 @@ public final class WriterContext: @unchecked Sendable {
     ///
     /// - Throws: ``StoreError``; everything since the last commit is undone then.
     public func commit() throws(StoreError) {
-        try noticingConflicts { () throws(StoreError) in try commitOpen() }
+        try noticingConflicts(comparing: true) { () throws(StoreError) in try commitOpen() }
     }
 
     private func commitOpen() throws(StoreError) {
