@@ -36,6 +36,7 @@ struct StatusAnswer {
     var notifiedToken: Int64?
     var checks: [HealthCheck]
     var faults: [HealthState.PartitionFault]
+    var work: StoreWork?
     var recordsPerSecond: Double?
     var metrics: WorkerMetrics
 
@@ -57,6 +58,7 @@ struct StatusAnswer {
         return """
             {"version":"\(version)","startedAt":"\(Timestamp.text(startedAt))",\
             "ready":\(checks.allSatisfy { $0.isOK }),"verdict":\(verdict.json),\
+            "work":\(work?.json ?? "null"),\
             "failures":[\(failures.joined(separator: ","))],"checks":{\(passed.joined(separator: ","))},\
             "store":{"path":\(JSONText.string(storePlace)),"model":\(JSONText.string(modelName)),\
             "bytes":\(Int(metrics.storeBytes.value)),"walBytes":\(Int(metrics.walBytes.value))},\
