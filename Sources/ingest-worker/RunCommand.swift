@@ -32,6 +32,8 @@ struct RunCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
+        // The default of SIGHUP ends the process; until the services listen, what was just read is the configuration.
+        signal(SIGHUP, SIG_IGN)
         let configuration = try options.load().configuration
         let logger = options.logger(configuration)
         let model = try ObjectModel.load(path: configuration.model)

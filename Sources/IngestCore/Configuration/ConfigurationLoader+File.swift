@@ -20,7 +20,8 @@ extension ConfigurationLoader {
                     .syntax, at: origin, "the file is not UTF-8", remedy: "Save it as UTF-8 text.")
                 return path
             }
-            apply(yaml: text, path: path)
+            // Editors of Windows begin a file with a byte order mark.
+            apply(yaml: text.hasPrefix("\u{FEFF}") ? String(text.dropFirst()) : text, path: path)
             return path
         case .failure(let failure):
             if file == nil && failure.isMissing { return nil }

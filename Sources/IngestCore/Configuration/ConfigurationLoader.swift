@@ -214,6 +214,19 @@ struct ConfigurationLoader {
                 .conflict, at: origins["topics"] ?? .byDefault, "the topic \"\(topic.name)\" stands twice in topics",
                 remedy: "List it once, with all its routes.")
         }
+        for topic in seen.sorted() where topic.hasPrefix("^") {
+            problems.add(
+                .invalidValue, at: origins["topics"] ?? .byDefault,
+                "the topic \"\(topic)\" is a pattern, but topics are names: each has its own routes",
+                remedy: "List the topics by their names.")
+        }
+        if let topic = configuration.deadLetters.topic, topic == configuration.notifications.topic {
+            problems.add(
+                .conflict, at: origins["deadLetters.topic"] ?? .byDefault,
+                "deadLetters.topic and notifications.topic are both \"\(topic)\": readers of notifications would get the bytes "
+                    + "of records",
+                remedy: "Give deadLetters.topic a topic of its own.")
+        }
         let outputs = [
             ("notifications.topic", configuration.notifications.topic),
             ("deadLetters.topic", configuration.deadLetters.topic),

@@ -106,6 +106,8 @@ public struct RouteConfiguration: Sendable, Equatable {
         case milliseconds
         /// Microseconds since 1970 UTC.
         case microseconds
+        /// Nanoseconds since 1970 UTC.
+        case nanoseconds
     }
 
     /// How a value is written in the event, where that is not how its property is.

@@ -10,8 +10,10 @@ extension ConsumerWorker {
 
     /// Takes the configuration that waits, with the open chunk saved before: its records were read under the former one.
     func takeConfiguration() throws {
-        guard let configuration = nextConfiguration.withLock({ $0.take() }) else { return }
+        guard nextConfiguration.withLock({ $0 != nil }) else { return }
+        // Where the store refuses the chunk, the configuration waits on.
         try pipeline.finish()
+        guard let configuration = nextConfiguration.withLock({ $0.take() }) else { return }
         decoders = try configuration.decoders(model: store.model)
         self.configuration = configuration
         pipeline.take(configuration)

@@ -47,8 +47,8 @@ struct TopicWatch: Sendable {
     private(set) var generation = 0
     private var gone: Set<String> = []
 
-    /// Watches topics; one that begins with `^` is a pattern, which need not find any.
-    init(_ topics: [String]) { self.topics = topics.filter { !$0.hasPrefix("^") } }
+    /// Watches topics.
+    init(_ topics: [String]) { self.topics = topics }
 
     /// Tells whether a topic was not there at the last news.
     func isGone(_ topic: String) -> Bool { gone.contains(topic) }

@@ -8,6 +8,7 @@ package final class RecordDecoders {
     private let model: ObjectModel
     private let registry: SchemaRegistry?
     private var known: [String: Result<EventDecoder, DecodeError>] = [:]
+    private var routeFaults: [String: any Error] = [:]
 
     /// Makes decoders for a configuration and a model.
     package init(configuration: WorkerConfiguration, model: ObjectModel) {
@@ -22,6 +23,14 @@ package final class RecordDecoders {
     ///   a CSV file, which says nothing without its header.
     package func decode(_ record: SourceRecord) throws(DecodeError) -> ChangeSet {
         try decoder(of: record.place.topic).decode(record)
+    }
+
+    /// Checks that the routes of a topic fit the model: else the configuration is at fault, and none of its records.
+    ///
+    /// - Throws: ``RouteError``.
+    func checkRoutes(of topic: String) throws {
+        _ = try? decoder(of: topic)
+        if let fault = routeFaults[topic] { throw fault }
     }
 
     /// Takes a decoder for that of a topic.
@@ -57,6 +66,7 @@ package final class RecordDecoders {
         } catch let error as DecodeError {
             throw error
         } catch {
+            routeFaults[topic] = error
             throw DecodeError(code: "decode.route", "\(error)")
         }
     }

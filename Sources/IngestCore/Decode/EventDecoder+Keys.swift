@@ -21,7 +21,7 @@ extension EventDecoder {
     /// Returns the identity that a template or a variable gives, whose paths begin at the fields of a key that is JSON.
     ///
     /// It is nil where the route's identity is a single path, the record's number or the model's attribute.
-    private func expressedIdentity(
+    func expressedIdentity(
         _ key: UnsafeRawBufferPointer, _ route: Route, _ record: SourceRecord
     ) throws(DecodeError) -> Value? {
         guard let identity = route.identity, identity.path == nil, identity.variable != .row else { return nil }
@@ -51,8 +51,17 @@ extension EventDecoder {
     /// The only route that takes a record by its topic and headers; others look at fields that a null value has not.
     private func tombstoneRoute(_ record: SourceRecord) -> Route? {
         if routes.count == 1 { return routes.first.flatMap { $0.takes(record, fields: nil) ? $0 : nil } }
-        let fitting = routes.filter { $0.type == nil && $0.takes(record, fields: nil) }
-        return fitting.count == 1 ? fitting[0] : nil
+        let fitting = routes.filter { takesByHeaders($0, record) }
+        guard let first = fitting.first else { return nil }
+        return fitting.count == 1 || fitting.allSatisfy { $0.deletesLike(first) } ? first : nil
+    }
+
+    /// Tells whether a route takes a record whose type, where the route asks for one, a header states.
+    private func takesByHeaders(_ route: Route, _ record: SourceRecord) -> Bool {
+        guard route.takes(record, fields: nil) else { return false }
+        guard let type = route.type else { return true }
+        guard case .header(let name)? = route.typeField?.variable else { return false }
+        return record.headers.last { $0.name == name }?.value?.elementsEqual(type.utf8) ?? false
     }
 
     /// Returns the identity that a key of Kafka Connect states. The key is a value, or a struct with the identity's
@@ -61,7 +70,8 @@ extension EventDecoder {
         _ key: UnsafeRawBufferPointer, _ entity: Entity, _ route: Route?, _ table: ObjectDecoder.PropertyTable
     ) throws(DecodeError) -> Value {
         let text: String?
-        if let root = try? parser.parse(key).root {
+        // A number that is the whole key may be a text's: 1e3 is another text than 1000.
+        if let root = try? parser.parse(key).root, [.object, .string].contains(root.kind) {
             let value = Self.keyValue(Self.unwrapped(root).payload, route, table)
             text = value.flatMap { $0.string ?? $0.int64.map { String($0) } }
         } else {

@@ -123,7 +123,13 @@ extension EventDecoder {
     ) throws(DecodeError) -> ChangeSet {
         guard let key = record.key, !key.isEmpty else { throw Self.unnamedDeletion }
         let entity = try entity(of: change, route)
-        let identity = try keyIdentity(key, entity, route, route?.properties ?? columns[entity.index])
+        let expressed = try route.flatMap { route throws(DecodeError) in
+            try expressedIdentity(key, route, record)
+        }
+        let identity =
+            if let expressed { expressed } else {
+                try keyIdentity(key, entity, route, route?.properties ?? columns[entity.index])
+            }
         var operation = ObjectOperation(.delete, entity: entity.index, identity: identity)
         operation.time = change.time
         try objects.finish(&operation, entity: entity, ObjectDecoder.Circumstances(time: change.time))

@@ -178,10 +178,11 @@ struct ObjectDecoder {
         let wanted = expectation ?? circumstances.values.expectation(attribute.type)
         let found = attribute.isSecret ? Self.article(json) : Self.shown(json)
         var remedy = ""
-        if attribute.type == .date, expectation == nil, circumstances.values.dates == .iso8601, let number = json.double
-        {
+        if attribute.type == .date, expectation == nil, let number = json.double {
             let unit = attribute.isSecret ? TimeUnit.milliseconds : TimeUnit.likely(for: number)
-            remedy = ". State its unit in a route: types: { \(attribute.name): \(unit) }"
+            if unit != circumstances.values.dates.unit {
+                remedy = ". State its unit in a route: types: { \(attribute.name): \(unit) }"
+            }
         }
         return DecodeError(
             code: "decode.type", "\(entity.name).\(name) has to be \(wanted), not \(found)\(remedy)")

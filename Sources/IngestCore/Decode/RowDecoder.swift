@@ -67,7 +67,7 @@ package struct RowDecoder {
     /// - Throws: ``DecodeError``.
     package func decode(_ record: FileRecord, _ source: SourceRecord) throws(DecodeError) -> ChangeSet {
         if readsRecords {
-            return try decodeRecord(Array(json(record, columns: names).utf8), source)
+            return try decodeRecord(Array(try json(record, columns: names).utf8), source)
         }
         let entity = route.entity
         var operation = ObjectOperation(route.verb ?? .upsert, entity: entity.index, identity: .null)
@@ -78,10 +78,7 @@ package struct RowDecoder {
         for (index, column) in columns.enumerated() where index < record.fields.count {
             let field = record.fields[index]
             if field.isAbsent, !emptyIsNull { continue }
-            guard let text = field.string, !text.utf8.contains(0) else {
-                throw DecodeError(
-                    code: "json.utf8", "The field '\(names[index])' is not UTF-8 text. Save the file as UTF-8")
-            }
+            guard let text = field.string, !text.utf8.contains(0) else { throw Self.notText(names[index]) }
             try assign(text, to: column, names[index], &operation)
         }
         if operation.identity.isNull {
@@ -130,11 +127,14 @@ package struct RowDecoder {
 
     /// Returns a row as a JSON object of its columns and its number. Numbers and booleans are written as such where the
     /// property is one, the rest as text.
-    func json(_ record: FileRecord, columns names: [String]) -> String {
+    ///
+    /// - Throws: ``DecodeError`` with code `json.utf8`.
+    func json(_ record: FileRecord, columns names: [String]) throws(DecodeError) -> String {
         var output = "{\(JSONText.string(Self.numberMember)):\(record.number)"
         for (index, name) in names.enumerated() where index < record.fields.count {
             let field = record.fields[index]
-            guard !field.isAbsent || emptyIsNull, let text = field.string else { continue }
+            if field.isAbsent, !emptyIsNull { continue }
+            guard let text = field.string else { throw Self.notText(name) }
             output += ",\(JSONText.string(name)):"
             switch index < columns.count ? columns[index] : .ignored {
             case .attribute(let attribute), .transient(let attribute): append(text, attribute, to: &output)
@@ -145,6 +145,10 @@ package struct RowDecoder {
             }
         }
         return output + "}"
+    }
+
+    private static func notText(_ column: String) -> DecodeError {
+        DecodeError(code: "json.utf8", "The field '\(column)' is not UTF-8 text. Save the file as UTF-8")
     }
 
     private func append(_ text: String, _ attribute: Attribute, to output: inout String) {

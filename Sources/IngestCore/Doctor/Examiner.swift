@@ -105,9 +105,9 @@ package final class Examiner {
         return .ok("\(counted(count, "broker")), librdkafka \(KafkaLibrary.versionString)")
     }
 
-    /// The topics that the broker does not have; a pattern need not find any.
+    /// The topics that the broker does not have.
     private static func missing(_ topics: [String], in metadata: ClusterMetadata) -> [String] {
-        topics.filter { !$0.hasPrefix("^") && metadata.topics[$0] == nil }
+        topics.filter { metadata.topics[$0] == nil }
     }
 
     private static let unanswered = Examination.Outcome.skipped("not examined, since no broker has answered")

@@ -7,7 +7,7 @@ struct GroupMembers {
     let members: [ConsumerGroup.Member]
     /// The name that this worker gives its client.
     let clientID: String
-    /// The topics that this worker reads; a name that begins with `^` is a pattern.
+    /// The topics that this worker reads.
     let topics: [String]
     /// Whether each worker keeps its part in a store of its own.
     let hasOwnStore: Bool
@@ -17,10 +17,8 @@ struct GroupMembers {
 
     /// The members that cannot be workers of this configuration.
     private var foreign: [ConsumerGroup.Member] {
-        let hasPattern = topics.contains { $0.hasPrefix("^") }
-        return members.filter { member in
-            member.clientID != clientID
-                || !hasPattern && member.partitions.contains { !topics.contains($0.topic) }
+        members.filter { member in
+            member.clientID != clientID || member.partitions.contains { !topics.contains($0.topic) }
         }
     }
 

@@ -51,9 +51,9 @@ struct CSVScanner: RecordScanner {
 
     mutating func finish(_ window: ByteWindow) throws(ScanError) -> ScannedRecord? {
         guard window.end > window.start else { return nil }
-        let isTruncated = state == .quoted
+        let isUnclosed = state == .quoted
         var record = endRow(window, at: window.end)
-        record?.isTruncatedAtEnd = isTruncated
+        if isUnclosed { record?.fault = .unclosedQuote }
         if record == nil { window.release(upTo: window.end) }
         return record
     }

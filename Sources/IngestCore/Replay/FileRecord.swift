@@ -12,6 +12,8 @@ public enum RecordFault: Equatable, Sendable {
     case fieldCount(expected: Int, found: Int)
     /// Text follows the closing quote of a field.
     case textAfterQuote
+    /// The file ends inside a quoted field: all that follows the quote is in it.
+    case unclosedQuote
 
     /// The stable code, such as `record.comma`.
     public var code: String {
@@ -20,7 +22,7 @@ public enum RecordFault: Equatable, Sendable {
         case .missingElement: "record.element"
         case .trailingContent: "record.trailing"
         case .fieldCount: "record.fields"
-        case .textAfterQuote: "record.quote"
+        case .textAfterQuote, .unclosedQuote: "record.quote"
         }
     }
 }
@@ -36,6 +38,9 @@ extension RecordFault: CustomStringConvertible {
             "The row has \(counted(found, "field")) and the header \(expected). "
                 + "Quote the fields that hold a delimiter or a line break."
         case .textAfterQuote: "Text follows a closing quote. Write a quote inside a quoted field twice."
+        case .unclosedQuote:
+            "A quote that begins a field of this row is never closed, so the rest of the file is in that field. Close it, "
+                + "or set 'quote: none' for a file whose fields are never quoted."
         }
     }
 }
@@ -54,8 +59,6 @@ public struct FileRecord {
     public let totalBytes: Int
     /// Whether the record is longer than the reader's limit, so that `value` is only its beginning.
     public let isOversize: Bool
-    /// Whether the file ends inside the record. (A cut JSON line shows only when it is parsed.)
-    public let isTruncatedAtEnd: Bool
     /// The fault of the record's place in the file, if there is one.
     public let fault: RecordFault?
     /// A CSV row's fields; empty for JSON.
@@ -70,7 +73,6 @@ struct ScannedRecord {
     var byteOffset: Int
     var line: Int
     var fault: RecordFault?
-    var isTruncatedAtEnd = false
 }
 
 /// A fault that ends the reading of a file, before the reader adds the path.

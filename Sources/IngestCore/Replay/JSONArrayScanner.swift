@@ -52,9 +52,7 @@ struct JSONArrayScanner: RecordScanner {
         switch state {
         case .inElement:
             state = .done
-            var record = window.record(endingAt: window.end, line: recordLine, fault: fault)
-            record.isTruncatedAtEnd = true
-            return record
+            return window.record(endingAt: window.end, line: recordLine, fault: fault)
         case .inTrailing:
             state = .done
             return window.record(endingAt: window.end, line: recordLine, fault: .trailingContent)

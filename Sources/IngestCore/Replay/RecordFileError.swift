@@ -32,6 +32,8 @@ public struct RecordFileError: CodedError, Equatable {
         case unclosedArray = "file.array.unclosed"
         /// The header row of a CSV file cannot be used.
         case header = "file.header"
+        /// The file is one JSON document over several lines.
+        case document = "file.document"
     }
 
     /// The kind of fault.
@@ -98,6 +100,7 @@ extension RecordFileError {
         case .notAnArray: "the content does not start with a JSON array"
         case .unclosedArray: "the file ends before its JSON array is closed"
         case .header: "the header row cannot be used"
+        case .document: "the content is a JSON document over several lines"
         }
     }
 
@@ -118,6 +121,8 @@ extension RecordFileError {
         case .notAnArray: "Name the file's format, or give a file that holds one JSON array."
         case .unclosedArray: "Check that the file was written to its end; all records in it were read."
         case .header: "Give the file one row of distinct UTF-8 column names at its top."
+        case .document:
+            "Write each record on one line: jq -c . FILE, or jq -c '.features[]' FILE for the elements of a list."
         }
     }
 }

@@ -51,7 +51,7 @@ extension RecordFileReader {
             RecordFileError(.header, path: path, line: header.line, detail: detail)
         }
         if header.availableBytes < header.totalBytes { throw fail("it is too long") }
-        if header.isTruncatedAtEnd { throw fail("a quoted name is not closed") }
+        if header.fault == .unclosedQuote { throw fail("a quoted name is not closed") }
         if header.fault != nil { throw fail("text follows a closing quote") }
         if fields.count >= CSVScanner.maximumColumns { throw fail("it has too many columns") }
         var names: [String] = []

@@ -95,7 +95,7 @@ public final class RecordFileReader {
             FileRecord(
                 value: value, number: recordNumber, line: found.line, byteOffset: found.byteOffset,
                 totalBytes: found.totalBytes, isOversize: found.availableBytes < found.totalBytes,
-                isTruncatedAtEnd: found.isTruncatedAtEnd, fault: found.fault,
+                fault: found.fault,
                 fields: format == .csv ? scanner.fields(of: found, in: window) : .none))
         return true
     }

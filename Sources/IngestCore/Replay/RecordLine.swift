@@ -43,13 +43,16 @@ struct RecordLine {
 
     // MARK: kcat
 
-    private static let beginning = Array("{\"topic\":\"".utf8)
-    private static let mark = Array(",\"tstype\":\"".utf8)
+    private static let beginning = Array("\"topic\"".utf8)
+    private static let mark = Array("\"tstype\"".utf8)
     /// The mark stands behind a topic's name, a partition and an offset.
     private static let maximumMarkOffset = 400
 
+    /// Other programs write such lines too, with spaces between.
     private static func isOfKcat(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        bytes.starts(with: beginning) && bytes.prefix(maximumMarkOffset).firstRange(of: mark) != nil
+        guard bytes.first == UInt8(ascii: "{") else { return false }
+        let first = bytes.dropFirst().drop { $0 == UInt8(ascii: " ") }
+        return first.starts(with: beginning) && bytes.prefix(maximumMarkOffset).firstRange(of: mark) != nil
     }
 
     private static func recordOfKcat(

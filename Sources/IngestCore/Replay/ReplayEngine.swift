@@ -112,6 +112,7 @@ package final class ReplayEngine {
                 throw error
             }
         }
+        try decoders.checkRoutes(of: whole.topic)
         try whole.withRecord { record in
             try pipeline.add(record, at: line.place, nextOffset: line.place.offset, detail: detail) {
                 record throws(DecodeError) in try decoders.decode(record)

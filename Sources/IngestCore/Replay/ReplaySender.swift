@@ -48,13 +48,16 @@ package final class ReplaySender {
                             + "sent whole",
                         remedy: "Raise the limit, or take the record out")
                 }
-                if rows == nil, let record = try heldRecord(file, path: path) {
+                if let rows {
+                    try send(file, rows, columns: reader.columns, path: path)
+                    return
+                }
+                if let record = try heldRecord(file, path: path) {
                     return try producer.enqueue(record, makingRoom: flush)
                 }
-                let source = ReplayEngine.record(file, topic: ReplayEngine.topic(path), isCSV: rows != nil)
-                let event = rows.map { rows in try? rows.decode(file, source) } ?? (try? decoder.decode(source))
-                let value = rows.map { [UInt8]($0.json(file, columns: reader.columns).utf8) } ?? [UInt8](file.value)
-                let record = ProducerRecord(topic: topic, key: event.flatMap(key), value: value)
+                let source = ReplayEngine.record(file, topic: ReplayEngine.topic(path), isCSV: false)
+                let event = try? decoder.decode(source)
+                let record = ProducerRecord(topic: topic, key: event.flatMap(key), value: [UInt8](file.value))
                 try producer.enqueue(record, makingRoom: flush)
             }
             if progress.isDue(at: HealthMonitor.monotonicSeconds()) {
@@ -66,6 +69,23 @@ package final class ReplaySender {
         }
         try flush()
         return reader.recordNumber
+    }
+
+    /// Sends a row of a CSV file as the JSON object of its columns. A row that is broken would lose some of them.
+    private func send(
+        _ file: FileRecord, _ rows: RowDecoder, columns: [String], path: String
+    ) throws {
+        func halt(_ message: String) -> IngestPipeline.Halt {
+            IngestPipeline.Halt(
+                location: "\(path) line \(file.line)", message: message,
+                remedy: "Correct the row, and send the file again")
+        }
+        if let fault = file.fault { throw halt(fault.description) }
+        let json: String
+        do { json = try rows.json(file, columns: columns) } catch { throw halt(error.message) }
+        let event = try? rows.decode(file, ReplayEngine.record(file, topic: ReplayEngine.topic(path), isCSV: true))
+        try producer.enqueue(
+            ProducerRecord(topic: topic, key: event.flatMap(key), value: [UInt8](json.utf8)), makingRoom: flush)
     }
 
     /// Returns the record that a line holds; nil of any other line, and of a line that lacks something.

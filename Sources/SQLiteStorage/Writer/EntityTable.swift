@@ -204,7 +204,7 @@ final class EntityTable {
         let statement = try PreparedStatement(
             connection,
             sql: """
-                INSERT INTO \(SQLText.quoted(entity.viewName)) (\(names.joined(separator: ", "))) \
+                \(SQLText.insertion) \(SQLText.quoted(entity.viewName)) (\(names.joined(separator: ", "))) \
                 VALUES \(Array(repeating: row, count: count).joined(separator: ", "))
                 """)
         insertions[count] = statement

@@ -18,7 +18,10 @@ extension WriterConnection {
     private static let changeInsertions = [32, 8, 1].map { count in
         let rows = (0..<count).map { "(?1, ?2 + \($0), ?, ?, ?, ?, ?, ?)" }
         let columns = "token, id, entity, object, identity, change, properties, tombstone"
-        return (count: count, sql: "INSERT INTO _history_change (\(columns)) VALUES \(rows.joined(separator: ", "))")
+        return (
+            count: count,
+            sql: "\(SQLText.insertion) _history_change (\(columns)) VALUES \(rows.joined(separator: ", "))"
+        )
     }
 
     private func append(

@@ -25,9 +25,4 @@ import Testing
         #expect(watch.update(([:], 2)).gone == [])
         #expect(watch.update((["later": [0]], 3)).back == ["later"])
     }
-
-    @Test func `a pattern need not find any`() {
-        var watch = TopicWatch(["^orders-.*"])
-        #expect(watch.update(([:], 1)).gone == [])
-    }
 }

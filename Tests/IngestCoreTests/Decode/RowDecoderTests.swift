@@ -152,7 +152,7 @@ import Testing
         let folder = TestFolder()
         let (decoder, rows, reader) = try open(folder.write("rows.csv", text), change)
         while try reader.next({ record in
-            let json = rows.json(record, columns: reader.columns)
+            let json = try rows.json(record, columns: reader.columns)
             let (sent, read) = (try decoder.shown(json), decoder.model.shown(try rows.decode(record, source(record))))
             #expect(sent == read, "\(json)")
         }) {}

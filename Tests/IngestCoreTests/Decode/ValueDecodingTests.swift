@@ -57,7 +57,8 @@ import Testing
     func `dates come in each unit`(json: String, unit: RouteConfiguration.DateFormat) throws {
         #expect(try value(json, .date, dates: unit) == .integer(1_767_323_045_000_000))
         #expect(try value("\"2026-01-02T03:04:05Z\"", .date, dates: unit) == nil)
-        #expect(try value("9223372036854775807", .date, dates: unit) == (unit == .microseconds ? .integer(.max) : nil))
+        // Beyond the year 9999.
+        #expect(try value("9223372036854775807", .date, dates: unit) == nil)
         #expect(ValueDecoding(dates: unit).expectation(.date) == "a number of \(unit.rawValue) since 1970")
     }
 

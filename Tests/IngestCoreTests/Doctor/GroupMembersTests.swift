@@ -34,7 +34,6 @@ import Testing
                 && other.message.hasSuffix("Not of this configuration: billing at 10.0.0.2 with events/1"))
         #expect(other.remedy?.contains("group.id") == true)
         #expect(finding([member()], topics: ["orders"]).state == .warning)
-        #expect(finding([member()], topics: ["^ev.*"]).state == .ok)
     }
 
     @Test func `two workers of a group are at fault unless they share a store`() {

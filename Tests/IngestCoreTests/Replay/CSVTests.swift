@@ -27,7 +27,7 @@ import Testing
         #expect(records.map(\.number) == [1, 2, 3])
         #expect(records[0].text == "1,plain,\"a, b\"")
         #expect(records[0].byteOffset == 27)
-        #expect(records.allSatisfy { $0.fault == nil && !$0.isTruncatedAtEnd })
+        #expect(records.allSatisfy { $0.fault == nil })
     }
 
     @Test(arguments: [("a;b\n1,5;\"x;y\"\n", CSVDelimiter.semicolon), ("a\tb\n1,5\t\"x;y\"\n", .tab)])
@@ -63,12 +63,13 @@ import Testing
         let (records, error, _) = read("a,b\n" + row)
         #expect(error == nil)
         #expect(records.map(\.fields) == [fields])
-        #expect(records.allSatisfy { !$0.isTruncatedAtEnd && $0.fault == nil })
+        #expect(records.allSatisfy { $0.fault == nil })
     }
 
-    @Test func `marks an open quote at the end`() {
+    @Test func `refuses the row whose quote is never closed`() {
         let records = read("a,b\n1,2\n3,\"open\nmore").records
-        #expect(records.map(\.isTruncatedAtEnd) == [false, true])
+        #expect(records.map(\.fault) == [nil, .unclosedQuote])
+        #expect(records[1].line == 3 && records[1].fault?.code == "record.quote")
         #expect(records[1].fields == ["3", "open\nmore"])
     }
 

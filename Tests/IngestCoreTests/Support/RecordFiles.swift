@@ -36,7 +36,6 @@ struct SeenRecord: Equatable {
     var byteOffset: Int
     var totalBytes: Int
     var isOversize = false
-    var isTruncatedAtEnd = false
     var fault: RecordFault?
     var fields: [String?] = []
 
@@ -47,7 +46,6 @@ struct SeenRecord: Equatable {
         byteOffset = record.byteOffset
         totalBytes = record.totalBytes
         isOversize = record.isOversize
-        isTruncatedAtEnd = record.isTruncatedAtEnd
         fault = record.fault
         fields = record.fields.map { $0.isAbsent ? nil : String(decoding: $0.utf8, as: UTF8.self) }
     }

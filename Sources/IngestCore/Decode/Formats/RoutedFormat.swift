@@ -12,7 +12,11 @@ struct RoutedFormat: RecordFormat {
     func decode(
         _ value: UnsafeRawBufferPointer, _ record: SourceRecord, _ decoder: EventDecoder
     ) throws(DecodeError) -> ChangeSet {
-        try decoder.decodeRouted(try decoder.object(try decoder.parse(value)), record)
+        let root = try decoder.parse(value)
+        if root.kind == .array, !decoder.routes.contains(where: { $0.program != nil }) {
+            return try decoder.decodeElements(of: root, record)
+        }
+        return try decoder.decodeRouted(root.kind == .array ? root : try decoder.object(root), record)
     }
 
     /// The key is the identity as text.

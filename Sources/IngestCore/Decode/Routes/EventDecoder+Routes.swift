@@ -15,6 +15,25 @@ extension EventDecoder {
         throw DecodeError(code: "decode.no_route", "No route takes this record. Add a route for its type")
     }
 
+    /// Decodes a record that is an array of events, each by its own route. One that fails makes the record fail.
+    func decodeElements(of array: JSONValue, _ record: SourceRecord) throws(DecodeError) -> ChangeSet {
+        try checkCount(array.count)
+        var changes = ChangeSet([])
+        var number = 0
+        for element in array.elements {
+            number += 1
+            do throws(DecodeError) {
+                changes.operations += try decodeRouted(try object(element), record).operations
+            } catch {
+                throw DecodeError(code: error.code, "Element \(number) of the record: \(error.message)")
+            }
+            changes.eventEnds.append(changes.operations.count)
+        }
+        if changes.operations.isEmpty { return skipped(.filter) }
+        if number == 1 { changes.eventEnds = [] }
+        return changes
+    }
+
     /// Decodes a record that a route takes.
     private func decodeRouted(
         _ root: JSONValue, _ route: Route, type: String?, _ record: SourceRecord, schema: JSONValue?
@@ -47,10 +66,11 @@ extension EventDecoder {
         guard let field = route.timeField else { return nil }
         let stored: Value?
         let shown: String
+        var number: Double?
         if let path = field.path {
             guard let value = root.member(at: path), !route.values.isNull(value) else { return nil }
             stored = route.values.value(value, for: .date)
-            shown = ObjectDecoder.shown(value)
+            (shown, number) = (ObjectDecoder.shown(value), value.double)
         } else if field.variable == .timestamp {
             return record.timestampMilliseconds.flatMap { TimeUnit.milliseconds.microseconds($0) }
         } else {
@@ -58,7 +78,7 @@ extension EventDecoder {
                 return nil
             }
             stored = route.values.value(text: text, for: .date)
-            shown = DecodeError.shownValue(text)
+            (shown, number) = (DecodeError.shownValue(text), Double(text))
         }
         if let stored { return stored.integer }
         let keys = field.paths.flatMap(\.steps)
@@ -66,7 +86,8 @@ extension EventDecoder {
         throw DecodeError(
             code: "decode.type",
             "The event's time, \(field.source), has to be \(route.values.expectation(.date))"
-                + (isSecret ? "" : ", not \(shown)") + (route.values.datesRemedy.map { ". \($0)" } ?? ""))
+                + (isSecret ? "" : ", not \(shown)")
+                + (route.values.datesRemedy(for: isSecret ? nil : number).map { ". \($0)" } ?? ""))
     }
 
     /// Decodes the data of a record that a route takes.

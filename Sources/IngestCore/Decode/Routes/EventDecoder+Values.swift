@@ -9,7 +9,7 @@ extension EventDecoder {
     ) throws(DecodeError) {
         for field in values.fields {
             if let path = field.expression.path {
-                guard let value = scope.base.member(at: path) else { continue }
+                guard let value = scope.base.member(at: path, nulls: row.circumstances.values) else { continue }
                 try objects.assign(
                     value, to: field.property, named: field.name, .plain, row, connect, &operation, into: &operations)
                 continue

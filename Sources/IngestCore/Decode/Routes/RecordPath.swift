@@ -88,10 +88,14 @@ extension JSONValue {
     /// Follows a path of keys; nil where a step is missing.
     func member(at keys: [String]) -> JSONValue? { member(at: RecordPath(keys: keys)) }
 
-    /// Follows a path; nil where a step is missing.
-    func member(at path: RecordPath) -> JSONValue? {
+    /// Follows a path; nil where a step is missing. A path that meets null is null: an object that is not there has no
+    /// members.
+    ///
+    /// - Parameter values: tells which texts stand for null.
+    func member(at path: RecordPath, nulls values: ValueDecoding = ValueDecoding()) -> JSONValue? {
         var value = self
         for step in path.steps {
+            if values.isNull(value) { return value }
             switch step {
             case .key(let bytes):
                 guard let next = bytes.withUnsafeBufferPointer({ value.member(utf8: $0) }) else { return nil }

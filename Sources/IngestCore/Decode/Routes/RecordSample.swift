@@ -69,7 +69,7 @@ package final class RecordSample {
         var counts = Counts()
         while try reader.next({ file in
             let record = ReplayEngine.record(file, topic: name, isCSV: rows != nil)
-            let outcome = outcome(of: record, file, decoder, rows)
+            let outcome = try outcome(of: record, file, decoder, rows)
             switch outcome {
             case .event: counts.events += 1
             case .skipped: counts.filtered += 1
@@ -94,21 +94,22 @@ package final class RecordSample {
 
     private func outcome(
         of record: SourceRecord, _ file: FileRecord, _ decoder: EventDecoder, _ rows: RowDecoder?
-    ) -> Outcome {
-        do throws(DecodeError) {
+    ) throws -> Outcome {
+        do {
             if let rows {
                 if let fault = record.fault { throw fault }
                 return try outcome(decoder) { () throws(DecodeError) in try rows.decode(file, record) }
             }
             if record.fault == nil, RecordLine.matches(file.value) {
                 let line = try RecordLine(file.value, parser: lineParser)
+                try decoders.checkRoutes(of: line.topic)
                 let own = try decoders.decoder(of: line.topic)
                 return try line.withRecord { record throws(DecodeError) in
                     try outcome(own) { () throws(DecodeError) in try own.decode(record) }
                 }
             }
             return try outcome(decoder) { () throws(DecodeError) in try decoder.decode(record) }
-        } catch {
+        } catch let error as DecodeError {
             return .failed(error)
         }
     }

@@ -117,6 +117,12 @@ struct Route {
             // A key of the data, from the record's root or, as it once was read, from the data itself.
             let inside = data.isEmpty ? split.path : split.path.relative(to: data) ?? split.path
             if let key = inside.onlyKey { properties.splits[key, default: []].append(index) }
+            // An object around the array may have the name of the relationship that the split feeds.
+            if inside.steps.count > 1, let key = inside.firstKey, let fed = split.parentRelationship,
+                entity.relationship(named: key)?.index == fed
+            {
+                properties.properties[key] = .ignored
+            }
         }
         return properties
     }
@@ -133,7 +139,8 @@ struct Route {
         if route.data == nil { ignored.append(RowDecoder.numberMember) }
         // The fields that the route finds by its paths stand beside the properties.
         ignored += used
-        let known = Set(entity.propertyNames).union(route.aliases.keys)
+        var known = Set(entity.propertyNames).union(route.aliases.keys)
+        if takesColumns { known.formUnion(ObjectDecoder.PropertyTable.columns(entity)) }
         ignored = ignored.filter { !known.contains($0) } + ignore
         // Where the route says what the identity is, the data does not.
         if route.identity != nil {
@@ -163,6 +170,12 @@ struct Route {
         if let path = typeField.path { return scope.base.member(at: path)?.string }
         guard case .text(let text) = try typeField.text(in: scope) else { return nil }
         return text
+    }
+
+    /// Tells whether a record without a value deletes the same object by both routes.
+    func deletesLike(_ other: Route) -> Bool {
+        entity === other.entity && isDrop == other.isDrop && identity?.source == other.identity?.source
+            && identityPrefix == other.identityPrefix && program == nil && other.program == nil
     }
 
     /// Tells whether the route takes events of a type.
@@ -196,6 +209,14 @@ extension Entity {
 }
 
 extension ObjectDecoder.PropertyTable {
+    /// The spellings of databases that may stand for properties and references of an entity.
+    fileprivate static func columns(_ entity: Entity) -> Set<String> {
+        let references = entity.relationships.filter { !$0.isToMany }
+        return Set(
+            entity.propertyNames.flatMap(ColumnNames.spellings(of:))
+                + references.flatMap { ColumnNames.references(of: $0.name) })
+    }
+
     /// Lets columns stand for properties in the spellings of databases, where the name means nothing else.
     mutating func addColumns(_ entity: Entity) {
         // In an order, for two names that differ by case only have spellings in common.

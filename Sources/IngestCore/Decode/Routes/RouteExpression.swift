@@ -17,7 +17,7 @@ struct RouteExpression: Sendable {
     enum Variable: Sendable, Equatable {
         case key(RecordPath)
         case header(String)
-        case timestamp, topic, file, folder, row
+        case timestamp, topic, partition, offset, file, folder, row
         /// A path from the record's root, for expressions that begin elsewhere.
         case record(RecordPath)
         /// Of a split: the identity of the object around the element, the element's key in a map, the element itself.
@@ -102,6 +102,8 @@ struct RouteExpression: Sendable {
         case ("$record", let rest?) where !rest.isEmpty: return .record(try RecordPath(rest))
         case ("$timestamp", nil): return .timestamp
         case ("$topic", nil): return .topic
+        case ("$partition", nil): return .partition
+        case ("$offset", nil): return .offset
         case ("$file", nil): return .file
         case ("$folder", nil): return .folder
         case ("$row", nil): return .row
@@ -114,8 +116,8 @@ struct RouteExpression: Sendable {
 
     static func unknown(_ name: String, isSplit: Bool) -> ExpressionError {
         let names =
-            ["$key", "$header.NAME", "$timestamp", "$topic", "$file", "$folder", "$row", "$record.PATH"]
-            + (isSplit ? ["$parent", "$name", "$value"] : [])
+            ["$key", "$header.NAME", "$timestamp", "$topic", "$partition", "$offset", "$file", "$folder", "$row"]
+            + ["$record.PATH"] + (isSplit ? ["$parent", "$name", "$value"] : [])
         return ExpressionError(
             "'\(name)' is no known variable. The variables are \(names.joined(separator: ", "))",
             suggestion: ClosestName.find(name, among: names.map { String($0.prefix { $0 != "." }) }))

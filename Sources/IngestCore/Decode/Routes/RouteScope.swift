@@ -85,6 +85,8 @@ extension RouteScope {
         case .timestamp:
             return record.timestampMilliseconds.map { .text(Timestamp.text(milliseconds: $0)) } ?? .absent
         case .topic: return fileParts.isEmpty ? .text(record.place.topic) : .absent
+        case .partition: return fileParts.isEmpty ? .text(String(record.place.partition)) : .absent
+        case .offset: return fileParts.isEmpty ? .text(String(record.place.offset)) : .absent
         case .file: return fileParts.last.map { .text(String($0)) } ?? .absent
         case .folder: return fileParts.dropLast().last.map { .text(String($0)) } ?? .absent
         case .row: return .text(String(rowNumber))

@@ -34,6 +34,14 @@ struct RouteSplit {
     let aliasNames: [String]
     let statedTypes: [String: String]
 
+    /// The relationship of the object around the elements, where the link is its own.
+    var parentRelationship: Int? {
+        switch link {
+        case .fromParent(let index), .oneFromParent(let index): index
+        case .fromElement, .manyFromElement: nil
+        }
+    }
+
     /// The path as messages name it.
     var field: String { path.text }
 

@@ -4,8 +4,14 @@ import ObjectGraph
 enum TimeUnit: Sendable {
     case days, seconds, milliseconds, microseconds, nanoseconds
 
-    /// Returns a count as microseconds, cut downwards, or nil where they do not fit 64 bits.
+    /// Returns a count since 1970 as microseconds, cut downwards, or nil outside of the years 1 to 9999.
+    ///
+    /// There the unit is another one, and such a time would make every later event stale.
     func microseconds(_ count: Int64) -> Int64? {
+        unchecked(count).flatMap { Timestamp.range.contains($0) ? $0 : nil }
+    }
+
+    private func unchecked(_ count: Int64) -> Int64? {
         let factor: Int64
         switch self {
         case .days: factor = 86_400_000_000

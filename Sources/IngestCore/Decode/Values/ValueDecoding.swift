@@ -106,11 +106,18 @@ struct ValueDecoding {
         return .text(String(decoding: bytes, as: UTF8.self))
     }
 
-    /// The remedy for times of another form; nil where the configuration states a form already.
-    var datesRemedy: String? {
-        guard dates == .iso8601, rules?.dates == nil else { return nil }
-        return "State the form with 'dates' of the route: seconds, milliseconds, microseconds, or a form such as "
-            + "dd.MM.yyyy HH:mm"
+    /// The remedy for times of another form or unit.
+    ///
+    /// - Parameter number: the time, where it is a number.
+    func datesRemedy(for number: Double?) -> String? {
+        if rules?.dates != nil { return nil }
+        guard let unit = dates.unit else {
+            return
+                "State the form with 'dates' of the route: seconds, milliseconds, microseconds, nanoseconds, or a form "
+                + "such as dd.MM.yyyy HH:mm"
+        }
+        guard let number, case let likely = TimeUnit.likely(for: number), likely != unit else { return nil }
+        return "By its size it counts \(likely): set 'dates: \(likely)'"
     }
 
     /// Returns the form of a type's values in an event, for messages.
@@ -132,6 +139,7 @@ extension RouteConfiguration.DateFormat {
         case .seconds: .seconds
         case .milliseconds: .milliseconds
         case .microseconds: .microseconds
+        case .nanoseconds: .nanoseconds
         }
     }
 }

@@ -104,6 +104,6 @@ extension TimeUnit {
     /// Reads a number with a fraction, rounded to microseconds.
     func microseconds(ofNumber number: Double) -> Int64? {
         guard let unit = microseconds(1), unit > 0 else { return Int64(exactly: number).flatMap { microseconds($0) } }
-        return Int64(exactly: (number * Double(unit)).rounded())
+        return Int64(exactly: (number * Double(unit)).rounded()).flatMap { Timestamp.range.contains($0) ? $0 : nil }
     }
 }
