@@ -11,7 +11,9 @@ extension ConsumerWorker {
             let fetched = (try? consumer.watermarks(partition))?.high ?? -1
             let end = ends.map { $0[partition].map { max($0, fetched) } } ?? (fetched < 0 ? nil : fetched)
             // While the store refuses, what was read is read again: the lag is that of the store.
-            let position = backoff.failureCount > 0 ? state.firstMissing : state.progress.next
+            // A partition that never had a record lacks none, and has no position.
+            let known = backoff.failureCount > 0 ? state.firstMissing : state.progress.next
+            let position = known ?? (end == 0 ? 0 : nil)
             let measure = position.flatMap { position in
                 end.flatMap { lags[partition]?.measure(from: position, to: $0, at: WriterContext.systemTime()) }
             }
