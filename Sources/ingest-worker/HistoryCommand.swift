@@ -256,7 +256,7 @@ struct HistoryCommand: ParsableCommand {
             progress.watch {
                 guard let token = try? store.read({ try $0.purgedToken() }) else { return nil }
                 return ProgressMeter.Step(
-                    "purging", count: Int(token - start), unit: "transactions",
+                    "purging", count: Int(token - start), noun: "transaction",
                     share: Double(token - start) / Double(max(1, end - start)))
             }
         }

@@ -9,7 +9,8 @@ struct MigrateCommand: ParsableCommand {
         discussion: """
             The store is either migrated as a whole or left as it was. Stop the worker first. A --stages file names \
             the models to go through, each with a mapping if it needs one. A store in PostgreSQL is migrated in a temporary \
-            file, and replaced in one transaction. \
+            file, and replaced in one transaction. With http.enabled the console shows the progress meanwhile, and the \
+            probes answer. \
             Example: ingest-worker migrate --dry-run --set model=config/models/chat-2.yaml
             """)
 
@@ -59,11 +60,14 @@ struct MigrateCommand: ParsableCommand {
         let progress = ProgressPrinter(isShown: !json)
         progress.show(ProgressMeter.Step(dryRun ? "planning" : "migrating"))
         let began = WriterContext.systemTime()
-        (migration.willCopy, migration.progress) = Self.counting(progress)
+        let console = dryRun ? nil : console(configuration, model, progress)
         let plan = try progress.finishing {
             try configuration.migrateStore(
                 through: try stageList(to: model), options: migration, isDryRun: dryRun, folder: folder,
-                progress: progress.show(table:rowCount:))
+                progress: { step in
+                    progress.show(step)
+                    console?.show(step)
+                })
         }
         show(plan)
         if !plan.problems.isEmpty {
@@ -87,17 +91,21 @@ struct MigrateCommand: ParsableCommand {
         try writer.close()
     }
 
-    /// Counts the rows that a chain of copies has copied, of those that it will copy.
-    private static func counting(_ progress: ProgressPrinter) -> (total: (Int64) -> Void, copied: (Int64) -> Void) {
-        var (total, copied) = (Int64(0), Int64(0))
-        return (
-            { total = $0 },
-            { count in
-                copied += count
-                let share = total > 0 ? Double(copied) / Double(total) : nil
-                progress.show(ProgressMeter.Step("migrating", count: Int(copied), unit: "rows", share: share))
-            }
-        )
+    /// Lets the console show the migration, or says why it cannot: the migration goes on without it.
+    private func console(
+        _ configuration: WorkerConfiguration, _ model: ObjectModel, _ progress: ProgressPrinter
+    ) -> MigrationConsole? {
+        guard configuration.http.enabled else { return nil }
+        let console = MigrationConsole(
+            configuration: configuration, model: model, logger: options.logger(configuration))
+        do {
+            progress.note("http://\(configuration.http.host):\(try console.listen())")
+            return console
+        } catch {
+            let reason = (error as? HTTPServerError)?.message ?? "\(error)"
+            progress.note("\(reason). The migration goes on without the console")
+            return nil
+        }
     }
 
     private func stageList(to model: ObjectModel) throws -> [MigrationStage] {

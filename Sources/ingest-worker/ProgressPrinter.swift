@@ -88,14 +88,14 @@ extension ProgressPrinter {
         let share = progress.totalBytes.map { Double(progress.bytesRead) / Double(max(1, $0)) }
         show(
             ProgressMeter.Step(
-                URL(fileURLWithPath: progress.path).lastPathComponent, count: progress.records, unit: "records",
+                URL(fileURLWithPath: progress.path).lastPathComponent, count: progress.records, noun: "record",
                 share: share))
     }
 
     /// Takes how far a topic is replayed.
     func show(_ progress: TopicReplay.Progress) {
         let share = progress.total > 0 ? Double(progress.passed) / Double(progress.total) : nil
-        show(ProgressMeter.Step(progress.topic, count: progress.records, unit: "records", share: share))
+        show(ProgressMeter.Step(progress.topic, count: progress.records, noun: "record", share: share))
     }
 
     /// Takes the step of a backup that begins or goes on.
@@ -106,16 +106,17 @@ extension ProgressPrinter {
                 let attributes = try? FileManager.default.attributesOfItem(atPath: path)
                 guard let size = attributes?[.size] as? Int else { return nil }
                 return ProgressMeter.Step(
-                    "copying", count: size >> 20, unit: "MiB", share: Double(size) / Double(max(1, byteCount)))
+                    "copying", count: size / 1_000_000, noun: "megabyte",
+                    share: Double(size) / Double(max(1, byteCount)))
             }
         case .copying(let table, let rowCount): show(table: table, rowCount: rowCount)
         case .verifying(let check, let count, let share):
             show(
                 ProgressMeter.Step(
-                    "verifying", part: check, count: count > 0 ? count : nil, unit: "values", share: share))
+                    "verifying", part: check, count: count > 0 ? count : nil, noun: "value", share: share))
         }
     }
 
     /// Takes how many rows of a table are copied.
-    func show(table: String, rowCount: Int) { show(ProgressMeter.Step(table, count: rowCount, unit: "rows")) }
+    func show(table: String, rowCount: Int) { show(ProgressMeter.Step(table, count: rowCount, noun: "row")) }
 }

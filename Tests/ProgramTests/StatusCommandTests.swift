@@ -18,6 +18,17 @@ import Testing
         return try Program.run(["status"] + arguments + all.flatMap { ["--set", $0] })
     }
 
+    @Test func `a damaged store is an error with a remedy`() throws {
+        let file = try FileHandle(forUpdating: URL(filePath: store))
+        let size = try file.seekToEnd()
+        try file.seek(toOffset: 4096)
+        try file.write(contentsOf: Data(repeating: 0xA5, count: Int(size) - 4096))
+        try file.close()
+        let result = try status([], ["http.enabled=false"])
+        #expect(result.status == 69, "\(result.errors)")
+        #expect(result.errors.contains("the file is damaged") && result.errors.contains("'verify --repair'"))
+    }
+
     @Test func `without a worker the store alone is read`() throws {
         // Nothing may listen at port 1.
         let result = try status([], ["http.port=1"])

@@ -5,6 +5,21 @@ package protocol CopySource: SnapshotSession {
     /// - Throws: ``StoreError``, and what `each` throws.
     func rows(of table: StoreTable, each: ([Value]) throws -> Void) throws
 
+    /// Returns the number of a table's rows.
+    ///
+    /// - Throws: ``StoreError``.
+    func rowCount(of table: StoreTable) throws -> Int
+
     /// Returns the last number that was given out for the rows of a table, whether the row is still there or not.
     func lastNumber(of table: String) throws -> Int64
+}
+
+extension ReadContext {
+    /// Returns the number of all rows of the store that a copy gets: those of objects, links, history and dead letters.
+    ///
+    /// - Throws: ``StoreError``.
+    package func rowCountForCopy() throws -> Int {
+        guard let source = session as? any CopySource else { return 0 }
+        return try StoreTable.all(model).reduce(0) { try $0 + source.rowCount(of: $1) }
+    }
 }

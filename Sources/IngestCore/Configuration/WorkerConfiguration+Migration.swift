@@ -55,12 +55,15 @@ extension WorkerConfiguration {
     /// - Parameters:
     ///   - isDryRun: whether nothing is changed.
     ///   - folder: where the temporary folder stands; nil is the system's folder for them.
-    ///   - progress: takes the rows of each table that are copied from PostgreSQL.
+    ///   - progress: takes how far the migration is.
     /// - Throws: `StoreError`, `MigrationError`, `ModelError`.
     package func migrateStore(
         through stages: [MigrationStage], options: Migrator.Options, isDryRun: Bool, folder: String?,
-        progress: @escaping (_ table: String, _ rowCount: Int) -> Void = { _, _ in }
+        progress: @escaping (ProgressMeter.Step) -> Void = { _ in }
     ) throws -> MigrationPlan {
+        var steps = MigrationProgress()
+        var options = options
+        options.progress = { progress(steps.apply($0)) }
         func migrate(_ path: String, _ options: Migrator.Options) throws -> MigrationPlan {
             let migrator = Migrator(path: path, options: options)
             return isDryRun ? try migrator.plan(through: stages) : try migrator.migrate(through: stages)
@@ -76,7 +79,10 @@ extension WorkerConfiguration {
                     parent: folder, store: isDryRun ? nil : try old.session.storeID(),
                     of: [state] + stages.map(\.signature))
                 work = begun
-                if !begun.hasCopy { try Store.copyToFile(old, path: begun.path, progress: progress) }
+                if !begun.hasCopy {
+                    progress(steps.begin("copying from the server", rowCount: try old.rowCountForCopy()))
+                    try Store.copyToFile(old, path: begun.path) { progress(steps.pass(table: $0, rowCount: $1)) }
+                }
                 var own = options
                 own.keepsBackup = false
                 let made = try begun.whole(try migrate(begun.path, own), old: old, target: stages.last?.target)
@@ -84,7 +90,10 @@ extension WorkerConfiguration {
                 guard !isDryRun, made.method != .none, let model = stages.last?.target else { return }
                 let migrated = try Store.openForReading(path: begun.path, model: model, options: storeOptions)
                 defer { try? migrated.close() }
-                try migrated.read { try replace($0, begun.name) }
+                try migrated.read { new in
+                    progress(steps.begin("copying to the server", rowCount: try new.rowCountForCopy()))
+                    try replace(new, begun.name) { progress(steps.pass(table: $0, rowCount: $1)) }
+                }
             }
             work?.remove()
             plan?.backup = backup.map { "the schema \($0)" }

@@ -69,7 +69,7 @@ package struct StoreConsole: Sendable {
         let answer = StatusAnswer(
             version: WorkerRuntime.version, startedAt: startedAt, storePlace: configuration.storePlace,
             modelName: store.model.name, figures: try store.read { try StoreFigures($0) }, notifiedToken: nil,
-            checks: [Self.check], faults: [], recordsPerSecond: nil, metrics: metrics)
+            checks: [Self.check], faults: [], work: nil, recordsPerSecond: nil, metrics: metrics)
         return [UInt8](answer.json.utf8)
     }
 }

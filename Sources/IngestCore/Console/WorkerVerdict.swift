@@ -10,6 +10,8 @@ package struct WorkerVerdict: Sendable, Equatable {
         case running
         /// Everything was read.
         case idle
+        /// The store is migrated or rebuilt.
+        case working
         /// The worker works, and something needs attention.
         case degraded
         /// Nothing is read.
@@ -68,7 +70,7 @@ package struct WorkerVerdict: Sendable, Equatable {
         let failed = checks.filter { !$0.isOK }
         let names = Set(failed.map(\.name))
         attention =
-            failed.filter { $0.name != "startup" && $0.name != "shutdown" }
+            failed.filter { !Self.passing.contains($0.name) && StoreWork.Kind(rawValue: $0.name) == nil }
             .filter { check in Self.causes[check.name].map { !names.contains($0) } ?? true }.map(Self.attention)
             + Self.kept(figures.deadLetters)
         if let end = failed.first(where: { $0.name == "shutdown" }) {
@@ -79,11 +81,16 @@ package struct WorkerVerdict: Sendable, Equatable {
             (state, sentence) = (.stopped, "Stopped: \(Self.cause(stop)). \(stop.remedy)")
         } else if let fault = attention.first(where: { $0.check != Self.deadLettersKept }) {
             (state, sentence) = (.degraded, "Running, but \(fault.title): \(fault.reason).")
+        } else if let work = failed.first(where: { StoreWork.Kind(rawValue: $0.name) != nil }) {
+            let title = StoreWork.Kind(rawValue: work.name)?.title ?? work.name
+            (state, sentence) = (.working, "\(title): \(work.reason ?? "no progress is known").")
         } else {
             (state, sentence) = Self.healthy(figures)
         }
     }
 
+    /// The checks of the start and the end.
+    private static let passing: Set = ["startup", "shutdown"]
     /// A running worker with this rate or more has work to do.
     private static let idleRecordsPerSecond = 0.05
     /// The checks without which nothing is read.
@@ -166,9 +173,6 @@ package struct WorkerVerdict: Sendable, Equatable {
             "some partitions are not read",
             "Each has its reason in the table of partitions. Make a missing topic. For a lost position, restart once "
                 + "with kafka.onPositionLost=earliest or latest."
-        ),
-        "rebuild": (
-            "the store is being rebuilt", "Nothing: the rebuilt store takes the old one's place by itself."
         ),
         "publisher": (
             "notifications are not delivered",

@@ -10,7 +10,9 @@ extension ConsumerWorker {
             // The client's knowledge is as old as its last fetch: it counts only while the broker tells the end too.
             let fetched = (try? consumer.watermarks(partition))?.high ?? -1
             let end = ends.map { $0[partition].map { max($0, fetched) } } ?? (fetched < 0 ? nil : fetched)
-            let measure = state.lagStart(storeRefuses: backoff.failureCount > 0).flatMap { position in
+            // A partition that never had a record lacks none, and has no position.
+            let position = state.lagStart(storeRefuses: backoff.failureCount > 0) ?? (end == 0 ? 0 : nil)
+            let measure = position.flatMap { position in
                 end.flatMap { lags[partition]?.measure(from: position, to: $0, at: WriterContext.systemTime()) }
             }
             metrics.setLag(measure, of: partition)

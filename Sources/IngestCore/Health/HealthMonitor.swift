@@ -42,6 +42,12 @@ package final class HealthMonitor: Sendable {
         }
     }
 
+    /// The work on the store that the worker waits for, and how far it is.
+    package func work() -> StoreWork? {
+        let time = now()
+        return state.withLock { $0.work(at: time) }
+    }
+
     /// Shows each check of readiness as a gauge, `ingest_check_failed`.
     package func register(in registry: MetricsRegistry) {
         registry.computed("ingest_check_failed", "1 while a check of /readyz fails, else 0.", label: "check") {

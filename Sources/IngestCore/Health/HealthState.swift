@@ -54,8 +54,8 @@ package enum HealthEvent: Sendable, Equatable {
     case partitionHeard(topic: String, partition: Int32)
     /// A partition is consumed again, or is no longer assigned.
     case partitionReleased(topic: String, partition: Int32)
-    /// The store that is built beside the old one is not in its place; the reason says how far it is.
-    case rebuilding(reason: String)
+    /// The work on the store that the worker waits for is at a step.
+    case working(ProgressMeter.Step)
     /// The worker finishes what it has, and stops.
     case draining
 }
@@ -95,8 +95,8 @@ package struct HealthRules: Sendable, Equatable {
     package var needsBroker = true
     /// Whether the worker joins no group and reads the partitions that the configuration names.
     package var choosesPartitions = false
-    /// Whether the worker builds a store that has to take another's place before it is ready.
-    package var rebuilds = false
+    /// The work on the store that has to end before the worker is ready; nil where there is none.
+    package var work: StoreWork.Kind?
     /// Whether the worker sends notifications.
     package var needsPublisher = true
     /// Whether the worker sends dead letters to a topic.
@@ -155,7 +155,7 @@ package struct HealthState: Sendable {
     private var publisher = Condition.ok
     private var outbox = Condition.ok
     private var deadLetters = Condition.ok
-    private var rebuild = "not finished: nothing is read yet"
+    private var work: ProgressMeter
     private var decodingFailure: String?
     private var storeProblems: String?
     private var haltReason: String?
@@ -171,6 +171,8 @@ package struct HealthState: Sendable {
         self.rules = rules
         if rules.choosesPartitions { group = .unknown("the topics' partitions are not known yet") }
         lastHeartbeat = time
+        work = ProgressMeter(.lines, at: time)
+        work.update(ProgressMeter.Step("beginning"), at: time)
     }
 
     /// Takes an event.
@@ -213,7 +215,7 @@ package struct HealthState: Sendable {
         case .partitionReleased(let topic, let partition):
             halted[Partition(topic: topic, partition: partition)] = nil
             waiting[Partition(topic: topic, partition: partition)] = nil
-        case .rebuilding(let reason): rebuild = reason
+        case .working(let step): work.update(step, at: time)
         case .draining: isDraining = true
         }
     }
@@ -230,6 +232,9 @@ package struct HealthState: Sendable {
         func failure(_ condition: Condition) -> String? {
             condition.failure(at: time, afterSeconds: rules.waitingSeconds)
         }
+        let work = work(at: time).map { HealthCheck($0.kind.rawValue, failure: $0.phrase) }
+        // A migration is the whole work of its command: nothing else is open.
+        if let work, rules.work == .migration { return [work] }
         var checks = [
             HealthCheck("startup", failure: startingStep),
             HealthCheck("store", failure: failure(store)),
@@ -243,7 +248,7 @@ package struct HealthState: Sendable {
                     failure: longJoinReason(at: time) ?? failure(group)))
             checks.append(HealthCheck("partitions", failure: partitionsFailure(at: time)))
         }
-        if rules.rebuilds { checks.append(HealthCheck("rebuild", failure: rebuild)) }
+        if let work { checks.append(work) }
         if rules.needsPublisher {
             checks.append(HealthCheck("publisher", failure: failure(publisher)))
             checks.append(HealthCheck("outbox", failure: failure(outbox)))
@@ -254,6 +259,11 @@ package struct HealthState: Sendable {
         if let haltReason { checks.append(HealthCheck("halted", failure: haltReason)) }
         checks.append(HealthCheck("shutdown", failure: isDraining ? "draining" : nil))
         return checks
+    }
+
+    /// The work on the store that the worker waits for, and how far it is.
+    package func work(at time: Double) -> StoreWork? {
+        rules.work.map { StoreWork(kind: $0, phrase: work.phrase(at: time) ?? "beginning", share: work.share) }
     }
 
     /// The first join takes a few seconds; one that takes longer mostly waits for a member that was killed.

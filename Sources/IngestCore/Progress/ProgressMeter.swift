@@ -1,3 +1,5 @@
+import ObjectGraph
+
 /// Turns the progress of a long work into lines for a person: amount, share, rate, and the time left.
 ///
 /// A value: it takes steps with their times, in seconds of one monotonic clock, and tells when a line is due.
@@ -16,21 +18,24 @@ package struct ProgressMeter: Sendable {
         package var name: String
         /// The part of the step that is under way, such as a check; nil where it has none.
         package var part: String?
-        /// The amount that is done, in `unit`; nil where it is not counted.
+        /// The number of things that are done; nil where they are not counted.
         package var count: Int?
-        /// The plural of what is counted, such as `records`.
-        package var unit: String
+        /// The name of one of the things, such as `record`.
+        package var noun: String
         /// The part of the step that is done, from 0 to 1; nil where its end is not known.
         package var share: Double?
 
+        /// The step with its part.
+        fileprivate var title: String { part.map { "\(name) \($0)" } ?? name }
+
         /// Makes a step.
         package init(
-            _ name: String, part: String? = nil, count: Int? = nil, unit: String = "", share: Double? = nil
+            _ name: String, part: String? = nil, count: Int? = nil, noun: String = "", share: Double? = nil
         ) {
             self.name = name
             self.part = part
             self.count = count
-            self.unit = unit
+            self.noun = noun
             self.share = share.map { $0.isFinite ? min(1, max(0, $0)) : 0 }
         }
     }
@@ -74,22 +79,33 @@ package struct ProgressMeter: Sendable {
         let seconds = time - base.time
         var figures: [String] = []
         if let count = step.count {
-            figures.append("\(WorkerVerdict.grouped(Double(count))) \(step.unit)")
+            figures.append(counted(count, step.noun, as: WorkerVerdict.grouped(Double(count))))
             if seconds >= Self.measuringSeconds {
                 let rate = Double(count - (base.step.count ?? 0)) / seconds
                 figures.append("\(WorkerVerdict.grouped(rate < 10 ? (rate * 10).rounded() / 10 : rate.rounded()))/s")
             }
         }
-        figures.append(timeLeft(step, base.step, seconds) ?? "\(Self.duration(seconds)) so far")
-        let name = step.part.map { "\(step.name) \($0)" } ?? step.name
-        return ([name] + (step.share.map { [shown($0)] } ?? []) + [figures.joined(separator: ", ")])
+        figures.append(remaining(step, base.step, seconds))
+        return ([step.title] + (step.share.map { [shown($0)] } ?? []) + [figures.joined(separator: ", ")])
             .joined(separator: "  ")
     }
 
-    private func timeLeft(_ step: Step, _ base: Step, _ seconds: Double) -> String? {
-        guard let share = step.share, seconds >= Self.measuringSeconds else { return nil }
+    /// The step in words for a sentence, such as `copying, 43 %, 2 min 5 s left`, or `backing up (3 s so far)`; nil before the first step.
+    package func phrase(at time: Double) -> String? {
+        guard let step, let base else { return nil }
+        let remaining = remaining(step, base.step, time - base.time)
+        return step.share.map { "\(step.title), \(Int($0 * 100)) %, \(remaining)" } ?? "\(step.title) (\(remaining))"
+    }
+
+    /// The part of the step that is done, from 0 to 1; nil where its end is not known.
+    package var share: Double? { step?.share }
+
+    /// The time left, or the time so far where the rest is not known.
+    private func remaining(_ step: Step, _ base: Step, _ seconds: Double) -> String {
+        let soFar = "\(Self.duration(seconds)) so far"
+        guard let share = step.share, seconds >= Self.measuringSeconds else { return soFar }
         let done = share - (base.share ?? 0)
-        return done > 0 ? "\(Self.duration((1 - share) / done * seconds)) left" : nil
+        return done > 0 ? "\(Self.duration((1 - share) / done * seconds)) left" : soFar
     }
 
     private func shown(_ share: Double) -> String {

@@ -36,6 +36,7 @@ struct StatusAnswer {
     var notifiedToken: Int64?
     var checks: [HealthCheck]
     var faults: [HealthState.PartitionFault]
+    var work: StoreWork?
     var recordsPerSecond: Double?
     var metrics: WorkerMetrics
 
@@ -65,7 +66,8 @@ struct StatusAnswer {
         ])
         return JSONObject([
             "version": version, "startedAt": Timestamp.text(startedAt), "ready": failures.isEmpty,
-            "verdict": JSONFragment(verdict.json), "failures": failures, "checks": passed, "store": store,
+            "verdict": JSONFragment(verdict.json), "work": work.map { JSONFragment($0.json) }, "failures": failures,
+            "checks": passed, "store": store,
             "history": JSONObject(["token": figures.token, "notified": notifiedToken]), "counts": counts,
             "deadLetters": figures.deadLetters, "deadLettersByCode": byCode, "positions": places,
         ]).json

@@ -24,6 +24,16 @@ package struct StatusReport: Codable, Sendable, Equatable {
         package var attention: [Attention]
     }
 
+    /// The work on the store that the worker waits for: ``StoreWork`` as `/status` has it.
+    package struct Work: Codable, Sendable, Equatable {
+        /// The kind of work, such as `migration`.
+        package var kind: String
+        /// The step in words.
+        package var step: String
+        /// The part of the step that is done, from 0 to 1; nil where its end is not known.
+        package var share: Double?
+    }
+
     /// The store's place and size.
     package struct StoreState: Codable, Sendable, Equatable {
         /// The file, or the database without its password.
@@ -76,6 +86,8 @@ package struct StatusReport: Codable, Sendable, Equatable {
     package var ready: Bool?
     /// The worker's judgement; nil without a worker.
     package var verdict: Verdict?
+    /// The work on the store that the worker waits for; nil where there is none.
+    package var work: Work?
     /// Whether the store waits for a verification, since its disk failed or it was found damaged; nil with a worker.
     package var isSuspect: Bool?
     /// The reason why the store's disk takes no writes, with the remedy; nil where it has room, and with a worker.

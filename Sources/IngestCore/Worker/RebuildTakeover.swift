@@ -23,8 +23,8 @@ final class RebuildTakeover: @unchecked Sendable {
     var onTaken: () -> Void = {}
     /// How far the new store is.
     var meter = ProgressMeter(.lines, at: HealthMonitor.monotonicSeconds())
-    /// The reason that was logged last.
-    var toldReason: String?
+    /// The step that was logged last.
+    var toldStep: String?
     private let old: StoreDescription
     private let allowsPartial: Bool
     /// The last record that the old store took of each partition, when the rebuild began.
@@ -106,7 +106,7 @@ final class RebuildTakeover: @unchecked Sendable {
         defer { aheadBefore = ahead }
         guard let first = ahead.min(by: { $0.key < $1.key }) else { return nil }
         let place = "\(first.key.topic)/\(first.key.partition)"
-        if ahead != aheadBefore { return "not finished: the old store is at offset \(first.value) of \(place)" }
+        if ahead != aheadBefore { return "the old store is at offset \(first.value) of \(place)" }
         if allowsPartial { return nil }
         throw RebuildError(
             code: .partial,
@@ -139,19 +139,21 @@ extension ConsumerWorker {
     /// Looks whether everything there is was read, and then tries to take the old store.
     func consider(_ takeover: RebuildTakeover, _ consumer: Consumer) throws {
         if takeover.isTaken { return }
-        if let reason = try whatIsLeft(takeover, consumer) { return tell(reason, takeover) }
+        if let step = try whatIsLeft(takeover, consumer) { return tell(step, takeover) }
         try pipeline.finish()
         switch try takeover.attempt(reached: partitions.states.mapValues(\.reached)) {
-        case .taken: tell("finished: the store is being put in its place", takeover)
-        case .waiting(let reason): tell(reason, takeover)
+        case .taken: tell(ProgressMeter.Step("putting the store in its place"), takeover)
+        case .waiting(let reason): tell(ProgressMeter.Step(reason), takeover)
         }
     }
 
     /// Returns what is not read yet, or nil at a moment when nothing is: the broker itself is asked for that.
-    private func whatIsLeft(_ takeover: RebuildTakeover, _ consumer: Consumer) throws -> String? {
-        guard let plan, plan.generation > 0 else { return "not finished: the topics' partitions are not known yet" }
+    private func whatIsLeft(_ takeover: RebuildTakeover, _ consumer: Consumer) throws -> ProgressMeter.Step? {
+        guard let plan, plan.generation > 0 else {
+            return ProgressMeter.Step("waiting for the topics' partitions, which are not known yet")
+        }
         if partitions.lacksAny {
-            return "not finished: a topic or partition is missing or halted, see the check 'partitions'"
+            return ProgressMeter.Step("a topic or partition is missing or halted, see the check 'partitions'")
         }
         var behind: Int64 = 0
         var unknown = 0
@@ -162,38 +164,39 @@ extension ConsumerWorker {
                 unknown += 1
             }
         }
-        if behind > 0 {
-            noteProgress(behind: behind, takeover)
-            return "not finished: \(counted(behind, "record")) behind"
+        if behind > 0 { return reading(behind: behind) }
+        if unknown > 0 {
+            return ProgressMeter.Step(
+                "waiting for the broker, which has not said where \(counted(unknown, "partition")) ends")
         }
-        if unknown > 0 { return "not finished: no answer of \(counted(unknown, "partition")) yet" }
         for (partition, state) in partitions.states {
             do {
                 let high = try consumer.queryWatermarks(partition, timeoutMilliseconds: 2000).high
-                let left = high - state.reached
-                if left > 0 { return "not finished: \(counted(left, "record")) behind" }
+                if high > state.reached { return reading(behind: high - state.reached) }
             } catch let error as KafkaError where !error.isFatal {
-                return "not finished: the broker does not say where \(partition.topic) ends"
+                return ProgressMeter.Step("waiting for the broker, which does not say where \(partition.topic) ends")
             }
         }
         return nil
     }
 
-    /// Logs now and then how fast the new store comes closer, and how long it still takes.
-    private func noteProgress(behind: Int64, _ takeover: RebuildTakeover) {
+    private func reading(behind: Int64) -> ProgressMeter.Step {
         let count = pipeline.summary.records
-        let step = ProgressMeter.Step(
-            "reading", count: count, unit: "records", share: Double(count) / Double(Int64(count) + behind))
-        takeover.meter.update(step, at: now())
-        if let line = takeover.meter.line(at: now()) { logger.info("rebuild", metadata: ["progress": "\(line)"]) }
+        return ProgressMeter.Step(
+            "reading", count: count, noun: "record", share: Double(count) / Double(Int64(count) + behind))
     }
 
-    private func tell(_ reason: String, _ takeover: RebuildTakeover) {
-        health.report(.rebuilding(reason: reason))
+    /// Tells the health how far the new store is. The log gets each step once, and now and then how fast it goes on.
+    private func tell(_ step: ProgressMeter.Step, _ takeover: RebuildTakeover) {
+        health.report(.working(step))
+        takeover.meter.update(step, at: now())
+        if step.share != nil, let line = takeover.meter.line(at: now()) {
+            logger.info("rebuild", metadata: ["progress": "\(line)"])
+        }
         // Numbers that only grow smaller are for health and metrics.
-        let kind = reason.filter { !$0.isNumber }
-        if takeover.toldReason == kind { return }
-        takeover.toldReason = kind
-        logger.info("rebuild", metadata: ["state": "\(reason)"])
+        let kind = step.name.filter { !$0.isNumber }
+        if takeover.toldStep == kind { return }
+        takeover.toldStep = kind
+        logger.info("rebuild", metadata: ["state": "\(step.name)"])
     }
 }

@@ -76,7 +76,7 @@ package final class WorkerRuntime: Sendable {
         self.configuration = configuration
         self.logger = logger
         self.hooks = hooks
-        let rules = HealthRules(configuration, rebuilds: takeover != nil)
+        let rules = HealthRules(configuration, work: takeover == nil ? nil : .rebuild)
         let health = HealthMonitor(rules: rules, secretValues: configuration.secretValues)
         self.health = health
         metrics = WorkerMetrics(
@@ -288,7 +288,7 @@ package final class WorkerRuntime: Sendable {
         let answer = StatusAnswer(
             version: Self.version, startedAt: startedAt, storePlace: configuration.storePlace,
             modelName: store.model.name, figures: figures, notifiedToken: deliveredToken, checks: health.readiness(),
-            faults: health.partitionFaults(),
+            faults: health.partitionFaults(), work: health.work(),
             recordsPerSecond: sampler.recordsPerSecond, metrics: metrics)
         return [UInt8](answer.json.utf8)
     }
@@ -296,12 +296,12 @@ package final class WorkerRuntime: Sendable {
 
 extension HealthRules {
     /// The checks that a worker of this configuration has to pass to be ready.
-    fileprivate init(_ configuration: WorkerConfiguration, rebuilds: Bool) {
+    fileprivate init(_ configuration: WorkerConfiguration, work: StoreWork.Kind?) {
         self.init()
         needsPublisher = configuration.notifications.topic != nil
         needsDeadLetters = configuration.deadLetters.topic != nil
         choosesPartitions = configuration.kafka.partitions != nil
-        self.rebuilds = rebuilds
+        self.work = work
         let timeout = configuration.kafka.properties["session.timeout.ms"].flatMap { Int($0) }
         if let timeout { sessionTimeoutSeconds = timeout / 1000 }
     }

@@ -19,8 +19,12 @@ package final class PostgresReplacement {
 
     /// Replaces the old store by another one.
     ///
-    /// - Parameter work: a name for the contents. The same work goes on where an earlier run has left it.
-    package typealias Replace = (_ new: ReadContext, _ work: String) throws -> Void
+    /// - Parameters:
+    ///   - work: a name for the contents. The same work goes on where an earlier run has left it.
+    ///   - progress: takes the name of a table and the number of its rows that are copied.
+    package typealias Replace = (
+        _ new: ReadContext, _ work: String, _ progress: @escaping (_ table: String, _ rowCount: Int) -> Void
+    ) throws -> Void
 
     init(_ address: ConnectionAddress, _ options: PostgresOptions, now: Date = Date()) throws(StoreError) {
         self.address = address
@@ -48,8 +52,8 @@ package final class PostgresReplacement {
             let epoch = try lock()
             let model = try storedModel(sourceModel)
             let snapshot = PostgresSnapshot(connection, model, PostgresTable.all(model))
-            try body(ReadContext(snapshot, model: model), try state()) { new, work in
-                try make(new, work)
+            try body(ReadContext(snapshot, model: model), try state()) { new, work, progress in
+                try make(new, work, progress)
                 try exchange(epoch: epoch)
                 isReplaced = true
             }
@@ -117,7 +121,9 @@ package final class PostgresReplacement {
     // MARK: The new store
 
     /// Fills the second schema with the new store. No role but the owner reads it there.
-    private func make(_ new: ReadContext, _ work: String) throws {
+    private func make(
+        _ new: ReadContext, _ work: String, _ progress: @escaping (_ table: String, _ rowCount: Int) -> Void
+    ) throws {
         guard let source = new.session as? any CopySource else {
             throw StoreError(.unavailable, "The store cannot be copied", remedy: "Copy a store in a file")
         }
@@ -128,7 +134,7 @@ package final class PostgresReplacement {
         try filling.run(PostgresStatement("BEGIN"), Self.action)
         try begin(storage, filling, work)
         self.filling = filling
-        try PostgresCopy(filling, new.model, source, commitsParts: true, progress: { _, _ in }).run()
+        try PostgresCopy(filling, new.model, source, commitsParts: true, progress: progress).run()
         try filling.run(PostgresStatement("COMMIT"), Self.action)
     }
 

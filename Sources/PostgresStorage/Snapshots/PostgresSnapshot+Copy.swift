@@ -15,6 +15,11 @@ extension PostgresSnapshot: CopySource {
         _ = try run(PostgresStatement("CLOSE copied"))
     }
 
+    func rowCount(of table: StoreTable) throws -> Int {
+        let query = PostgresStatement("SELECT count(*) FROM \(PostgresText.quoted(table.name))")
+        return Int(try run(query).first?.integer(0) ?? 0)
+    }
+
     func lastNumber(of table: String) throws -> Int64 {
         let column = ["_history_transaction": "token", "_dead_letter": "\"deadLetter\"", "_conflict": "conflict"][table]
         guard let column else { return 0 }

@@ -29,7 +29,7 @@ struct LayoutUpgrade {
         if format < 3, changesColumns {
             try checkLease(database)
             let script = try MigrationScript(ModelMapping(from: former, to: model), nil, database, place: .sameFile)
-            let run = MigrationRun(script: script, database: database) { _ in }
+            let run = MigrationRun(script: script, database: database, options: Migrator.Options())
             try run.runInPlace()
             try run.verify()
         }

@@ -51,7 +51,6 @@ struct MigrationChain {
         let taken = takeOver(origins)
         var (notes, dropped) = (taken.notes, [String: Int64]())
         var steps: [MigrationPlan.Step] = []
-        options.willCopy(rowCount * Int64(links.count - taken.done))
         let keeper = MigrationLeaseKeeper(file: file, lease: lease, model: task.source, clock: options.now)
         for (index, link) in links.enumerated() {
             if index < taken.done {
@@ -70,7 +69,7 @@ struct MigrationChain {
                 try MigrationCopy(
                     link: link, source: source, path: path(index, of: links.count), origin: origins[index],
                     lease: keeper, now: now, options: options
-                ).run(notes: notes)
+                ).run(notes: notes, part: (index + 1, links.count))
             }
             try options.willExecute("done")
             if index > 0 { try? FileManager.default.removeItem(atPath: source) }

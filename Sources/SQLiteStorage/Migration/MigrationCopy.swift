@@ -28,18 +28,26 @@ struct MigrationCopy {
 
     /// Fills the file.
     ///
-    /// - Parameter notes: what is to be known of the stages up to this one, which the file keeps for later runs.
-    func run(notes: [String]) throws {
+    /// - Parameters:
+    ///   - notes: what is to be known of the stages up to this one, which the file keeps for later runs.
+    ///   - part: the file's place among those of the migration.
+    func run(notes: [String], part: (number: Int, count: Int)) throws {
         let copy = try open()
         defer { try? copy.close() }
         try copy.use { try $0.execute(sql: "ATTACH DATABASE ? AS source", arguments: [source]) }
         let script = try copy.use { try makeScript($0) }
         let portions = try copy.use { try makePortions(script, $0) }
+        let left = try copy.use { database in
+            try portions.enumerated().reduce(0) {
+                try $0 + $1.element.rowCount(after: last($1.offset, database), database)
+            }
+        }
+        options.progress(.copying(rowCount: left, part: part.number, partCount: part.count))
         for (index, portion) in portions.enumerated() {
             while try fill(index, portion, copy) { try lease.keep() }
         }
         try copy.transaction { database in
-            let run = MigrationRun(script: script, database: database, willExecute: options.willExecute)
+            let run = MigrationRun(script: script, database: database, options: options)
             try copyOwnTables(script, database)
             try run.separateRanges(oldTablesIn: "source")
             try run.finish {}
@@ -126,45 +134,29 @@ struct MigrationCopy {
 
     // MARK: Rows
 
-    /// Rows that are copied in batches, in the order of their keys.
-    private struct Portion {
-        /// The statement that copies them; it ends in a condition over the old row `s`.
-        let insertion: String
-        let keys: String
-        let key: String
-        let holdsObjects: Bool
+    private func makePortions(_ script: MigrationScript, _ database: Database) throws -> [MigrationPortion] {
+        let own = try ownTables(script).filter { try isLarge($0, database) }.map { name in
+            MigrationPortion(
+                insertion: try ownInsertion(name, database) + " s WHERE 1",
+                keys: "SELECT s.rowid AS key FROM source.\(name) s WHERE 1", key: "s.rowid", areObjects: false)
+        }
+        return script.parts.map { MigrationPortion($0) } + own
     }
 
-    private func makePortions(_ script: MigrationScript, _ database: Database) throws -> [Portion] {
-        let objects = script.parts.map { part in
-            Portion(
-                insertion: part.insertion,
-                keys: "SELECT s.pk AS key FROM \(part.from) s WHERE \(MigrationChecks.kind(part.old))", key: "s.pk",
-                holdsObjects: true)
-        }
-        let own = try ownTables(script).filter { try isLarge($0, database) }.map { name in
-            Portion(
-                insertion: try ownInsertion(name, database) + " s WHERE 1",
-                keys: "SELECT s.rowid AS key FROM source.\(name) s WHERE 1", key: "s.rowid", holdsObjects: false)
-        }
-        return objects + own
+    /// Returns the key of the last row of a portion that the file has.
+    private func last(_ index: Int, _ database: Database) throws -> Int64 {
+        try Int64.fetchOne(database, sql: "SELECT last FROM _migration WHERE part = ?", arguments: [index]) ?? .min
     }
 
     /// Copies one batch, and tells whether there was one.
-    private func fill(_ index: Int, _ portion: Portion, _ copy: MigrationFile) throws -> Bool {
+    private func fill(_ index: Int, _ portion: MigrationPortion, _ copy: MigrationFile) throws -> Bool {
         try copy.transaction { database in
-            let last =
-                try Int64.fetchOne(database, sql: "SELECT last FROM _migration WHERE part = ?", arguments: [index])
-                ?? Int64.min
-            let end = try Int64.fetchOne(
-                database,
-                sql: "SELECT max(key) FROM (\(portion.keys) AND \(portion.key) > ? ORDER BY \(portion.key) LIMIT ?)",
-                arguments: [last, options.copyBatchRows])
-            guard let end else { return false }
-            let sql = "\(portion.insertion) AND \(portion.key) > \(last) AND \(portion.key) <= \(end)"
+            let last = try last(index, database)
+            guard let end = try portion.end(after: last, limit: options.copyBatchRows, database) else { return false }
+            let sql = portion.insertion(after: last, to: end)
             try options.willExecute(sql)
             try database.execute(sql: sql)
-            if portion.holdsObjects { options.progress(Int64(database.changesCount)) }
+            options.progress(.copied(rowCount: Int64(database.changesCount), areObjects: portion.areObjects))
             try database.execute(
                 sql: """
                     INSERT INTO _migration (part, last) VALUES (?, ?) \

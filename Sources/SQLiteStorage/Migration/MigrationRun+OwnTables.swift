@@ -16,7 +16,7 @@ extension MigrationRun {
         try execute("DELETE FROM _sequence")
         for table in script.tables {
             guard let next = table.oldRoot.flatMap({ known[$0.name] }) else { continue }
-            try willExecute("INSERT INTO _sequence")
+            try options.willExecute("INSERT INTO _sequence")
             try database.execute(
                 sql: "INSERT INTO _sequence (entity, next) VALUES (?, ?)", arguments: [table.root.name, next])
         }
@@ -156,13 +156,13 @@ extension MigrationRun {
         guard let connection = database.sqliteConnection else { return }
         let store = WriterConnection(connection, model: mapping.new)
         defer { store.releaseStatements() }
-        try DerivedRecomputation(store, time: time).run(willExecute)
+        try DerivedRecomputation(store, time: time).run(options.willExecute)
     }
 
     /// Writes the model and the marker that tells readers of the history where the model changed.
     func record(time: Int64) throws {
         let stored = try StoredModel(database)
-        try willExecute("INSERT INTO _history_transaction")
+        try options.willExecute("INSERT INTO _history_transaction")
         try StoredModel.put(
             "formerModels", stored.formerHashes(before: mapping.new).joined(separator: "\n"), database)
         try StoredModel.record(mapping.new, in: database)
@@ -178,7 +178,7 @@ extension MigrationRun {
 
     /// Checks that the store came out as a new one would be, with every reference leading somewhere.
     func verify() throws {
-        try willExecute("PRAGMA foreign_key_check")
+        try options.willExecute("PRAGMA foreign_key_check")
         let dangling = try Row.fetchAll(database, sql: "PRAGMA foreign_key_check")
         if !dangling.isEmpty {
             let tables = Dictionary(grouping: dangling) { "\($0[0] as String) → \($0[2] as String)" }

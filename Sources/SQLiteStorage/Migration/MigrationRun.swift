@@ -5,13 +5,12 @@ import GRDB
 struct MigrationRun {
     let script: MigrationScript
     let database: Database
-    /// Takes each statement before it runs; it may throw, and then nothing has happened.
-    let willExecute: (String) throws -> Void
+    let options: Migrator.Options
 
     var mapping: ModelMapping { script.mapping }
 
     func execute(_ sql: String) throws {
-        try willExecute(sql)
+        try options.willExecute(sql)
         try database.execute(sql: sql)
     }
 
@@ -19,14 +18,14 @@ struct MigrationRun {
         for sql in statements { try execute(sql) }
     }
 
-    /// Migrates the tables where they are.
-    func runInPlace() throws {
+    /// Migrates the tables where they are, as a part of so many.
+    func runInPlace(_ part: (number: Int, count: Int) = (1, 1)) throws {
         try separateRanges(oldTablesIn: "main")
         try dropViews()
         try setAside()
         try alter()
         try createTables()
-        for part in script.parts { try execute(part.insertion) }
+        try copyRows(part)
         try finish { try dropOldTables() }
     }
 
@@ -36,6 +35,7 @@ struct MigrationRun {
     /// while the old table is there, hence before it is dropped. Indexes are built once, after the rows: keeping them up
     /// row by row costs more. The mirrors and orderings that follow look rows up by these indexes.
     func finish(_ dropOldTables: () throws -> Void) throws {
+        options.progress(.finishing)
         try linkUp()
         try dropOldTables()
         try buildIndexes()
@@ -116,6 +116,20 @@ struct MigrationRun {
     }
 
     // MARK: Rows
+
+    private func copyRows(_ part: (number: Int, count: Int)) throws {
+        let portions = script.parts.map { MigrationPortion($0) }
+        let rowCount = try portions.reduce(0) { try $0 + $1.rowCount(after: .min, database) }
+        options.progress(.copying(rowCount: rowCount, part: part.number, partCount: part.count))
+        for portion in portions {
+            var last = Int64.min
+            while let end = try portion.end(after: last, limit: options.copyBatchRows, database) {
+                try execute(portion.insertion(after: last, to: end))
+                options.progress(.copied(rowCount: Int64(database.changesCount), areObjects: true))
+                last = end
+            }
+        }
+    }
 
     private func linkUp() throws {
         for links in script.links { try execute(script.fill(links)) }

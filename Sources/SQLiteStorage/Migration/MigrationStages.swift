@@ -45,7 +45,9 @@ struct MigrationStages {
         var notes: [String] = []
         var dropped: [String: Int64] = [:]
         for (index, stage) in task.pending.enumerated() {
-            let survey = try task.naming(index) { try run(stage, from: task.source(of: index), database) }
+            let survey = try task.naming(index) {
+                try run(stage, from: task.source(of: index), (index + 1, task.pending.count), database)
+            }
             steps += task.head(of: index) + survey.steps
             notes += survey.notes
             dropped.merge(survey.droppedValues, uniquingKeysWith: +)
@@ -58,15 +60,15 @@ struct MigrationStages {
     }
 
     private func run(
-        _ stage: MigrationStage, from source: ObjectModel, _ database: Database
+        _ stage: MigrationStage, from source: ObjectModel, _ part: (number: Int, count: Int), _ database: Database
     ) throws -> MigrationSurvey {
         let mapping = ModelMapping(from: source, to: stage.target)
         try stage.prepare(from: source, database, options.willExecute)
         let survey = try MigrationSurvey(mapping, stage.mapping, database)
         if !survey.problems.isEmpty { throw MigrationError.rows(survey.problems) }
         let script = try MigrationScript(mapping, stage.mapping, database, place: .sameFile)
-        let run = MigrationRun(script: script, database: database, willExecute: options.willExecute)
-        try run.runInPlace()
+        let run = MigrationRun(script: script, database: database, options: options)
+        try run.runInPlace(part)
         try run.conclude(stage, time: now)
         return survey
     }
@@ -87,7 +89,7 @@ extension MigrationRun {
     /// Does what a stage has left when all rows are in their new form.
     func conclude(_ stage: MigrationStage, time: Int64) throws {
         if case .custom(_, _, _, _, let didMigrate?) = stage {
-            try willExecute("didMigrate")
+            try options.willExecute("didMigrate")
             try didMigrate(MigrationContext(model: mapping.new, database: database))
             try execute(script.orderings)
         }

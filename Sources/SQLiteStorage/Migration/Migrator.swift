@@ -21,10 +21,8 @@ public struct Migrator {
         public var allowsOlderModel = false
         /// Tells the time, in microseconds since 1970 UTC.
         public var now: () -> Int64 = { Int64(Date().timeIntervalSince1970 * 1_000_000) }
-        /// Takes the number of rows that a chain of copies is about to copy.
-        public var willCopy: (Int64) -> Void = { _ in }
-        /// Takes the number of rows that were copied.
-        public var progress: (Int64) -> Void = { _ in }
+        /// Takes each step of the migration as it begins or goes on.
+        public var progress: (Step) -> Void = { _ in }
         /// Takes each statement before it runs, so that a test can make it fail.
         var willExecute: (String) throws -> Void = { _ in }
         /// The number of pages beyond which a file may not grow, so that a test can fill the disk.
@@ -34,6 +32,19 @@ public struct Migrator {
 
         /// Makes options with their defaults.
         public init() {}
+    }
+
+    /// A step of a migration that begins or goes on.
+    public enum Step: Sendable, Equatable {
+        /// The old store is copied beside itself.
+        case backingUp
+        /// So many rows are about to be copied. A stage in one transaction is a part of the migration, and so is each file
+        /// of a chain of copies; they count from 1.
+        case copying(rowCount: Int64, part: Int, partCount: Int)
+        /// So many more rows were copied: those of objects, or those of the history, the dead letters and the like.
+        case copied(rowCount: Int64, areObjects: Bool)
+        /// The part has all its rows: links, indexes and derived values are made.
+        case finishing
     }
 
     /// The store's path.
@@ -122,6 +133,7 @@ public struct Migrator {
             let problems = try plan(inference, task, file).problems
             if !problems.isEmpty { throw MigrationError.rows(problems) }
         }
+        options.progress(.backingUp)
         try file.backUp(to: backupPath)
         return try MigrationStages(file: file, options: options, now: now).run(task, lease: lease)
     }

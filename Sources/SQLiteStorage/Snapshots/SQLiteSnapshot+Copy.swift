@@ -7,6 +7,10 @@ extension SQLiteSnapshot: CopySource {
         }
     }
 
+    func rowCount(of table: StoreTable) throws -> Int {
+        Int(try integer("SELECT count(*) FROM \(SQLText.quoted(table.name))", []))
+    }
+
     func lastNumber(of table: String) throws -> Int64 {
         try integer("SELECT max(seq) FROM sqlite_sequence WHERE name = ?", [.text(table)])
     }

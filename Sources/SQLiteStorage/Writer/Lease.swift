@@ -157,15 +157,23 @@ extension Store {
     ///
     /// - Throws: ``StoreError``; `store.unavailable` where there is no store.
     package static func writer(ofFile path: String) throws -> Int32? {
-        try MigrationFile(path: path, isReadOnly: true).closing { file in
-            try file.queue.read { database -> Int32? in
-                let row = try Row.fetchOne(database, sql: "SELECT holder, expires FROM _lease WHERE id = 1")
-                guard let row, let holder = LeaseHolder(text: row["holder"]),
-                    holder.host == LeaseHolder.current().host,
-                    holder.isAlive(expires: row["expires"], now: Int64(Date().timeIntervalSince1970 * 1_000_000))
-                else { return nil }
-                return holder.process
+        do {
+            return try MigrationFile(path: path, isReadOnly: true).closing { file in
+                try file.queue.read { try LeaseHolder.process($0) }
             }
+        } catch {
+            throw StoreError.translated(error, action: "read the lease of the store at \(path)")
         }
+    }
+}
+
+extension LeaseHolder {
+    /// The process of this machine that has the store, or nil.
+    fileprivate static func process(_ database: Database) throws -> Int32? {
+        let row = try Row.fetchOne(database, sql: "SELECT holder, expires FROM _lease WHERE id = 1")
+        guard let row, let holder = LeaseHolder(text: row["holder"]), holder.host == LeaseHolder.current().host,
+            holder.isAlive(expires: row["expires"], now: Int64(Date().timeIntervalSince1970 * 1_000_000))
+        else { return nil }
+        return holder.process
     }
 }

@@ -61,9 +61,26 @@ import Testing
         #expect(verdict(failing: "broker", "host:1 refused").sentence.hasPrefix("Stopped: no broker answers. "))
     }
 
-    @Test(arguments: ["partitions", "publisher", "deadLetters", "rebuild", "verification"])
+    @Test(arguments: ["partitions", "publisher", "deadLetters", "verification"])
     func `a check beside the reading only degrades`(_ name: String) {
         #expect(verdict(failing: name).state == .degraded)
+    }
+
+    @Test func `a work on the store says how far it is and needs nobody`() {
+        let rebuild = verdict(failing: "rebuild", "reading, 43 %, 2 min 5 s left", rate: 10)
+        #expect(rebuild.state == .working && rebuild.attention.isEmpty && rebuild.stop == nil)
+        #expect(rebuild.sentence == "Rebuilding the store: reading, 43 %, 2 min 5 s left.")
+        let migration = WorkerVerdict(
+            [HealthCheck("migration", failure: "backing up (3 s so far)")], WorkerVerdict.Figures(deadLetters: 1))
+        #expect(migration.state == .working && migration.attention.map(\.check) == ["deadLettersKept"])
+        #expect(migration.sentence == "Migrating the store: backing up (3 s so far).")
+    }
+
+    @Test(arguments: [("broker", "stopped"), ("partitions", "degraded"), ("startup", "starting")])
+    func `a fault during a rebuild is graver than the rebuild`(_ name: String, _ state: String) {
+        let checks = [name, "rebuild"].map { HealthCheck($0, failure: "why") }
+        let found = WorkerVerdict(checks, WorkerVerdict.Figures())
+        #expect(found.state.rawValue == state && !found.attention.contains { $0.check == "rebuild" })
     }
 
     @Test func `the sentence of a degraded worker names the fault`() {
@@ -88,7 +105,7 @@ import Testing
     @Test func `every check that the worker reports has words of its own`() {
         var rules = HealthRules()
         rules.needsDeadLetters = true
-        rules.rebuilds = true
+        rules.work = .rebuild
         var state = HealthState(rules: rules, at: 0)
         state.apply(.halted(reason: "why"), at: 0)
         for check in state.readiness(at: 0) where check.name != "startup" && check.name != "shutdown" {

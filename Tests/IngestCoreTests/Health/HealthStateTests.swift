@@ -220,6 +220,38 @@ struct HealthStateTests {
         #expect(!monitor.liveness().allSatisfy { $0.isOK })
         #expect(HealthMonitor.monotonicSeconds() >= 0)
     }
+
+    // MARK: Work on the store
+
+    @Test
+    func `a migration is alive, and not ready until it ends`() {
+        var rules = HealthRules()
+        rules.work = .migration
+        var state = HealthState(rules: rules, at: 0)
+        #expect(state.readiness(at: 0) == [HealthCheck("migration", failure: "beginning (0 s so far)")])
+        state.apply(.working(ProgressMeter.Step("copying", count: 0, noun: "row", share: 0)), at: 10)
+        state.apply(.working(ProgressMeter.Step("copying", count: 43, noun: "row", share: 0.43)), at: 53)
+        #expect(state.readiness(at: 53) == [HealthCheck("migration", failure: "copying, 43 %, 57 s left")])
+        #expect(state.work(at: 53) == StoreWork(kind: .migration, phrase: "copying, 43 %, 57 s left", share: 0.43))
+        state.apply(.working(ProgressMeter.Step("making indexes and derived values")), at: 100)
+        #expect(state.work(at: 175)?.phrase == "making indexes and derived values (1 min 15 s so far)")
+        #expect(state.work(at: 175)?.share == nil)
+        #expect(state.liveness(at: 10_000).allSatisfy { $0.isOK })
+    }
+
+    @Test
+    func `a rebuild fails a check of its own beside those of the worker`() {
+        var rules = HealthRules()
+        rules.work = .rebuild
+        var state = HealthState(rules: rules, at: 0)
+        for event in [HealthEvent.started, .storeOK, .brokerReachable, .groupJoined, .publisherOK, .heartbeat] {
+            state.apply(event, at: 0)
+        }
+        state.apply(.working(ProgressMeter.Step("reading", count: 0, noun: "record", share: 0)), at: 0)
+        state.apply(.working(ProgressMeter.Step("reading", count: 10, noun: "record", share: 0.25)), at: 4)
+        #expect(Self.failures(state.readiness(at: 4)) == ["rebuild": "reading, 25 %, 12 s left"])
+        #expect(HealthState(at: 0).work(at: 0) == nil)
+    }
 }
 
 private final class ClockBox: Sendable {

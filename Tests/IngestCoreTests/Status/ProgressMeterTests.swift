@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct ProgressMeterTests {
     private static func step(_ count: Int, _ share: Double?) -> ProgressMeter.Step {
-        ProgressMeter.Step("events.jsonl", count: count, unit: "records", share: share)
+        ProgressMeter.Step("events.jsonl", count: count, noun: "record", share: share)
     }
 
     @Test func `a terminal shows the amount, the rate and the time left`() {
@@ -49,16 +49,31 @@ import Testing
     @Test func `the next step begins anew`() {
         var meter = ProgressMeter(.lines, at: 0)
         meter.update(Self.step(9000, 1), at: 10)
-        meter.update(ProgressMeter.Step("b", count: 0, unit: "rows"), at: 100)
-        meter.update(ProgressMeter.Step("b", count: 25, unit: "rows"), at: 110)
+        meter.update(ProgressMeter.Step("b", count: 0, noun: "row"), at: 100)
+        meter.update(ProgressMeter.Step("b", count: 25, noun: "row"), at: 110)
         #expect(meter.line(at: 110) == "b  25 rows, 2.5/s, 10 s so far")
     }
 
     @Test func `the parts of a step have one share and one time left`() {
         var meter = ProgressMeter(.lines, at: 0)
-        meter.update(ProgressMeter.Step("verifying", part: "values", count: 100, unit: "values", share: 0), at: 0)
-        meter.update(ProgressMeter.Step("verifying", part: "links", count: 1100, unit: "values", share: 0.2), at: 10)
+        meter.update(ProgressMeter.Step("verifying", part: "values", count: 100, noun: "value", share: 0), at: 0)
+        meter.update(ProgressMeter.Step("verifying", part: "links", count: 1100, noun: "value", share: 0.2), at: 10)
         #expect(meter.line(at: 10) == "verifying links  20 %  1,100 values, 100/s, 40 s left")
+    }
+
+    @Test func `one thing is no plural`() {
+        var meter = ProgressMeter(.terminal, at: 0)
+        meter.update(ProgressMeter.Step("Chat", count: 1, noun: "row"), at: 0)
+        #expect(meter.line(at: 1) == "Chat  1 row, 1 s so far")
+    }
+
+    @Test func `a phrase has the step, its share and the time left`() {
+        var meter = ProgressMeter(.lines, at: 0)
+        #expect(meter.phrase(at: 0) == nil && meter.share == nil)
+        meter.update(ProgressMeter.Step("copying", part: "Chat", count: 0, noun: "row", share: 0), at: 0)
+        #expect(meter.phrase(at: 1) == "copying Chat, 0 %, 1 s so far")
+        meter.update(ProgressMeter.Step("copying", part: "Message", count: 50, noun: "row", share: 0.5), at: 90)
+        #expect(meter.phrase(at: 90) == "copying Message, 50 %, 1 min 30 s left" && meter.share == 0.5)
     }
 
     @Test func `a step whose end is not known shows its time`() {

@@ -147,6 +147,16 @@ import Testing
         try await harness.stop()
     }
 
+    @Test func `a partition that never had a record lacks none`() async throws {
+        let harness = try WorkerHarness(partitions: 2)
+        try harness.send([WorkerHarness.message("a")])
+        try harness.start()
+        try await harness.waitForPosition(1)
+        let runtime = try #require(harness.runtime)
+        try await harness.wait(for: "no lag of both partitions") { runtime.metrics.lag == 0 }
+        try await harness.stop()
+    }
+
     /// A stranger holds the write lock for longer than the worker waits for it.
     @Test func `a busy store is verified, refuses writes at once, and shows its lag`() async throws {
         harness.configuration.store.busyTimeoutMilliseconds = 50

@@ -100,7 +100,7 @@ import Testing
         var options = Migrator.Options()
         options.copyRowThreshold = 0
         options.copyBatchRows = 10
-        options.progress = { copied += $0 }
+        options.progress = { copied += $0.copiedObjects }
         edit(&options)
         return (try Migrator(path: path, options: options).migrate(through: stages), copied)
     }
@@ -110,7 +110,7 @@ import Testing
         var copied: Int64 = 0
         #expect(throws: Fault.self) {
             _ = try migrate(path, stages) {
-                $0.progress = { copied += $0 }
+                $0.progress = { copied += $0.copiedObjects }
                 $0.willExecute = { if $0 == step { throw Fault() } }
             }
         }
@@ -163,7 +163,7 @@ import Testing
         var remains: [(folder: TemporaryFolder, step: String, copied: Int64)] = []
         var copied: Int64 = 0
         let done = try migrate(fixture.path, stages) {
-            $0.progress = { copied += $0 }
+            $0.progress = { copied += $0.copiedObjects }
             $0.willExecute = { step in remains.append((try self.remains(of: fixture), step, copied)) }
         }
         #expect(done.plan.method == .copy && done.plan.text == whole.plan.text.replacing("inPlace", with: "copy"))
@@ -289,7 +289,7 @@ import Testing
             var copied: Int64 = 0
             #expect(throws: Fault.self) {
                 _ = try migrate(fixture.path, try closures { throw Fault() }) {
-                    $0.progress = { copied += $0 }
+                    $0.progress = { copied += $0.copiedObjects }
                     $0.program = { program }
                 }
             }

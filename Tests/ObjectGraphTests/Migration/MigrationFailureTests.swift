@@ -74,7 +74,7 @@ import Testing
         var copied: Int64 = 0
         func edit(_ options: inout Migrator.Options) {
             options.copyRowThreshold = 0
-            options.progress = { copied += $0 }
+            options.progress = { copied += $0.copiedObjects }
         }
         let refused = try reader.read { _ in
             try code { try fixture.migrator(edit).migrate(to: try ObjectModel.parse(Self.second)) }

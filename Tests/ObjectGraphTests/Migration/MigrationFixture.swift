@@ -148,3 +148,8 @@ func entityModel(_ attributes: String, _ rest: String = "", version: String = "1
     \(rest)
     """
 }
+
+extension Migrator.Step {
+    /// The rows of objects that were copied.
+    var copiedObjects: Int64 { if case .copied(let rowCount, areObjects: true) = self { rowCount } else { 0 } }
+}

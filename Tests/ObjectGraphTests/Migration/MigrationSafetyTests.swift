@@ -35,6 +35,27 @@ import Testing
         #expect(try fixture.rows("SELECT tags FROM Room_readable WHERE id = 'c0'") == [[.text(#"["t1","t2"]"#)]])
     }
 
+    @Test(arguments: [0, Int64.max])
+    func `the steps of a migration add up to all rows`(_ copyRowThreshold: Int64) throws {
+        let fixture = try filled()
+        var steps: [Migrator.Step] = []
+        try fixture.migrator {
+            $0.copyRowThreshold = copyRowThreshold
+            $0.copyBatchRows = 7
+            $0.progress = { steps.append($0) }
+        }.migrate(to: try ObjectModel.parse(Self.second))
+        var (total, copied, objects) = (Int64(-1), Int64(0), Int64(0))
+        for step in steps {
+            if case .copying(let rowCount, 1, 1) = step { total = rowCount }
+            if case .copied(let rowCount, _) = step { copied += rowCount }
+            objects += step.copiedObjects
+        }
+        // A chain copies the history, too. In place the tags stay where they are.
+        let isChain = copyRowThreshold == 0
+        #expect(total == copied && (isChain ? objects == 45 && copied > objects : objects == copied && copied > 0))
+        #expect(steps.contains(.backingUp) != isChain && steps.last == .finishing)
+    }
+
     @Test func `after a fault at any statement the old store is whole`() throws {
         let fixture = try filled()
         let before = try fixture.dump()
@@ -69,7 +90,7 @@ import Testing
                 try fixture.migrator {
                     $0.copyRowThreshold = 0
                     $0.copyBatchRows = 5
-                    $0.progress = { copied.append($0) }
+                    $0.progress = { copied.append($0.copiedObjects) }
                     $0.willExecute = { _ in
                         count += 1
                         if count > failAt { throw Fault() }

@@ -19,6 +19,7 @@ const countsShown = {
 const maximumTransactions = 100;
 const changesShown = 6;
 let isFollowing = false;
+let isMigrating = false;
 let answeredAt = null;
 
 const at = (object, path) => path.split(".").reduce((value, key) => value?.[key], object);
@@ -52,8 +53,22 @@ function showVerdict(state, sentence) {
   document.title = `${state} · ingest-worker`;
 }
 
+/** The work that the worker has to end first, and how far it is; a bar without a value says that nobody knows. */
+function showWork(work) {
+  const bar = element("work");
+  bar.hidden = !work;
+  if (work?.share != null) bar.value = work.share; else bar.removeAttribute("value");
+  const wasMigrating = isMigrating;
+  isMigrating = work?.kind === "migration";
+  document.body.classList.toggle("migrating", isMigrating);
+  element("migrating").hidden = !isMigrating;
+  // What the view asked for in vain is there again.
+  if (wasMigrating && !isMigrating) show();
+}
+
 function showStatus(status) {
   showVerdict(status.verdict.state, status.verdict.sentence);
+  showWork(status.work);
   element("about").replaceChildren(
     `${status.version} · model ${status.store.model} · ${status.store.path} · ${size(status.store)} · started `,
     time(status.startedAt));
@@ -102,8 +117,10 @@ async function turn() {
     const answer = await ask("status");
     if (!answer.ok) throw new Error("The worker cannot say how it is.");
     showStatus(await answer.json());
-    charts.take(await askJSON("console/api/samples", new URLSearchParams({ after: charts.newest() })));
-    keepFollowing();
+    if (!isMigrating) {
+      charts.take(await askJSON("console/api/samples", new URLSearchParams({ after: charts.newest() })));
+      keepFollowing();
+    }
     answeredAt = new Date().toISOString();
     document.body.classList.remove("away");
   } catch (error) {

@@ -1,0 +1,99 @@
+import Dispatch
+import KafkaClient
+import Logging
+import ObjectGraph
+import Synchronization
+
+/// Answers while a command migrates the store: probes, metrics, `/status` and the page of the console.
+///
+/// It reads the store once, before the migration: a reader would keep the migrated store from its place.
+package final class MigrationConsole: Sendable {
+    private let configuration: WorkerConfiguration
+    private let model: ObjectModel
+    private let logger: Logger
+    private let figures: StoreFigures
+    private let metrics: WorkerMetrics
+    private let health: HealthMonitor
+    private let startedAt = WriterContext.systemTime()
+    private let serving = Mutex<Task<Void, Never>?>(nil)
+
+    /// Reads the figures of the store. Without them, as where there is no store, the answers have zeros.
+    ///
+    /// - Parameter model: the model that the store is migrated to.
+    package init(configuration: WorkerConfiguration, model: ObjectModel, logger: Logger) {
+        self.configuration = configuration
+        self.model = model
+        self.logger = logger
+        metrics = WorkerMetrics(
+            version: WorkerRuntime.version, librdkafka: KafkaLibrary.versionString, sqlite: Store.sqliteVersion)
+        var rules = HealthRules()
+        rules.work = .migration
+        health = HealthMonitor(rules: rules, secretValues: configuration.secretValues)
+        health.register(in: metrics.registry)
+        let found = try? configuration.figuresOfOldStore()
+        figures = found?.figures ?? StoreFigures()
+        if let size = found?.size {
+            metrics.storeBytes.set(size.bytes)
+            if let log = size.logBytes { metrics.walBytes.set(log) }
+        }
+    }
+
+    deinit { serving.withLock { $0?.cancel() } }
+
+    /// Begins to listen at the configured address. Blocks its thread until the server listens, or cannot.
+    ///
+    /// - Returns: the port.
+    /// - Throws: ``HTTPServerError``.
+    package func listen() throws -> Int {
+        let outcome = Mutex<Result<Int, any Error>?>(nil)
+        let isDecided = DispatchSemaphore(value: 0)
+        let decide: @Sendable (Result<Int, any Error>) -> Void = { result in
+            let isFirst = outcome.withLock { outcome in
+                defer { outcome = outcome ?? result }
+                return outcome == nil
+            }
+            if isFirst { isDecided.signal() }
+        }
+        let server = HTTPServer(
+            configuration: HTTPServerConfiguration(configuration.http), routes: routes, logger: logger
+        ) { decide(.success($0)) }
+        let task = Task.detached {
+            do { try await server.run() } catch { decide(.failure(error)) }
+        }
+        serving.withLock { $0 = task }
+        isDecided.wait()
+        return try outcome.withLock { $0 }?.get() ?? 0
+    }
+
+    /// Takes how far the migration is.
+    package func show(_ step: ProgressMeter.Step) { health.report(.working(step)) }
+
+    private var routes: [HTTPRoute] {
+        HTTPRoute.health(health, bearerToken: configuration.http.bearerToken)
+            + [.metrics(metrics.registry), .status { [weak self] in self?.report() ?? [] }]
+            + (configuration.http.console ? ConsolePage.routes : [])
+    }
+
+    /// The answer to `/status`: a JSON object.
+    private func report() -> [UInt8] {
+        let answer = StatusAnswer(
+            version: WorkerRuntime.version, startedAt: startedAt, storePlace: configuration.storePlace,
+            modelName: model.name, figures: figures, notifiedToken: nil, checks: health.readiness(), faults: [],
+            work: health.work(), recordsPerSecond: nil, metrics: metrics)
+        return [UInt8](answer.json.utf8)
+    }
+}
+
+extension WorkerConfiguration {
+    /// Reads the figures and the size of a store of any model.
+    fileprivate func figuresOfOldStore() throws -> (figures: StoreFigures, size: StoreSize?) {
+        let place: String
+        switch storeKind {
+        case .file(let path): place = path
+        case .postgres(let url): place = url
+        }
+        let store = try openStoreForReading(model: try ObjectModel.load(fileOrStore: place))
+        defer { try? store.close() }
+        return (try store.read { try StoreFigures($0) }, store.size)
+    }
+}

@@ -1,0 +1,35 @@
+import ObjectGraph
+
+/// A long work on the store that a worker or a command has to end first.
+package struct StoreWork: Sendable, Equatable {
+    /// The kinds of work, and the checks of readiness that fail until they end; the raw values are stable.
+    package enum Kind: String, Sendable {
+        /// The store becomes one of another model.
+        case migration
+        /// A new store is built from the topics, to take the old one's place.
+        case rebuild
+
+        /// The work in words, as a sentence begins.
+        var title: String {
+            switch self {
+            case .migration: "Migrating the store"
+            case .rebuild: "Rebuilding the store"
+            }
+        }
+    }
+
+    /// The kind of work.
+    package let kind: Kind
+    /// The step in words, such as `copying, 43 %, 2 min 5 s left`.
+    package let phrase: String
+    /// The part of the step that is done, from 0 to 1; nil where its end is not known.
+    package let share: Double?
+}
+
+extension StoreWork {
+    /// The work as a JSON object.
+    var json: String {
+        let share = share.map { "\(($0 * 1000).rounded(.down) / 1000)" } ?? "null"
+        return "{\"kind\":\"\(kind.rawValue)\",\"step\":\(JSONText.string(phrase)),\"share\":\(share)}"
+    }
+}
