@@ -106,6 +106,21 @@ struct ConfigurationProblemTests {
         #expect(problems("topics: [ingest.changes]").map(\.code) == [.conflict])
         #expect(problems("topics: [a]\ndeadLetters: {topic: a}").first?.origin.description == "w.yaml:2:22")
         #expect(problems("topics: [a, b, a]").map(\.code) == [.conflict])
+        let both = problems("topics: [a]\nnotifications: {topic: n}\ndeadLetters: {topic: n}")
+        #expect(both.map(\.code) == [.conflict] && both[0].message.contains("notifications.topic are both \"n\""))
+    }
+
+    @Test
+    func `a pattern is no topic`() {
+        let list = problems("topics: [\"^ev.*\"]")
+        #expect(list.map(\.code) == [.invalidValue] && list[0].message.contains("is a pattern"))
+    }
+
+    @Test
+    func `a file may begin with a byte order mark`() throws {
+        let folder = TestFolder()
+        let path = folder.write("w.yaml", "\u{FEFF}topics: [a]\n")
+        #expect(try WorkerConfiguration.load(file: path).configuration.topics.map(\.name) == ["a"])
     }
 
     @Test
