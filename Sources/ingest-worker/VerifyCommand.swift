@@ -38,11 +38,7 @@ struct VerifyCommand: ParsableCommand {
         let progress = ProgressPrinter(isShown: !json)
         let result = try progress.finishing { try options.carryOut(.verify, onStep: progress.show) }
         guard case .verified(let report) = result else { return }
-        if json {
-            Console.printJSON(report.appendJSON)
-        } else {
-            Console.print(report.text)
-        }
+        Console.print(json ? report.json : report.text)
         try judge(report, remedy: StoreError.damageRemedy)
     }
 
@@ -62,14 +58,9 @@ struct VerifyCommand: ParsableCommand {
             throw error
         }
         let left = report.remaining.problemCount
-        let mended = "{\"repaired\":\(report.mendedCount),\"remaining\":\(left)}"
-        try audit.end(result: mended)
+        try audit.end(result: JSONObject(["repaired": report.mendedCount, "remaining": left]).json)
         try writer.close()
-        if json {
-            Console.printJSON(report.appendJSON)
-        } else {
-            Console.print(report.text)
-        }
+        Console.print(json ? report.json : report.text)
         try judge(
             report.remaining,
             remedy: "They cannot be repaired: restore a backup, or build the store again with 'run --rebuild'")

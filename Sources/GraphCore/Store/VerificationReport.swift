@@ -101,22 +101,20 @@ public struct VerificationReport: Sendable, Equatable {
     }
 
     /// Appends the report as one JSON object.
-    public func appendJSON(to output: inout String) {
-        output += "{\"isSound\":\(isSound),\"problemCount\":\(problemCount),\"checks\":["
-        for (index, check) in checks.enumerated() {
-            if index > 0 { output += "," }
-            output += "{\"name\":\(JSONText.string(check.name)),\"checkedCount\":\(check.checkedCount),"
-            output += "\"problemCount\":\(check.problemCount),\"problems\":["
-            output += check.problems.map(Self.json).joined(separator: ",")
-            output += "]}"
-        }
-        output += "]}"
+    public func appendJSON(to output: inout String) { output += json }
+}
+
+extension VerificationReport: JSONWritable {
+    package var json: String {
+        JSONObject(["isSound": isSound, "problemCount": problemCount, "checks": checks.map(Self.object)]).json
     }
 
-    private static func json(_ problem: Problem) -> String {
-        let identity = problem.identity.map(JSONText.string) ?? "null"
-        let property = problem.property.map(JSONText.string) ?? "null"
-        return "{\"entity\":\(JSONText.string(problem.entity)),\"identity\":\(identity),\"property\":\(property),"
-            + "\"what\":\(JSONText.string(problem.what))}"
+    private static func object(_ check: Check) -> JSONObject {
+        JSONObject([
+            "name": check.name, "checkedCount": check.checkedCount, "problemCount": check.problemCount,
+            "problems": check.problems.map {
+                JSONObject(["entity": $0.entity, "identity": $0.identity, "property": $0.property, "what": $0.what])
+            },
+        ])
     }
 }

@@ -14,15 +14,6 @@ public struct LoadedConfiguration: Sendable {
     public func describe() -> String {
         entries.map { "\($0.key) = \($0.value)  # \($0.origin)" }.joined(separator: "\n")
     }
-
-    /// Appends a list of objects with `key`, `value` and `origin`, all texts; secrets are redacted.
-    package func appendJSON(to json: inout String) {
-        let objects = entries.map { entry in
-            "{\"key\":\(JSONText.string(entry.key)),\"value\":\(JSONText.string(entry.value)),"
-                + "\"origin\":\(JSONText.string("\(entry.origin)"))}"
-        }
-        json += "[\(objects.joined(separator: ","))]"
-    }
 }
 
 /// Is one setting of the effective configuration.
@@ -33,6 +24,11 @@ public struct ConfigurationEntry: Sendable, Equatable {
     public let value: String
     /// Where the value came from.
     public let origin: ConfigurationOrigin
+}
+
+extension ConfigurationEntry: JSONWritable {
+    /// An object with `key`, `value` and `origin`, all texts; secrets are redacted.
+    package var json: String { JSONObject(["key": key, "value": value, "origin": "\(origin)"]).json }
 }
 
 extension WorkerConfiguration {

@@ -22,14 +22,14 @@ package struct BackupSummary: Sendable, Equatable {
             "The backup is at \(path): \(counted(byteCount, "byte")), up to transaction \(lastTransaction), \(checked)"
     }
 
-    /// Appends an object with `path`, `bytes`, `lastTransaction`, `verified` and `positions`.
-    package func appendJSON(to json: inout String) {
-        let positions = positions.map { position in
-            "{\"topic\":\(JSONText.string(position.topic)),\"partition\":\(position.partition),"
-                + "\"nextOffset\":\(position.nextOffset)}"
-        }
-        json += "{\"path\":\(JSONText.string(path)),\"bytes\":\(byteCount),\"lastTransaction\":\(lastTransaction),"
-        json += "\"verified\":\(isVerified),\"positions\":[\(positions.joined(separator: ","))]}"
+    /// An object with `path`, `bytes`, `lastTransaction`, `verified` and `positions`.
+    package var json: String {
+        JSONObject([
+            "path": path, "bytes": byteCount, "lastTransaction": lastTransaction, "verified": isVerified,
+            "positions": positions.map {
+                JSONObject(["topic": $0.topic, "partition": $0.partition, "nextOffset": $0.nextOffset])
+            },
+        ]).json
     }
 }
 

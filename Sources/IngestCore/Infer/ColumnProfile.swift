@@ -63,7 +63,7 @@ package struct ColumnProfile: Sendable {
     }
 
     private mutating func remember(_ text: String) {
-        let hash = Self.hash(text)
+        let hash = text.utf8.fnv1a
         if hashes.contains(hash) {
             hasRepeats = true
         } else if hashes.count < distinctLimit {
@@ -72,11 +72,6 @@ package struct ColumnProfile: Sendable {
         } else {
             isBeyondLimit = true
         }
-    }
-
-    /// FNV-1a of 64 bits.
-    private static func hash(_ text: String) -> UInt64 {
-        text.utf8.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
     }
 
     /// The number of values that are neither empty nor a null marker.

@@ -83,9 +83,7 @@ package struct CompositeFinder {
         for value in values {
             for separator in Self.separators where value.contains(separator) { unusable.insert(separator) }
         }
-        let hashes = values.map { value in
-            value.utf8.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
-        }
+        let hashes = values.map(\.utf8.fnv1a)
         for index in combinations.indices {
             let hash = combinations[index].columns.reduce(0) { ($0 ^ hashes[$1]) &* 0x9E37_79B9_7F4A_7C15 }
             if combinations[index].hashes.contains(hash) {

@@ -56,12 +56,6 @@ package struct InferredModel: Sendable {
         /// Whether its objects stand one in a record, and a record's identity is theirs.
         var isPart: Bool { profile.isSingle && identityColumn == nil }
 
-        init(name: String, profile: EntityProfile, parent: Int? = nil) {
-            self.name = name
-            self.profile = profile
-            self.parent = parent
-        }
-
         /// The number of the column that identifies best, or nil.
         var bestIdentity: Int? {
             profile.columns.indices.map { (column: $0, score: score($0)) }.filter { $0.score > 0 }

@@ -47,7 +47,7 @@ package final class TopicReplay {
     private let configuration: WorkerConfiguration
     private let logger: Logger
     private let isStopping: () -> Bool
-    private let now: () -> Double
+    private let now: () -> Double = HealthMonitor.monotonicSeconds
     private var readings: [TopicPartition: Reading] = [:]
     /// The first record that cannot be read.
     private var damage: TopicReplayError?
@@ -66,16 +66,14 @@ package final class TopicReplay {
     ///   - configuration: the client, the topics with their routes, and the partitions that are wanted.
     ///   - logger: where the client's reports go.
     ///   - isStopping: asked between batches; true ends the replay after a last commit.
-    ///   - now: a monotonic clock in seconds.
     package init(
         pipeline: IngestPipeline, configuration: WorkerConfiguration, logger: Logger,
-        isStopping: @escaping () -> Bool = { false }, now: @escaping () -> Double = HealthMonitor.monotonicSeconds
+        isStopping: @escaping () -> Bool = { false }
     ) {
         self.pipeline = pipeline
         self.configuration = configuration
         self.logger = logger
         self.isStopping = isStopping
-        self.now = now
     }
 
     /// Replays a topic; `kafka.partitions` limits it to these partitions.

@@ -179,7 +179,8 @@ import Testing
     @Test(arguments: [
         ("a = 1", true), ("a != 1", false), ("a = 1.0", true), ("a = '1'", false), ("a > 0 AND a <= 1", true),
         ("a BETWEEN {1, 2}", true), ("NOT a = 1", false), ("t BEGINSWITH 'wo'", true), ("t CONTAINS[c] 'RK'", true),
-        ("t ENDSWITH 'rd'", false), ("t LIKE 'w?r*'", true), ("t > 'a'", true), ("t > 1", false), ("d.e = true", true),
+        ("t ENDSWITH 'rd'", false), ("t LIKE 'w?r*'", true),
+        (#"t LIKE 'w\\or?'"#, true), ("t > 'a'", true), ("t > 1", false), ("d.e = true", true),
         ("d.x = nil", true), ("d.e != nil", true), ("d = nil", false), ("missing < 3", false), ("a > -1", true),
         ("a IN {-1, 1}", true), ("n = nil", true),
         ("t IN {'a', 'work'}", true), ("a = 2 OR t = 'work'", true), ("d.e = 1", false),
