@@ -33,11 +33,13 @@ struct IngestWorker: AsyncParsableCommand {
         #endif
         Store.disableMemoryStatistics()
         do {
-            var command = try readCommand()
+            let command = try readCommand()
             if var command = command as? any AsyncParsableCommand {
                 try await command.run()
             } else {
-                try command.run()
+                // It blocks its thread, and a machine of one processor has a single thread for Swift's tasks.
+                nonisolated(unsafe) var blocking = command
+                try await BlockingThread.run(named: "command") { try blocking.run() }
             }
         } catch {
             let code = ExitStatus.code(of: error)

@@ -90,7 +90,9 @@ package struct ProgressMeter: Sendable {
             .joined(separator: "  ")
     }
 
-    /// The step in words for a sentence, such as `copying, 43 %, 2 min 5 s left`, or `backing up (3 s so far)`; nil before the first step.
+    /// The step in words for a sentence, such as `copying, 43 %, 2 min 5 s left`, or `backing up (3 s so far)`.
+    ///
+    /// - Returns: nil before the first step.
     package func phrase(at time: Double) -> String? {
         guard let step, let base else { return nil }
         let remaining = remaining(step, base.step, time - base.time)
