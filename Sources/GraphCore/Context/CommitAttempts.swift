@@ -1,7 +1,7 @@
 /// Decides whether a chunk of one of several writers is drafted before it takes the store's lock, or takes the lock first.
 ///
 /// A draft lets others commit meanwhile, and is lost where they change what it has read. After drafts that succeeded, a lost
-/// chunk is drafted again: it then finds what the others have made, such as objects that all of them name. A chunk that is
+/// chunk is drafted again. It then finds what the others have made, such as objects that all of them name. A chunk that is
 /// lost once more takes the lock first, and so does one that a draft cannot save. Where draft after draft is lost, longer
 /// and longer runs of chunks take the lock first; each draft that succeeds halves the next run.
 package struct CommitAttempts: Sendable {

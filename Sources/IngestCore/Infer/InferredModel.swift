@@ -46,8 +46,9 @@ package struct InferredModel: Sendable {
         package var identityReason = ""
         /// The number of the column with the identity, or nil.
         package var identityColumn: Int?
-        /// The route's expression of the identity where no column holds it, or where a record without a value has it in
-        /// another form; nil for nested objects.
+        /// The route's expression of the identity, or nil for nested objects.
+        ///
+        /// It is needed where no column holds the identity, or where a record without a value has it in another form.
         package var identityExpression: String?
         /// The attribute that orders the versions of an object, or nil.
         package var version: String?

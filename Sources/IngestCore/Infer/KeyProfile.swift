@@ -4,8 +4,8 @@ import ObjectGraph
 package struct KeyProfile: Sendable {
     /// The identity that the keys state.
     enum Identity: Equatable {
-        /// A column that holds the key, and the expression by which a record without a value names it, where the key is
-        /// not the plain text of the identity.
+        /// A column that holds the key. A record without a value names it by the expression, where the key is not the
+        /// plain text of the identity.
         case column(String, String?)
         /// An expression of a route.
         case expression(String)
